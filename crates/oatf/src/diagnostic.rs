@@ -1,0 +1,246 @@
+//! Findings about a document, and the errors the entry points return.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::node_path::NodePath;
+use crate::source::{Source, Span};
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiagnosticSeverity {
+    /// The document does not conform.
+    Error,
+    /// The document conforms, and still something looks wrong.
+    Warning,
+}
+
+impl DiagnosticSeverity {
+    /// The canonical word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
+}
+
+impl fmt::Display for DiagnosticSeverity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Why a text did not become a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ParseErrorKind {
+    /// The text is not YAML, or not the YAML that OATF allows.
+    Syntax,
+    /// A field is missing, unknown, or holds something of another type.
+    TypeMismatch,
+    /// A closed enumeration does not have this member.
+    UnknownVariant,
+}
+
+/// A second place that a finding points at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The place.
+    pub span: Span,
+    /// What is there.
+    pub text: String,
+}
+
+/// One replacement in the source text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// What is replaced; empty to insert.
+    pub span: Span,
+    /// What stands there afterwards.
+    pub replacement: String,
+}
+
+/// A mechanical repair. Applying it twice changes nothing more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// What the repair does, in the imperative.
+    pub title: String,
+    /// The edits, which do not overlap.
+    pub edits: Vec<Edit>,
+}
+
+/// A finding about a document: what, where, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: DiagnosticSeverity,
+    /// The code of the rule, stable for ever (`V-031`, `W-004`, `P-008`, `L-001`).
+    pub code: &'static str,
+    /// Set when the finding comes from parsing.
+    pub kind: Option<ParseErrorKind>,
+    /// Where in the document, as a path.
+    pub path: Option<NodePath>,
+    /// Where in the source, when there is a source.
+    pub span: Option<Span>,
+    /// What to write beside the underlined text.
+    pub label: Option<String>,
+    /// Further places that matter.
+    pub labels: Vec<Label>,
+    /// What happened, in one sentence.
+    pub message: String,
+    /// What to do about it.
+    pub help: Vec<String>,
+    /// A repair that needs no thought.
+    pub fix: Option<Fix>,
+}
+
+impl Diagnostic {
+    /// A finding with nothing but its code and message.
+    pub fn new(severity: DiagnosticSeverity, code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            severity,
+            code,
+            kind: None,
+            path: None,
+            span: None,
+            label: None,
+            labels: Vec::new(),
+            message: message.into(),
+            help: Vec::new(),
+            fix: None,
+        }
+    }
+
+    /// An error that keeps a text from becoming a document.
+    pub(crate) fn parse(kind: ParseErrorKind, code: &'static str, message: impl Into<String>) -> Self {
+        let mut diagnostic = Self::new(DiagnosticSeverity::Error, code, message);
+        diagnostic.kind = Some(kind);
+        diagnostic
+    }
+
+    pub(crate) fn at(mut self, span: Span) -> Self {
+        self.span = Some(span);
+        self
+    }
+
+    pub(crate) fn path(mut self, path: NodePath) -> Self {
+        self.path = Some(path);
+        self
+    }
+
+    pub(crate) fn label(mut self, text: impl Into<String>) -> Self {
+        self.label = Some(text.into());
+        self
+    }
+
+    pub(crate) fn also(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.labels.push(Label { span, text: text.into() });
+        self
+    }
+
+    pub(crate) fn help(mut self, text: impl Into<String>) -> Self {
+        self.help.push(text.into());
+        self
+    }
+
+    pub(crate) fn fix(mut self, title: impl Into<String>, edits: Vec<Edit>) -> Self {
+        self.fix = Some(Fix { title: title.into(), edits });
+        self
+    }
+
+    /// Whether the document is refused because of this.
+    pub fn is_error(&self) -> bool {
+        self.severity == DiagnosticSeverity::Error
+    }
+
+    /// Sorts by place in the source, then by code, so that output never depends on the order of checks.
+    pub(crate) fn sort(diagnostics: &mut [Diagnostic]) {
+        diagnostics.sort_by(|a, b| {
+            let place = |d: &Diagnostic| d.span.map_or((0, 0), |span| (span.start, span.end));
+            place(a)
+                .cmp(&place(b))
+                .then_with(|| a.code.cmp(b.code))
+                .then_with(|| a.path.cmp(&b.path))
+                .then_with(|| a.message.cmp(&b.message))
+        });
+    }
+}
+
+/// `parse` could not make a document of the text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", place(*line, *column))]
+pub struct ParseError {
+    /// What sort of error it is.
+    pub kind: ParseErrorKind,
+    /// What happened.
+    pub message: String,
+    /// Dot-path of the field, where there is one.
+    pub path: Option<String>,
+    /// Line in the source, from one.
+    pub line: Option<usize>,
+    /// Column in the source in characters, from one.
+    pub column: Option<usize>,
+    /// The same, with spans, labels, help and fixes.
+    pub diagnostic: Box<Diagnostic>,
+}
+
+impl ParseError {
+    pub(crate) fn new(diagnostic: Diagnostic, source: &Source) -> Self {
+        let at = diagnostic.span.map(|span| source.line_column(span.start));
+        Self {
+            kind: diagnostic.kind.unwrap_or(ParseErrorKind::Syntax),
+            message: diagnostic.message.clone(),
+            path: diagnostic.path.as_ref().map(ToString::to_string),
+            line: at.map(|at| at.line),
+            column: at.map(|at| at.column),
+            diagnostic: Box::new(diagnostic),
+        }
+    }
+}
+
+/// A document breaks a rule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{rule} at `{path}`: {message}")]
+pub struct ValidationError {
+    /// The rule (`V-001`).
+    pub rule: &'static str,
+    /// The section of the specification that says so.
+    pub spec_ref: &'static str,
+    /// What happened.
+    pub message: String,
+    /// Dot-path of the offending field.
+    pub path: String,
+    /// The same, with spans, labels, help and fixes.
+    pub diagnostic: Box<Diagnostic>,
+}
+
+/// What `load` may fail with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OatfError {
+    /// The text is no document.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// The document breaks a rule.
+    #[error(transparent)]
+    Validation(#[from] ValidationError),
+}
+
+impl OatfError {
+    /// The finding behind the error.
+    pub fn diagnostic(&self) -> &Diagnostic {
+        match self {
+            Self::Parse(error) => &error.diagnostic,
+            Self::Validation(error) => &error.diagnostic,
+        }
+    }
+}
+
+fn place(line: Option<usize>, column: Option<usize>) -> String {
+    match (line, column) {
+        (Some(line), Some(column)) => format!("{line}:{column}: "),
+        _ => String::new(),
+    }
+}

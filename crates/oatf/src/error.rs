@@ -1,0 +1,101 @@
+//! What may go wrong when a document is evaluated or played.
+
+use std::fmt;
+
+/// Why an evaluation gave no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EvaluationErrorKind {
+    /// A path could not be followed.
+    PathResolution,
+    /// A pattern took too long.
+    RegexTimeout,
+    /// A CEL expression failed.
+    CelError,
+    /// A value has the wrong type.
+    TypeError,
+    /// A semantic engine failed.
+    SemanticError,
+    /// Something we do not support was asked for.
+    UnsupportedMethod,
+}
+
+impl EvaluationErrorKind {
+    /// The canonical word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::PathResolution => "path_resolution",
+            Self::RegexTimeout => "regex_timeout",
+            Self::CelError => "cel_error",
+            Self::TypeError => "type_error",
+            Self::SemanticError => "semantic_error",
+            Self::UnsupportedMethod => "unsupported_method",
+        }
+    }
+}
+
+impl fmt::Display for EvaluationErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// An evaluation gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}: {message}")]
+pub struct EvaluationError {
+    /// Why.
+    pub kind: EvaluationErrorKind,
+    /// What happened.
+    pub message: String,
+    /// The indicator at work.
+    pub indicator_id: Option<String>,
+}
+
+impl EvaluationError {
+    /// An error that knows no indicator yet.
+    pub fn new(kind: EvaluationErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), indicator_id: None }
+    }
+}
+
+/// Why nothing was generated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GenerationErrorKind {
+    /// There is no provider.
+    ProviderUnavailable,
+    /// The model failed.
+    ModelError,
+    /// What came back does not fit the protocol.
+    ValidationFailure,
+    /// It took too long.
+    Timeout,
+    /// The provider refused.
+    ContentPolicy,
+}
+
+impl GenerationErrorKind {
+    /// The canonical word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ProviderUnavailable => "provider_unavailable",
+            Self::ModelError => "model_error",
+            Self::ValidationFailure => "validation_failure",
+            Self::Timeout => "timeout",
+            Self::ContentPolicy => "content_policy",
+        }
+    }
+}
+
+/// A `synthesize` block could not be filled.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {message}", kind.as_str())]
+pub struct GenerationError {
+    /// Why.
+    pub kind: GenerationErrorKind,
+    /// What happened.
+    pub message: String,
+    /// The phase at work.
+    pub phase_name: Option<String>,
+    /// The first 200 characters of the prompt.
+    pub prompt_preview: Option<String>,
+}

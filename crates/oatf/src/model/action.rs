@@ -1,0 +1,44 @@
+//! What an actor does when it enters a phase.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::{Extensions, LogLevel};
+
+/// An entry action.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Action {
+    /// What it does.
+    pub kind: ActionKind,
+    /// Its `x-` fields.
+    pub extensions: Extensions,
+}
+
+/// What an entry action does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ActionKind {
+    /// Sends a protocol message.
+    Send(SendAction),
+    /// Writes a log line.
+    Log(LogAction),
+    /// Something a binding defines: one key (V-041) and its value.
+    Other(IndexMap<String, Value>),
+}
+
+/// The `send` action.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SendAction {
+    /// The protocol method.
+    pub method: String,
+    /// Its parameters, put on the wire untouched.
+    pub params: Option<Value>,
+}
+
+/// The `log` action.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LogAction {
+    /// The text; templates are filled.
+    pub message: String,
+    /// How loud.
+    pub level: Option<LogLevel>,
+}

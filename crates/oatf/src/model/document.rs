@@ -1,0 +1,78 @@
+//! The document, and its memory of where it came from.
+
+use std::sync::Arc;
+
+use super::Attack;
+use crate::node_path::{NodePath, Segment};
+use crate::source::{LineColumn, Span};
+use crate::yaml::Tree;
+
+/// An OATF document as its author wrote it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Document {
+    /// Version of the format (`0.1`).
+    pub oatf: String,
+    /// Address of a JSON Schema (`$schema`): kept, and ignored.
+    pub schema: Option<String>,
+    /// The attack.
+    pub attack: Attack,
+    pub(crate) origin: Origin,
+}
+
+/// The source a document was parsed from, if any. Two documents that say the same are equal wherever
+/// they came from, so all origins are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Origin(pub(crate) Option<Arc<Tree>>);
+
+impl PartialEq for Origin {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Document {
+    /// The tree this document was parsed from; `None` for one made in memory.
+    pub fn tree(&self) -> Option<&Tree> {
+        self.origin.0.as_deref()
+    }
+
+    /// Where the value at `path` stands in the source. The path may be that of the document as written
+    /// or as normalised; what does not exist gives its nearest ancestor that does.
+    pub fn span_of(&self, path: &NodePath) -> Option<Span> {
+        let tree = self.tree()?;
+        if tree.find(path).is_some() {
+            return Some(tree.span_of(path));
+        }
+        Some(tree.span_of(&as_written(tree, path)))
+    }
+
+    /// The line and column of the value at `path`.
+    pub fn line_column_of(&self, path: &NodePath) -> Option<LineColumn> {
+        let span = self.span_of(path)?;
+        Some(self.tree()?.source().line_column(span.start))
+    }
+}
+
+/// Undoes what normalisation did to a path: actor forms, and the `condition` around a shorthand.
+fn as_written(tree: &Tree, path: &NodePath) -> NodePath {
+    let execution = NodePath::root().key("attack").key("execution");
+    let mut segments = path.segments().to_vec();
+    let default_actor = execution.clone().key("actors").index(0).key("phases");
+    if tree.find(&execution.clone().key("actors")).is_none() && default_actor.is_prefix_of(path) {
+        // attack.execution.actors[0].phases[N]… was attack.execution.phases[N]… or attack.execution…
+        let tail = segments.split_off(default_actor.segments().len());
+        let phases = execution.clone().key("phases");
+        segments = if tree.find(&phases).is_some() {
+            [phases.segments(), &tail].concat()
+        } else {
+            [execution.segments(), tail.get(1..).unwrap_or_default()].concat()
+        };
+    }
+    let condition = segments.iter().position(|segment| *segment == Segment::Key("condition".into()));
+    if let Some(at) = condition
+        && tree.find(&segments[..=at].to_vec().into()).is_none()
+    {
+        segments.remove(at);
+    }
+    segments.into()
+}

@@ -1,0 +1,153 @@
+//! How an attack is played: actors, phases, triggers, extractors.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{Action, AdvanceReason, Extensions, ExtractorSource, ExtractorType, MatchPredicate, Mode};
+
+/// The execution profile, in one of three forms: `state`, `phases` or `actors`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Execution {
+    /// Attacker posture (`mcp_server`).
+    pub mode: Option<Mode>,
+    /// State of the single-phase form.
+    pub state: Option<Value>,
+    /// Phases of the multi-phase form.
+    pub phases: Option<Vec<Phase>>,
+    /// Actors of the multi-actor form; always present after normalisation.
+    pub actors: Option<Vec<Actor>>,
+    /// Its `x-` fields.
+    pub extensions: Extensions,
+    /// Numbers in `state` that [`Value`] cannot print as written.
+    pub state_numbers: ExactNumbers,
+}
+
+/// An endpoint of the attack, with a posture and phases of its own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Actor {
+    /// Unique name.
+    pub name: String,
+    /// Attacker posture.
+    pub mode: Mode,
+    /// What it does, in order.
+    pub phases: Vec<Phase>,
+    /// Its `x-` fields.
+    pub extensions: Extensions,
+}
+
+/// A stage of an actor.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Phase {
+    /// Label; `phase-N` when absent.
+    pub name: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Attacker posture, where it is not inherited.
+    pub mode: Option<Mode>,
+    /// What the actor serves or sends; the previous phase's when absent.
+    pub state: Option<Value>,
+    /// Values captured from messages.
+    pub extractors: Option<Vec<Extractor>>,
+    /// Actions on entry.
+    pub on_enter: Option<Vec<Action>>,
+    /// What ends the phase; absent on a terminal phase.
+    pub trigger: Option<Trigger>,
+    /// Its `x-` fields.
+    pub extensions: Extensions,
+    /// Numbers in `state` that [`Value`] cannot print as written.
+    pub state_numbers: ExactNumbers,
+}
+
+/// Numbers of a pass-through value that JSON can say and [`serde_json::Number`] cannot (`1.10`, an
+/// integer of thirty digits), by JSON pointer from the root of that value, as they were written.
+///
+/// Whoever puts the value on a wire writes these literals instead of the numbers in their place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExactNumbers(pub BTreeMap<String, String>);
+
+impl ExactNumbers {
+    /// The literal at a JSON pointer.
+    pub fn get(&self, pointer: &str) -> Option<&str> {
+        self.0.get(pointer).map(String::as_str)
+    }
+
+    /// Whether every number prints as it was written.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// What ends a phase.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trigger {
+    /// The event to wait for.
+    pub event: Option<String>,
+    /// How many of them; one when absent.
+    pub count: Option<i64>,
+    /// What must hold for an event to count.
+    pub r#match: Option<MatchPredicate>,
+    /// When the phase ends regardless, as a duration from its start.
+    pub after: Option<String>,
+}
+
+/// Captures a value from a message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Extractor {
+    /// Variable name.
+    pub name: String,
+    /// Which message of an exchange it reads.
+    pub source: ExtractorSource,
+    /// How it selects.
+    pub r#type: ExtractorType,
+    /// What it selects.
+    pub selector: String,
+}
+
+/// An event that an actor observed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProtocolEvent {
+    /// Its type (`tools/call`).
+    pub event_type: String,
+    /// Its content, which predicates look at.
+    pub content: Value,
+}
+
+/// Whether a phase advances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TriggerResult {
+    /// It does.
+    Advanced {
+        /// Why.
+        reason: AdvanceReason,
+    },
+    /// It stays.
+    NotAdvanced,
+}
+
+/// What a trigger remembers between events; fresh for every phase entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TriggerState {
+    /// Events that matched so far.
+    pub event_count: u64,
+}
+
+/// An entry of a response list (`responses`, `task_responses`, …).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ResponseEntry {
+    /// When it applies; absent on the fallback.
+    pub when: Option<MatchPredicate>,
+    /// What is answered, put on the wire untouched.
+    pub content: Option<Value>,
+    /// Reserved by the specification.
+    pub synthesize: Option<SynthesizeBlock>,
+    /// Fields that a binding defines beside these (`messages`, `action`), in source order.
+    pub fields: serde_json::Map<String, Value>,
+}
+
+/// Reserved by the specification for generated content.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SynthesizeBlock {
+    /// What to generate.
+    pub prompt: Option<String>,
+}

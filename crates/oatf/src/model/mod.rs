@@ -1,0 +1,44 @@
+//! The document model: the types of the specification, under their own names.
+//!
+//! Fields hold what the author wrote. What only makes sense when it is right (a duration, a date) stays
+//! text until it has been validated, so that a wrong one can still be reported.
+
+mod action;
+mod attack;
+mod condition;
+mod document;
+mod enums;
+mod execution;
+mod extensions;
+pub(crate) mod fields;
+mod indicator;
+mod verdict;
+
+pub use action::{Action, ActionKind, LogAction, SendAction};
+pub use attack::{Attack, Classification, Correlation, FrameworkMapping, Reference, Severity};
+pub use condition::{Condition, MatchCondition, MatchEntry, MatchPredicate, OPERATORS, OperandError};
+pub use document::Document;
+pub use enums::{
+    AdvanceReason, AttackResult, Category, CorrelationLogic, Direction, ElicitationMode, ExtractorSource,
+    ExtractorType, Impact, IndicatorMethod, IndicatorResult, LogLevel, Relationship, SemanticIntentClass,
+    SeverityLevel, Status, Tier,
+};
+pub use execution::{
+    Actor, ExactNumbers, Execution, Extractor, Phase, ProtocolEvent, ResponseEntry, SynthesizeBlock, Trigger,
+    TriggerResult, TriggerState,
+};
+pub use extensions::{Extension, Extensions};
+pub use indicator::{ExpressionMatch, Indicator, PatternMatch, SemanticExamples, SemanticMatch};
+pub use verdict::{AttackVerdict, EvaluationSummary, IndicatorVerdict};
+
+/// A JSON value: what protocol messages and pass-through state are made of.
+pub use serde_json::Value;
+
+/// An open string naming a protocol (`mcp`, `a2a`, `ag_ui`, or one we do not know).
+pub type Protocol = String;
+/// An open string naming an attacker posture (`mcp_server`, `a2a_client`, …).
+pub type Mode = String;
+/// An open string naming a protocol operation (`tools/call`, `agent_card/get`, …).
+pub type Surface = String;
+/// An open string naming a security framework (`atlas`, `owasp_llm`, …).
+pub type Framework = String;

@@ -1,0 +1,265 @@
+//! Dot-paths into messages: simple ones, and ones with `[*]`.
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use serde_json::Value;
+
+/// Paths are walked to this depth at most; a longer one resolves to nothing.
+pub const MAX_PATH_DEPTH: usize = 64;
+
+/// Why a text is not a dot-path.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct PathError {
+    /// Byte of the text at which it goes wrong.
+    pub at: usize,
+    /// What is wrong.
+    pub reason: PathErrorReason,
+}
+
+/// What is wrong with a dot-path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PathErrorReason {
+    /// Nothing between two dots, or at either end.
+    EmptySegment,
+    /// `[0]`: positions are for CEL.
+    NumericIndex,
+    /// `[*]` where only a simple path may stand.
+    Wildcard,
+    /// A bracket that is not `[*]` at the end of a segment.
+    Bracket,
+    /// A character no segment may have.
+    Character(char),
+}
+
+impl fmt::Display for PathErrorReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EmptySegment => f.write_str("a segment of the path is empty"),
+            Self::NumericIndex => f.write_str("paths have no numeric index"),
+            Self::Wildcard => f.write_str("a simple path has no `[*]`"),
+            Self::Bracket => f.write_str("a bracket must be `[*]` at the end of a segment"),
+            Self::Character(found) => {
+                write!(f, "`{}` cannot stand in a path", found.escape_debug())
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct PathSegment {
+    name: Box<str>,
+    fan_out: bool,
+}
+
+/// Splits and checks a path; `wildcards` says whether `[*]` may stand in it.
+fn segments(path: &str, wildcards: bool) -> Result<Box<[PathSegment]>, PathError> {
+    if path.is_empty() {
+        return Ok(Box::default());
+    }
+    let mut start = 0;
+    let mut segments = Vec::new();
+    for part in path.split('.') {
+        segments.push(segment(part, start, wildcards)?);
+        start += part.len() + 1;
+    }
+    Ok(segments.into())
+}
+
+fn segment(part: &str, start: usize, wildcards: bool) -> Result<PathSegment, PathError> {
+    let error = |at: usize, reason| PathError { at: start + at, reason };
+    let name_len = part
+        .find(|letter: char| !(letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')))
+        .unwrap_or(part.len());
+    let (name, rest) = part.split_at(name_len);
+    let fan_out = match rest {
+        "" => false,
+        "[*]" if wildcards && !name.is_empty() => true,
+        "[*]" if !name.is_empty() => return Err(error(name_len, PathErrorReason::Wildcard)),
+        _ if rest.starts_with('[') => {
+            let inside = rest[1..].split(']').next().unwrap_or_default();
+            let numeric = !inside.is_empty() && inside.bytes().all(|byte| byte.is_ascii_digit());
+            let reason = if numeric { PathErrorReason::NumericIndex } else { PathErrorReason::Bracket };
+            return Err(error(name_len, reason));
+        }
+        _ => {
+            let found = rest.chars().next().unwrap_or_default();
+            return Err(error(name_len, PathErrorReason::Character(found)));
+        }
+    };
+    if name.is_empty() {
+        return Err(error(0, PathErrorReason::EmptySegment));
+    }
+    Ok(PathSegment { name: name.into(), fan_out })
+}
+
+/// A path of field names, split once: `arguments.command`. The empty path is the root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SimplePath(Box<[PathSegment]>);
+
+impl SimplePath {
+    /// Splits a path.
+    pub fn parse(path: &str) -> Result<Self, PathError> {
+        segments(path, false).map(Self)
+    }
+
+    /// The value at this path.
+    pub fn resolve<'v>(&self, value: &'v Value) -> Option<&'v Value> {
+        if self.0.len() > MAX_PATH_DEPTH {
+            return None;
+        }
+        self.0.iter().try_fold(value, |value, segment| value.as_object()?.get(&*segment.name))
+    }
+}
+
+/// A path of field names that may fan out over arrays: `tools[*].description`. The empty path is the root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WildcardPath(Box<[PathSegment]>);
+
+impl WildcardPath {
+    /// Splits a path.
+    pub fn parse(path: &str) -> Result<Self, PathError> {
+        segments(path, true).map(Self)
+    }
+
+    /// Visits every value at this path in document order, with the array positions it was reached by,
+    /// until the visitor breaks.
+    ///
+    /// Nothing is allocated but the positions.
+    pub fn visit<'v, B>(
+        &self,
+        value: &'v Value,
+        visitor: &mut impl FnMut(&'v Value, &[usize]) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
+        if self.0.len() > MAX_PATH_DEPTH {
+            return ControlFlow::Continue(());
+        }
+        let mut positions = Positions::default();
+        visit(&self.0, value, &mut positions, visitor)
+    }
+
+    /// All values at this path, in document order.
+    pub fn resolve<'v>(&self, value: &'v Value) -> Vec<&'v Value> {
+        let mut values = Vec::new();
+        let _: ControlFlow<()> = self.visit(value, &mut |value, _| {
+            values.push(value);
+            ControlFlow::Continue(())
+        });
+        values
+    }
+
+    /// The path with the positions a value was reached by: `tools[2].description`.
+    pub fn with_positions(&self, positions: &[usize]) -> String {
+        let mut text = String::new();
+        let mut positions = positions.iter();
+        for (at, segment) in self.0.iter().enumerate() {
+            if at > 0 {
+                text.push('.');
+            }
+            text.push_str(&segment.name);
+            if segment.fan_out {
+                match positions.next() {
+                    Some(position) => text.push_str(&format!("[{position}]")),
+                    None => text.push_str("[*]"),
+                }
+            }
+        }
+        text
+    }
+}
+
+impl fmt::Display for WildcardPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.with_positions(&[]))
+    }
+}
+
+/// The array positions on the way to a value; at most one for each segment of a path.
+#[derive(Default)]
+struct Positions {
+    stack: Vec<usize>,
+}
+
+// Recursion is bounded by the number of segments, at most `MAX_PATH_DEPTH`.
+fn visit<'v, B>(
+    segments: &[PathSegment],
+    mut value: &'v Value,
+    positions: &mut Positions,
+    visitor: &mut impl FnMut(&'v Value, &[usize]) -> ControlFlow<B>,
+) -> ControlFlow<B> {
+    for (at, segment) in segments.iter().enumerate() {
+        let Some(next) = value.as_object().and_then(|object| object.get(&*segment.name)) else {
+            return ControlFlow::Continue(());
+        };
+        if !segment.fan_out {
+            value = next;
+            continue;
+        }
+        let Some(items) = next.as_array() else { return ControlFlow::Continue(()) };
+        for (position, item) in items.iter().enumerate() {
+            positions.stack.push(position);
+            let flow = visit(&segments[at + 1..], item, positions, visitor);
+            positions.stack.pop();
+            flow?;
+        }
+        return ControlFlow::Continue(());
+    }
+    visitor(value, &positions.stack)
+}
+
+/// The value at a simple dot-path, or nothing (specification §5.1.1). A path that is none resolves to
+/// nothing.
+///
+/// ```
+/// let message = serde_json::json!({"arguments": {"command": "ls"}});
+/// assert_eq!(sortie_oatf::resolve_simple_path("arguments.command", &message).unwrap(), "ls");
+/// assert!(sortie_oatf::resolve_simple_path("arguments.path", &message).is_none());
+/// ```
+pub fn resolve_simple_path<'v>(path: &str, value: &'v Value) -> Option<&'v Value> {
+    SimplePath::parse(path).ok()?.resolve(value)
+}
+
+/// All values at a wildcard dot-path (specification §5.1.2). A path that is none resolves to nothing.
+///
+/// ```
+/// let message = serde_json::json!({"tools": [{"name": "a"}, {"name": "b"}]});
+/// assert_eq!(sortie_oatf::resolve_wildcard_path("tools[*].name", &message), ["a", "b"]);
+/// ```
+pub fn resolve_wildcard_path<'v>(path: &str, value: &'v Value) -> Vec<&'v Value> {
+    WildcardPath::parse(path).map(|path| path.resolve(value)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_say_where_and_what() {
+        let wrong = |path| WildcardPath::parse(path).map_err(|error| (error.at, error.reason)).unwrap_err();
+        assert_eq!(wrong("tools[0].name"), (5, PathErrorReason::NumericIndex));
+        assert_eq!(wrong("tools..name"), (6, PathErrorReason::EmptySegment));
+        assert_eq!(wrong("tools[*.name"), (5, PathErrorReason::Bracket));
+        assert_eq!(wrong("a.b c"), (3, PathErrorReason::Character(' ')));
+        assert_eq!(wrong("a."), (2, PathErrorReason::EmptySegment));
+        assert_eq!(wrong("[*].a"), (0, PathErrorReason::Bracket));
+        assert_eq!(wrong("a[*][*]"), (1, PathErrorReason::Bracket));
+        assert_eq!(SimplePath::parse("a[*].b").unwrap_err().reason, PathErrorReason::Wildcard);
+    }
+
+    #[test]
+    fn a_path_deeper_than_the_limit_resolves_to_nothing() {
+        let mut value = serde_json::json!(1);
+        for _ in 0..MAX_PATH_DEPTH {
+            value = serde_json::json!({ "a": value });
+        }
+        let at_limit = vec!["a"; MAX_PATH_DEPTH].join(".");
+        assert_eq!(resolve_wildcard_path(&at_limit, &value).len(), 1);
+        assert!(resolve_simple_path(&at_limit, &value).is_some());
+        let beyond = format!("{at_limit}.a");
+        let value = serde_json::json!({ "a": value });
+        assert!(resolve_wildcard_path(&beyond, &value).is_empty());
+        assert!(resolve_simple_path(&beyond, &value).is_none());
+    }
+}

@@ -1,0 +1,92 @@
+//! Every code that can stand in a diagnostic: its check, its words and its examples, in one unit each.
+//!
+//! A rule is a constant in a file of its own, with a Markdown page beside it. Validation, `sortie explain`,
+//! the documentation and the golden tests all read the same page, so they cannot drift apart.
+
+mod lint;
+mod page;
+mod parsing;
+mod places;
+mod report;
+mod structure;
+mod validation;
+mod warning;
+
+pub use page::{Example, Page};
+pub(crate) use report::Report;
+
+use crate::diagnostic::{Diagnostic, DiagnosticSeverity};
+use crate::model::Document;
+use crate::node_path::NodePath;
+
+/// Which part of the work a rule belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// `P-…`: the text is no document. Found while parsing.
+    Parsing,
+    /// `V-…`: rules of the specification.
+    Validation,
+    /// `S-…`: errors the specification is silent about.
+    Structure,
+    /// `W-…`: warnings of the specification.
+    Warning,
+    /// `L-…`: lints of ours.
+    Lint,
+}
+
+/// One code.
+#[derive(Clone, Copy)]
+pub struct Rule {
+    /// The code, stable for ever.
+    pub code: &'static str,
+    /// Where the specification says so; empty for rules of ours.
+    pub spec: &'static str,
+    /// What must hold, in a few words.
+    pub title: &'static str,
+    /// How bad a violation is.
+    pub severity: DiagnosticSeverity,
+    /// Which part of the work it belongs to.
+    pub family: Family,
+    /// What, why, a wrong and a right example, as Markdown (see [`Page`]).
+    pub explain: &'static str,
+    /// Finds every violation. Rules that are found while parsing have none.
+    check: Option<fn(&Document, &mut Report<'_>)>,
+}
+
+impl Rule {
+    /// The explanation, taken apart.
+    pub fn page(&self) -> Page {
+        Page::parse(self.explain)
+    }
+}
+
+impl std::fmt::Debug for Rule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rule").field("code", &self.code).field("title", &self.title).finish_non_exhaustive()
+    }
+}
+
+const FAMILIES: &[&[&Rule]] =
+    &[parsing::RULES, validation::RULES, structure::RULES, warning::RULES, lint::RULES];
+
+/// All rules, family by family, each in the order of its codes.
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    FAMILIES.iter().flat_map(|family| family.iter().copied())
+}
+
+/// The rule with this code, in any case (`v-031`).
+pub fn rule(code: &str) -> Option<&'static Rule> {
+    rules().find(|rule| rule.code.eq_ignore_ascii_case(code))
+}
+
+/// Runs the rules of some families. Findings about what could not be read are left out: they were
+/// reported when it could not be read.
+pub(crate) fn run(document: &Document, unreadable: &[NodePath], families: &[Family]) -> Vec<Diagnostic> {
+    let mut report = Report::new(document, unreadable);
+    for rule in rules().filter(|rule| families.contains(&rule.family)) {
+        if let Some(check) = rule.check {
+            check(document, &mut report);
+        }
+    }
+    report.finish()
+}

@@ -1,0 +1,118 @@
+//! Where checks put what they find.
+
+use std::ops::Range;
+
+use super::Rule;
+use crate::diagnostic::{Diagnostic, Edit, Label};
+use crate::model::Document;
+use crate::node_path::NodePath;
+
+/// Collects findings, and knows where in the source they stand.
+pub(crate) struct Report<'d> {
+    document: &'d Document,
+    unreadable: &'d [NodePath],
+    findings: Vec<Diagnostic>,
+}
+
+impl<'d> Report<'d> {
+    pub(super) fn new(document: &'d Document, unreadable: &'d [NodePath]) -> Self {
+        Self { document, unreadable, findings: Vec::new() }
+    }
+
+    /// Reports a violation at a path: the value there, or the nearest thing above it, is underlined.
+    ///
+    /// What comes back adds labels, help and fixes to the finding.
+    pub(crate) fn add(
+        &mut self,
+        rule: &'static Rule,
+        path: NodePath,
+        message: impl Into<String>,
+    ) -> Finding<'_, 'd> {
+        let mut finding = Diagnostic::new(rule.severity, rule.code, message);
+        finding.span = self.document.span_of(&path);
+        finding.path = Some(path);
+        self.findings.push(finding);
+        Finding { document: self.document, at: self.findings.len() - 1, findings: &mut self.findings }
+    }
+
+    /// Whether the value at `path` was there and could not be read, so that nothing should be said about
+    /// its absence.
+    pub(crate) fn is_unreadable(&self, path: &NodePath) -> bool {
+        self.unreadable.iter().any(|unreadable| unreadable.is_prefix_of(path) || path == unreadable)
+    }
+
+    pub(super) fn finish(self) -> Vec<Diagnostic> {
+        let Self { unreadable, mut findings, .. } = self;
+        findings.retain(|finding| {
+            finding
+                .path
+                .as_ref()
+                .is_none_or(|path| !unreadable.iter().any(|unreadable| unreadable.is_prefix_of(path)))
+        });
+        Diagnostic::sort(&mut findings);
+        findings
+    }
+}
+
+/// A finding that was just reported.
+pub(crate) struct Finding<'r, 'd> {
+    document: &'d Document,
+    findings: &'r mut Vec<Diagnostic>,
+    at: usize,
+}
+
+impl Finding<'_, '_> {
+    fn edit(&mut self) -> &mut Diagnostic {
+        // `at` is the place of the finding that made this value.
+        &mut self.findings[self.at]
+    }
+
+    /// What to write beside the underlined text.
+    pub(crate) fn label(mut self, text: impl Into<String>) -> Self {
+        self.edit().label = Some(text.into());
+        self
+    }
+
+    /// Underlines the key instead of the value.
+    pub(crate) fn at_key(mut self) -> Self {
+        let path = self.edit().path.clone();
+        if let (Some(tree), Some(path)) = (self.document.tree(), path) {
+            self.edit().span = Some(tree.key_span_of(&path));
+        }
+        self
+    }
+
+    /// Underlines a part of the scalar at the path, given in bytes of its text.
+    pub(crate) fn within(mut self, range: Range<usize>) -> Self {
+        let path = self.edit().path.clone();
+        if let (Some(tree), Some(path)) = (self.document.tree(), path)
+            && let Some((id, _)) = tree.find(&path)
+            && let Some(span) = tree.subspan(id, range)
+        {
+            self.edit().span = Some(span);
+        }
+        self
+    }
+
+    /// Points at a second place.
+    pub(crate) fn also(mut self, path: &NodePath, text: impl Into<String>) -> Self {
+        if let Some(span) = self.document.span_of(path) {
+            self.edit().labels.push(Label { span, text: text.into() });
+        }
+        self
+    }
+
+    /// Says what to do.
+    pub(crate) fn help(mut self, text: impl Into<String>) -> Self {
+        self.edit().help.push(text.into());
+        self
+    }
+
+    /// Offers a repair.
+    pub(crate) fn fix(mut self, title: impl Into<String>, edits: Vec<Edit>) -> Self {
+        if !edits.is_empty() {
+            self.edit().fix = Some(crate::diagnostic::Fix { title: title.into(), edits });
+        }
+        self
+    }
+}

@@ -1,0 +1,3 @@
+use super::Rule;
+
+pub(super) const RULES: &[&Rule] = &[];

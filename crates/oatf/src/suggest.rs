@@ -1,0 +1,40 @@
+//! The word somebody probably meant.
+
+/// The candidate nearest to `word`, if one is near enough to be meant; the first of equals.
+///
+/// Words that differ only in case, hyphens and underscores are always near. Otherwise a third of the
+/// letters may be wrong, counting a swap of neighbours as one.
+pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    let folded = fold(word);
+    // A long word is not a typo of anything, and distances cost quadratic time.
+    if folded.is_empty() || folded.len() > 64 {
+        return None;
+    }
+    let limit = (folded.chars().count() / 3).max(1);
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::osa_distance(&folded, &fold(candidate)), candidate))
+        .filter(|(distance, _)| *distance <= limit)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+fn fold(word: &str) -> String {
+    word.chars().filter(|letter| !matches!(letter, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn typos_are_near_and_other_words_are_not() {
+        let fields = ["indicators", "execution", "severity", "on_enter"];
+        assert_eq!(nearest("indicator", fields), Some("indicators"));
+        assert_eq!(nearest("exeuction", fields), Some("execution"));
+        assert_eq!(nearest("onEnter", fields), Some("on_enter"));
+        assert_eq!(nearest("sevrity", fields), Some("severity"));
+        assert_eq!(nearest("author", fields), None);
+        assert_eq!(nearest("", fields), None);
+    }
+}

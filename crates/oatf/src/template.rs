@@ -1,0 +1,174 @@
+//! Templates: `{{name}}`, `{{actor.name}}`, `{{request.path}}`, and the escape `\{{`.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use crate::diagnostic::{Diagnostic, DiagnosticSeverity};
+use crate::json::sorted_text;
+use crate::path::resolve_simple_path;
+
+/// A piece of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece<'t> {
+    /// Text that stands for itself.
+    Text(&'t str),
+    /// `\{{`: a literal `{{`.
+    Escaped,
+    /// `{{name}}`.
+    Reference {
+        /// What is between the braces.
+        name: &'t str,
+        /// Where the whole reference stands in the template, braces included.
+        at: Range<usize>,
+    },
+    /// `{{` with no `}}` after it, up to the end.
+    Unclosed {
+        /// Where it starts.
+        at: usize,
+        /// All of it.
+        text: &'t str,
+    },
+}
+
+/// The pieces of a template, in order.
+pub fn pieces(template: &str) -> impl Iterator<Item = Piece<'_>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = &template[at..];
+        if rest.is_empty() {
+            return None;
+        }
+        let piece = if rest.starts_with("\\{{") {
+            at += 3;
+            Piece::Escaped
+        } else if let Some(body) = rest.strip_prefix("{{") {
+            let start = at;
+            if let Some(end) = body.find("}}") {
+                at += 2 + end + 2;
+                Piece::Reference { name: &body[..end], at: start..at }
+            } else {
+                at = template.len();
+                Piece::Unclosed { at: start, text: rest }
+            }
+        } else {
+            let end = match rest.find("{{") {
+                // The backslash belongs to the escape.
+                Some(brace) if brace > 0 && rest.as_bytes()[brace - 1] == b'\\' => brace - 1,
+                Some(brace) => brace,
+                None => rest.len(),
+            };
+            at += end;
+            Piece::Text(&rest[..end])
+        };
+        Some(piece)
+    })
+}
+
+/// Fills a template (specification §5.5): the text, and a W-004 for every reference that stands for nothing.
+///
+/// Results are never filled again. An unclosed `{{` stands for itself.
+///
+/// ```
+/// use std::collections::HashMap;
+///
+/// let extractors = HashMap::from([("user".to_owned(), "ada".to_owned())]);
+/// let request = serde_json::json!({"name": "mail"});
+/// let (text, warnings) =
+///     sortie_oatf::interpolate_template("{{user}} called {{request.name}}{{gone}}", &extractors, Some(&request), None);
+/// assert_eq!(text, "ada called mail");
+/// assert_eq!(warnings[0].code, "W-004");
+/// ```
+pub fn interpolate_template<S: std::hash::BuildHasher>(
+    template: &str,
+    extractors: &HashMap<String, String, S>,
+    request: Option<&Value>,
+    response: Option<&Value>,
+) -> (String, Vec<Diagnostic>) {
+    let mut text = String::with_capacity(template.len());
+    let mut warnings = Vec::new();
+    for piece in pieces(template) {
+        match piece {
+            Piece::Text(piece) | Piece::Unclosed { text: piece, .. } => text.push_str(piece),
+            Piece::Escaped => text.push_str("{{"),
+            Piece::Reference { name, .. } => {
+                if let Some(value) = extractors.get(name) {
+                    text.push_str(value);
+                } else if let Some(value) = message_field(name, request, response) {
+                    match value {
+                        Value::String(value) => text.push_str(value),
+                        other => text.push_str(&sorted_text(other)),
+                    }
+                } else {
+                    warnings.push(Diagnostic::new(
+                        DiagnosticSeverity::Warning,
+                        "W-004",
+                        format!("`{{{{{name}}}}}` stands for nothing here"),
+                    ));
+                }
+            }
+        }
+    }
+    (text, warnings)
+}
+
+fn message_field<'v>(
+    name: &str,
+    request: Option<&'v Value>,
+    response: Option<&'v Value>,
+) -> Option<&'v Value> {
+    if let Some(path) = name.strip_prefix("request.") {
+        return resolve_simple_path(path, request?);
+    }
+    resolve_simple_path(name.strip_prefix("response.")?, response?)
+}
+
+/// Fills every template in a value (specification §5.5a); keys are left alone.
+pub fn interpolate_value<S: std::hash::BuildHasher>(
+    value: &Value,
+    extractors: &HashMap<String, String, S>,
+    request: Option<&Value>,
+    response: Option<&Value>,
+) -> (Value, Vec<Diagnostic>) {
+    let mut warnings = Vec::new();
+    let filled = fill(value, &mut |template| {
+        let (text, mut more) = interpolate_template(template, extractors, request, response);
+        warnings.append(&mut more);
+        text
+    });
+    (filled, warnings)
+}
+
+// Values come from documents (at most 100 deep) or JSON readers (at most 128), so recursion is bounded.
+fn fill(value: &Value, interpolate: &mut impl FnMut(&str) -> String) -> Value {
+    match value {
+        Value::String(text) if text.contains("{{") => Value::String(interpolate(text)),
+        Value::Array(items) => items.iter().map(|item| fill(item, interpolate)).collect(),
+        Value::Object(fields) => {
+            let filled = fields.iter().map(|(key, value)| (key.clone(), fill(value, interpolate)));
+            Value::Object(filled.collect::<Map<_, _>>())
+        }
+        scalar => scalar.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_references_and_open_ends_are_told_apart() {
+        let found: Vec<_> = pieces("a \\{{b}} {{c}}{{d").collect();
+        assert_eq!(
+            found,
+            [
+                Piece::Text("a "),
+                Piece::Escaped,
+                Piece::Text("b}} "),
+                Piece::Reference { name: "c", at: 9..14 },
+                Piece::Unclosed { at: 14, text: "{{d" },
+            ]
+        );
+    }
+}

@@ -1,0 +1,2 @@
+//! sortie
+fn main() {}
