@@ -1,10 +1,16 @@
 //! The Open Agent Threat Format (OATF).
 
 pub mod bindings;
+pub mod cel;
+mod compile;
 mod diagnostic;
 mod duration;
 mod error;
+mod evaluate;
+mod extension_points;
 mod json;
+mod jsonpath;
+mod load;
 mod model;
 mod node_path;
 mod parse;
@@ -15,14 +21,23 @@ mod source;
 mod suggest;
 mod template;
 mod validate;
+mod verdict;
 pub mod yaml;
 
 pub use bindings::{known_modes, known_protocols};
+pub use cel::{CelEvaluator, DefaultCelEvaluator};
+pub use compile::*;
 pub use diagnostic::{
     Diagnostic, DiagnosticSeverity, Edit, Fix, Label, OatfError, ParseError, ParseErrorKind, ValidationError,
 };
 pub use duration::{DurationError, parse_duration};
 pub use error::{EvaluationError, EvaluationErrorKind, GenerationError, GenerationErrorKind};
+pub use evaluate::{
+    compute_effective_state, evaluate_condition, evaluate_expression, evaluate_extractor, evaluate_indicator,
+    evaluate_pattern, evaluate_predicate, evaluate_trigger, extract_protocol, select_response,
+};
+pub use extension_points::{DEFAULT_SEMANTIC_THRESHOLD, GenerationProvider, SemanticEvaluator};
+pub use load::{LoadResult, Validated, load};
 pub use model::*;
 pub use node_path::{NodePath, Segment};
 pub use parse::{parse, parse_bytes, utf8};
@@ -34,3 +49,4 @@ pub use rules::{Example, Family, Page, Rule, rule, rules};
 pub use source::{LineColumn, Source, Span};
 pub use template::{interpolate_template, interpolate_value};
 pub use validate::{Analysis, ValidationResult, analyze, lint, validate};
+pub use verdict::compute_verdict;
