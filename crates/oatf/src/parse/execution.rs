@@ -26,6 +26,7 @@ impl<'t> Reader<'t> {
             after = Some(field);
             self.under(*entry, |reader, node| match field {
                 "mode" => execution.mode = reader.string(node),
+                "state" if is_null(node) => {}
                 "state" => {
                     let (state, numbers) = reader.value_and_numbers(node);
                     execution.state = Some(state);
@@ -99,6 +100,7 @@ impl<'t> Reader<'t> {
                 "name" => phase.name = reader.string(node),
                 "description" => phase.description = reader.string(node),
                 "mode" => phase.mode = reader.string(node),
+                "state" if is_null(node) => {}
                 "state" => {
                     let (state, numbers) = reader.value_and_numbers(node);
                     phase.state = Some(state);

@@ -236,7 +236,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A list of strings.
-    pub(super) fn strings(&mut self, node: Node<'t>) -> Option<Vec<String>> {
+    pub(crate) fn strings(&mut self, node: Node<'t>) -> Option<Vec<String>> {
         self.list(node, "a list of strings", |reader, item| {
             if is_null(item) {
                 reader.mismatch(item, "a string");
@@ -311,7 +311,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Any value, as JSON.
-    pub(super) fn value(&mut self, node: Node<'t>) -> Value {
+    pub(crate) fn value(&mut self, node: Node<'t>) -> Value {
         let mut numbers = ExactNumbers::default();
         self.value_at(node, self.path.len(), &mut numbers)
     }

@@ -1,0 +1,5 @@
+//! stub
+use crate::Document;
+pub(crate) fn serialize(d: &Document) -> String {
+    d.oatf.clone()
+}
