@@ -1,7 +1,5 @@
 //! Hostile expressions and messages: refused or answered, never a crash, always bounded.
 
-use std::time::{Duration, Instant};
-
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sortie_oatf::cel::Program;
@@ -91,29 +89,16 @@ fn a_source_beyond_the_cap_is_refused_and_below_it_located() {
     assert_eq!(&source[error.span.unwrap()], "€");
 }
 
-/// The time the specification recommends as the limit of one evaluation.
-const RECOMMENDED: Duration = Duration::from_millis(100);
-
-/// Asserts that the step budget ends the evaluation, and in time. The best of some runs counts, since
-/// other tests and processes share the machine, and only optimised code is timed.
+/// Asserts that the step budget ends the evaluation. What that costs is measured by `cargo xtask bench`.
 fn assert_budget(source: &str, message: &Value) {
     let program = Program::compile(source).unwrap();
-    let mut best = Duration::MAX;
-    for _ in 0..5 {
-        let started = Instant::now();
-        let error = program.evaluate(&[("message", Some(message))]).unwrap_err();
-        best = best.min(started.elapsed());
-        assert_eq!(error.kind, EvaluationErrorKind::CelError, "{source}: {error}");
-        assert!(error.message.contains("step budget"), "{source}: {error}");
-        if cfg!(debug_assertions) || best < RECOMMENDED {
-            return;
-        }
-    }
-    panic!("{source}: {best:?}");
+    let error = program.evaluate(&[("message", Some(message))]).unwrap_err();
+    assert_eq!(error.kind, EvaluationErrorKind::CelError, "{source}: {error}");
+    assert!(error.message.contains("step budget"), "{source}: {error}");
 }
 
 #[test]
-fn nested_comprehensions_run_out_of_steps_before_time() {
+fn nested_comprehensions_run_out_of_steps() {
     let message = json!({"l": (0..60).collect::<Vec<_>>()});
     assert_budget("message.l.all(a, message.l.all(b, message.l.all(c, a + b + c >= 0)))", &message);
     assert_budget(
@@ -360,9 +345,7 @@ proptest! {
 }
 
 #[test]
-fn compiling_the_longest_source_is_quick() {
+fn the_longest_source_compiles() {
     let source = vec!["a"; MAX_SOURCE_BYTES / 3].join("&&");
-    let started = Instant::now();
     assert!(Program::compile(&source).is_ok());
-    assert!(started.elapsed() < Duration::from_secs(2));
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::limits::Clock;
 use super::program::Program;
 use crate::error::{EvaluationError, EvaluationErrorKind};
 
@@ -33,16 +34,31 @@ pub trait CelEvaluator {
     }
 }
 
-/// The evaluator of this crate.
+/// The evaluator of this crate. A step budget bounds every evaluation; a clock, when one is passed in, puts a
+/// [deadline](super::limits::DEADLINE) behind it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct DefaultCelEvaluator;
+pub struct DefaultCelEvaluator {
+    clock: Option<Clock>,
+}
+
+impl DefaultCelEvaluator {
+    /// An evaluator bounded by its step budget alone.
+    pub const fn new() -> Self {
+        Self { clock: None }
+    }
+
+    /// An evaluator with a deadline behind its step budget.
+    pub const fn with_clock(clock: Clock) -> Self {
+        Self { clock: Some(clock) }
+    }
+}
 
 impl CelEvaluator for DefaultCelEvaluator {
     fn evaluate(&self, expression: &str, context: &Map<String, Value>) -> Result<Value, EvaluationError> {
         let program = Program::compile(expression)
             .map_err(|error| EvaluationError::new(EvaluationErrorKind::CelError, error.to_string()))?;
         let variables: Vec<_> = context.iter().map(|(name, value)| (name.as_str(), Some(value))).collect();
-        program.evaluate(&variables)
+        program.evaluate_within(&variables, self.clock)
     }
 
     fn evaluate_program(
@@ -50,6 +66,6 @@ impl CelEvaluator for DefaultCelEvaluator {
         program: &Program,
         variables: &[(&str, Option<&Value>)],
     ) -> Result<Value, EvaluationError> {
-        program.evaluate(variables)
+        program.evaluate_within(variables, self.clock)
     }
 }

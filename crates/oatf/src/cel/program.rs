@@ -7,6 +7,7 @@ use super::conversions::to_json;
 use super::evaluation::Evaluation;
 use super::fault::Fault;
 use super::fields::{self, FieldAccess};
+use super::limits::Clock;
 use super::parser;
 use super::patterns::PatternCache;
 use super::syntax::SyntaxError;
@@ -57,7 +58,20 @@ impl Program {
     /// `cel_error` for a missing field, an index out of range, an overflow, a limit; `type_error` where
     /// types do not fit; `unsupported_method` for a function this implementation lacks.
     pub fn evaluate(&self, variables: &[(&str, Option<&Json>)]) -> Result<Json, EvaluationError> {
-        let mut evaluation = Evaluation::new(&self.ast, &self.patterns, variables);
+        self.evaluate_within(variables, None)
+    }
+
+    /// Evaluates like [`Program::evaluate`], with a [deadline](super::limits::DEADLINE) by the clock that is
+    /// passed in behind the step budget.
+    ///
+    /// # Errors
+    /// As [`Program::evaluate`].
+    pub fn evaluate_within(
+        &self,
+        variables: &[(&str, Option<&Json>)],
+        clock: Option<Clock>,
+    ) -> Result<Json, EvaluationError> {
+        let mut evaluation = Evaluation::new(&self.ast, &self.patterns, variables, clock);
         let root = self.ast.root();
         let value = evaluation.value(root).map_err(|fault| self.error(fault))?;
         to_json(&value, &mut evaluation.budget, 0).map_err(|kind| self.error(kind.at(root)))
@@ -68,7 +82,7 @@ impl Program {
     /// # Errors
     /// As [`Program::evaluate`], and `type_error` when the result is anything but a boolean.
     pub fn evaluate_bool(&self, variables: &[(&str, Option<&Json>)]) -> Result<bool, EvaluationError> {
-        Evaluation::new(&self.ast, &self.patterns, variables)
+        Evaluation::new(&self.ast, &self.patterns, variables, None)
             .boolean(self.ast.root())
             .map_err(|fault| self.error(fault))
     }

@@ -169,7 +169,7 @@ fn check_evaluate(case: &mut Fields<'_>) -> Checked {
     };
     input.finish()?;
     let evaluators = Evaluators {
-        cel: cel.then_some(&DefaultCelEvaluator as _),
+        cel: cel.then_some(const { &DefaultCelEvaluator::new() } as _),
         semantic: semantic.as_ref().map(|scripted| scripted as _),
     };
     let outcome = match CompiledIndicator::new(&indicator) {
