@@ -1,6 +1,6 @@
 //! Dot-paths into messages: simple ones, and ones with `[*]`.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::ops::ControlFlow;
 
 use serde_json::Value;
@@ -136,7 +136,7 @@ impl WildcardPath {
         if self.0.len() > MAX_PATH_DEPTH {
             return ControlFlow::Continue(());
         }
-        let mut positions = Positions::default();
+        let mut positions = Vec::new();
         visit(&self.0, value, &mut positions, visitor)
     }
 
@@ -161,7 +161,7 @@ impl WildcardPath {
             text.push_str(&segment.name);
             if segment.fan_out {
                 match positions.next() {
-                    Some(position) => text.push_str(&format!("[{position}]")),
+                    Some(position) => _ = write!(text, "[{position}]"), // a string takes whatever is written
                     None => text.push_str("[*]"),
                 }
             }
@@ -176,17 +176,11 @@ impl fmt::Display for WildcardPath {
     }
 }
 
-/// The array positions on the way to a value; at most one for each segment of a path.
-#[derive(Default)]
-struct Positions {
-    stack: Vec<usize>,
-}
-
 // Recursion is bounded by the number of segments, at most `MAX_PATH_DEPTH`.
 fn visit<'v, B>(
     segments: &[PathSegment],
     mut value: &'v Value,
-    positions: &mut Positions,
+    positions: &mut Vec<usize>,
     visitor: &mut impl FnMut(&'v Value, &[usize]) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
     for (at, segment) in segments.iter().enumerate() {
@@ -199,14 +193,14 @@ fn visit<'v, B>(
         }
         let Some(items) = next.as_array() else { return ControlFlow::Continue(()) };
         for (position, item) in items.iter().enumerate() {
-            positions.stack.push(position);
+            positions.push(position);
             let flow = visit(&segments[at + 1..], item, positions, visitor);
-            positions.stack.pop();
+            positions.pop();
             flow?;
         }
         return ControlFlow::Continue(());
     }
-    visitor(value, &positions.stack)
+    visitor(value, positions)
 }
 
 /// The value at a simple dot-path, or nothing (specification §5.1.1). A path that is none resolves to

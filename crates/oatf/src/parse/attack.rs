@@ -12,14 +12,15 @@ impl<'t> Reader<'t> {
     pub(crate) fn document(&mut self) -> Option<Document> {
         let root = self.tree.root();
         let NodeKind::Mapping(entries) = root.kind else {
-            let finding = Diagnostic::parse(
-                ParseErrorKind::TypeMismatch,
-                "P-005",
-                "a document must be a mapping with `oatf` and `attack`",
-            )
-            .at(self.headline(root))
-            .help("`sortie new` writes a document to start from");
-            self.report(finding);
+            self.report(|reader| {
+                Diagnostic::parse(
+                    ParseErrorKind::TypeMismatch,
+                    "P-005",
+                    "a document must be a mapping with `oatf` and `attack`",
+                )
+                .at(reader.headline(root))
+                .help("`sortie new` writes a document to start from")
+            });
             return None;
         };
         let mut document = Document::default();
@@ -50,12 +51,12 @@ impl<'t> Reader<'t> {
     fn attack(&mut self, node: Node<'t>) -> Attack {
         let mut attack = Attack::default();
         let NodeKind::Mapping(entries) = node.kind else {
-            let finding =
+            self.report(|reader| {
                 Diagnostic::parse(ParseErrorKind::TypeMismatch, "V-003", "`attack` must be one mapping")
-                    .at(self.headline(node))
+                    .at(reader.headline(node))
                     .label("exactly one attack")
-                    .help("an OATF file describes exactly one attack; give others a file of their own");
-            self.report(finding);
+                    .help("an OATF file describes exactly one attack; give others a file of their own")
+            });
             return attack;
         };
         let mut has_execution = false;

@@ -110,10 +110,11 @@ impl<'t> Reader<'t> {
             None
         };
         if let Some((entry, message, help)) = problem {
-            let finding = Diagnostic::parse(ParseErrorKind::TypeMismatch, "P-013", message)
-                .at(self.tree.node(entry.key).span)
-                .help(help);
-            self.report(finding);
+            self.report(|reader| {
+                Diagnostic::parse(ParseErrorKind::TypeMismatch, "P-013", message)
+                    .at(reader.tree.node(entry.key).span)
+                    .help(help)
+            });
         }
     }
 
@@ -128,17 +129,18 @@ impl<'t> Reader<'t> {
             return Condition::Value(self.value(node));
         }
         if let (Some(operator), Some(other)) = (operators.first(), others.first()) {
-            let finding = Diagnostic::parse(
-                ParseErrorKind::TypeMismatch,
-                "P-014",
-                format!("`{}` is not an operator", self.tree.key(*other)),
-            )
-            .at(self.tree.node(other.key).span)
-            .label("not an operator")
-            .also(self.tree.node(operator.key).span, "this is one, so all must be")
-            .help(format!("operators are {}", listed(OPERATORS)))
-            .help("to compare with an object that has such a key, use a CEL expression");
-            self.report(finding);
+            self.report(|reader| {
+                Diagnostic::parse(
+                    ParseErrorKind::TypeMismatch,
+                    "P-014",
+                    format!("`{}` is not an operator", reader.tree.key(*other)),
+                )
+                .at(reader.tree.node(other.key).span)
+                .label("not an operator")
+                .also(reader.tree.node(operator.key).span, "this is one, so all must be")
+                .help(format!("operators are {}", listed(OPERATORS)))
+                .help("to compare with an object that has such a key, use a CEL expression")
+            });
         }
         let mut condition = MatchCondition::default();
         for entry in operators {

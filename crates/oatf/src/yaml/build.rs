@@ -7,7 +7,7 @@ use granit_parser::{Event, Parser, ScalarStyle, ScanError, StructureStyle};
 
 use super::tree::{Entry, NodeId, Stored, StoredNode, Style, Text, Tree};
 use super::{MAX_DOCUMENT_BYTES, MAX_NESTING, MAX_NODES};
-use crate::diagnostic::{Diagnostic, ParseErrorKind};
+use crate::diagnostic::{Diagnostic, Findings, ParseErrorKind};
 use crate::source::{Source, Span};
 
 /// Mappings up to this size are searched, larger ones indexed, for duplicate keys.
@@ -41,7 +41,7 @@ struct Builder<'t> {
     nodes: Vec<StoredNode>,
     frames: Vec<Frame>,
     root: Option<NodeId>,
-    findings: Vec<Diagnostic>,
+    findings: Findings,
 }
 
 fn syntax(code: &'static str, message: impl Into<String>) -> Diagnostic {
@@ -55,7 +55,7 @@ impl<'t> Builder<'t> {
             nodes: Vec::with_capacity(text.len() / 16),
             frames: Vec::new(),
             root: None,
-            findings: Vec::new(),
+            findings: Findings::default(),
         }
     }
 
@@ -75,7 +75,7 @@ impl<'t> Builder<'t> {
                 Err(error) => {
                     let finding = self.scan_error(&error);
                     self.findings.push(finding);
-                    return (None, self.findings);
+                    return (None, self.findings.finish());
                 }
             };
             if matches!(event, Event::DocumentStart(..)) {
@@ -97,7 +97,7 @@ impl<'t> Builder<'t> {
                     syntax("P-011", format!("the document has more than {MAX_NODES} keys and values"))
                         .at(Span::new(at, at)),
                 );
-                return (None, self.findings);
+                return (None, self.findings.finish());
             }
             self.event(event, span);
         }
@@ -109,10 +109,10 @@ impl<'t> Builder<'t> {
                         .help("`sortie new` writes a document to start from"),
                 );
             }
-            return (None, self.findings);
+            return (None, self.findings.finish());
         };
         let tree = Tree { source: Source::new(self.text), nodes: self.nodes, root };
-        (Some(tree), self.findings)
+        (Some(tree), self.findings.finish())
     }
 
     fn event(&mut self, event: Event<'t>, at: granit_parser::Span) {
@@ -229,8 +229,9 @@ impl<'t> Builder<'t> {
             },
         };
         if let Some(key) = pending {
-            let finding = self.check_key(key);
-            self.findings.extend(finding);
+            if let Some(finding) = self.check_key(key) {
+                self.findings.push(finding);
+            }
         }
         self.nodes.push(node);
     }
