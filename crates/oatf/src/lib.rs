@@ -1,10 +1,12 @@
 //! The Open Agent Threat Format (OATF).
 
 pub mod bindings;
+pub mod cel;
 mod diagnostic;
 mod duration;
 mod error;
 mod json;
+pub mod jsonpath;
 mod model;
 mod node_path;
 mod parse;

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use crate::model::{Actor, Condition, Document, Extractor, Indicator, MatchPredicate, Phase};
+use crate::model::{
+    Action, ActionKind, Actor, Condition, Document, Extractor, Indicator, MatchPredicate, Phase,
+};
 use crate::node_path::NodePath;
 
 /// A list of phases: an actor's, or the one of the multi-phase form.
@@ -160,6 +162,23 @@ impl Document {
         found
     }
 
+    /// Calls `visit` for every string with `{{` in a state or an entry action. Its path is made on demand:
+    /// few templates have anything wrong with them.
+    pub(crate) fn each_template<'d>(&'d self, visit: &mut dyn FnMut(&dyn Fn() -> NodePath, &'d str)) {
+        let execution = &self.attack.execution;
+        let trail = Trail { above: None, step: Step::Key("attack") };
+        let trail = trail.key("execution");
+        if let Some(state) = &execution.state {
+            templates_in(state, &trail.key("state"), visit);
+        }
+        if let Some(phases) = &execution.phases {
+            templates_in_phases(phases, &trail.key("phases"), visit);
+        }
+        for (index, actor) in execution.actors.iter().flatten().enumerate() {
+            templates_in_phases(&actor.phases, &trail.key("actors").index(index).key("phases"), visit);
+        }
+    }
+
     /// Every response list inside a state, with its path.
     pub(crate) fn response_lists(&self) -> Vec<ResponseList<'_>> {
         let mut found = Vec::new();
@@ -206,6 +225,95 @@ fn find_lists<'d>(state: &'d Value, path: &NodePath, found: &mut Vec<ResponseLis
                 add(item, &path.clone().key(holder).index(index));
             }
         }
+    }
+}
+
+/// The way to a value, kept on the stack while it is walked.
+#[derive(Clone, Copy)]
+struct Trail<'t> {
+    above: Option<&'t Trail<'t>>,
+    step: Step<'t>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'t> {
+    Key(&'t str),
+    Index(usize),
+}
+
+impl<'t> Trail<'t> {
+    fn key(&'t self, key: &'t str) -> Trail<'t> {
+        Trail { above: Some(self), step: Step::Key(key) }
+    }
+
+    fn index(&'t self, index: usize) -> Trail<'t> {
+        Trail { above: Some(self), step: Step::Index(index) }
+    }
+
+    // Recursion is bounded by the depth of documents.
+    fn path(&self) -> NodePath {
+        let above = self.above.map(Trail::path).unwrap_or_default();
+        match self.step {
+            Step::Key(key) => above.key(key),
+            Step::Index(index) => above.index(index),
+        }
+    }
+}
+
+type Visit<'v, 'd> = dyn FnMut(&dyn Fn() -> NodePath, &'d str) + 'v;
+
+fn templates_in_phases<'d>(phases: &'d [Phase], trail: &Trail<'_>, visit: &mut Visit<'_, 'd>) {
+    for (index, phase) in phases.iter().enumerate() {
+        let trail = trail.index(index);
+        if let Some(state) = &phase.state {
+            templates_in(state, &trail.key("state"), visit);
+        }
+        for (index, action) in phase.on_enter.iter().flatten().enumerate() {
+            let trail = trail.key("on_enter");
+            templates_in_action(action, &trail.index(index), visit);
+        }
+    }
+}
+
+fn templates_in_action<'d>(action: &'d Action, trail: &Trail<'_>, visit: &mut Visit<'_, 'd>) {
+    match &action.kind {
+        ActionKind::Send(send) => {
+            let trail = trail.key("send");
+            template_in(&send.method, &trail.key("method"), visit);
+            if let Some(params) = &send.params {
+                templates_in(params, &trail.key("params"), visit);
+            }
+        }
+        ActionKind::Log(log) => template_in(&log.message, &trail.key("log").key("message"), visit),
+        ActionKind::Other(keys) => {
+            for (key, value) in keys {
+                templates_in(value, &trail.key(key), visit);
+            }
+        }
+    }
+}
+
+// Recursion is bounded by the depth of documents.
+fn templates_in<'d>(value: &'d Value, trail: &Trail<'_>, visit: &mut Visit<'_, 'd>) {
+    match value {
+        Value::String(text) => template_in(text, trail, visit),
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                templates_in(item, &trail.index(index), visit);
+            }
+        }
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                templates_in(value, &trail.key(key), visit);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn template_in<'d>(text: &'d str, trail: &Trail<'_>, visit: &mut Visit<'_, 'd>) {
+    if text.contains("{{") {
+        visit(&|| trail.path(), text);
     }
 }
 

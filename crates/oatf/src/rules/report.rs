@@ -108,6 +108,22 @@ impl Finding<'_, '_> {
         self
     }
 
+    /// Offers to write something else in place of the scalar at the path.
+    pub(crate) fn replace(mut self, title: impl Into<String>, replacement: impl Into<String>) -> Self {
+        let Some(path) = self.edit().path.clone() else { return self };
+        self.replace_all(&[path], title, &replacement.into())
+    }
+
+    /// Offers to write something else in place of every one of these scalars.
+    pub(crate) fn replace_all(self, paths: &[NodePath], title: impl Into<String>, replacement: &str) -> Self {
+        let Some(tree) = self.document.tree() else { return self };
+        let nodes = paths.iter().filter_map(|path| tree.find(path));
+        let edits = nodes
+            .map(|(id, _)| Edit { span: tree.node(id).span, replacement: replacement.to_owned() })
+            .collect();
+        self.fix(title, edits)
+    }
+
     /// Offers a repair.
     pub(crate) fn fix(mut self, title: impl Into<String>, edits: Vec<Edit>) -> Self {
         if !edits.is_empty() {

@@ -1,0 +1,57 @@
+use crate::diagnostic::DiagnosticSeverity::Error;
+use crate::json::as_text;
+use crate::model::ElicitationMode;
+use crate::node_path::NodePath;
+use crate::parse::listed;
+use crate::rules::{Family, Report, Rule};
+use crate::suggest::nearest;
+use serde_json::Value;
+
+/// Closed enumerations hold only their members.
+///
+/// Those of the format itself are found while parsing, under the same code. What remains are the two that the
+/// MCP binding closes inside `state`.
+pub(crate) const V_005: Rule = Rule {
+    code: "V-005",
+    spec: "§11.1.5",
+    title: "closed enumerations hold only their members",
+    severity: Error,
+    family: Family::Validation,
+    explain: include_str!("v005.md"),
+    check: Some(|document, report| {
+        for state in document.states() {
+            // Another binding may use the same words for something else.
+            if state.mode.is_some_and(|mode| !mode.starts_with("mcp_")) {
+                continue;
+            }
+            for (list, field, what, words) in [
+                ("elicitation_responses", "action", "an answer to an elicitation", ACTIONS),
+                ("elicitations", "mode", "a mode of elicitation", ElicitationMode::WORDS),
+            ] {
+                let entries = state.value.get(list).and_then(Value::as_array);
+                for (index, entry) in entries.into_iter().flatten().enumerate() {
+                    let Some(value) = entry.get(field) else { continue };
+                    if !value.as_str().is_some_and(|word| words.contains(&word)) {
+                        let path = state.path.clone().key(list).index(index).key(field);
+                        add(report, path, value, what, words);
+                    }
+                }
+            }
+        }
+    }),
+};
+
+/// What a client may answer to an elicitation.
+const ACTIONS: &[&str] = &["accept", "decline", "cancel"];
+
+fn add(report: &mut Report<'_>, path: NodePath, value: &Value, what: &str, words: &[&str]) {
+    let written = as_text(value);
+    let finding = report
+        .add(&V_005, path, format!("`{written}` is not {what}"))
+        .help(format!("it is one of {}", listed(words)));
+    // `deny` is what one may remember from elsewhere, and is not near to any of them.
+    let meant = if written == "deny" { Some("decline") } else { nearest(&written, words.iter().copied()) };
+    if let Some(meant) = meant {
+        finding.label(format!("did you mean `{meant}`?")).replace(format!("write `{meant}`"), meant);
+    }
+}

@@ -1,0 +1,40 @@
+use std::ops::Range;
+
+use crate::diagnostic::DiagnosticSeverity::Error;
+use crate::jsonpath;
+use crate::model::ExtractorType;
+use crate::rules::{Family, Rule};
+
+/// Every JSONPath selector is one of RFC 9535.
+pub(crate) const V_015: Rule = Rule {
+    code: "V-015",
+    spec: "§5.5",
+    title: "every JSONPath is one of RFC 9535",
+    severity: Error,
+    family: Family::Validation,
+    explain: include_str!("v015.md"),
+    check: Some(|document, report| {
+        for (path, extractor) in document.extractors() {
+            // A `type` that could not be read may well have been `regex`.
+            if extractor.r#type != ExtractorType::JsonPath || report.is_unreadable(&path.clone().key("type"))
+            {
+                continue;
+            }
+            let Err(error) = jsonpath::parse(&extractor.selector) else { continue };
+            let selector = &extractor.selector;
+            let mut finding = report.add(&V_015, path.key("selector"), error.message);
+            if let Some(at) = error.at.filter(|_| !selector.is_empty()) {
+                finding = finding.within(letter_at(selector, at));
+            }
+            finding.help("for example `$.arguments.path`, `$.tools[0].name` or `$..text`");
+        }
+    }),
+};
+
+/// The letter at a byte; the last one where the text has ended.
+fn letter_at(text: &str, at: usize) -> Range<usize> {
+    let mut letters = text.char_indices().filter(|(start, letter)| start + letter.len_utf8() > at);
+    let last = text.char_indices().next_back();
+    let (start, letter) = letters.next().or(last).unwrap_or_default();
+    start..start + letter.len_utf8()
+}
