@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde_json::{Map, Number, Value};
 
-use crate::diagnostic::{Diagnostic, Edit, ParseErrorKind};
+use crate::diagnostic::{Diagnostic, Edit, Fix, ParseErrorKind};
 use crate::model::{ExactNumbers, Extensions};
 use crate::node_path::{NodePath, Segment};
 use crate::source::Span;
@@ -77,6 +77,13 @@ impl<'t> Reader<'t> {
         self.findings.push(finding);
     }
 
+    /// Offers a repair for what was just reported.
+    pub(super) fn offer(&mut self, title: &str, edits: Vec<Edit>) {
+        if let Some(finding) = self.findings.last_mut() {
+            finding.fix = Some(Fix { title: title.to_owned(), edits });
+        }
+    }
+
     /// What to underline for a node that stands at the current path.
     pub(super) fn headline(&self, node: Node<'t>) -> Span {
         match self.path.last() {
@@ -90,9 +97,12 @@ impl<'t> Reader<'t> {
     }
 
     fn mismatch_with(&mut self, node: Node<'t>, expected: &str, more: impl FnOnce(Diagnostic) -> Diagnostic) {
-        // An alias was reported where it stands.
-        if matches!(node.kind, NodeKind::Refused) {
-            return;
+        // An alias, and a mapping that is a bare template, were reported where they stand.
+        let is_template = |entry: &Entry| !matches!(self.tree.node(entry.key).kind, NodeKind::Scalar(..));
+        match node.kind {
+            NodeKind::Refused => return,
+            NodeKind::Mapping(entries) if entries.iter().any(is_template) => return,
+            _ => {}
         }
         let found = describe(node);
         let message = match self.path.last() {
@@ -189,6 +199,11 @@ impl<'t> Reader<'t> {
         path = path.key(key);
         self.report(finding.path(path));
         meant.map_or(Field::Unknown, |meant| Field::Known(meant))
+    }
+
+    /// Whether the key of a required field has a value: `key:` and nothing is as good as no key.
+    pub(super) fn is_given(&self, entry: Entry) -> bool {
+        !is_null(self.tree.node(entry.value))
     }
 
     /// Reports a required field that is not there. `rule` is the code of the rule that wants it.

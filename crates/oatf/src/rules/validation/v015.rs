@@ -20,10 +20,15 @@ pub(crate) const V_015: Rule = Rule {
             {
                 continue;
             }
-            let Err(error) = jsonpath::parse(&extractor.selector) else { continue };
             let selector = &extractor.selector;
+            let Err(error) = jsonpath::parse(selector) else { continue };
             let mut finding = report.add(&V_015, path.key("selector"), error.message);
-            if let Some(at) = error.at.filter(|_| !selector.is_empty()) {
+            let rooted = format!("$.{selector}");
+            if !selector.starts_with('$') && jsonpath::parse(&rooted).is_ok() {
+                // A JSON string is a YAML one, too.
+                let quoted = serde_json::Value::from(rooted.as_str()).to_string();
+                finding = finding.label(format!("did you mean `{rooted}`?")).replace("start at `$`", quoted);
+            } else if let Some(at) = error.at.filter(|_| !selector.is_empty()) {
                 finding = finding.within(letter_at(selector, at));
             }
             finding.help("for example `$.arguments.path`, `$.tools[0].name` or `$..text`");
