@@ -1,4 +1,4 @@
-//! JSONPath (RFC 9535), with the limits that its parser lacks.
+//! `JSONPath` (RFC 9535), with the limits that its parser lacks.
 
 use serde_json_path::JsonPath;
 
@@ -12,7 +12,7 @@ const MAX_BRACKETS: usize = 4;
 /// Parentheses within parentheses; thousands overflow the parser's stack.
 const MAX_PARENTHESES: usize = 16;
 
-/// Why a text is not a JSONPath.
+/// Why a text is not a `JSONPath`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct JsonPathError {

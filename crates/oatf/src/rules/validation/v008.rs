@@ -1,5 +1,4 @@
 use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::model::Phase;
 use crate::rules::{Family, Rule};
 
 /// At most one phase of a list is terminal (has no `trigger`), and it is the last.
@@ -12,9 +11,14 @@ pub(crate) const V_008: Rule = Rule {
     explain: include_str!("v008.md"),
     check: Some(|document, report| {
         for list in document.phase_lists() {
-            let endless = |(index, phase): (usize, &Phase)| phase.trigger.is_none().then_some(index);
-            let mut terminal: Vec<usize> = list.phases.iter().enumerate().filter_map(endless).collect();
-            terminal.retain(|index| !report.is_unreadable(&list.path.clone().index(*index)));
+            let Some((_, all_but_last)) = list.phases.split_last() else { continue };
+            if all_but_last.iter().all(|phase| phase.trigger.is_some()) {
+                continue;
+            }
+            let indices = (0..list.phases.len()).filter(|index| list.phases[*index].trigger.is_none());
+            // A phase that could not be read may well have had a trigger.
+            let terminal: Vec<_> =
+                indices.filter(|index| !report.is_unreadable(&list.path.clone().index(*index))).collect();
             match terminal.as_slice() {
                 [] => {}
                 [only] => {

@@ -5,7 +5,7 @@ use crate::jsonpath;
 use crate::model::ExtractorType;
 use crate::rules::{Family, Rule};
 
-/// Every JSONPath selector is one of RFC 9535.
+/// Every `JSONPath` selector is one of RFC 9535.
 pub(crate) const V_015: Rule = Rule {
     code: "V-015",
     spec: "§5.5",
@@ -14,15 +14,17 @@ pub(crate) const V_015: Rule = Rule {
     family: Family::Validation,
     explain: include_str!("v015.md"),
     check: Some(|document, report| {
-        for (path, extractor) in document.extractors() {
-            // A `type` that could not be read may well have been `regex`.
-            if extractor.r#type != ExtractorType::JsonPath || report.is_unreadable(&path.clone().key("type"))
-            {
-                continue;
+        document.each_extractor(&mut |trail, extractor| {
+            if extractor.r#type != ExtractorType::JsonPath {
+                return;
             }
             let selector = &extractor.selector;
-            let Err(error) = jsonpath::parse(selector) else { continue };
-            let mut finding = report.add(&V_015, path.key("selector"), error.message);
+            let Err(error) = jsonpath::parse(selector) else { return };
+            // A `type` that could not be read may well have been `regex`.
+            if report.is_unreadable(&trail.key("type").path()) {
+                return;
+            }
+            let mut finding = report.add(&V_015, trail.key("selector").path(), error.message);
             let rooted = format!("$.{selector}");
             if !selector.starts_with('$') && jsonpath::parse(&rooted).is_ok() {
                 // A JSON string is a YAML one, too.
@@ -32,7 +34,7 @@ pub(crate) const V_015: Rule = Rule {
                 finding = finding.within(letter_at(selector, at));
             }
             finding.help("for example `$.arguments.path`, `$.tools[0].name` or `$..text`");
-        }
+        });
     }),
 };
 

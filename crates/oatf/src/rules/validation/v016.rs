@@ -11,14 +11,14 @@ pub(crate) const V_016: Rule = Rule {
     family: Family::Validation,
     explain: include_str!("v016.md"),
     check: Some(|document, report| {
-        document.each_template(&mut |path, template| {
+        document.each_template(&mut |trail, template| {
             let unclosed = pieces(template).find_map(|piece| match piece {
                 Piece::Unclosed { at, .. } => Some(at),
                 _ => None,
             });
             if let Some(at) = unclosed {
                 report
-                    .add(&V_016, path(), "`{{` is never closed")
+                    .add(&V_016, trail.path(), "`{{` is never closed")
                     .within(at..at + 2)
                     .label("opens a reference")
                     .help("close it with `}}`, or write `\\{{` for the two braces themselves");

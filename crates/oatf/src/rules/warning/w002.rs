@@ -20,7 +20,7 @@ pub(crate) const W_002: Rule = Rule {
         let execution = &document.attack.execution;
         let mut unknown = Unknown::default();
         if let Some(mode) = &execution.mode {
-            unknown.look(mode, || places::execution());
+            unknown.look(mode, places::execution);
         }
         for (index, actor) in execution.actors.iter().flatten().enumerate() {
             unknown.look(&actor.mode, || places::execution().key("actors").index(index));
