@@ -7,6 +7,10 @@ use serde::Serialize;
 use crate::node_path::NodePath;
 use crate::source::{Source, Span};
 
+/// Parsing stops to report after this many findings: a text with more of them is hostile or no document, and
+/// each costs a path and a search for its place.
+pub(crate) const MAX_PARSE_FINDINGS: usize = 1000;
+
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]

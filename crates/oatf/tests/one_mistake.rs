@@ -146,3 +146,22 @@ fn conditions_are_found_wherever_they_stand() {
         ],
     );
 }
+
+#[test]
+fn a_hundred_thousand_mistakes_are_some_findings_and_soon_found() {
+    let limit = |text: String| {
+        let started = std::time::Instant::now();
+        let analysis = analyze(&text);
+        // Far from what it takes, and far from what quadratic time would take.
+        assert!(started.elapsed().as_secs() < 20, "{} bytes took {:?}", text.len(), started.elapsed());
+        assert!(!analysis.is_valid());
+        assert!(analysis.diagnostics.len() < 2000, "{} findings", analysis.diagnostics.len());
+    };
+    let start = "oatf: '0.1'\nattack:\n  execution:\n    mode: mcp_server\n    state:\n";
+    let many = |line: &dyn Fn(usize) -> String| (0..100_000).map(line).collect::<String>();
+    limit(format!("{start}{}", many(&|at| format!("      k{at}: '{{{{open'\n"))));
+    limit(format!("{start}      a: {{}}\n{}", many(&|at| format!("  k{at}: 1\n"))));
+    let deep = "[".repeat(80);
+    limit(format!("{start}      a: {deep}{}{}\n", many(&|_| "*a,".to_owned()), "]".repeat(80)));
+    limit(format!("{start}      a: {deep}{}{}\n", many(&|_| ".inf,".to_owned()), "]".repeat(80)));
+}

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde_json::{Map, Number, Value};
 
-use crate::diagnostic::{Diagnostic, Edit, Fix, ParseErrorKind};
+use crate::diagnostic::{Diagnostic, Edit, Fix, MAX_PARSE_FINDINGS, ParseErrorKind};
 use crate::model::{ExactNumbers, Extensions};
 use crate::node_path::{NodePath, Segment};
 use crate::source::Span;
@@ -97,6 +97,9 @@ impl<'t> Reader<'t> {
     }
 
     fn mismatch_with(&mut self, node: Node<'t>, expected: &str, more: impl FnOnce(Diagnostic) -> Diagnostic) {
+        if self.findings.len() >= MAX_PARSE_FINDINGS {
+            return;
+        }
         // An alias, and a mapping that is a bare template, were reported where they stand.
         let is_template = |entry: &Entry| !matches!(self.tree.node(entry.key).kind, NodeKind::Scalar(..));
         match node.kind {
@@ -171,8 +174,13 @@ impl<'t> Reader<'t> {
         if !matches!(key_node.kind, NodeKind::Scalar(..)) || key == "<<" {
             return Field::Unknown; // reported when the tree was built
         }
+        if self.findings.len() >= MAX_PARSE_FINDINGS {
+            return Field::Unknown;
+        }
         let taken = |field: &str| entries.iter().any(|other| self.tree.key(*other) == field);
-        let suggestion = nearest(key, fields.iter().copied().filter(|field| !taken(field)));
+        // Few fields are near, and only for these is the whole mapping searched.
+        let near = fields.iter().copied().filter(|field| nearest(key, [*field]).is_some() && !taken(field));
+        let suggestion = nearest(key, near);
         let mut finding = Diagnostic::parse(
             ParseErrorKind::TypeMismatch,
             "P-008",

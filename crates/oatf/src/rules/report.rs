@@ -7,16 +7,22 @@ use crate::diagnostic::{Diagnostic, Edit, Label};
 use crate::model::Document;
 use crate::node_path::NodePath;
 
+/// A rule reports this many violations; of more it says only that there are more. A hostile document can
+/// have a hundred thousand, each of which costs a search for its place.
+const MAX_PER_RULE: usize = 100;
+
 /// Collects findings, and knows where in the source they stand.
 pub(crate) struct Report<'d> {
     document: &'d Document,
     unreadable: &'d [NodePath],
     findings: Vec<Diagnostic>,
+    /// The rule that reported last, and how often it has. Rules run one after the other.
+    last: (&'static str, usize),
 }
 
 impl<'d> Report<'d> {
     pub(super) fn new(document: &'d Document, unreadable: &'d [NodePath]) -> Self {
-        Self { document, unreadable, findings: Vec::new() }
+        Self { document, unreadable, findings: Vec::new(), last: ("", 0) }
     }
 
     /// Reports a violation at a path: the value there, or the nearest thing above it, is underlined.
@@ -29,8 +35,19 @@ impl<'d> Report<'d> {
         message: impl Into<String>,
     ) -> Finding<'_, 'd> {
         let mut finding = Diagnostic::new(rule.severity, rule.code, message);
-        finding.span = self.document.span_of(&path);
-        finding.path = Some(path);
+        self.last = (rule.code, if self.last.0 == rule.code { self.last.1 + 1 } else { 1 });
+        if self.last.1 <= MAX_PER_RULE {
+            finding.span = self.document.span_of(&path);
+            finding.path = Some(path);
+        } else {
+            // Takes the place of the one before it, and stands for all that follow.
+            let rest = self.last.1 - MAX_PER_RULE;
+            finding.message = format!("{rest} more of these: {}", rule.title);
+            finding.span = self.findings.last().and_then(|last| last.span);
+            if rest > 1 {
+                self.findings.pop();
+            }
+        }
         self.findings.push(finding);
         Finding { document: self.document, at: self.findings.len() - 1, findings: &mut self.findings }
     }

@@ -7,7 +7,7 @@ use granit_parser::{Event, Parser, ScalarStyle, ScanError, StructureStyle};
 
 use super::tree::{Entry, NodeId, Stored, StoredNode, Style, Text, Tree};
 use super::{MAX_DOCUMENT_BYTES, MAX_NESTING, MAX_NODES};
-use crate::diagnostic::{Diagnostic, Edit, ParseErrorKind};
+use crate::diagnostic::{Diagnostic, Edit, MAX_PARSE_FINDINGS, ParseErrorKind};
 use crate::node_path::NodePath;
 use crate::source::{Source, Span};
 
@@ -91,6 +91,9 @@ impl<'t> Builder<'t> {
                     self.findings.push(finding);
                     break;
                 }
+            }
+            if self.findings.len() > MAX_PARSE_FINDINGS {
+                return (None, self.findings);
             }
             if self.nodes.len() > MAX_NODES {
                 let at = offset(&span.start, self.text);
