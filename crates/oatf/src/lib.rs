@@ -10,7 +10,7 @@ mod error;
 mod evaluate;
 mod extension_points;
 mod json;
-mod jsonpath;
+pub mod jsonpath;
 mod load;
 mod model;
 mod node_path;

@@ -1,11 +1,12 @@
 //! Reads the document, the attack and its metadata.
 
 use super::reader::{Field, Reader, is_null};
-use crate::diagnostic::{Diagnostic, ParseErrorKind};
+use crate::diagnostic::{Diagnostic, Edit, ParseErrorKind};
 use crate::model::{
     Attack, Category, Classification, Correlation, CorrelationLogic, Document, FrameworkMapping, Impact,
     Reference, Relationship, Severity, SeverityLevel, Status, fields,
 };
+use crate::source::Span;
 use crate::yaml::{Node, NodeKind};
 
 impl<'t> Reader<'t> {
@@ -40,7 +41,16 @@ impl<'t> Reader<'t> {
             }
         }
         if !has_oatf {
-            self.missing(root, "V-001", "a document", "oatf", "start with `oatf: \"0.1\"`");
+            let block = !self.tree.is_flow(root.id);
+            self.missing_with(root, "V-001", "a document", "oatf", |finding| {
+                let finding = finding.help("start with `oatf: \"0.1\"`");
+                if !block {
+                    return finding;
+                }
+                let span = Span::new(root.span.start, root.span.start);
+                let edit = Edit { span, replacement: "oatf: \"0.1\"\n".to_owned() };
+                finding.fix("add the version", vec![edit])
+            });
         }
         if !has_attack {
             self.missing(root, "V-003", "a document", "attack", "describe the attack under `attack:`");
@@ -93,6 +103,7 @@ impl<'t> Reader<'t> {
                 "references" => {
                     attack.references = reader.list(node, "a list of references", Self::reference);
                 }
+                "execution" if is_null(node) => {}
                 "execution" => {
                     has_execution = true;
                     attack.execution = reader.execution(node);
@@ -129,7 +140,7 @@ impl<'t> Reader<'t> {
         for entry in entries {
             match self.field(entries, *entry, "a severity", fields::SEVERITY, false) {
                 Field::Known("level") => {
-                    has_level = true;
+                    has_level = self.is_given(*entry);
                     level = self.under(*entry, |reader, node| {
                         reader.variant(node, "V-005", "a severity level", SeverityLevel::WORDS)
                     });
@@ -179,11 +190,11 @@ impl<'t> Reader<'t> {
         for entry in entries {
             match self.field(entries, *entry, "a framework mapping", fields::MAPPING, false) {
                 Field::Known("framework") => {
-                    has_framework = true;
+                    has_framework = self.is_given(*entry);
                     mapping.framework = self.under(*entry, Self::string).unwrap_or_default();
                 }
                 Field::Known("id") => {
-                    has_id = true;
+                    has_id = self.is_given(*entry);
                     mapping.id = self.under(*entry, Self::string).unwrap_or_default();
                 }
                 Field::Known("name") => mapping.name = self.under(*entry, Self::string),
@@ -213,7 +224,7 @@ impl<'t> Reader<'t> {
         for entry in entries {
             match self.field(entries, *entry, "a reference", fields::REFERENCE, false) {
                 Field::Known("url") => {
-                    has_url = true;
+                    has_url = self.is_given(*entry);
                     reference.url = self.under(*entry, Self::string).unwrap_or_default();
                 }
                 Field::Known("title") => reference.title = self.under(*entry, Self::string),

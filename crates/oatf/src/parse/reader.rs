@@ -95,9 +95,12 @@ impl<'t> Reader<'t> {
     }
 
     fn mismatch_with(&mut self, node: Node<'t>, expected: &str, more: impl FnOnce(Diagnostic) -> Diagnostic) {
-        // An alias was reported where it stands.
-        if matches!(node.kind, NodeKind::Refused) {
-            return;
+        // An alias, and a mapping that is a bare template, were reported where they stand.
+        let is_template = |entry: &Entry| !matches!(self.tree.node(entry.key).kind, NodeKind::Scalar(..));
+        match node.kind {
+            NodeKind::Refused => return,
+            NodeKind::Mapping(entries) if entries.iter().any(is_template) => return,
+            _ => {}
         }
         self.report(|reader| {
             let found = describe(node);
@@ -209,6 +212,11 @@ impl<'t> Reader<'t> {
         if extensible { finding.help("fields of your own start with `x-`") } else { finding }
     }
 
+    /// Whether the key of a required field has a value: `key:` and nothing is as good as no key.
+    pub(super) fn is_given(&self, entry: Entry) -> bool {
+        !is_null(self.tree.node(entry.value))
+    }
+
     /// Reports a required field that is not there. `rule` is the code of the rule that wants it.
     pub(super) fn missing(
         &mut self,
@@ -218,12 +226,25 @@ impl<'t> Reader<'t> {
         field: &str,
         help: &str,
     ) {
+        self.missing_with(node, rule, object, field, |finding| finding.help(help));
+    }
+
+    /// Reports a required field that is not there, with more to say about it.
+    pub(super) fn missing_with(
+        &mut self,
+        node: Node<'t>,
+        rule: &'static str,
+        object: &str,
+        field: &str,
+        more: impl FnOnce(Diagnostic) -> Diagnostic,
+    ) {
         self.report(|reader| {
-            Diagnostic::parse(ParseErrorKind::TypeMismatch, rule, format!("{object} needs `{field}`"))
-                .at(reader.headline(node))
-                .label(format!("no `{field}` here"))
-                .path(reader.path().key(field))
-                .help(help)
+            let finding =
+                Diagnostic::parse(ParseErrorKind::TypeMismatch, rule, format!("{object} needs `{field}`"))
+                    .at(reader.headline(node))
+                    .label(format!("no `{field}` here"))
+                    .path(reader.path().key(field));
+            more(finding)
         });
     }
 

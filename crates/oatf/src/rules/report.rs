@@ -104,6 +104,24 @@ impl Finding<'_, '_> {
         self.edit(|finding, _| finding.help.push(text.into()))
     }
 
+    /// Offers to write something else in place of the scalar at the path.
+    pub(crate) fn replace(self, title: impl Into<String>, replacement: impl Into<String>) -> Self {
+        match self.finding.as_ref().and_then(|finding| finding.path.clone()) {
+            Some(path) => self.replace_all(&[path], title, &replacement.into()),
+            None => self,
+        }
+    }
+
+    /// Offers to write something else in place of every one of these scalars.
+    pub(crate) fn replace_all(self, paths: &[NodePath], title: impl Into<String>, replacement: &str) -> Self {
+        let Some(tree) = self.document.tree().filter(|_| self.finding.is_some()) else { return self };
+        let nodes = paths.iter().filter_map(|path| tree.find(path));
+        let edits = nodes
+            .map(|(id, _)| Edit { span: tree.node(id).span, replacement: replacement.to_owned() })
+            .collect();
+        self.fix(title, edits)
+    }
+
     /// Offers a repair.
     pub(crate) fn fix(self, title: impl Into<String>, edits: Vec<Edit>) -> Self {
         self.edit(|finding, _| {

@@ -7,7 +7,8 @@ use granit_parser::{Event, Parser, ScalarStyle, ScanError, StructureStyle};
 
 use super::tree::{Entry, NodeId, Stored, StoredNode, Style, Text, Tree};
 use super::{MAX_DOCUMENT_BYTES, MAX_NESTING, MAX_NODES};
-use crate::diagnostic::{Diagnostic, Findings, ParseErrorKind};
+use crate::diagnostic::{Diagnostic, Edit, Findings, ParseErrorKind};
+use crate::node_path::NodePath;
 use crate::source::{Source, Span};
 
 /// Mappings up to this size are searched, larger ones indexed, for duplicate keys.
@@ -120,8 +121,11 @@ impl<'t> Builder<'t> {
         if let Some(tag) = event.tag() {
             let written = tag.original();
             let start = at.tag_start.map_or(span.start, |start| offset(&start, self.text));
+            // Nobody knows what the value would have been, so nothing more is said about it.
+            let path = self.path(&self.frames);
             self.refuse(
                 Span::new(start, start + written.len()),
+                Some(path),
                 format!("the tag `{written}` is not allowed"),
                 "a document is plain data: remove the tag",
             );
@@ -145,15 +149,19 @@ impl<'t> Builder<'t> {
             }),
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
+                let path = self.path(&self.frames);
                 self.refuse(
                     span,
+                    Some(path),
                     format!("the alias `{}` is not allowed", &self.text[span.range()]),
                     "write the value out here: a document must read the same to every parser",
                 );
                 self.add(StoredNode { span, stored: Stored::Refused });
             }
+            // What is anchored can be read all the same, so the finding claims no path.
             Event::Anchor(_, name) => self.refuse(
                 span,
+                None,
                 format!("the anchor `&{name}` is not allowed"),
                 "remove the anchor, and write the value out where it is needed again",
             ),
@@ -161,8 +169,27 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn refuse(&mut self, span: Span, message: String, help: &str) {
-        self.findings.push(syntax("V-020", message).at(span).label("not part of OATF").help(help));
+    fn refuse(&mut self, span: Span, path: Option<NodePath>, message: String, help: &str) {
+        let mut finding = syntax("V-020", message).at(span).label("not part of OATF").help(help);
+        finding.path = path;
+        self.findings.push(finding);
+    }
+
+    /// The path of what is read next inside these frames.
+    fn path(&self, frames: &[Frame]) -> NodePath {
+        frames.iter().fold(NodePath::root(), |path, frame| match frame {
+            Frame::Sequence { items, .. } => path.index(items.len()),
+            Frame::Mapping { key: Some(key), .. } => path.key(self.text_of(*key).unwrap_or_default()),
+            Frame::Mapping { key: None, .. } => path,
+        })
+    }
+
+    fn text_of(&self, id: NodeId) -> Option<&str> {
+        match &self.nodes[id.0 as usize].stored {
+            Stored::Scalar { text: Text::Slice(span), .. } => Some(&self.text[span.range()]),
+            Stored::Scalar { text: Text::Owned(text), .. } => Some(text),
+            _ => None,
+        }
     }
 
     /// Remembers text as a slice of the source where it is one.
@@ -238,10 +265,13 @@ impl<'t> Builder<'t> {
 
     fn check_key(&self, key: &StoredNode) -> Option<Diagnostic> {
         let slice = &self.text[key.span.range()];
+        // The mapping that has this key, which is the last frame.
+        let mapping = || self.path(self.frames.split_last().map_or(&[], |(_, outer)| outer));
         match &key.stored {
             Stored::Scalar { style: Style::Plain, .. } if slice == "<<" => Some(
                 syntax("V-020", "merge keys are not allowed")
                     .at(key.span)
+                    .path(mapping())
                     .label("not part of OATF")
                     .help("write the merged fields out here"),
             ),
@@ -249,17 +279,26 @@ impl<'t> Builder<'t> {
                 let start = key.span.start - 1;
                 let end =
                     self.text[key.span.end..].find('}').map_or(key.span.end, |at| key.span.end + at + 1);
-                Some(
-                    syntax("P-012", "a template reference must be quoted")
-                        .at(Span::new(start, end))
-                        .label("YAML reads this as two nested mappings")
-                        .help("put the whole value in double quotes"),
-                )
+                let finding = syntax("P-012", "a template reference must be quoted")
+                    .at(Span::new(start, end))
+                    .path(mapping())
+                    .label("YAML reads this as two nested mappings")
+                    .help("put the whole value in double quotes");
+                let reference = &self.text[start..end];
+                let is_plain = !reference.contains(['"', '\\', '\n']);
+                let ends_line = self.text[end..].lines().next().is_none_or(|rest| rest.trim().is_empty());
+                Some(if is_plain && ends_line {
+                    let edit = Edit { span: Span::new(start, end), replacement: format!("\"{reference}\"") };
+                    finding.fix("quote the value", vec![edit])
+                } else {
+                    finding
+                })
             }
             Stored::Scalar { .. } => None,
             _ => Some(
                 syntax("P-007", "a key must be a string")
                     .at(key.span)
+                    .path(mapping())
                     .label("not a string")
                     .help("OATF documents are JSON-shaped: keys are strings"),
             ),
@@ -268,11 +307,7 @@ impl<'t> Builder<'t> {
 
     fn report_duplicates(&mut self, entries: &[Entry]) {
         let span = |id: NodeId| self.nodes[id.0 as usize].span;
-        let text = |id: NodeId| match &self.nodes[id.0 as usize].stored {
-            Stored::Scalar { text: Text::Slice(span), .. } => Some(&self.text[span.range()]),
-            Stored::Scalar { text: Text::Owned(text), .. } => Some(&**text),
-            _ => None,
-        };
+        let text = |id: NodeId| self.text_of(id);
         let mut duplicates = Vec::new();
         if entries.len() <= SEARCH_UP_TO {
             for (position, entry) in entries.iter().enumerate() {
@@ -317,9 +352,18 @@ impl<'t> Builder<'t> {
         let span = Span::new(at, end);
         match error.kind() {
             ErrorKind::RecursionLimitExceeded => {
-                syntax("P-011", format!("collections are nested more than {MAX_NESTING} deep")).at(span)
+                syntax("P-011", format!("collections are nested more than {MAX_NESTING} deep"))
+                    .at(span)
+                    .help("no protocol needs that, and JSON readers stop at 128")
             }
-            kind => syntax("P-001", format!("this is not valid YAML: {kind}")).at(span),
+            kind => {
+                let finding = syntax("P-001", format!("this is not valid YAML: {kind}")).at(span);
+                if self.text[at..].starts_with(": ") {
+                    finding.help("a text with `: ` in it must be quoted")
+                } else {
+                    finding
+                }
+            }
         }
     }
 }
