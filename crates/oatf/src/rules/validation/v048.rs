@@ -1,0 +1,40 @@
+use crate::diagnostic::DiagnosticSeverity::Error;
+use crate::parse::listed;
+use crate::rules::validation::v031::is_name;
+use crate::rules::walk::{ACTOR_NAME, INDICATORS};
+use crate::rules::{Family, Rule};
+use crate::suggest::nearest;
+
+/// `indicator.actor` is the name of an actor.
+pub(crate) const V_048: Rule = Rule {
+    code: "V-048",
+    spec: "§6.1",
+    title: "indicators name actors that exist",
+    severity: Error,
+    family: Family::Validation,
+    explain: include_str!("v048.md"),
+    check: Some(|document, report| {
+        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+            let Some(actor) = indicator.actor.as_deref() else { continue };
+            if document.actor_names().any(|known| known == actor) || report.may_lack(ACTOR_NAME) {
+                continue;
+            }
+            let names: Vec<_> = document.actor_names().collect();
+            let mut finding = report
+                .add(
+                    &V_048,
+                    INDICATORS.index(index).key("actor"),
+                    format!("there is no actor called `{actor}`"),
+                )
+                .help(format!("actors here: {}", listed(&names)));
+            if let Some(meant) = nearest(actor, names.iter().copied()).filter(|meant| is_name(meant)) {
+                finding = finding
+                    .label(format!("did you mean `{meant}`?"))
+                    .replace_value(format!("write `{meant}`"), meant);
+            }
+            if document.attack.execution.actors.is_none() {
+                finding.help("without `actors` there is one actor, and its name is `default`");
+            }
+        }
+    }),
+};
