@@ -128,7 +128,7 @@ impl<'t> Reader<'t> {
         for entry in entries {
             match self.field(entries, *entry, "a severity", fields::SEVERITY, false) {
                 Field::Known("level") => {
-                    has_level = true;
+                    has_level = !self.is_left_empty(*entry);
                     level = self.under(*entry, |reader, node| {
                         reader.variant(node, "V-005", "a severity level", SeverityLevel::WORDS)
                     });
@@ -178,11 +178,11 @@ impl<'t> Reader<'t> {
         for entry in entries {
             match self.field(entries, *entry, "a framework mapping", fields::MAPPING, false) {
                 Field::Known("framework") => {
-                    has_framework = true;
+                    has_framework = !self.is_left_empty(*entry);
                     mapping.framework = self.under(*entry, Self::string).unwrap_or_default();
                 }
                 Field::Known("id") => {
-                    has_id = true;
+                    has_id = !self.is_left_empty(*entry);
                     mapping.id = self.under(*entry, Self::string).unwrap_or_default();
                 }
                 Field::Known("name") => mapping.name = self.under(*entry, Self::string),
@@ -212,7 +212,7 @@ impl<'t> Reader<'t> {
         for entry in entries {
             match self.field(entries, *entry, "a reference", fields::REFERENCE, false) {
                 Field::Known("url") => {
-                    has_url = true;
+                    has_url = !self.is_left_empty(*entry);
                     reference.url = self.under(*entry, Self::string).unwrap_or_default();
                 }
                 Field::Known("title") => reference.title = self.under(*entry, Self::string),

@@ -57,7 +57,9 @@ impl<'t> Reader<'t> {
                 Field::Unknown => continue,
             };
             after = Some(field);
-            given.push(field);
+            if !self.is_left_empty(*entry) {
+                given.push(field);
+            }
             self.under(*entry, |reader, node| match field {
                 "name" => actor.name = reader.string(node).unwrap_or_default(),
                 "mode" => actor.mode = reader.string(node).unwrap_or_default(),
@@ -132,7 +134,9 @@ impl<'t> Reader<'t> {
             else {
                 continue;
             };
-            given.push(field);
+            if !self.is_left_empty(*entry) {
+                given.push(field);
+            }
             self.under(*entry, |reader, node| match field {
                 "name" => extractor.name = reader.string(node).unwrap_or_default(),
                 "source" => {
@@ -217,7 +221,7 @@ impl<'t> Reader<'t> {
         for entry in entries.unwrap_or_default() {
             match self.field(entries.unwrap_or_default(), *entry, "a `send` action", fields::SEND, false) {
                 Field::Known("method") => {
-                    has_method = true;
+                    has_method = !self.is_left_empty(*entry);
                     send.method = self.under(*entry, Self::string).unwrap_or_default();
                 }
                 Field::Known("params") => send.params = Some(self.under(*entry, Self::value)),
@@ -238,7 +242,7 @@ impl<'t> Reader<'t> {
         for entry in entries.unwrap_or_default() {
             match self.field(entries.unwrap_or_default(), *entry, "a `log` action", fields::LOG, false) {
                 Field::Known("message") => {
-                    has_message = true;
+                    has_message = !self.is_left_empty(*entry);
                     log.message = self.under(*entry, Self::string).unwrap_or_default();
                 }
                 Field::Known("level") => {

@@ -32,7 +32,7 @@ impl<'t> Reader<'t> {
                 "protocol" => indicator.protocol = reader.string(node),
                 "surface" => indicator.surface = reader.string(node),
                 "target" => {
-                    has_target = true;
+                    has_target = !is_null(node);
                     indicator.target = reader.string(node).unwrap_or_default();
                 }
                 "actor" => indicator.actor = reader.string(node),
@@ -193,7 +193,7 @@ impl<'t> Reader<'t> {
         for entry in entries {
             match self.field(entries, *entry, "an expression", fields::EXPRESSION, false) {
                 Field::Known("cel") => {
-                    has_cel = true;
+                    has_cel = !self.is_left_empty(*entry);
                     expression.cel = self.under(*entry, Self::string).unwrap_or_default();
                 }
                 Field::Known("variables") => {
@@ -234,7 +234,7 @@ impl<'t> Reader<'t> {
             match self.field(entries, *entry, "a semantic match", fields::SEMANTIC, false) {
                 Field::Known("target") => semantic.target = self.under(*entry, Self::string),
                 Field::Known("intent") => {
-                    has_intent = true;
+                    has_intent = !self.is_left_empty(*entry);
                     semantic.intent = self.under(*entry, Self::string).unwrap_or_default();
                 }
                 Field::Known("intent_class") => {

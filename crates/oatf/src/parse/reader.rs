@@ -191,7 +191,7 @@ impl<'t> Reader<'t> {
         meant.map_or(Field::Unknown, |meant| Field::Known(meant))
     }
 
-    /// Reports a required field that is not there. `rule` is the code of the rule that wants it.
+    /// Reports a required field that is not there, or left empty. `rule` is the code of the rule that wants it.
     pub(super) fn missing(
         &mut self,
         node: Node<'t>,
@@ -201,13 +201,22 @@ impl<'t> Reader<'t> {
         help: &str,
     ) {
         let path = self.path().key(field);
+        let (span, label) = match self.tree.entry(node.id, field) {
+            Some(entry) => (self.tree.node(entry.key).span, "left empty".to_owned()),
+            None => (self.headline(node), format!("no `{field}` here")),
+        };
         let finding =
             Diagnostic::parse(ParseErrorKind::TypeMismatch, rule, format!("{object} needs `{field}`"))
-                .at(self.headline(node))
-                .label(format!("no `{field}` here"))
+                .at(span)
+                .label(label)
                 .path(path)
                 .help(help);
         self.report(finding);
+    }
+
+    /// Whether a field is there and has no value (`key:`), which is as good as no field.
+    pub(super) fn is_left_empty(&self, entry: Entry) -> bool {
+        is_null(self.tree.node(entry.value))
     }
 
     /// A string. A number or boolean in its place is reported and read as it is written.
