@@ -4,8 +4,7 @@ use sortie_oatf::analyze;
 
 #[track_caller]
 fn finds(attack: &str, expected: &[&str]) {
-    let indented: String = attack.lines().map(|line| format!("  {line}\n")).collect();
-    let text = format!("oatf: '0.1'\nattack:\n{indented}");
+    let text = format!("oatf: '0.1'\nattack:\n  {}\n", attack.replace('\n', "\n  "));
     let analysis = analyze(&text);
     let codes: Vec<_> = analysis
         .diagnostics

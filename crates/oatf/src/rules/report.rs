@@ -1,29 +1,45 @@
 //! Where checks put what they find.
 
+use std::fmt;
 use std::ops::Range;
 
 use super::Rule;
-use crate::diagnostic::{Diagnostic, Edit, Label};
+use crate::diagnostic::{Diagnostic, DiagnosticSeverity, Edit, Label};
 use crate::model::Document;
 use crate::node_path::{NodePath, Segment};
 use crate::source::Span;
-use crate::yaml::{Node, NodeKind};
+use crate::yaml::{Node, NodeKind, Tree};
+
+/// So many errors, and as many warnings, are kept. Nobody repairs more by hand in one go, and a hostile
+/// document could otherwise have a finding for every few of its bytes.
+const MAX_FINDINGS: usize = 1000;
+
+/// Messages, labels and help are cut after so many bytes: names in a document may be megabytes long.
+const MAX_TEXT: usize = 1000;
 
 /// Collects findings, and knows where in the source they stand.
 pub(crate) struct Report<'d> {
     document: &'d Document,
-    unreadable: &'d [NodePath],
+    /// What could not be read, sorted.
+    unreadable: Vec<&'d NodePath>,
     findings: Vec<Diagnostic>,
+    warnings: usize,
+    /// Takes what is not kept.
+    spare: Diagnostic,
 }
 
 impl<'d> Report<'d> {
     pub(super) fn new(document: &'d Document, unreadable: &'d [NodePath]) -> Self {
-        Self { document, unreadable, findings: Vec::new() }
+        let mut unreadable: Vec<_> = unreadable.iter().collect();
+        unreadable.sort_unstable();
+        let spare = Diagnostic::new(DiagnosticSeverity::Warning, "", "");
+        Self { document, unreadable, findings: Vec::new(), warnings: 0, spare }
     }
 
     /// Reports a violation at a path: the value there, or the nearest thing above it, is underlined.
     ///
-    /// What comes back adds labels, help and fixes to the finding.
+    /// What comes back adds labels, help and fixes to the finding. A finding about what could not be read is
+    /// dropped: it was reported when it could not be read.
     pub(crate) fn add(
         &mut self,
         rule: &'static Rule,
@@ -31,17 +47,40 @@ impl<'d> Report<'d> {
         message: impl Into<String>,
     ) -> Finding<'_, 'd> {
         let path = path.into();
-        let mut finding = Diagnostic::new(rule.severity, rule.code, message);
+        if self.is_full(rule) || self.is_unreadable(&path) {
+            self.spare.labels.clear();
+            self.spare.help.clear();
+            return Finding { document: None, finding: &mut self.spare };
+        }
+        let mut finding = Diagnostic::new(rule.severity, rule.code, bounded(message.into()));
         finding.span = self.document.span_of(&path);
         finding.path = Some(path);
+        self.warnings += usize::from(rule.severity == DiagnosticSeverity::Warning);
+        let at = self.findings.len();
         self.findings.push(finding);
-        Finding { document: self.document, at: self.findings.len() - 1, findings: &mut self.findings }
+        Finding { document: Some(self.document), finding: &mut self.findings[at] }
+    }
+
+    /// Whether no more findings of this rule will be kept, so that nothing should be spent on one.
+    pub(crate) fn is_full(&self, rule: &Rule) -> bool {
+        let kept = match rule.severity {
+            DiagnosticSeverity::Warning => self.warnings,
+            DiagnosticSeverity::Error => self.findings.len() - self.warnings,
+        };
+        kept >= MAX_FINDINGS
     }
 
     /// Whether the value at `path` was there and could not be read, so that nothing should be said about
     /// its absence.
     pub(crate) fn is_unreadable(&self, path: &NodePath) -> bool {
-        self.unreadable.iter().any(|unreadable| unreadable.is_prefix_of(path) || path == unreadable)
+        if self.unreadable.is_empty() {
+            return false;
+        }
+        let is_listed = |end: usize| {
+            let above = &path.segments()[..end];
+            self.unreadable.binary_search_by(|other| other.segments().cmp(above)).is_ok()
+        };
+        (0..=path.segments().len()).any(is_listed)
     }
 
     /// Whether something at `path`, above it or below it could not be read, so that what seems to be missing
@@ -51,8 +90,9 @@ impl<'d> Report<'d> {
             return false;
         }
         let path = path.into();
-        let unreadable = |other: &NodePath| other.is_prefix_of(&path) || path.is_prefix_of(other);
-        self.unreadable.iter().any(unreadable)
+        let from = self.unreadable.partition_point(|other| **other < path);
+        let below = self.unreadable.get(from).is_some_and(|other| path.is_prefix_of(other));
+        below || self.is_unreadable(&path)
     }
 
     /// Whether a value of this kind may have been there and could not be read: one of its own, or what it would
@@ -67,51 +107,63 @@ impl<'d> Report<'d> {
             .any(|path| path.segments().len() <= kind.len() && path.segments().iter().zip(kind).all(fits))
     }
 
-    pub(super) fn finish(self) -> Vec<Diagnostic> {
-        let Self { unreadable, mut findings, .. } = self;
-        findings.retain(|finding| {
-            finding
-                .path
-                .as_ref()
-                .is_none_or(|path| !unreadable.iter().any(|unreadable| unreadable.is_prefix_of(path)))
-        });
-        Diagnostic::sort(&mut findings);
-        findings
+    pub(super) fn finish(mut self) -> Vec<Diagnostic> {
+        Diagnostic::sort(&mut self.findings);
+        self.findings
+    }
+}
+
+fn bounded(mut text: String) -> String {
+    if text.len() > MAX_TEXT {
+        text.truncate(text.floor_char_boundary(MAX_TEXT));
+        text.push('…');
+    }
+    text
+}
+
+/// A text of the document as messages show it: all of it, unless it is so long that saying it again for every
+/// finding would cost more than finding it.
+pub(crate) struct Shown<'t>(pub(crate) &'t str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 120;
+        let shown = &self.0[..self.0.floor_char_boundary(SHOWN)];
+        f.write_str(shown)?;
+        if shown.len() < self.0.len() { f.write_str("…") } else { Ok(()) }
     }
 }
 
 /// A finding that was just reported.
 pub(crate) struct Finding<'r, 'd> {
-    document: &'d Document,
-    findings: &'r mut Vec<Diagnostic>,
-    at: usize,
+    /// `None` when the finding is not kept.
+    document: Option<&'d Document>,
+    finding: &'r mut Diagnostic,
 }
 
 impl<'d> Finding<'_, 'd> {
-    fn edit(&mut self) -> &mut Diagnostic {
-        // `at` is the place of the finding that made this value.
-        &mut self.findings[self.at]
+    fn tree(&self) -> Option<&'d Tree> {
+        self.document?.tree()
     }
 
     /// What to write beside the underlined text.
-    pub(crate) fn label(mut self, text: impl Into<String>) -> Self {
-        self.edit().label = Some(text.into());
+    pub(crate) fn label(self, text: impl Into<String>) -> Self {
+        self.finding.label = Some(bounded(text.into()));
         self
     }
 
     /// Underlines the key instead of the value.
-    pub(crate) fn at_key(mut self) -> Self {
-        let path = self.edit().path.clone();
-        if let (Some(tree), Some(path)) = (self.document.tree(), path) {
-            self.edit().span = Some(tree.key_span_of(&path));
+    pub(crate) fn at_key(self) -> Self {
+        if let (Some(tree), Some(path)) = (self.tree(), &self.finding.path) {
+            self.finding.span = Some(tree.key_span_of(path));
         }
         self
     }
 
     /// Underlines a part of the scalar at the path, given in bytes of its text.
-    pub(crate) fn within(mut self, range: Range<usize>) -> Self {
+    pub(crate) fn within(self, range: Range<usize>) -> Self {
         if let Some(span) = self.part(range) {
-            self.edit().span = Some(span);
+            self.finding.span = Some(span);
         }
         self
     }
@@ -143,7 +195,7 @@ impl<'d> Finding<'_, 'd> {
 
     /// Offers to put a field in front of the others of the mapping at `path`.
     pub(crate) fn insert_field(self, path: &NodePath, field: &str, value: &str) -> Self {
-        let Some(tree) = self.document.tree() else { return self };
+        let Some(tree) = self.tree() else { return self };
         let Some((id, _)) = tree.find(path) else { return self };
         let NodeKind::Mapping([first, ..]) = tree.node(id).kind else { return self };
         let start = tree.node(first.key).span.start;
@@ -156,43 +208,46 @@ impl<'d> Finding<'_, 'd> {
 
     /// The node at the path, where the document has a source.
     fn node(&self) -> Option<Node<'d>> {
-        let path = self.findings[self.at].path.as_ref()?;
-        let tree = self.document.tree()?;
+        let path = self.finding.path.as_ref()?;
+        let tree = self.tree()?;
         Some(tree.node(tree.find(path)?.0))
     }
 
+    /// The span of a part of the scalar at the path. Very long ones are not searched: it takes time in proportion
+    /// to their length, for each finding in them.
     fn part(&self, range: Range<usize>) -> Option<Span> {
-        let id = self.node()?.id;
-        self.document.tree()?.subspan(id, range)
+        const LONGEST: usize = 16 * 1024;
+        let node = self.node().filter(|node| node.span.range().len() <= LONGEST)?;
+        self.tree()?.subspan(node.id, range)
     }
 
     /// Points at a second place.
-    pub(crate) fn also(mut self, path: &NodePath, text: impl Into<String>) -> Self {
-        if let Some(span) = self.document.span_of(path) {
-            self.edit().labels.push(Label { span, text: text.into() });
+    pub(crate) fn also(self, path: &NodePath, text: impl Into<String>) -> Self {
+        if let Some(span) = self.document.and_then(|document| document.span_of(path)) {
+            self.finding.labels.push(Label { span, text: bounded(text.into()) });
         }
         self
     }
 
     /// Points at a second place by its key.
-    pub(crate) fn also_key(mut self, path: &NodePath, text: impl Into<String>) -> Self {
-        if let Some(tree) = self.document.tree() {
+    pub(crate) fn also_key(self, path: &NodePath, text: impl Into<String>) -> Self {
+        if let Some(tree) = self.tree() {
             let span = tree.key_span_of(path);
-            self.edit().labels.push(Label { span, text: text.into() });
+            self.finding.labels.push(Label { span, text: bounded(text.into()) });
         }
         self
     }
 
     /// Says what to do.
-    pub(crate) fn help(mut self, text: impl Into<String>) -> Self {
-        self.edit().help.push(text.into());
+    pub(crate) fn help(self, text: impl Into<String>) -> Self {
+        self.finding.help.push(bounded(text.into()));
         self
     }
 
     /// Offers a repair.
-    pub(crate) fn fix(mut self, title: impl Into<String>, edits: Vec<Edit>) -> Self {
+    pub(crate) fn fix(self, title: impl Into<String>, edits: Vec<Edit>) -> Self {
         if !edits.is_empty() {
-            self.edit().fix = Some(crate::diagnostic::Fix { title: title.into(), edits });
+            self.finding.fix = Some(crate::diagnostic::Fix { title: title.into(), edits });
         }
         self
     }

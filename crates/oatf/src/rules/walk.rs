@@ -3,10 +3,13 @@
 //! A [`Trail`] remembers on the stack how a value was reached; only a finding turns it into a [`NodePath`].
 //! Nearly every document is nearly right, so nearly every path would be built for nothing.
 
+use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use crate::model::{ActionKind, Actor, Condition, Document, MatchCondition, Phase};
+use crate::model::{ActionKind, Condition, Document, MatchCondition, Phase};
 use crate::node_path::{NodePath, Segment};
+use crate::parse::listed;
+use crate::rules::report::Shown;
 
 /// The way from the root to a value.
 #[derive(Clone, Copy)]
@@ -29,6 +32,8 @@ pub(crate) const ACTORS: Trail<'static> = EXECUTION.key("actors");
 
 /// The name of an actor, for [`super::Report::may_lack`].
 pub(crate) const ACTOR_NAME: &[&str] = &["attack", "execution", "actors", "*", "name"];
+/// The mode of an actor.
+pub(crate) const ACTOR_MODE: &[&str] = &["attack", "execution", "actors", "*", "mode"];
 /// The name of an extractor, in the forms without and with actors.
 pub(crate) const EXTRACTOR_NAMES: [&[&str]; 2] = [
     &["attack", "execution", "phases", "*", "extractors", "*", "name"],
@@ -77,15 +82,13 @@ pub(crate) struct PhaseAt<'t, 'd> {
     pub(crate) mode: Option<&'d str>,
 }
 
-/// Whose phases these are, and how many of them have begun.
+/// Whose phase something belongs to, and which.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'d> {
-    /// The actor, in the multi-actor form.
-    pub(crate) actor: Option<&'d Actor>,
-    /// All phases of the actor.
-    pub(crate) phases: &'d [Phase],
-    /// How many of them have begun: those before this one, and this one.
-    pub(crate) begun: usize,
+    /// The name of the actor.
+    pub(crate) actor: &'d str,
+    /// The position of the phase among those of the actor; `None` in the single-phase form.
+    pub(crate) phase: Option<usize>,
 }
 
 /// A `state`, and where it stands.
@@ -158,21 +161,21 @@ impl Document {
     /// Visits every phase, in source order. The single-phase form has none.
     pub(crate) fn each_phase<'d>(&'d self, mut visit: impl FnMut(&PhaseAt<'_, 'd>)) {
         let execution = &self.attack.execution;
-        let mut each = |at: Trail<'_>, phases: &'d [Phase], actor, inherited: Option<&'d str>| {
+        let mut each = |at: Trail<'_>, phases: &'d [Phase], actor: &'d str, inherited: Option<&'d str>| {
             for (index, phase) in phases.iter().enumerate() {
                 visit(&PhaseAt {
                     at: at.index(index),
                     phase,
-                    scope: Scope { actor, phases, begun: index + 1 },
+                    scope: Scope { actor, phase: Some(index) },
                     mode: phase.mode.as_deref().or(inherited),
                 });
             }
         };
         if let Some(phases) = &execution.phases {
-            each(PHASES, phases, None, execution.mode.as_deref());
+            each(PHASES, phases, "default", execution.mode.as_deref());
         }
         for (index, actor) in execution.actors.iter().flatten().enumerate() {
-            each(ACTORS.index(index).key("phases"), &actor.phases, Some(actor), Some(&actor.mode));
+            each(ACTORS.index(index).key("phases"), &actor.phases, &actor.name, Some(&actor.mode));
         }
     }
 
@@ -180,7 +183,7 @@ impl Document {
     pub(crate) fn each_state<'d>(&'d self, mut visit: impl FnMut(&StateAt<'_, 'd>)) {
         let execution = &self.attack.execution;
         if let Some(value) = &execution.state {
-            let scope = Scope { actor: None, phases: &[], begun: 0 };
+            let scope = Scope { actor: "default", phase: None };
             visit(&StateAt { at: EXECUTION.key("state"), value, scope, mode: execution.mode.as_deref() });
         }
         self.each_phase(|phase| {
@@ -291,20 +294,69 @@ impl Document {
         });
     }
 
-    /// What indicators and templates may call actors. The forms without actors have one, called `default`.
-    pub(crate) fn actor_names(&self) -> impl Iterator<Item = &str> {
-        let actors = self.attack.execution.actors.as_deref();
-        let default = actors.is_none().then_some("default");
-        actors.unwrap_or_default().iter().map(|actor| actor.name.as_str()).chain(default)
+    /// The actors by name, as indicators and templates refer to them. The forms without actors have one, called
+    /// `default`.
+    pub(crate) fn cast(&self) -> Cast<'_> {
+        let execution = &self.attack.execution;
+        let mut cast = Cast::default();
+        if let Some(actors) = &execution.actors {
+            for actor in actors {
+                cast.add(&actor.name, Some(&actor.mode), &actor.phases);
+            }
+        } else {
+            let phases = execution.phases.as_deref().unwrap_or_default();
+            cast.add("default", execution.mode.as_deref(), phases);
+        }
+        cast
+    }
+}
+
+/// Who plays in a document. Made when the first reference is met: most documents have none.
+#[derive(Default)]
+pub(crate) struct Cast<'d>(IndexMap<&'d str, Part<'d>>);
+
+/// What one actor brings.
+#[derive(Default)]
+pub(crate) struct Part<'d> {
+    pub(crate) mode: Option<&'d str>,
+    /// What it captures, with the position of the first phase that does.
+    pub(crate) extractors: IndexMap<&'d str, usize>,
+}
+
+impl<'d> Cast<'d> {
+    /// Of two actors with one name (V-031) both count.
+    fn add(&mut self, name: &'d str, mode: Option<&'d str>, phases: &'d [Phase]) {
+        let part = self.0.entry(name).or_default();
+        part.mode = part.mode.or(mode);
+        for (index, phase) in phases.iter().enumerate() {
+            for extractor in phase.extractors.iter().flatten() {
+                part.extractors.entry(&extractor.name).or_insert(index);
+            }
+        }
     }
 
-    /// The phases of an actor.
-    pub(crate) fn phases_of(&self, actor: &str) -> Option<&[Phase]> {
-        let execution = &self.attack.execution;
-        match &execution.actors {
-            Some(actors) => Some(&actors.iter().find(|known| known.name == actor)?.phases),
-            None if actor == "default" => Some(execution.phases.as_deref().unwrap_or_default()),
-            None => None,
+    pub(crate) fn get(&self, actor: &str) -> Option<&Part<'d>> {
+        self.0.get(actor)
+    }
+
+    /// The names, in source order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'d str> {
+        self.0.keys().copied()
+    }
+
+    /// An actor other than `own` that captures something under this name.
+    pub(crate) fn captures(&self, extractor: &str, own: &str) -> Option<&'d str> {
+        let others = self.0.iter().filter(|(name, _)| **name != own);
+        others.filter(|(_, part)| part.extractors.contains_key(extractor)).map(|(name, _)| *name).next()
+    }
+
+    /// The names as help lists them; the first few, where there are many.
+    pub(crate) fn listed(&self) -> String {
+        const SHOWN: usize = 8;
+        let names: Vec<_> = self.names().take(SHOWN).map(|name| Shown(name).to_string()).collect();
+        match self.0.len().checked_sub(SHOWN) {
+            None | Some(0) => listed(&names.iter().map(String::as_str).collect::<Vec<_>>()),
+            Some(more) => format!("`{}` and {more} more", names.join("`, `")),
         }
     }
 }
@@ -353,6 +405,12 @@ impl<'t> Reference<'t> {
 fn is_word(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+/// Whether actors and extractors may be called this: `[a-z][a-z0-9_]*`.
+pub(crate) fn is_name(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
 /// The protocol part of a mode.

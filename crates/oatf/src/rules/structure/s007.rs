@@ -29,7 +29,7 @@ pub(crate) const S_007: Rule = Rule {
             if let Some(keys) = state.mode.and_then(structural_keys) {
                 finding = finding.help(format!("it has the keys {}", listed(keys)));
             }
-            if !state.scope.phases.is_empty() {
+            if state.scope.phase.is_some_and(|phase| phase > 0) {
                 finding.help("a phase without `state` keeps that of the phase before it");
             }
         });

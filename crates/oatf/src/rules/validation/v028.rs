@@ -54,20 +54,16 @@ fn check_phases(phases: &[Phase], report: &mut Report<'_>) {
             continue;
         }
         let finding = report.add(&V_028, path.index(index).key("mode"), "this phase has no mode");
-        match first {
-            Some(first) => {
-                finding
-                    .label("no `mode` here")
-                    .also(&path.index(first).key("mode").path(), "this phase has its own")
-                    .help("write `mode` once, on `execution`: all phases inherit it");
-            }
-            None => {
-                finding
-                    .label("no `mode` here, nor in any other phase, nor on `execution`")
-                    .help("write it once, on `execution`: for example `mode: mcp_server`");
-                return;
-            }
-        }
+        let Some(first) = first else {
+            finding
+                .label("no `mode` here, nor in any other phase, nor on `execution`")
+                .help("write it once, on `execution`: for example `mode: mcp_server`");
+            return;
+        };
+        finding
+            .label("no `mode` here")
+            .also(&path.index(first).key("mode").path(), "this phase has its own")
+            .help("write `mode` once, on `execution`: all phases inherit it");
     }
     let Some(first) = first else { return };
     let other = |phase: &Phase| phase.mode.is_some() && phase.mode != phases[first].mode;

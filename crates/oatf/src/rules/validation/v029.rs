@@ -1,5 +1,6 @@
 use crate::bindings;
 use crate::diagnostic::DiagnosticSeverity::Warning;
+use crate::rules::report::Shown;
 use crate::rules::{Family, Rule};
 
 /// Trigger events are known to the mode of their actor.
@@ -18,7 +19,8 @@ pub(crate) const V_029: Rule = Rule {
                 return;
             }
             let path = phase.at.key("trigger");
-            let message = format!("`{event}` is no event that an actor of mode `{mode}` sees");
+            let message =
+                format!("`{}` is no event that an actor of mode `{}` sees", Shown(event), Shown(mode));
             let mut finding = report.add(&V_029, path.key("event"), message);
             if let Some(meant) = bindings::nearest_event(mode, event) {
                 finding = finding

@@ -1,5 +1,7 @@
+use std::collections::HashMap;
+
 use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::rules::walk::ACTORS;
+use crate::rules::walk::{ACTORS, is_name};
 use crate::rules::{Family, Rule};
 
 /// Actors: at least one, named once each, `[a-z][a-z0-9_]*`, with a mode and a phase.
@@ -20,6 +22,7 @@ pub(crate) const V_031: Rule = Rule {
                 .help("add an actor, with `name`, `mode` and `phases`");
             return;
         }
+        let mut first_seen = HashMap::new();
         for (index, actor) in actors.iter().enumerate() {
             let at = ACTORS.index(index);
             let at = at.key("name");
@@ -28,8 +31,8 @@ pub(crate) const V_031: Rule = Rule {
                     .add(&V_031, at, format!("`{}` cannot be the name of an actor", actor.name))
                     .help("names start with a small letter, and go on with small letters, digits and `_`");
             }
-            // Actors are few, so looking back beats building a set.
-            if let Some(first) = actors[..index].iter().position(|other| other.name == actor.name) {
+            let first = *first_seen.entry(actor.name.as_str()).or_insert(index);
+            if first != index {
                 report
                     .add(&V_031, at, format!("two actors are called `{}`", actor.name))
                     .label("second use")
@@ -39,9 +42,3 @@ pub(crate) const V_031: Rule = Rule {
         }
     }),
 };
-
-/// `[a-z][a-z0-9_]*`
-pub(crate) fn is_name(name: &str) -> bool {
-    name.starts_with(|first: char| first.is_ascii_lowercase())
-        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
-}

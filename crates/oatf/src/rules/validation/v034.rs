@@ -1,8 +1,7 @@
 use crate::bindings::{known_modes, known_protocols};
 use crate::diagnostic::DiagnosticSeverity::Error;
 use crate::rules::report::Finding;
-use crate::rules::validation::v031::is_name;
-use crate::rules::walk::{ACTORS, EXECUTION, INDICATORS, Trail, protocol_of};
+use crate::rules::walk::{ACTORS, EXECUTION, INDICATORS, Trail, is_name, protocol_of};
 use crate::rules::{Family, Report, Rule};
 use crate::suggest::nearest;
 

@@ -1,5 +1,5 @@
 use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::rules::validation::v031::is_name;
+use crate::rules::walk::is_name;
 use crate::rules::{Family, Rule};
 
 /// Extractor names are `[a-z][a-z0-9_]*`.

@@ -1,4 +1,5 @@
 use crate::diagnostic::DiagnosticSeverity::Error;
+use crate::rules::report::Shown;
 use crate::rules::walk::ACTORS;
 use crate::rules::{Family, Rule};
 
@@ -20,7 +21,8 @@ pub(crate) const V_044: Rule = Rule {
                     continue;
                 }
                 let phases = at.key("phases");
-                let message = format!("this phase is `{mode}`, and its actor `{}`", actor.mode);
+                let message =
+                    format!("this phase is `{}`, and its actor `{}`", Shown(mode), Shown(&actor.mode));
                 report
                     .add(&V_044, phases.index(index).key("mode"), message)
                     .also(&own, "the actor's mode")

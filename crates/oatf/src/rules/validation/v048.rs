@@ -1,7 +1,7 @@
+use std::cell::LazyCell;
+
 use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::parse::listed;
-use crate::rules::validation::v031::is_name;
-use crate::rules::walk::{ACTOR_NAME, INDICATORS};
+use crate::rules::walk::{ACTOR_NAME, INDICATORS, is_name};
 use crate::rules::{Family, Rule};
 use crate::suggest::nearest;
 
@@ -14,20 +14,23 @@ pub(crate) const V_048: Rule = Rule {
     family: Family::Validation,
     explain: include_str!("v048.md"),
     check: Some(|document, report| {
+        if report.may_lack(ACTOR_NAME) {
+            return;
+        }
+        let cast = LazyCell::new(|| document.cast());
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             let Some(actor) = indicator.actor.as_deref() else { continue };
-            if document.actor_names().any(|known| known == actor) || report.may_lack(ACTOR_NAME) {
+            if cast.get(actor).is_some() || report.is_full(&V_048) {
                 continue;
             }
-            let names: Vec<_> = document.actor_names().collect();
             let mut finding = report
                 .add(
                     &V_048,
                     INDICATORS.index(index).key("actor"),
                     format!("there is no actor called `{actor}`"),
                 )
-                .help(format!("actors here: {}", listed(&names)));
-            if let Some(meant) = nearest(actor, names.iter().copied()).filter(|meant| is_name(meant)) {
+                .help(format!("actors here: {}", cast.listed()));
+            if let Some(meant) = nearest(actor, cast.names()).filter(|meant| is_name(meant)) {
                 finding = finding
                     .label(format!("did you mean `{meant}`?"))
                     .replace_value(format!("write `{meant}`"), meant);

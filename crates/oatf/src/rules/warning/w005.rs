@@ -1,7 +1,11 @@
+use std::cell::LazyCell;
+use std::collections::HashSet;
+
 use crate::bindings::known_protocols;
 use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::parse::listed;
-use crate::rules::walk::{INDICATORS, protocol_of};
+use crate::rules::report::Shown;
+use crate::rules::walk::{ACTOR_MODE, INDICATORS, protocol_of};
 use crate::rules::{Family, Rule};
 
 /// The protocol of an indicator is one that an actor speaks; where it names an actor, that one.
@@ -15,32 +19,37 @@ pub(crate) const W_005: Rule = Rule {
     family: Family::Warning,
     explain: include_str!("w005.md"),
     check: Some(|document, report| {
+        let modes = document.modes();
+        if modes.is_empty() || report.may_lack(ACTOR_MODE) {
+            return;
+        }
+        let spoken: HashSet<_> = modes.iter().filter_map(|mode| protocol_of(mode)).collect();
+        let cast = LazyCell::new(|| document.cast());
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             let Some(protocol) = indicator.protocol.as_deref() else { continue };
-            if !known_protocols().contains(&protocol) {
+            if !known_protocols().contains(&protocol) || report.is_full(&W_005) {
                 continue;
             }
-            let speaks = |mode: &str| protocol_of(mode) == Some(protocol);
             let at = INDICATORS.index(index);
-            let modes = document.modes();
-            let actors = document.attack.execution.actors.as_deref().unwrap_or_default();
-            let named =
-                indicator.actor.as_deref().and_then(|name| actors.iter().find(|actor| actor.name == name));
-            if !modes.is_empty() && !modes.iter().any(|mode| speaks(mode)) {
+            if !spoken.contains(protocol) {
+                let mut spoken: Vec<_> =
+                    spoken.iter().map(|protocol| Shown(protocol).to_string()).take(8).collect();
+                spoken.sort_unstable();
+                let spoken: Vec<_> = spoken.iter().map(String::as_str).collect();
                 report
                     .add(&W_005, at.key("protocol"), format!("no actor speaks `{protocol}`"))
                     .label("nothing to look at")
-                    .help(format!("modes here: {}", listed(&modes)))
+                    .help(format!("spoken here: {}", listed(&spoken)))
                     .help("the indicator never matches: look at a protocol that is spoken, or add an actor that speaks it");
-            } else if let Some(actor) = named.filter(|actor| !speaks(&actor.mode)) {
+                continue;
+            }
+            let Some(actor) = indicator.actor.as_deref() else { continue };
+            let mode = cast.get(actor).and_then(|part| part.mode);
+            if let Some(mode) = mode.filter(|mode| protocol_of(mode) != Some(protocol)) {
                 report
-                    .add(
-                        &W_005,
-                        at.key("protocol"),
-                        format!("actor `{}` does not speak `{protocol}`", actor.name),
-                    )
+                    .add(&W_005, at.key("protocol"), format!("actor `{actor}` does not speak `{protocol}`"))
                     .label("nothing to look at")
-                    .also(&at.key("actor").path(), format!("its mode is `{}`", actor.mode))
+                    .also(&at.key("actor").path(), format!("its mode is `{}`", Shown(mode)))
                     .help("the indicator never matches: name an actor that speaks the protocol, or none");
             }
         }
