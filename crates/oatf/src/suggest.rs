@@ -1,6 +1,7 @@
 //! The word somebody probably meant.
 
-/// So many candidates are looked at, and none that is longer than this: a document may have thousands of names.
+/// So many candidates are looked at, and none that is longer than this: a document may have thousands of
+/// names.
 const MAX_CANDIDATES: usize = 256;
 const MAX_LENGTH: usize = 128;
 

@@ -191,7 +191,8 @@ impl<'t> Reader<'t> {
         meant.map_or(Field::Unknown, |meant| Field::Known(meant))
     }
 
-    /// Reports a required field that is not there, or left empty. `rule` is the code of the rule that wants it.
+    /// Reports a required field that is not there, or left empty. `rule` is the code of the rule that wants
+    /// it.
     pub(super) fn missing(
         &mut self,
         node: Node<'t>,

@@ -95,8 +95,8 @@ impl<'d> Report<'d> {
         below || self.is_unreadable(&path)
     }
 
-    /// Whether a value of this kind may have been there and could not be read: one of its own, or what it would
-    /// stand in. `*` is any position of a list.
+    /// Whether a value of this kind may have been there and could not be read: one of its own, or what it
+    /// would stand in. `*` is any position of a list.
     pub(crate) fn may_lack(&self, kind: &[&str]) -> bool {
         let fits = |(segment, wanted): (&Segment, &&str)| match segment {
             Segment::Key(key) => key == wanted,
@@ -213,8 +213,8 @@ impl<'d> Finding<'_, 'd> {
         Some(tree.node(tree.find(path)?.0))
     }
 
-    /// The span of a part of the scalar at the path. Very long ones are not searched: it takes time in proportion
-    /// to their length, for each finding in them.
+    /// The span of a part of the scalar at the path. Very long ones are not searched: it takes time in
+    /// proportion to their length, for each finding in them.
     fn part(&self, range: Range<usize>) -> Option<Span> {
         const LONGEST: usize = 16 * 1024;
         let node = self.node().filter(|node| node.span.range().len() <= LONGEST)?;

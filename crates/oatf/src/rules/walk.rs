@@ -196,8 +196,8 @@ impl Document {
 
     /// Visits every response list inside a state.
     ///
-    /// They are structural keys of a state, or of its tools and prompts; what is deeper is pass-through and may
-    /// use the same words for something else.
+    /// They are structural keys of a state, or of its tools and prompts; what is deeper is pass-through and
+    /// may use the same words for something else.
     pub(crate) fn each_response_list<'d>(&'d self, mut visit: impl FnMut(&ListAt<'_, 'd>)) {
         self.each_state(|state| {
             let Some(fields) = state.value.as_object() else { return };
@@ -294,8 +294,8 @@ impl Document {
         });
     }
 
-    /// The actors by name, as indicators and templates refer to them. The forms without actors have one, called
-    /// `default`.
+    /// The actors by name, as indicators and templates refer to them. The forms without actors have one,
+    /// called `default`.
     pub(crate) fn cast(&self) -> Cast<'_> {
         let execution = &self.attack.execution;
         let mut cast = Cast::default();

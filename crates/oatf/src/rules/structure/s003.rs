@@ -17,9 +17,10 @@ pub(crate) const S_003: Rule = Rule {
                 let at = INDICATORS.index(index);
                 let path = at.key("semantic").key("examples").path();
                 if !report.is_damaged(path.clone()) {
-                    report
-                        .add(&S_003, path, "`examples` has neither `positive` nor `negative`")
-                        .help("add texts that should match under `positive`, and some that should not under `negative`");
+                    report.add(&S_003, path, "`examples` has neither `positive` nor `negative`").help(
+                        "add texts that should match under `positive`, and some that should not \
+                               under `negative`",
+                    );
                 }
             }
         }

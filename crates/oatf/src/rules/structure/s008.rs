@@ -9,8 +9,8 @@ use crate::rules::{Family, Report, Rule};
 
 /// Response lists are lists, their entries mappings, and each `when` maps paths to conditions.
 ///
-/// States are pass-through, so this is only said of what a runner has to understand: the response lists of a known
-/// mode.
+/// States are pass-through, so this is only said of what a runner has to understand: the response lists of a
+/// known mode.
 pub(crate) const S_008: Rule = Rule {
     code: "S-008",
     spec: "",
@@ -54,9 +54,10 @@ fn is_dispatched(list: &ListAt<'_, '_>) -> bool {
 
 fn check_when(report: &mut Report<'_>, at: Trail<'_>, when: &Value) {
     let Some(when) = when.as_object() else {
-        report
-            .add(&S_008, at, "`when` must map paths to conditions")
-            .help("for example `when: {arguments.path: {contains: \"secret\"}}`; without `when` an entry is the fallback");
+        report.add(&S_008, at, "`when` must map paths to conditions").help(
+            "for example `when: {arguments.path: {contains: \"secret\"}}`; without `when` an entry \
+                   is the fallback",
+        );
         return;
     };
     for (path, condition) in when {

@@ -16,9 +16,10 @@ pub(crate) const S_009: Rule = Rule {
             if pattern.condition.is_none() && pattern.shorthand.is_none() {
                 let path = INDICATORS.index(index).key("pattern").path();
                 if !report.is_damaged(path.clone()) {
-                    report
-                        .add(&S_009, path, "this pattern has nothing to compare with")
-                        .help("add one operator, such as `contains: \"id_rsa\"`, or `condition` with several below it");
+                    report.add(&S_009, path, "this pattern has nothing to compare with").help(
+                        "add one operator, such as `contains: \"id_rsa\"`, or `condition` with \
+                               several below it",
+                    );
                 }
             }
         }

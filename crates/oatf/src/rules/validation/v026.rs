@@ -23,7 +23,10 @@ pub(crate) const V_026: Rule = Rule {
                 let finding = report
                     .add(&V_026, at.key("variables").key(name), message)
                     .within(error.at..value.len())
-                    .help("a variable stands for one value: field names with dots between them, such as `arguments.url`");
+                    .help(
+                        "a variable stands for one value: field names with dots between them, such as \
+                           `arguments.url`",
+                    );
                 if matches!(error.reason, PathErrorReason::Wildcard | PathErrorReason::NumericIndex) {
                     finding.help("look into lists in the expression itself: `message.content.exists(c, …)`");
                 }

@@ -14,13 +14,14 @@ pub(crate) const V_027: Rule = Rule {
         document.each_predicate_entry(|at, key, _| {
             if let Err(error) = SimplePath::parse(key) {
                 let message = format!("`{key}` is not a simple path: {error}");
-                let finding = report
-                    .add(&V_027, at.key(key), message)
-                    .at_key()
-                    .help("a predicate looks at one value: field names with dots between them, such as `arguments.path`");
+                let finding = report.add(&V_027, at.key(key), message).at_key().help(
+                    "a predicate looks at one value: field names with dots between them, such as \
+                           `arguments.path`",
+                );
                 if matches!(error.reason, PathErrorReason::Wildcard | PathErrorReason::NumericIndex) {
                     finding.help(
-                        "to look anywhere in a list, put a string operator on the list itself: it is compared as JSON",
+                        "to look anywhere in a list, put a string operator on the list itself: it is \
+                         compared as JSON",
                     );
                 }
             }

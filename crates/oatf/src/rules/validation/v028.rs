@@ -1,12 +1,13 @@
 use crate::diagnostic::DiagnosticSeverity::Error;
 use crate::model::{Document, Phase};
-use crate::rules::walk::{EXECUTION, INDICATORS, protocol_of};
+use crate::rules::walk::{EXECUTION, INDICATORS, is_name, protocol_of};
 use crate::rules::{Family, Report, Rule};
 
-/// Without `execution.mode`: phases of the multi-phase form have one and the same mode, and indicators have a protocol.
+/// Without `execution.mode`: phases of the multi-phase form have one and the same mode, and indicators have a
+/// protocol.
 ///
-/// One mistake is reported once: a missing mode that V-030 reports, or that could not be read, is not looked for again in
-/// every phase and indicator.
+/// One mistake is reported once: a missing mode that V-030 reports, or that could not be read, is not looked
+/// for again in every phase and indicator.
 pub(crate) const V_028: Rule = Rule {
     code: "V-028",
     spec: "§5.1",
@@ -47,10 +48,12 @@ pub(crate) const V_028: Rule = Rule {
 
 fn check_phases(phases: &[Phase], report: &mut Report<'_>) {
     let path = EXECUTION.key("phases");
-    let unreadable = |report: &Report<'_>, index| report.is_unreadable(&path.index(index).key("mode").path());
+    if report.may_lack(&["attack", "execution", "phases", "*", "mode"]) {
+        return;
+    }
     let first = phases.iter().position(|phase| phase.mode.is_some());
     for (index, phase) in phases.iter().enumerate() {
-        if phase.mode.is_some() || unreadable(report, index) {
+        if phase.mode.is_some() {
             continue;
         }
         let finding = report.add(&V_028, path.index(index).key("mode"), "this phase has no mode");
@@ -72,7 +75,10 @@ fn check_phases(phases: &[Phase], report: &mut Report<'_>) {
             .add(&V_028, path, "the phases have different modes")
             .also(&path.index(first).key("mode").path(), "this one")
             .also(&path.index(second).key("mode").path(), "and another")
-            .help("phases of one list are one endpoint: give the other endpoint an actor of its own, under `actors`");
+            .help(
+                "phases of one list are one endpoint: give the other endpoint an actor of its own, \
+                   under `actors`",
+            );
     }
 }
 
@@ -80,5 +86,5 @@ fn check_phases(phases: &[Phase], report: &mut Report<'_>) {
 fn protocol_of_all(document: &Document) -> Option<&str> {
     let mut protocols = document.modes().into_iter().map(protocol_of);
     let first = protocols.next()??;
-    protocols.all(|protocol| protocol == Some(first)).then_some(first)
+    protocols.all(|protocol| protocol == Some(first)).then_some(first).filter(|protocol| is_name(protocol))
 }

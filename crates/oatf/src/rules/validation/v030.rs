@@ -24,7 +24,10 @@ pub(crate) const V_030: Rule = Rule {
                 if !damaged {
                     report
                         .add(&V_030, EXECUTION, "`execution` has none of `state`, `phases` and `actors`")
-                        .help("one state: `mode` and `state`; several stages: `phases`; several endpoints: `actors`");
+                        .help(
+                            "one state: `mode` and `state`; several stages: `phases`; several \
+                               endpoints: `actors`",
+                        );
                 }
             }
             (Some(first), Some(second)) => {

@@ -16,7 +16,8 @@ pub(crate) const V_039: Rule = Rule {
                 indicator.expression.as_ref().and_then(|expression| expression.variables.as_ref());
             for name in variables.into_iter().flat_map(|variables| variables.keys()) {
                 let help = if !is_identifier(name) {
-                    "names are letters, digits and `_`, and start with no digit: CEL would read the rest as operators"
+                    "names are letters, digits and `_`, and start with no digit: CEL would read the rest \
+                     as operators"
                 } else if RESERVED.contains(&name.as_str()) {
                     "the word means something in CEL, or is kept for it: choose another"
                 } else {

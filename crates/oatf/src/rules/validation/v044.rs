@@ -26,7 +26,10 @@ pub(crate) const V_044: Rule = Rule {
                 report
                     .add(&V_044, phases.index(index).key("mode"), message)
                     .also(&own, "the actor's mode")
-                    .help("an actor is one endpoint and keeps its mode: leave `mode` out here, or make another actor");
+                    .help(
+                        "an actor is one endpoint and keeps its mode: leave `mode` out here, or make \
+                           another actor",
+                    );
             }
         }
     }),

@@ -8,8 +8,8 @@ use crate::rules::{Family, Rule};
 use crate::suggest::nearest;
 use crate::template::{Piece, pieces};
 
-/// Every `{{name}}` and `{{actor.name}}` names an extractor that may have captured something by then: one of the same
-/// or an earlier phase of the actor, or any of another actor.
+/// Every `{{name}}` and `{{actor.name}}` names an extractor that may have captured something by then: one of
+/// the same or an earlier phase of the actor, or any of another actor.
 pub(crate) const W_004: Rule = Rule {
     code: "W-004",
     spec: "§5.6",

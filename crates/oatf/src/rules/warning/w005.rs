@@ -40,7 +40,10 @@ pub(crate) const W_005: Rule = Rule {
                     .add(&W_005, at.key("protocol"), format!("no actor speaks `{protocol}`"))
                     .label("nothing to look at")
                     .help(format!("spoken here: {}", listed(&spoken)))
-                    .help("the indicator never matches: look at a protocol that is spoken, or add an actor that speaks it");
+                    .help(
+                        "the indicator never matches: look at a protocol that is spoken, or add an \
+                           actor that speaks it",
+                    );
                 continue;
             }
             let Some(actor) = indicator.actor.as_deref() else { continue };

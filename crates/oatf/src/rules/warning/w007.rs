@@ -13,9 +13,11 @@ pub(crate) const W_007: Rule = Rule {
     check: Some(|document, report| {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             if indicator.semantic.is_some() {
-                report
-                    .add(&W_007, INDICATORS.index(index).key("semantic"), "what this indicator finds depends on a model")
-                    .help("where the agent's behaviour leaves a trace in a field, a `pattern` or `expression` decides the same everywhere");
+                let at = INDICATORS.index(index);
+                report.add(&W_007, at.key("semantic"), "what this indicator finds depends on a model").help(
+                    "where the agent's behaviour leaves a trace in a field, a `pattern` or \
+                           `expression` decides the same everywhere",
+                );
             }
         }
     }),
