@@ -197,6 +197,15 @@ impl Findings {
         *count <= MAX_FINDINGS
     }
 
+    /// Whether no more findings of this severity will be kept.
+    pub(crate) fn is_full(&self, severity: DiagnosticSeverity) -> bool {
+        let count = match severity {
+            DiagnosticSeverity::Error => self.errors,
+            DiagnosticSeverity::Warning => self.warnings,
+        };
+        count >= MAX_FINDINGS
+    }
+
     /// Keeps a finding that there was room for.
     pub(crate) fn keep(&mut self, finding: Diagnostic) -> &mut Diagnostic {
         self.kept.push(finding);

@@ -217,7 +217,8 @@ impl<'t> Reader<'t> {
         !is_null(self.tree.node(entry.value))
     }
 
-    /// Reports a required field that is not there. `rule` is the code of the rule that wants it.
+    /// Reports a required field that is not there, or left empty. `rule` is the code of the rule that wants
+    /// it.
     pub(super) fn missing(
         &mut self,
         node: Node<'t>,
@@ -239,11 +240,15 @@ impl<'t> Reader<'t> {
         more: impl FnOnce(Diagnostic) -> Diagnostic,
     ) {
         self.report(|reader| {
-            let finding =
-                Diagnostic::parse(ParseErrorKind::TypeMismatch, rule, format!("{object} needs `{field}`"))
-                    .at(reader.headline(node))
-                    .label(format!("no `{field}` here"))
-                    .path(reader.path().key(field));
+            let (span, label) = match reader.tree.entry(node.id, field) {
+                Some(entry) => (reader.tree.node(entry.key).span, "left empty".to_owned()),
+                None => (reader.headline(node), format!("no `{field}` here")),
+            };
+            let message = format!("{object} needs `{field}`");
+            let finding = Diagnostic::parse(ParseErrorKind::TypeMismatch, rule, message)
+                .at(span)
+                .label(label)
+                .path(reader.path().key(field));
             more(finding)
         });
     }

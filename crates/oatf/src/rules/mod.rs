@@ -10,6 +10,7 @@ mod places;
 mod report;
 mod structure;
 mod validation;
+mod walk;
 mod warning;
 
 pub use page::{Example, Page};

@@ -24,7 +24,7 @@ pub(crate) const V_001: Rule = Rule {
             .add(&V_001, NodePath::root().key("oatf"), message)
             .help(format!("this reader knows OATF {SUPPORTED}: write `oatf: \"{SUPPORTED}\"`"));
         if matches!(document.oatf.as_str(), "v0.1" | "0.1.0" | "v0.1.0") {
-            finding.replace(format!("write `{SUPPORTED}`"), format!("\"{SUPPORTED}\""));
+            finding.replace_value(format!("write `{SUPPORTED}`"), format!("\"{SUPPORTED}\""));
         }
     }),
 };

@@ -19,20 +19,20 @@ pub(crate) const V_005: Rule = Rule {
     family: Family::Validation,
     explain: include_str!("v005.md"),
     check: Some(|document, report| {
-        document.each_state(&mut |trail, state, mode| {
+        document.each_state(|state| {
             // Another binding may use the same words for something else.
-            if mode.is_some_and(|mode| !mode.starts_with("mcp_")) {
+            if state.mode.is_some_and(|mode| !mode.starts_with("mcp_")) {
                 return;
             }
             for (list, field, what, words) in [
                 ("elicitation_responses", "action", "an answer to an elicitation", ACTIONS),
                 ("elicitations", "mode", "a mode of elicitation", ElicitationMode::WORDS),
             ] {
-                let entries = state.get(list).and_then(Value::as_array);
+                let entries = state.value.get(list).and_then(Value::as_array);
                 for (index, entry) in entries.into_iter().flatten().enumerate() {
                     let Some(value) = entry.get(field) else { continue };
                     if !value.as_str().is_some_and(|word| words.contains(&word)) {
-                        let path = trail.key(list).index(index).key(field).path();
+                        let path = state.at.key(list).index(index).key(field).path();
                         add(report, path, value, what, words);
                     }
                 }
@@ -54,6 +54,6 @@ fn add(report: &mut Report<'_>, path: NodePath, value: &Value, what: &str, words
         _ => nearest(word, words.iter().copied()),
     });
     if let Some(meant) = meant {
-        finding.label(format!("did you mean `{meant}`?")).replace(format!("write `{meant}`"), meant);
+        finding.label(format!("did you mean `{meant}`?")).replace_value(format!("write `{meant}`"), meant);
     }
 }

@@ -14,7 +14,7 @@ pub(crate) const V_015: Rule = Rule {
     family: Family::Validation,
     explain: include_str!("v015.md"),
     check: Some(|document, report| {
-        document.each_extractor(&mut |trail, extractor| {
+        document.each_extractor(|trail, extractor| {
             if extractor.r#type != ExtractorType::JsonPath {
                 return;
             }
@@ -29,7 +29,8 @@ pub(crate) const V_015: Rule = Rule {
             if !selector.starts_with('$') && jsonpath::parse(&rooted).is_ok() {
                 // A JSON string is a YAML one, too.
                 let quoted = serde_json::Value::from(rooted.as_str()).to_string();
-                finding = finding.label(format!("did you mean `{rooted}`?")).replace("start at `$`", quoted);
+                finding =
+                    finding.label(format!("did you mean `{rooted}`?")).replace_value("start at `$`", quoted);
             } else if let Some(at) = error.at.filter(|_| !selector.is_empty()) {
                 finding = finding.within(letter_at(selector, at));
             }

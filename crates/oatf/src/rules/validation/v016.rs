@@ -11,15 +11,15 @@ pub(crate) const V_016: Rule = Rule {
     family: Family::Validation,
     explain: include_str!("v016.md"),
     check: Some(|document, report| {
-        document.each_template(&mut |trail, template| {
+        document.each_template(|at, template, _| {
             let unclosed = pieces(template).find_map(|piece| match piece {
                 Piece::Unclosed { at, .. } => Some(at),
                 _ => None,
             });
-            if let Some(at) = unclosed {
+            if let Some(start) = unclosed {
                 report
-                    .add(&V_016, trail.path(), "`{{` is never closed")
-                    .within(at..at + 2)
+                    .add(&V_016, *at, "`{{` is never closed")
+                    .within(start..start + 2)
                     .label("opens a reference")
                     .help("close it with `}}`, or write `\\{{` for the two braces themselves");
             }

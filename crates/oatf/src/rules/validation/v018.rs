@@ -27,7 +27,9 @@ pub(crate) const V_018: Rule = Rule {
                 .help("an indicator sees only messages of its surface, so this one will see none");
             let elsewhere = |other: &&&str| is_known_surface(other, surface) == Some(true);
             if let Some(meant) = nearest_surface(protocol, surface) {
-                finding.label(format!("did you mean `{meant}`?")).replace(format!("write `{meant}`"), meant);
+                finding
+                    .label(format!("did you mean `{meant}`?"))
+                    .replace_value(format!("write `{meant}`"), meant);
             } else if let Some(other) = known_protocols().iter().find(elsewhere) {
                 finding.label(format!("an operation of `{other}`"));
             }

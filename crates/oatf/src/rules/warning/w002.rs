@@ -2,7 +2,7 @@ use crate::bindings::known_modes;
 use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::node_path::NodePath;
 use crate::parse::listed;
-use crate::rules::validation::is_name;
+use crate::rules::walk::is_name;
 use crate::rules::warning::w003::nearest_protocol;
 use crate::rules::{Family, Report, Rule, places};
 

@@ -2,7 +2,7 @@ use crate::bindings::known_protocols;
 use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::node_path::NodePath;
 use crate::parse::listed;
-use crate::rules::validation::is_name;
+use crate::rules::walk::is_name;
 use crate::rules::{Family, Report, Rule};
 
 /// A protocol that has the form of one is one that a binding defines.
