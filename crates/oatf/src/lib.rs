@@ -1,9 +1,11 @@
 //! The Open Agent Threat Format (OATF).
 
 pub mod bindings;
+mod cel;
 mod diagnostic;
 mod duration;
 mod error;
+pub mod frameworks;
 mod json;
 mod model;
 mod node_path;
