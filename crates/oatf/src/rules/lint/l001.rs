@@ -7,7 +7,7 @@ use crate::bindings::{Nearest, Reachability, Reason, Side, is_agent_side, reacha
 use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::model::Document;
 use crate::node_path::NodePath;
-use crate::path::WildcardPath;
+use crate::path::{SimplePath, WildcardPath};
 use crate::rules::{Family, Report, Rule};
 
 /// A target leads to something in the messages that its indicator selects.
@@ -19,15 +19,15 @@ pub(crate) const L_001: Rule = Rule {
     family: Family::Lint,
     explain: include_str!("l001.md"),
     check: Some(|document, report| {
-        let mut look = Look { document, known: HashMap::new(), payload: None };
+        let mut look = Look { document, known: HashMap::new(), unreachable: 0, payload: None };
         for scope in scopes(document) {
             if let Some((path, target)) = scope.target() {
-                look.at(&scope, path, target, Reads::Target, report);
+                look.at(&scope, &path, target, Reads::Target, report);
             }
             let variables = scope.indicator.expression.iter().flat_map(|expression| &expression.variables);
             for (name, variable) in variables.flatten() {
                 let path = scope.path.clone().key("expression").key("variables").key(name);
-                look.at(&scope, path, variable, Reads::Variable, report);
+                look.at(&scope, &path, variable, Reads::Variable, report);
             }
         }
     }),
@@ -42,13 +42,21 @@ enum Reads {
 
 type Question<'d> = (&'d str, Option<&'d str>, Option<Side>, Vec<&'d str>, &'d str);
 
-/// A suggestion compares a target with every path of a protocol, so a document with more different ones
-/// than this gets no further answers.
-const MOST_QUESTIONS: usize = 200;
+/// A suggestion compares a target with every path of a protocol, so a document with more different targets
+/// that lead nowhere gets no further answers.
+const MOST_UNREACHABLE: usize = 50;
+
+/// A path that leads nowhere.
+#[derive(Clone)]
+struct DeadEnd {
+    reason: Reason,
+    nearest: Option<Nearest>,
+}
 
 struct Look<'d> {
     document: &'d Document,
-    known: HashMap<Question<'d>, Reachability>,
+    known: HashMap<Question<'d>, Option<DeadEnd>>,
+    unreachable: usize,
     payload: Option<Vec<Message<'d>>>,
 }
 
@@ -56,24 +64,33 @@ impl<'d> Look<'d> {
     fn at(
         &mut self,
         scope: &Scope<'d>,
-        path: NodePath,
+        path: &NodePath,
         target: &'d str,
         reads: Reads,
         report: &mut Report<'_>,
     ) {
         let Some(protocol) = scope.protocol else { return };
+        // What is no path at all is V-021's or V-026's to report.
+        let is_path = match reads {
+            Reads::Target => WildcardPath::parse(target).is_ok(),
+            Reads::Variable => SimplePath::parse(target).is_ok(),
+        };
+        if !is_path {
+            return;
+        }
         let question = (protocol, scope.surface(), scope.side, scope.modes.clone(), target);
-        if !self.known.contains_key(&question) && self.known.len() >= MOST_QUESTIONS {
+        if self.unreachable >= MOST_UNREACHABLE && !self.known.contains_key(&question) {
             return;
         }
-        let answer = self
-            .known
-            .entry(question)
-            .or_insert_with(|| reachability(protocol, scope.surface(), scope.side, &scope.modes, target));
-        let Reachability::Never { reason, nearest } = answer.clone() else { return };
-        if self.document_adds(scope, &reason, target) {
-            return;
-        }
+        let dead_end = match self.known.get(&question) {
+            Some(known) => known.clone(),
+            None => {
+                let found = self.dead_end(scope, protocol, target);
+                self.known.insert(question, found.clone());
+                found
+            }
+        };
+        let Some(DeadEnd { reason, nearest }) = dead_end else { return };
         let message = match reads {
             Reads::Target if scope.wants_absence() => {
                 format!("this indicator matches every message: {reason}")
@@ -82,6 +99,9 @@ impl<'d> Look<'d> {
             Reads::Variable => format!("this variable is always null: {reason}"),
         };
         let mut finding = report.add(&L_001, path.clone(), message);
+        // A variable is a simple path: what lies in a list is for the expression to find.
+        let nearest =
+            nearest.filter(|nearest| reads == Reads::Target || SimplePath::parse(&nearest.path).is_ok());
         let Some(nearest) = nearest else {
             finding.help(match reason {
                 Reason::NoMessage { .. } => "remove `direction`, or name the other side",
@@ -89,6 +109,7 @@ impl<'d> Look<'d> {
                 Reason::OtherSurface { .. } => {
                     "name a field of this operation, or the other one in `surface`"
                 }
+                Reason::IsList { .. } => "read the list in the expression, with `exists()` or an index",
                 _ => "look the path up in the protocol: it starts at `params` or `result`, not above them",
             });
             return;
@@ -102,11 +123,19 @@ impl<'d> Look<'d> {
             .label(format!("did you mean `{}`?", nearest.path))
             .help(format!("`{}` is in {place}", nearest.path));
         if is_meant(scope, &nearest) {
-            let edits = edits::replace_scalar(self.document, &path, &nearest.path);
+            let edits = edits::replace_scalar(self.document, path, &nearest.path);
             finding.fix(format!("look at `{}`", nearest.path), edits);
         } else {
             finding.help("that message is written by the attack itself; look at what the agent does with it");
         }
+    }
+
+    /// Why a path leads nowhere, if it does.
+    fn dead_end(&mut self, scope: &Scope<'d>, protocol: &str, target: &str) -> Option<DeadEnd> {
+        let answer = reachability(protocol, scope.surface(), scope.side, &scope.modes, target);
+        let Reachability::Never { reason, nearest } = answer else { return None };
+        self.unreachable += 1;
+        (!self.document_adds(scope, &reason, target)).then_some(DeadEnd { reason, nearest })
     }
 
     /// Whether the document puts into its payload what no specification gives the message.

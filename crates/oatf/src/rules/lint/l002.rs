@@ -1,9 +1,10 @@
-use super::holds::matches;
+use super::holds::Check;
 use super::payload::{self, Message};
 use super::scope::{Scope, scopes};
 use crate::bindings::{Reachability, known_protocols, reachability};
 use crate::diagnostic::DiagnosticSeverity::Warning;
-use crate::model::{Condition, Document};
+use crate::model::Document;
+use crate::node_path::NodePath;
 use crate::path::WildcardPath;
 use crate::rules::{Family, Report, Rule};
 
@@ -25,13 +26,14 @@ pub(crate) const L_002: Rule = Rule {
                 absence_everywhere(document, &scope, target, report);
                 continue;
             }
+            let check = Check::new(&condition);
             let messages = messages.get_or_insert_with(|| payload::messages(document));
             for message in messages.iter().filter(|message| selects(&scope, message, target)) {
                 let Some(rest) = left.checked_sub(message.weight()) else { return };
                 left = rest;
-                let fires = |message: &_| matches(&path, &condition, message);
-                if message.readings().iter().all(fires) {
-                    fires_by_itself(&scope, message, message.culprit(fires), report);
+                if message.readings().iter().all(|reading| check.matches(&path, reading)) {
+                    let place = message.place(&path, |value| check.holds(value));
+                    fires_by_itself(&scope, message, &place, report);
                     break;
                 }
             }
@@ -52,30 +54,24 @@ fn selects(scope: &Scope<'_>, message: &Message<'_>, target: &str) -> bool {
         && !unknown
 }
 
-fn fires_by_itself(
-    scope: &Scope<'_>,
-    message: &Message<'_>,
-    culprit: &crate::node_path::NodePath,
-    report: &mut Report<'_>,
-) {
+fn fires_by_itself(scope: &Scope<'_>, message: &Message<'_>, place: &NodePath, report: &mut Report<'_>) {
     let Message { surface, side, .. } = message;
-    let said = if matches!(scope.condition(), Some(Condition::Match(condition)) if condition.exists == Some(false))
-    {
-        "nothing of the kind is in what the attack sends here"
+    let said = if scope.wants_absence() {
+        "the attack sends nothing of the kind here"
     } else {
         "the attack itself sends what it looks for"
     };
     let finding = report
         .add(
             &L_002,
-            scope.path.clone(),
+            scope.path.clone().key("pattern"),
             format!(
                 "this indicator matches the attack's own {} of `{surface}`, whatever the agent does",
                 side.as_str()
             ),
         )
         .label("matches by itself")
-        .also(culprit, said);
+        .also(place, said);
     // The other side is the agent's; the indicator may have forgotten to say that it means that one.
     let other = side.other();
     let elsewhere = scope.side.is_none() && {
@@ -113,7 +109,7 @@ fn absence_everywhere(document: &Document, scope: &Scope<'_>, target: &str, repo
         report
             .add(
                 &L_002,
-                scope.path.clone(),
+                scope.path.clone().key("pattern"),
                 format!(
                     "this indicator matches every message that has no `{target}`, whatever the agent does"
                 ),

@@ -1,12 +1,13 @@
 use std::collections::HashSet;
 
 use super::edits;
-use super::holds::holds;
+use super::holds::Check;
 use super::scope::{protocol_of, side_of_event, wants_absence};
 use crate::bindings::{Reachability, Side, is_agent_side, is_known_event, reachability};
 use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::model::{ActionKind, Condition, Document, Phase, Trigger};
 use crate::node_path::NodePath;
+use crate::path::SimplePath;
 use crate::rules::places::PhaseList;
 use crate::rules::{Family, Report, Rule};
 use crate::suggest::nearest;
@@ -70,7 +71,8 @@ impl Way<'_, '_> {
         let Some(protocol) = protocol_of(self.mode) else { return };
         let side = side_of_event(self.mode, self.event);
         for (key, condition) in trigger.r#match.iter().flatten() {
-            if wants_absence(condition) {
+            // What is no path at all is V-027's to report.
+            if wants_absence(condition) || SimplePath::parse(key).is_err() {
                 continue;
             }
             let answer = reachability(protocol, Some(self.event), side, &[self.mode], key);
@@ -110,7 +112,10 @@ impl Way<'_, '_> {
         let offered = match wanted {
             Some(name) => names.contains(name.as_str()),
             None => {
-                names.len() > MOST_NAMES || names.iter().any(|name| holds(condition, &Value::from(*name)))
+                names.len() > MOST_NAMES || {
+                    let check = Check::new(condition);
+                    names.iter().any(|name| check.holds(&Value::from(*name)))
+                }
             }
         };
         if offered {

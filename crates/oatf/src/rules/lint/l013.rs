@@ -50,7 +50,7 @@ fn unknown_key(document: &Document, state: &State<'_>, mode: &str, key: &str, re
         .map(|mode| format!("`{mode}`"))
         .collect();
     let finding = finding.label("nothing reads this");
-    if mode == "mcp_server" && key.starts_with("sampling") {
+    if owners.is_empty() && mode == "mcp_server" && key.starts_with("sampling") {
         finding.help(
             "OATF has no key for what a server asks; here it goes on the response entry that it belongs to: \
              `x-sortie: {during: [{send: {method: sampling/createMessage, params: ...}}]}`",

@@ -1,4 +1,4 @@
-use super::holds::holds;
+use super::holds::Check;
 use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::json::{compare_numbers, sorted_text};
 use crate::model::{Condition, MatchCondition};
@@ -45,10 +45,11 @@ pub(crate) const L_016: Rule = Rule {
             }
             if let Some(list) = &operators.any_of {
                 let rest = Condition::Match(MatchCondition { any_of: None, ..operators.clone() });
+                let check = Check::new(&rest);
                 let at = path.clone().key("any_of");
                 if operators.operator_count() > 1
                     && !list.is_empty()
-                    && !list.iter().any(|value| holds(&rest, value))
+                    && !list.iter().any(|value| check.holds(value))
                 {
                     report
                         .add(&L_016, at, "this condition can never hold: nothing in the list satisfies the other operators")

@@ -29,14 +29,14 @@ pub(crate) const L_019: Rule = Rule {
             let path = path.clone().key(key);
             match key.as_str() {
                 "prompt" => {
-                    if !value.as_str().is_some_and(|prompt| !prompt.trim().is_empty()) {
+                    if value.as_str().is_none_or(|prompt| prompt.trim().is_empty()) {
                         report
                             .add(&L_019, path, "`prompt` must be a text")
                             .help("it is the task that the agent is given before the attack begins");
                     }
                 }
                 "delivered" => delivered(document, value, &path, report),
-                _ => unknown(document, path, key, &["prompt", "delivered"], report),
+                _ => unknown(document, &path, key, &["prompt", "delivered"], report),
             }
         }
     }),
@@ -58,7 +58,7 @@ fn delivered(document: &Document, value: &Value, path: &NodePath, report: &mut R
             continue;
         };
         for key in fields.keys().filter(|key| !ENTRY.contains(&key.as_str())) {
-            unknown(document, path.clone().key(key), key, ENTRY, report);
+            unknown(document, &path.clone().key(key), key, ENTRY, report);
         }
         let Some(actor) = text(fields.get("actor"), &path, "actor", true, report) else { continue };
         let Some(actor) = find_actor(document, actor, &path, report) else { continue };
@@ -197,16 +197,13 @@ fn text<'v>(
     }
 }
 
-fn unknown(document: &Document, path: NodePath, key: &str, known: &[&str], report: &mut Report<'_>) {
+fn unknown(document: &Document, path: &NodePath, key: &str, known: &[&str], report: &mut Report<'_>) {
     let finding = report.add(&L_019, path.clone(), format!("`{key}` means nothing here")).at_key();
-    match nearest(key, known.iter().copied()) {
-        Some(meant) => {
-            let edits = edits::rename_key(document, &path, meant);
-            finding.label(format!("did you mean `{meant}`?")).fix(format!("write `{meant}`"), edits);
-        }
-        None => {
-            let known: Vec<_> = known.iter().map(|key| format!("`{key}`")).collect();
-            finding.help(format!("the keys are {}", known.join(", ")));
-        }
+    if let Some(meant) = nearest(key, known.iter().copied()) {
+        let edits = edits::rename_key(document, path, meant);
+        finding.label(format!("did you mean `{meant}`?")).fix(format!("write `{meant}`"), edits);
+    } else {
+        let known: Vec<_> = known.iter().map(|key| format!("`{key}`")).collect();
+        finding.help(format!("the keys are {}", known.join(", ")));
     }
 }

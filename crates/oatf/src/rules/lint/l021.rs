@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use super::edits;
-use super::holds::holds;
+use super::holds::Check;
 use super::scope::{protocol_of, side_of_event, wants_absence};
 use super::state::items;
 use crate::bindings::{DispatchList, Reachability, dispatch_lists, reachability};
@@ -9,6 +9,7 @@ use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::json::sorted_text;
 use crate::model::{Condition, Document};
 use crate::node_path::NodePath;
+use crate::path::SimplePath;
 use crate::rules::{Family, Report, Rule};
 use serde_json::{Map, Value};
 
@@ -89,13 +90,14 @@ impl Dispatch<'_> {
         for (key, value) in when {
             // What is no condition is an error of its own.
             let Ok(condition) = Condition::from_value(value) else { continue };
-            if wants_absence(&condition) {
+            // What is no path at all is V-027's to report.
+            if wants_absence(&condition) || SimplePath::parse(key).is_err() {
                 continue;
             }
             let at = path.clone().key(key);
             if let (Some(own @ Value::String(name)), "name") = (name, key.as_str())
                 && !name.contains("{{")
-                && !holds(&condition, own)
+                && !Check::new(&condition).holds(own)
             {
                 report
                     .add(&L_021, at, format!("this entry is never chosen: it answers calls of `{name}` only"))

@@ -68,7 +68,7 @@ pub(crate) const L_022: Rule = Rule {
 /// Every one may compare a path with all of a protocol's.
 const MOST_QUESTIONS: usize = 200;
 
-/// A JSONPath of names and positions as a wildcard dot-path; `None` for one that can do more.
+/// A selector of names and positions as a wildcard dot-path; `None` for one that can do more.
 fn as_target(selector: &str) -> Option<String> {
     let rest = selector.trim().strip_prefix("$.")?;
     let mut target = String::new();

@@ -3,6 +3,8 @@
 //! Only what can be told from the document is here. A default that a runner fills in, or an answer that
 //! depends on the request, is not.
 
+use std::ops::ControlFlow;
+
 use serde_json::{Map, Value, json};
 
 use super::scope::protocol_of;
@@ -10,6 +12,7 @@ use super::state::items;
 use crate::bindings::Side;
 use crate::model::{Action, ActionKind, Document};
 use crate::node_path::NodePath;
+use crate::path::WildcardPath;
 use crate::rules::places;
 use crate::template::{Piece, pieces};
 
@@ -20,35 +23,43 @@ pub(super) struct Message<'d> {
     pub(super) actor: &'d str,
     pub(super) surface: String,
     pub(super) side: Side,
-    /// As it is written in the document, templates and all.
-    value: Value,
+    /// What it may be, see [`Self::readings`].
+    readings: Vec<Value>,
     /// The part of the document it is made of.
-    pub(super) from: NodePath,
-    /// The same message cut into pieces, with the part of the document that each is made of.
-    parts: Vec<(Value, NodePath)>,
+    from: NodePath,
+    /// Paths in the message, and the parts of the document that stand there.
+    made_of: Vec<(&'static str, NodePath)>,
 }
 
 impl Message<'_> {
-    /// The message with nothing, and with something unlike any text, in place of every template. What holds
-    /// for both does not depend on what a template stands for.
-    pub(super) fn readings(&self) -> Vec<Value> {
-        readings(&self.value)
+    /// The message; where it has templates, once with nothing and once with something unlike any text in
+    /// their place. What holds for both does not depend on what a template stands for.
+    pub(super) fn readings(&self) -> &[Value] {
+        &self.readings
     }
 
-    /// The part of the document that makes `matches` true: one piece of the message, or all of it.
-    pub(super) fn culprit(&self, matches: impl Fn(&Value) -> bool) -> &NodePath {
-        let part = self.parts.iter().find(|(part, _)| readings(part).iter().all(&matches));
-        part.map_or(&self.from, |(_, from)| from)
+    /// Where in the document the first value under `target` stands that `holds` is true of.
+    pub(super) fn place(&self, target: &WildcardPath, holds: impl Fn(&Value) -> bool) -> NodePath {
+        let Some(reading) = self.readings.first() else { return self.from.clone() };
+        let found = target.visit(reading, &mut |value, positions| {
+            if holds(value) {
+                return ControlFlow::Break(target.with_positions(positions));
+            }
+            ControlFlow::Continue(())
+        });
+        let ControlFlow::Break(path) = found else { return self.from.clone() };
+        let part = self.made_of.iter().find_map(|(start, from)| Some((below(&path, start)?, from)));
+        part.map_or_else(|| self.from.clone(), |(rest, from)| from.clone().join(&rest))
     }
 
     /// Whether it is not our message but the answer to one, as far as it carries what we asked.
     pub(super) fn is_request_in_response(&self) -> bool {
-        self.side == Side::Response && self.value.get("_request").is_some()
+        self.side == Side::Response && self.made_of.first().is_some_and(|(start, _)| *start == "_request")
     }
 
     /// How much there is to look at.
     pub(super) fn weight(&self) -> usize {
-        weight(&self.value)
+        self.readings.iter().map(weight).sum()
     }
 }
 
@@ -82,19 +93,21 @@ struct Speech<'d> {
 
 impl<'d> Speech<'d> {
     fn say(&mut self, surface: &str, side: Side, value: Value, from: NodePath) {
-        self.say_in_parts(surface, side, value, from, Vec::new());
+        let made_of = vec![("", from.clone())];
+        self.say_of(surface, side, value, from, made_of);
     }
 
-    fn say_in_parts(
+    fn say_of(
         &mut self,
         surface: &str,
         side: Side,
         value: Value,
         from: NodePath,
-        parts: Vec<(Value, NodePath)>,
+        made_of: Vec<(&'static str, NodePath)>,
     ) {
         let (protocol, actor, surface) = (self.protocol, self.actor, surface.to_owned());
-        self.messages.push(Message { protocol, actor, surface, side, value, from, parts });
+        let readings = readings(&value);
+        self.messages.push(Message { protocol, actor, surface, side, readings, from, made_of });
     }
 
     fn state(&mut self, mode: &'d str, state: &Value, path: &NodePath) {
@@ -130,14 +143,14 @@ impl<'d> Speech<'d> {
             "capabilities": {},
             "serverInfo": {"name": "oatf-server", "version": "1.0.0"},
         });
-        let mut parts = Vec::new();
+        let mut made_of = Vec::new();
         for (key, name) in handshake {
             if let Some(value) = state.get(key) {
                 greeting[name] = value.clone();
-                parts.push((json!({ name: value }), path.clone().key(key)));
+                made_of.push((name, path.clone().key(key)));
             }
         }
-        self.say_in_parts("initialize", Side::Response, greeting, path.clone(), parts);
+        self.say_of("initialize", Side::Response, greeting, path.clone(), made_of);
         self.list(state, path, "tools", "tools/list", "tools");
         self.list(state, path, "resources", "resources/list", "resources");
         self.list(state, path, "resource_templates", "resources/templates/list", "resourceTemplates");
@@ -151,7 +164,8 @@ impl<'d> Speech<'d> {
                     }
                     // The list alone stands for the result that holds it (decision 21).
                     Some(list @ Value::Array(_)) => {
-                        self.say("tools/call", Side::Response, json!({ "content": list }), at);
+                        let made_of = vec![("content", at.clone())];
+                        self.say_of("tools/call", Side::Response, json!({ "content": list }), at, made_of);
                     }
                     _ => {}
                 }
@@ -167,14 +181,17 @@ impl<'d> Speech<'d> {
                 }
                 contents.extend(content.clone());
                 let value = json!({ "contents": [contents] });
-                self.say("resources/read", Side::Response, value, at.key("content"));
+                let made_of = vec![("contents[0]", at.clone().key("content"))];
+                self.say_of("resources/read", Side::Response, value, at, made_of);
             }
         }
         for (prompt, at) in items(state, path, "prompts") {
             for (entry, at) in items(prompt, &at, "responses") {
                 if let Some(messages) = entry.get("messages") {
                     let value = json!({ "messages": messages });
-                    self.say("prompts/get", Side::Response, value, at.key("messages"));
+                    let at = at.key("messages");
+                    let made_of = vec![("messages", at.clone())];
+                    self.say_of("prompts/get", Side::Response, value, at, made_of);
                 }
             }
         }
@@ -188,7 +205,9 @@ impl<'d> Speech<'d> {
     fn mcp_client(&mut self, state: &Value, path: &NodePath) {
         for (key, name) in [("client_info", "clientInfo"), ("capabilities", "capabilities")] {
             if let Some(value) = state.get(key) {
-                self.say("initialize", Side::Request, json!({ name: value }), path.clone().key(key));
+                let at = path.clone().key(key);
+                let made_of = vec![(name, at.clone())];
+                self.say_of("initialize", Side::Request, json!({ name: value }), at, made_of);
             }
         }
         self.actions(state, path);
@@ -203,7 +222,9 @@ impl<'d> Speech<'d> {
             }
         }
         if let Some(roots) = state.get("roots") {
-            self.say("roots/list", Side::Response, json!({ "roots": roots }), path.clone().key("roots"));
+            let at = path.clone().key("roots");
+            let made_of = vec![("roots", at.clone())];
+            self.say_of("roots/list", Side::Response, json!({ "roots": roots }), at, made_of);
         }
     }
 
@@ -230,7 +251,8 @@ impl<'d> Speech<'d> {
             let Some(method) = action.get("method").and_then(Value::as_str) else { continue };
             let Some(params) = action.get("params") else { continue };
             let at = at.key("params");
-            self.say(method, Side::Response, json!({ "_request": params }), at.clone());
+            let made_of = vec![("_request", at.clone())];
+            self.say_of(method, Side::Response, json!({ "_request": params }), at.clone(), made_of);
             self.say(method, Side::Request, params.clone(), at);
         }
     }
@@ -247,22 +269,36 @@ impl<'d> Speech<'d> {
     }
 
     /// A list that is served whole, without what is never sent.
-    fn list(&mut self, state: &Value, path: &NodePath, key: &str, surface: &str, name: &str) {
+    fn list(&mut self, state: &Value, path: &NodePath, key: &str, surface: &str, name: &'static str) {
         if state.get(key).is_none() {
             return;
         }
-        let mut list = Vec::new();
-        let mut parts = Vec::new();
-        for (item, at) in items(state, path, key) {
-            let sent = match item.as_object() {
+        let list: Vec<_> = items(state, path, key)
+            .map(|(item, _)| match item.as_object() {
                 Some(item) => without(item, &["responses", "content", "completions", "x-sortie"]),
                 None => item.clone(),
-            };
-            parts.push((json!({ name: [sent] }), at));
-            list.push(sent);
-        }
-        self.say_in_parts(surface, Side::Response, json!({ name: list }), path.clone().key(key), parts);
+            })
+            .collect();
+        let at = path.clone().key(key);
+        let made_of = vec![(name, at.clone())];
+        self.say_of(surface, Side::Response, json!({ name: list }), at, made_of);
     }
+}
+
+/// What is left of a concrete path (`tools[2].name`) below its start (`tools`).
+fn below(path: &str, start: &str) -> Option<NodePath> {
+    let rest = path.strip_prefix(start)?;
+    if !(start.is_empty() || rest.is_empty() || rest.starts_with(['.', '['])) {
+        return None;
+    }
+    let mut below = NodePath::root();
+    for step in rest.split(['.', '[']).filter(|step| !step.is_empty()) {
+        match step.strip_suffix(']') {
+            Some(position) => below.push_index(position.parse().ok()?),
+            None => below.push_key(step),
+        }
+    }
+    Some(below)
 }
 
 fn without(fields: &Map<String, Value>, left_out: &[&str]) -> Value {

@@ -1,6 +1,6 @@
 //! Which messages an indicator looks at.
 
-use crate::bindings::{Side, is_agent_side};
+use crate::bindings::{Reachability, Side, is_agent_side, reachability};
 use crate::model::{Condition, Direction, Document, Indicator};
 use crate::node_path::NodePath;
 
@@ -61,17 +61,26 @@ impl<'d> Scope<'d> {
 
     /// Whether all it sees comes from the agent.
     pub(super) fn is_agent_only(&self) -> bool {
-        self.all_are(true)
+        let agent = |mode: &&str| is_agent_side(mode, self.surface(), self.side) == Some(true);
+        !self.modes.is_empty() && self.modes.iter().all(agent)
     }
 
-    /// Whether all it sees is what the attack itself sends.
+    /// Whether all it can match is what the attack itself sends.
+    ///
+    /// A side that cannot have the target does not count: the request of `tools/list` has no `tools`.
     pub(super) fn is_payload_only(&self) -> bool {
-        self.all_are(false)
-    }
-
-    fn all_are(&self, agent: bool) -> bool {
-        let same = |mode: &&str| is_agent_side(mode, self.surface(), self.side) == Some(agent);
-        !self.modes.is_empty() && self.modes.iter().all(same)
+        let (Some(protocol), false) = (self.protocol, self.modes.is_empty()) else { return false };
+        let target = self.target().map_or("", |(_, target)| target);
+        let has_target = |side: &Side| {
+            let answer = reachability(protocol, self.surface(), Some(*side), &self.modes, target);
+            !matches!(answer, Reachability::Never { .. })
+        };
+        let sides: Vec<Side> = match self.side {
+            Some(side) => vec![side],
+            None => [Side::Request, Side::Response].into_iter().filter(has_target).collect(),
+        };
+        let payload = |mode: &&str, side| is_agent_side(mode, self.surface(), Some(side)) == Some(false);
+        !sides.is_empty() && sides.iter().all(|side| self.modes.iter().all(|mode| payload(mode, *side)))
     }
 }
 
