@@ -82,13 +82,12 @@ impl<'d> Look<'d> {
         if self.unreachable >= MOST_UNREACHABLE && !self.known.contains_key(&question) {
             return;
         }
-        let dead_end = match self.known.get(&question) {
-            Some(known) => known.clone(),
-            None => {
-                let found = self.dead_end(scope, protocol, target);
-                self.known.insert(question, found.clone());
-                found
-            }
+        let dead_end = if let Some(known) = self.known.get(&question) {
+            known.clone()
+        } else {
+            let found = self.dead_end(scope, protocol, target);
+            self.known.insert(question, found.clone());
+            found
         };
         let Some(DeadEnd { reason, nearest }) = dead_end else { return };
         let message = match reads {

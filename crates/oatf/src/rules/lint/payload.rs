@@ -92,7 +92,7 @@ struct Speech<'d> {
 }
 
 impl<'d> Speech<'d> {
-    fn say(&mut self, surface: &str, side: Side, value: Value, from: NodePath) {
+    fn say(&mut self, surface: &str, side: Side, value: &Value, from: NodePath) {
         let made_of = vec![("", from.clone())];
         self.say_of(surface, side, value, from, made_of);
     }
@@ -101,12 +101,12 @@ impl<'d> Speech<'d> {
         &mut self,
         surface: &str,
         side: Side,
-        value: Value,
+        value: &Value,
         from: NodePath,
         made_of: Vec<(&'static str, NodePath)>,
     ) {
         let (protocol, actor, surface) = (self.protocol, self.actor, surface.to_owned());
-        let readings = readings(&value);
+        let readings = readings(value);
         self.messages.push(Message { protocol, actor, surface, side, readings, from, made_of });
     }
 
@@ -127,7 +127,7 @@ impl<'d> Speech<'d> {
         if let (Some(protocol), ActionKind::Send(send)) = (protocol_of(mode), &action.kind) {
             self.protocol = protocol;
             let params = send.params.clone().unwrap_or_else(|| json!({}));
-            self.say(&send.method, Side::Request, params, path.key("send"));
+            self.say(&send.method, Side::Request, &params, path.key("send"));
         }
     }
 
@@ -150,7 +150,7 @@ impl<'d> Speech<'d> {
                 made_of.push((name, path.clone().key(key)));
             }
         }
-        self.say_of("initialize", Side::Response, greeting, path.clone(), made_of);
+        self.say_of("initialize", Side::Response, &greeting, path.clone(), made_of);
         self.list(state, path, "tools", "tools/list", "tools");
         self.list(state, path, "resources", "resources/list", "resources");
         self.list(state, path, "resource_templates", "resources/templates/list", "resourceTemplates");
@@ -160,12 +160,12 @@ impl<'d> Speech<'d> {
                 let at = at.key("content");
                 match entry.get("content") {
                     Some(result @ Value::Object(_)) => {
-                        self.say("tools/call", Side::Response, result.clone(), at);
+                        self.say("tools/call", Side::Response, result, at);
                     }
                     // The list alone stands for the result that holds it (decision 21).
                     Some(list @ Value::Array(_)) => {
                         let made_of = vec![("content", at.clone())];
-                        self.say_of("tools/call", Side::Response, json!({ "content": list }), at, made_of);
+                        self.say_of("tools/call", Side::Response, &json!({ "content": list }), at, made_of);
                     }
                     _ => {}
                 }
@@ -182,7 +182,7 @@ impl<'d> Speech<'d> {
                 contents.extend(content.clone());
                 let value = json!({ "contents": [contents] });
                 let made_of = vec![("contents[0]", at.clone().key("content"))];
-                self.say_of("resources/read", Side::Response, value, at, made_of);
+                self.say_of("resources/read", Side::Response, &value, at, made_of);
             }
         }
         for (prompt, at) in items(state, path, "prompts") {
@@ -191,13 +191,13 @@ impl<'d> Speech<'d> {
                     let value = json!({ "messages": messages });
                     let at = at.key("messages");
                     let made_of = vec![("messages", at.clone())];
-                    self.say_of("prompts/get", Side::Response, value, at, made_of);
+                    self.say_of("prompts/get", Side::Response, &value, at, made_of);
                 }
             }
         }
         for (elicitation, at) in items(state, path, "elicitations") {
             if let Some(params) = elicitation.as_object() {
-                self.say("elicitation/create", Side::Request, without(params, &["when"]), at);
+                self.say("elicitation/create", Side::Request, &without(params, &["when"]), at);
             }
         }
     }
@@ -207,7 +207,7 @@ impl<'d> Speech<'d> {
             if let Some(value) = state.get(key) {
                 let at = path.clone().key(key);
                 let made_of = vec![(name, at.clone())];
-                self.say_of("initialize", Side::Request, json!({ name: value }), at, made_of);
+                self.say_of("initialize", Side::Request, &json!({ name: value }), at, made_of);
             }
         }
         self.actions(state, path);
@@ -218,20 +218,20 @@ impl<'d> Speech<'d> {
                 if let Some(content) = entry.get("content") {
                     answer["content"] = content.clone();
                 }
-                self.say("elicitation/create", Side::Response, answer, at);
+                self.say("elicitation/create", Side::Response, &answer, at);
             }
         }
         if let Some(roots) = state.get("roots") {
             let at = path.clone().key("roots");
             let made_of = vec![("roots", at.clone())];
-            self.say_of("roots/list", Side::Response, json!({ "roots": roots }), at, made_of);
+            self.say_of("roots/list", Side::Response, &json!({ "roots": roots }), at, made_of);
         }
     }
 
     fn a2a_server(&mut self, state: &Value, path: &NodePath) {
         if let Some(card) = state.get("agent_card") {
             for surface in ["agent_card/get", "agent/getAuthenticatedExtendedCard"] {
-                self.say(surface, Side::Response, card.clone(), path.clone().key("agent_card"));
+                self.say(surface, Side::Response, card, path.clone().key("agent_card"));
             }
         }
         self.answers(state, path, "task_responses", &["message/send", "message/stream"], Side::Response);
@@ -240,7 +240,7 @@ impl<'d> Speech<'d> {
     fn ag_ui_client(&mut self, state: &Value, path: &NodePath) {
         if let Some(input) = state.get("run_agent_input") {
             let at = path.clone().key("run_agent_input");
-            self.say("run_agent_input", Side::Request, input.clone(), at);
+            self.say("run_agent_input", Side::Request, input, at);
         }
         self.answers(state, path, "tool_responses", &["tool_call_result"], Side::Request);
     }
@@ -252,8 +252,8 @@ impl<'d> Speech<'d> {
             let Some(params) = action.get("params") else { continue };
             let at = at.key("params");
             let made_of = vec![("_request", at.clone())];
-            self.say_of(method, Side::Response, json!({ "_request": params }), at.clone(), made_of);
-            self.say(method, Side::Request, params.clone(), at);
+            self.say_of(method, Side::Response, &json!({ "_request": params }), at.clone(), made_of);
+            self.say(method, Side::Request, params, at);
         }
     }
 
@@ -262,7 +262,7 @@ impl<'d> Speech<'d> {
         for (entry, at) in items(state, path, key) {
             if let Some(content) = entry.get("content") {
                 for surface in to {
-                    self.say(surface, side, content.clone(), at.clone().key("content"));
+                    self.say(surface, side, content, at.clone().key("content"));
                 }
             }
         }
@@ -281,7 +281,7 @@ impl<'d> Speech<'d> {
             .collect();
         let at = path.clone().key(key);
         let made_of = vec![(name, at.clone())];
-        self.say_of(surface, Side::Response, json!({ name: list }), at, made_of);
+        self.say_of(surface, Side::Response, &json!({ name: list }), at, made_of);
     }
 }
 
