@@ -9,6 +9,7 @@ mod duration;
 mod error;
 mod evaluate;
 mod extension_points;
+pub mod frameworks;
 mod json;
 pub mod jsonpath;
 mod load;

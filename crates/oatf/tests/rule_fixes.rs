@@ -38,7 +38,11 @@ fn every_fix_on_a_page_removes_its_finding_and_adds_none() {
                 expected.retain(|message| *message != own);
                 for message in messages(&analyze(&repaired).diagnostics) {
                     let title = &fix.title;
-                    assert!(expected.contains(&message), "{}: after `{title}`: {message} in\n{repaired}", rule.code);
+                    assert!(
+                        expected.contains(&message),
+                        "{}: after `{title}`: {message} in\n{repaired}",
+                        rule.code
+                    );
                 }
             }
         }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::cmp::Ordering;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use memchr::memmem::Finder;
 use serde_json::{Number, Value};
@@ -11,7 +11,7 @@ use serde_json::{Number, Value};
 use super::error::CompileError;
 use crate::json;
 use crate::model::{Condition, MatchCondition, MatchPredicate};
-use crate::path::SimplePath;
+use crate::path::{SimplePath, WildcardPath};
 use crate::re2::Regex;
 
 /// One operator and its operand.
@@ -72,6 +72,21 @@ impl CompiledCondition {
     /// Whether only the presence of a value matters.
     pub(super) fn presence_only(&self) -> Option<bool> {
         self.exists.filter(|_| self.operators.is_empty())
+    }
+
+    /// Whether the condition holds for any value at a path, or, where only presence matters, for its being
+    /// there (specification §4.2).
+    pub fn matches_at(&self, target: &WildcardPath, message: &Value) -> bool {
+        let any = |test: &dyn Fn(&Value) -> bool| {
+            let flow = target.visit(message, &mut |value, _| {
+                if test(value) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            flow.is_break()
+        };
+        match self.presence_only() {
+            Some(expected) => expected == any(&|_| true),
+            None => any(&|value| self.matches(value)),
+        }
     }
 
     /// Whether a value that is there satisfies the condition.

@@ -197,17 +197,7 @@ impl CompiledPattern {
     }
 
     pub(crate) fn is_match(&self, message: &Value) -> bool {
-        match self.condition.presence_only() {
-            Some(expected) => expected == self.any(message, |_| true),
-            None => self.any(message, |value| self.condition.matches(value)),
-        }
-    }
-
-    fn any(&self, message: &Value, test: impl Fn(&Value) -> bool) -> bool {
-        let flow = self.target.visit(message, &mut |value, _| {
-            if test(value) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        flow.is_break()
+        self.condition.matches_at(&self.target, message)
     }
 
     fn evaluate(&self, message: &Value) -> Option<Evidence> {

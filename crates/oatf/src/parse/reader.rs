@@ -112,7 +112,8 @@ impl<'t> Reader<'t> {
             let finding = Diagnostic::parse(ParseErrorKind::TypeMismatch, "P-009", message)
                 .at(reader.headline(node))
                 .label(format!("expected {expected}"));
-            more(finding)
+            let finding = more(finding);
+            if finding.help.is_empty() { finding.help(format!("write {expected} here")) } else { finding }
         });
     }
 

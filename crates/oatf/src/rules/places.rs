@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use crate::model::{Actor, Condition, Document, Extractor, Indicator, MatchPredicate, Phase};
+use crate::model::{Actor, Condition, Document, Extractor, Indicator, Phase};
 use crate::node_path::NodePath;
+use crate::rules::walk::ConditionAt;
 
 /// A list of phases: an actor's, or the one of the multi-phase form.
 pub(crate) struct PhaseList<'d> {
@@ -117,67 +118,17 @@ impl Document {
     /// predicates inside states.
     pub(crate) fn conditions(&self) -> Vec<(NodePath, Condition)> {
         let mut found = Vec::new();
-        for (path, indicator) in self.indicators() {
-            let Some(pattern) = &indicator.pattern else { continue };
-            let path = path.key("pattern");
-            if let Some(condition) = &pattern.condition {
-                found.push((path.clone().key("condition"), condition.clone()));
-            }
-            if let Some(shorthand) = &pattern.shorthand {
-                found.push((path, Condition::Match(shorthand.clone())));
-            }
-        }
-        for (path, predicate) in self.predicates() {
-            for (key, condition) in predicate {
-                found.push((path.clone().key(key), condition));
-            }
-        }
-        found
-    }
-
-    /// Every predicate with its path: `trigger.match`, and `when` inside states.
-    pub(crate) fn predicates(&self) -> Vec<(NodePath, MatchPredicate)> {
-        let mut found = Vec::new();
-        for list in self.phase_lists() {
-            for (path, phase) in list.iter() {
-                if let Some(predicate) = phase.trigger.as_ref().and_then(|trigger| trigger.r#match.as_ref()) {
-                    found.push((path.key("trigger").key("match"), predicate.clone()));
-                }
-            }
-        }
-        for list in self.response_lists() {
-            for (index, entry) in list.entries.iter().enumerate() {
-                if let Some(when) = entry.get("when").and_then(Value::as_object) {
-                    // An entry that is no condition is S-008's to report.
-                    let predicate = when
-                        .iter()
-                        .filter_map(|(key, value)| Some((key.clone(), Condition::from_value(value).ok()?)))
-                        .collect();
-                    found.push((list.path.clone().index(index).key("when"), predicate));
-                }
-            }
-        }
-        found
-    }
-
-    /// Every response list inside a state, with its path.
-    pub(crate) fn response_lists(&self) -> Vec<ResponseList<'_>> {
-        let mut found = Vec::new();
-        self.each_response_list(|list| {
-            if let Value::Array(entries) = list.value {
-                found.push(ResponseList { path: list.at.path(), key: list.key, entries });
-            }
+        self.each_condition(|at, condition| {
+            let condition = match condition {
+                ConditionAt::Condition(condition) => Some(condition.clone()),
+                ConditionAt::Shorthand(operators) => Some(Condition::Match(operators.clone())),
+                // An entry that is no condition is S-008's to report.
+                ConditionAt::Raw(value) => Condition::from_value(value).ok(),
+            };
+            found.extend(condition.map(|condition| (at.path(), condition)));
         });
         found
     }
-}
-
-/// A response list inside a state.
-pub(crate) struct ResponseList<'d> {
-    pub(crate) path: NodePath,
-    /// The key it stands under.
-    pub(crate) key: &'static str,
-    pub(crate) entries: &'d [Value],
 }
 
 /// Calls `visit` for every string in a value, with its path.

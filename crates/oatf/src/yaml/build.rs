@@ -96,7 +96,8 @@ impl<'t> Builder<'t> {
                 let at = offset(&span.start, self.text);
                 self.findings.push(
                     syntax("P-011", format!("the document has more than {MAX_NODES} keys and values"))
-                        .at(Span::new(at, at)),
+                        .at(Span::new(at, at))
+                        .help("no attack needs as many: split the document"),
                 );
                 return (None, self.findings.finish());
             }
@@ -361,7 +362,7 @@ impl<'t> Builder<'t> {
                 if self.text[at..].starts_with(": ") {
                     finding.help("a text with `: ` in it must be quoted")
                 } else {
-                    finding
+                    finding.help("mend this first: what follows it could not be read")
                 }
             }
         }

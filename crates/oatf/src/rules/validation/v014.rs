@@ -20,9 +20,9 @@ pub(crate) const V_014: Rule = Rule {
             if let Some(span) = error.span {
                 finding = finding.within(span);
             }
-            if let Some(help) = error.help {
-                finding.help(help);
-            }
+            let example =
+                "an expression looks like `message.name == \"send_email\" && has(message.arguments.to)`";
+            finding.help(error.help.as_deref().unwrap_or(example));
         }
     }),
 };
