@@ -48,6 +48,10 @@ fn syntax(code: &'static str, message: impl Into<String>) -> Diagnostic {
     Diagnostic::parse(ParseErrorKind::Syntax, code, message)
 }
 
+fn too_deep() -> Diagnostic {
+    syntax("P-011", format!("collections are nested more than {MAX_NESTING} deep"))
+}
+
 impl<'t> Builder<'t> {
     fn new(text: &'t str) -> Self {
         Self {
@@ -100,6 +104,12 @@ impl<'t> Builder<'t> {
                 return (None, self.findings);
             }
             self.event(event, span);
+            // The parser counts block and flow collections apart, so its own limits let twice as much through.
+            if self.frames.len() > MAX_NESTING {
+                let at = offset(&span.start, self.text);
+                self.findings.push(too_deep().at(Span::new(at, at)));
+                return (None, self.findings);
+            }
         }
         let Some(root) = self.root else {
             if self.findings.is_empty() {
@@ -315,9 +325,7 @@ impl<'t> Builder<'t> {
             .map_or(at, |next| if next == '\n' { at } else { at + next.len_utf8() });
         let span = Span::new(at, end);
         match error.kind() {
-            ErrorKind::RecursionLimitExceeded => {
-                syntax("P-011", format!("collections are nested more than {MAX_NESTING} deep")).at(span)
-            }
+            ErrorKind::RecursionLimitExceeded => too_deep().at(span),
             kind => syntax("P-001", format!("this is not valid YAML: {kind}")).at(span),
         }
     }
