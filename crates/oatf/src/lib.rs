@@ -10,7 +10,7 @@ mod error;
 mod evaluate;
 mod extension_points;
 mod json;
-mod jsonpath;
+pub mod jsonpath;
 mod load;
 mod model;
 mod node_path;
@@ -31,7 +31,8 @@ pub use bindings::{known_modes, known_protocols};
 pub use cel::{CelEvaluator, DefaultCelEvaluator};
 pub use compile::*;
 pub use diagnostic::{
-    Diagnostic, DiagnosticSeverity, Edit, Fix, Label, OatfError, ParseError, ParseErrorKind, ValidationError,
+    Diagnostic, DiagnosticSeverity, Edit, Fix, Label, MAX_FINDINGS, OatfError, ParseError, ParseErrorKind,
+    ValidationError,
 };
 pub use duration::{DurationError, parse_duration};
 pub use error::{EvaluationError, EvaluationErrorKind, GenerationError, GenerationErrorKind};

@@ -198,9 +198,16 @@ impl CompiledPattern {
 
     pub(crate) fn is_match(&self, message: &Value) -> bool {
         match self.condition.presence_only() {
-            Some(expected) => expected == self.first(message, |_| true).is_some(),
-            None => self.first(message, |value| self.condition.matches(value)).is_some(),
+            Some(expected) => expected == self.any(message, |_| true),
+            None => self.any(message, |value| self.condition.matches(value)),
         }
+    }
+
+    fn any(&self, message: &Value, test: impl Fn(&Value) -> bool) -> bool {
+        let flow = self.target.visit(message, &mut |value, _| {
+            if test(value) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        flow.is_break()
     }
 
     fn evaluate(&self, message: &Value) -> Option<Evidence> {

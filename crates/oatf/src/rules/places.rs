@@ -163,22 +163,14 @@ impl Document {
     /// Every response list inside a state, with its path.
     pub(crate) fn response_lists(&self) -> Vec<ResponseList<'_>> {
         let mut found = Vec::new();
-        for state in self.states() {
-            find_lists(state.value, &state.path, &mut found);
-        }
+        self.each_response_list(|list| {
+            if let Value::Array(entries) = list.value {
+                found.push(ResponseList { path: list.at.path(), key: list.key, entries });
+            }
+        });
         found
     }
 }
-
-/// The keys under which response lists stand, in any mode.
-const RESPONSE_LISTS: &[&str] = &[
-    "responses",
-    "sampling_responses",
-    "elicitation_responses",
-    "task_responses",
-    "tool_responses",
-    "elicitations",
-];
 
 /// A response list inside a state.
 pub(crate) struct ResponseList<'d> {
@@ -186,27 +178,6 @@ pub(crate) struct ResponseList<'d> {
     /// The key it stands under.
     pub(crate) key: &'static str,
     pub(crate) entries: &'d [Value],
-}
-
-/// Response lists are structural keys of a state, or of its tools and prompts; what is deeper is
-/// pass-through and may use the same words for something else.
-fn find_lists<'d>(state: &'d Value, path: &NodePath, found: &mut Vec<ResponseList<'d>>) {
-    let Some(fields) = state.as_object() else { return };
-    let mut add = |fields: &'d serde_json::Map<String, Value>, path: &NodePath| {
-        for key in RESPONSE_LISTS {
-            if let Some(Value::Array(entries)) = fields.get(*key) {
-                found.push(ResponseList { path: path.clone().key(*key), key, entries });
-            }
-        }
-    };
-    add(fields, path);
-    for holder in ["tools", "prompts"] {
-        for (index, item) in fields.get(holder).and_then(Value::as_array).into_iter().flatten().enumerate() {
-            if let Some(item) = item.as_object() {
-                add(item, &path.clone().key(holder).index(index));
-            }
-        }
-    }
 }
 
 /// Calls `visit` for every string in a value, with its path.
