@@ -62,20 +62,25 @@ pub fn evaluate_indicator(
     semantic_evaluator: Option<&dyn SemanticEvaluator>,
 ) -> IndicatorVerdict {
     let evaluators = Evaluators { cel: cel_evaluator, semantic: semantic_evaluator };
-    let outcome = match CompiledIndicator::new(indicator) {
-        Ok(compiled) => compiled.evaluate(message, evaluators),
-        // Without an evaluator an expression is skipped, whatever it says.
-        Err(_) if indicator.expression.is_some() && cel_evaluator.is_none() => {
-            Outcome::Skipped("there is no CEL evaluator")
-        }
-        Err(error) => Outcome::Error(error.into()),
-    };
+    let outcome = outcome(indicator, message, evaluators);
     IndicatorVerdict {
         indicator_id: indicator.id.clone().unwrap_or_default(),
         result: outcome.result(),
         timestamp: None,
         evidence: outcome.evidence(),
         source: None,
+    }
+}
+
+/// The same with its reasons, as evidence or a kind of error.
+pub(crate) fn outcome(indicator: &Indicator, message: &Value, evaluators: Evaluators<'_>) -> Outcome {
+    match CompiledIndicator::new(indicator) {
+        Ok(compiled) => compiled.evaluate(message, evaluators),
+        // Without an evaluator an expression is skipped, whatever it says.
+        Err(_) if indicator.expression.is_some() && evaluators.cel.is_none() => {
+            Outcome::Skipped("there is no CEL evaluator")
+        }
+        Err(error) => Outcome::Error(error.into()),
     }
 }
 

@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use super::Checked;
 use super::fixture::{Check, Fields, expect, expect_value};
 use crate::cel::DefaultCelEvaluator;
-use crate::compile::{CompiledIndicator, Evaluators, Outcome};
+use crate::compile::{Evaluators, Outcome};
 use crate::diagnostic::Diagnostic;
 use crate::error::EvaluationError;
+use crate::evaluate::outcome;
 use crate::extension_points::SemanticEvaluator;
 use crate::model::{
     Attack, Correlation, CorrelationLogic, Document, IndicatorResult, IndicatorVerdict, SemanticExamples,
@@ -172,10 +173,7 @@ fn check_evaluate(case: &mut Fields<'_>) -> Checked {
         cel: cel.then_some(const { &DefaultCelEvaluator::new() } as _),
         semantic: semantic.as_ref().map(|scripted| scripted as _),
     };
-    let outcome = match CompiledIndicator::new(&indicator) {
-        Ok(compiled) => compiled.evaluate(&message, evaluators),
-        Err(error) => Outcome::Error(error.into()),
-    };
+    let outcome = outcome(&indicator, &message, evaluators);
     let why = outcome.evidence().unwrap_or_default();
     expect(&format!("the result ({why})"), &outcome.result().as_str(), &case.text("expected")?.as_str())?;
     if let Some(kind) = case.optional_value("expected_error_kind") {

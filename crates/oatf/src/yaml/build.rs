@@ -49,6 +49,11 @@ fn syntax(code: &'static str, message: impl Into<String>) -> Diagnostic {
     Diagnostic::parse(ParseErrorKind::Syntax, code, message)
 }
 
+fn too_deep() -> Diagnostic {
+    syntax("P-011", format!("collections are nested more than {MAX_NESTING} deep"))
+        .help("no protocol needs that, and JSON readers stop at 128")
+}
+
 impl<'t> Builder<'t> {
     fn new(text: &'t str) -> Self {
         Self {
@@ -102,6 +107,12 @@ impl<'t> Builder<'t> {
                 return (None, self.findings.finish());
             }
             self.event(event, span);
+            // The parser counts block and flow collections apart, so its own limits let twice as much through.
+            if self.frames.len() > MAX_NESTING {
+                let at = offset(&span.start, self.text);
+                self.findings.push(too_deep().at(Span::new(at, at)));
+                return (None, self.findings.finish());
+            }
         }
         let Some(root) = self.root else {
             if self.findings.is_empty() {
@@ -352,11 +363,7 @@ impl<'t> Builder<'t> {
             .map_or(at, |next| if next == '\n' { at } else { at + next.len_utf8() });
         let span = Span::new(at, end);
         match error.kind() {
-            ErrorKind::RecursionLimitExceeded => {
-                syntax("P-011", format!("collections are nested more than {MAX_NESTING} deep"))
-                    .at(span)
-                    .help("no protocol needs that, and JSON readers stop at 128")
-            }
+            ErrorKind::RecursionLimitExceeded => too_deep().at(span),
             kind => {
                 let finding = syntax("P-001", format!("this is not valid YAML: {kind}")).at(span);
                 if self.text[at..].starts_with(": ") {
