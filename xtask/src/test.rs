@@ -58,7 +58,7 @@ pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The folder that SORTIE_FIXTURES names, made absolute, since tests run in the folders of their crates.
+/// The folder that `SORTIE_FIXTURES` names, made absolute, since tests run in the folders of their crates.
 fn fixtures() -> Result<Option<PathBuf>, Failure> {
     let Some(named) = std::env::var_os("SORTIE_FIXTURES").filter(|named| !named.is_empty()) else {
         return Ok(None);

@@ -40,7 +40,13 @@ fn index() -> String {
         let _ =
             write!(text, "\n## {title}\n\n{what}\n\n| code | severity | what must hold |\n|---|---|---|\n");
         for rule in members {
-            let _ = writeln!(text, "| [{0}]({0}.md) | {1} | {2} |", rule.code, rule.severity, rule.title);
+            let _ = writeln!(
+                text,
+                "| [{0}]({0}.md) | {1} | {2} |",
+                rule.code,
+                rule.severity,
+                rule.title.replace('|', "\\|")
+            );
         }
     }
     text

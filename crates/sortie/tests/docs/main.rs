@@ -14,6 +14,7 @@
 //! of its own for any lines. `cargo xtask docs` replaces output that has changed.
 #![cfg(unix)]
 
+mod links;
 mod markdown;
 mod sandbox;
 
@@ -106,4 +107,17 @@ fn every_command_in_the_docs_does_what_they_say() {
         failures.join("\n\n")
     );
     assert!(commands > 0, "the docs show no command at all");
+}
+
+#[test]
+fn every_link_between_our_files_leads_somewhere() {
+    let root = root();
+    let mut failures = Vec::new();
+    for file in pages(&root) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for target in links::broken(&text, file.parent().unwrap()) {
+            failures.push(format!("{}: `{target}` is not there", file.display()));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
