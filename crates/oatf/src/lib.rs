@@ -4,6 +4,7 @@ pub mod bindings;
 mod diagnostic;
 mod duration;
 mod error;
+mod fix;
 mod json;
 mod model;
 mod node_path;
@@ -23,6 +24,7 @@ pub use diagnostic::{
 };
 pub use duration::{DurationError, parse_duration};
 pub use error::{EvaluationError, EvaluationErrorKind, GenerationError, GenerationErrorKind};
+pub use fix::{Fixed, fix};
 pub use model::*;
 pub use node_path::{NodePath, Segment};
 pub use parse::{parse, parse_bytes, utf8};
@@ -30,7 +32,7 @@ pub use path::{
     MAX_PATH_DEPTH, PathError, PathErrorReason, SimplePath, WildcardPath, resolve_simple_path,
     resolve_wildcard_path,
 };
-pub use rules::{Example, Family, Page, Rule, rule, rules};
+pub use rules::{Example, Family, Page, Rule, nearest_rule, rule, rules};
 pub use source::{LineColumn, Source, Span};
 pub use template::{interpolate_template, interpolate_value};
 pub use validate::{Analysis, ValidationResult, analyze, lint, validate};
