@@ -12,6 +12,7 @@ mod parse;
 mod path;
 pub mod re2;
 mod rules;
+mod schema;
 mod source;
 mod suggest;
 mod template;
@@ -33,6 +34,7 @@ pub use path::{
     resolve_wildcard_path,
 };
 pub use rules::{Example, Family, Page, Rule, nearest_rule, rule, rules};
+pub use schema::schema;
 pub use source::{LineColumn, Source, Span};
 pub use template::{interpolate_template, interpolate_value};
 pub use validate::{Analysis, ValidationResult, analyze, lint, validate};
