@@ -218,7 +218,7 @@ error[X-001]: wrong
         let text = format!("a: {}wrong{}\n", "x".repeat(500_000), "y".repeat(500_000));
         let start = text.find("wrong").unwrap();
         let shown = rendered(&text, vec![finding(Span::new(start, start + 5))]);
-        assert_eq!(shown, "error[X-001]: wrong\n --> a.yaml:1:500004\n  |\n  = note: here\n\n");
+        assert_eq!(shown, "error[X-001]: wrong\n--> a.yaml:1:500004\n = note: here\n\n");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sortie_oatf::{Diagnostic, DiagnosticSeverity, Fix, Span, rule};
 
 use super::json::write_json;
-use super::{Checked, Reporter, Totals};
+use super::{Checked, Reporter, Totals, markdown};
 
 /// Collects everything, and writes one log with one run at the end.
 #[derive(Default)]
@@ -57,7 +57,7 @@ fn descriptor(code: &str) -> Value {
         Some(rule) => json!({
             "id": rule.code,
             "shortDescription": { "text": rule.title },
-            "help": { "text": rule.explain, "markdown": rule.explain },
+            "help": { "text": markdown(rule.explain, false), "markdown": rule.explain },
             "defaultConfiguration": { "level": rule.severity.as_str() },
         }),
     }
