@@ -1,21 +1,28 @@
 //! `--deny` and `--allow`: which findings count, and how much.
 
-use sortie_oatf::{Diagnostic, DiagnosticSeverity, Rule, nearest_rule, rule, rules};
+use sortie_oatf::{Diagnostic, DiagnosticSeverity, Rule, nearest_rule, rule};
 
 use crate::failure::Failure;
 
-/// What one argument names: a code, or a family of codes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What one argument names, from the vaguest to the most exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Codes {
-    One(&'static str),
+    /// `warnings`
+    Warnings,
+    /// A letter.
     Family(char),
+    /// A code.
+    One(&'static str),
 }
 
 impl Codes {
-    /// `V-013`, `v-013`; `L`, `L-*`.
+    /// `V-013`, `v-013`; `L`, `L-*`; `warnings`.
     fn parse(option: &str, text: &str) -> Result<Self, Failure> {
         if let Some(rule) = rule(text) {
             return Ok(Self::One(rule.code));
+        }
+        if text.eq_ignore_ascii_case("warnings") {
+            return Ok(Self::Warnings);
         }
         let family = text.strip_suffix("-*").or(text.strip_suffix('*')).unwrap_or(text);
         let mut letters = family.chars();
@@ -33,15 +40,26 @@ impl Codes {
         })
     }
 
+    /// Whether a warning with this code is meant.
     fn contains(self, code: &str) -> bool {
         match self {
-            Self::One(own) => own == code,
+            Self::Warnings => true,
             Self::Family(letter) => code.starts_with(letter),
+            Self::One(own) => own == code,
+        }
+    }
+
+    /// Whether an error is among the codes.
+    fn holds_errors(self) -> bool {
+        match self {
+            Self::Warnings => false,
+            Self::Family(letter) => FAMILIES.contains(&(letter, true)),
+            Self::One(code) => rule(code).is_some_and(|rule| rule.severity == DiagnosticSeverity::Error),
         }
     }
 }
 
-/// The families, and whether their findings refuse a document.
+/// The families, and whether there are errors in them.
 const FAMILIES: &[(char, bool)] = &[('P', true), ('V', true), ('S', true), ('W', false), ('L', false)];
 
 /// Which findings are dropped, and which are raised to errors.
@@ -57,9 +75,10 @@ impl Selection {
         let mut allowed = Vec::with_capacity(allow.len());
         for text in allow {
             let codes = Codes::parse("--allow", text)?;
-            if let Some(error) = an_error_in(codes) {
-                return Err(Failure::new(format!("`--allow {text}`: {error} makes a document invalid"))
-                    .help("only warnings can be allowed: codes that start with `W` or `L`"));
+            if codes.holds_errors() {
+                return Err(Failure::new(format!("`--allow {text}`: an error cannot be allowed")).help(
+                    "`sortie explain --list` shows which codes are warnings; `W`, `L` and `warnings` hold nothing else",
+                ));
             }
             if deny.contains(&codes) {
                 return Err(
@@ -71,44 +90,28 @@ impl Selection {
         Ok(Self { deny, allow: allowed })
     }
 
-    /// Drops what is allowed, and makes errors of what is denied. Where both say something about a code,
-    /// the one that names it wins over the one that names its family.
+    /// Drops what is allowed, and makes errors of what is denied. Where both say something about a code, the
+    /// more exact one wins: a code over its family, a family over `warnings`.
     pub(crate) fn apply(&self, findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let mut kept = Vec::with_capacity(findings.len());
         for mut finding in findings {
-            if finding.is_error() {
-                kept.push(finding);
-                continue;
-            }
-            if self.allows(finding.code) {
-                continue;
-            }
-            if self.deny.iter().any(|codes| codes.contains(finding.code)) {
-                finding.severity = DiagnosticSeverity::Error;
+            if !finding.is_error() {
+                if self.allows(finding.code) {
+                    continue;
+                }
+                if self.deny.iter().any(|codes| codes.contains(finding.code)) {
+                    finding.severity = DiagnosticSeverity::Error;
+                }
             }
             kept.push(finding);
         }
         kept
     }
 
-    /// Whether findings with this code are to be dropped.
+    /// Whether warnings with this code are to be dropped.
     pub(crate) fn allows(&self, code: &str) -> bool {
-        let weight = |list: &[Codes]| {
-            list.iter().filter(|codes| codes.contains(code)).map(|codes| matches!(codes, Codes::One(_))).max()
-        };
-        weight(&self.allow) > weight(&self.deny)
-    }
-}
-
-/// An error among the codes, in words: errors cannot be allowed away.
-fn an_error_in(codes: Codes) -> Option<String> {
-    match codes {
-        Codes::Family(letter) => {
-            FAMILIES.contains(&(letter, true)).then(|| format!("every finding of family `{letter}`"))
-        }
-        Codes::One(code) => rules()
-            .find(|rule| rule.code == code && rule.severity == DiagnosticSeverity::Error)
-            .map(|rule| format!("a finding `{}`", rule.code)),
+        let most_exact = |list: &[Codes]| list.iter().filter(|codes| codes.contains(code)).max().copied();
+        most_exact(&self.allow) > most_exact(&self.deny)
     }
 }
 
@@ -130,6 +133,11 @@ mod tests {
         let left = selection.apply(vec![warning("L-001"), warning("L-002"), warning("W-001")]);
         let left: Vec<_> = left.iter().map(|finding| (finding.code, finding.severity.as_str())).collect();
         assert_eq!(left, [("L-001", "error"), ("W-001", "warning")]);
+
+        let selection = Selection { deny: vec![Codes::Warnings], allow: vec![Codes::Family('L')] };
+        let left = selection.apply(vec![warning("L-001"), warning("W-001")]);
+        let left: Vec<_> = left.iter().map(|finding| (finding.code, finding.severity.as_str())).collect();
+        assert_eq!(left, [("W-001", "error")]);
     }
 
     #[test]

@@ -20,7 +20,7 @@ Examples:
     $ sortie check attack.yaml
 
   Check every document below a folder, and let no warning pass:
-    $ sortie check attacks/ --deny W,L
+    $ sortie check attacks/ --deny warnings
 
   See what would be repaired, then repair it:
     $ sortie check attack.yaml --diff
@@ -64,11 +64,11 @@ pub(crate) struct Check {
     #[arg(long)]
     diff: bool,
 
-    /// Treat warnings with this code as errors; a letter stands for its family (`L`)
+    /// Treat warnings with this code as errors; `L` stands for a family, `warnings` for all
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     deny: Vec<String>,
 
-    /// Do not report warnings with this code; a letter stands for its family (`L`)
+    /// Do not report warnings with this code; `L` stands for a family, `warnings` for all
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     allow: Vec<String>,
 }
@@ -191,7 +191,7 @@ impl Run<'_> {
     }
 
     fn repaired(&self, input: &Input, text: String) -> Result<(String, Analysis), Failure> {
-        let fixed = fix(&text, |finding| !self.selection.allows(finding.code));
+        let fixed = fix(&text, |finding| finding.is_error() || !self.selection.allows(finding.code));
         if fixed.text != text
             && let Input::File(path) = input
         {
@@ -201,7 +201,7 @@ impl Run<'_> {
     }
 
     fn show_diff(&self, input: &Input, text: &str, console: &mut Console) -> Result<(), Failure> {
-        let fixed = fix(text, |finding| !self.selection.allows(finding.code));
+        let fixed = fix(text, |finding| finding.is_error() || !self.selection.allows(finding.code));
         if fixed.text == text {
             return Ok(());
         }

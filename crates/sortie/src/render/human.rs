@@ -41,7 +41,10 @@ impl Reporter for Human {
         let more = checked.findings.len().saturating_sub(SHOWN);
         if more > 0 {
             let name = visible(&checked.name);
-            writeln!(out, "{name}: {more} more findings; `--format json` lists them all\n")?;
+            writeln!(
+                out,
+                "{name}: {more} more findings; mend these first, or see them with `--format json`\n"
+            )?;
         }
         Ok(())
     }
@@ -273,6 +276,10 @@ error[X-001]: wrong
     #[test]
     fn a_flood_of_findings_is_cut() {
         let shown = rendered("a: 1\n", vec![finding(Span::new(0, 1)); 250]);
-        assert!(shown.ends_with("a.yaml: 150 more findings; `--format json` lists them all\n\n"));
+        assert!(
+            shown.ends_with(
+                "a.yaml: 150 more findings; mend these first, or see them with `--format json`\n\n"
+            )
+        );
     }
 }

@@ -19,10 +19,7 @@ fn every_code_is_listed_and_has_a_page() {
     assert_eq!(codes, expected);
     for rule in sortie_oatf::rules() {
         let page = stdout(sortie().args(["explain", rule.code]));
-        assert!(
-            page.contains(rule.title) && page.contains("\nWrong\n") && page.contains("\nRight\n"),
-            "{page}"
-        );
+        assert!(page.contains(rule.title) && page.contains("\nRight\n"), "{page}");
         assert!(!page.contains("```"), "{page}");
     }
 }

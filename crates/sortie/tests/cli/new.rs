@@ -10,7 +10,7 @@ fn every_starter_can_be_checked_without_a_finding() {
         let starter = stdout(sortie().args(["new", "--mode", mode]));
         assert!(starter.contains(&format!("mode: {mode}")), "{starter}");
         sortie()
-            .args(["check", "--deny", "W,L", "-"])
+            .args(["check", "--deny", "warnings", "-"])
             .stdin(starter)
             .assert()
             .code(0)

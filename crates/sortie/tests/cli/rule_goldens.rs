@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use snapbox::IntoData;
+use sortie_oatf::Rule;
 
 use crate::{golden, sortie_in, stdout, tests};
 
@@ -12,11 +13,11 @@ fn every_code_looks_as_it_should() {
     let folder = tempfile::tempdir().unwrap();
     let mut failures = Vec::new();
     for rule in sortie_oatf::rules() {
-        let Some(example) = rule.page().examples.into_iter().find(|example| example.wrong) else {
+        let Some(example) = wrong_example(rule) else {
             failures.push(format!("{}: its page has no wrong example", rule.code));
             continue;
         };
-        fs::write(folder.path().join("example.yaml"), example.text).unwrap();
+        fs::write(folder.path().join("example.yaml"), example).unwrap();
         let shown = stdout(sortie_in(folder.path()).args(["check", "example.yaml"]));
         if !shown.contains(&format!("[{}]", rule.code)) {
             failures.push(format!("{} is not among what its wrong example gives:\n{shown}", rule.code));
@@ -37,6 +38,14 @@ fn every_code_looks_as_it_should() {
         failures.len(),
         failures.join("\n"),
     );
+}
+
+/// The first wrong example on the page of a rule, or what cannot stand on a page.
+fn wrong_example(rule: &Rule) -> Option<Vec<u8>> {
+    if rule.code == "P-002" {
+        return Some(b"oatf: \"0.1\"\nattack:\n  name: caf\xe9\n".to_vec());
+    }
+    rule.page().examples.into_iter().find(|example| example.wrong).map(|example| example.text.into_bytes())
 }
 
 #[test]
