@@ -9,6 +9,7 @@ mod duration;
 mod error;
 mod evaluate;
 mod extension_points;
+mod fix;
 pub mod frameworks;
 mod json;
 pub mod jsonpath;
@@ -20,6 +21,7 @@ mod parse;
 mod path;
 pub mod re2;
 mod rules;
+mod schema;
 mod serialize;
 mod source;
 mod suggest;
@@ -42,6 +44,7 @@ pub use evaluate::{
     evaluate_pattern, evaluate_predicate, evaluate_trigger, extract_protocol, select_response,
 };
 pub use extension_points::{DEFAULT_SEMANTIC_THRESHOLD, GenerationProvider, SemanticEvaluator};
+pub use fix::{Fixed, fix};
 pub use load::{LoadResult, Validated, load};
 pub use model::*;
 pub use node_path::{NodePath, Segment};
@@ -50,7 +53,8 @@ pub use path::{
     MAX_PATH_DEPTH, PathError, PathErrorReason, SimplePath, WildcardPath, resolve_simple_path,
     resolve_wildcard_path,
 };
-pub use rules::{Example, Family, Page, Rule, rule, rules};
+pub use rules::{Example, Family, Page, Rule, nearest_rule, rule, rules};
+pub use schema::schema;
 pub use source::{LineColumn, Source, Span};
 pub use template::{interpolate_template, interpolate_value};
 pub use validate::{Analysis, ValidationResult, analyze, lint, validate};

@@ -1,2 +1,19 @@
-//! sortie
-fn main() {}
+//! Sortie's command line. Every command is one file in `commands`; whatever they share of input, output and
+//! words stands beside them; everything that decides anything is in the libraries.
+
+mod cli;
+mod commands;
+mod console;
+mod exit;
+mod failure;
+mod inputs;
+mod recognize;
+mod render;
+mod replace;
+mod selection;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main().into()
+}

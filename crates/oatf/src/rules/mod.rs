@@ -83,6 +83,19 @@ pub fn rule(code: &str) -> Option<&'static Rule> {
     rules().find(|rule| rule.code.eq_ignore_ascii_case(code))
 }
 
+/// The rule whose code was probably meant (`V31`, `v-13`, `VV-013`).
+///
+/// ```
+/// assert_eq!(sortie_oatf::nearest_rule("v13").unwrap().code, "V-013");
+/// assert!(sortie_oatf::nearest_rule("unsafe").is_none());
+/// ```
+pub fn nearest_rule(code: &str) -> Option<&'static Rule> {
+    // A number without its zeros is the likeliest slip, and further from the code than other codes are.
+    let letters = code.trim_end_matches(|digit: char| digit.is_ascii_digit());
+    let padded = format!("{}-{:0>3}", letters.trim_end_matches(['-', '_', ' ']), &code[letters.len()..]);
+    rule(&padded).or_else(|| rule(crate::suggest::nearest(code, rules().map(|rule| rule.code))?))
+}
+
 /// Runs the rules of some families. Findings about what could not be read are left out: they were
 /// reported when it could not be read.
 pub(crate) fn run(document: &Document, unreadable: &[NodePath], families: &[Family]) -> Vec<Diagnostic> {

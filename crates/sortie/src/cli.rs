@@ -1,0 +1,110 @@
+//! The root of the command line: what is the same for every command.
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use anstream::ColorChoice;
+use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
+
+use crate::commands::Command;
+use crate::console::Console;
+use crate::exit::{self, Exit};
+
+/// Attacks AI agents over the protocols they speak, and says with evidence whether they gave in.
+///
+/// Attacks are data: OATF documents, YAML files that say what a hostile server or client does, phase by
+/// phase, and how one sees that the agent did what the attacker wanted.
+#[derive(Debug, Parser)]
+#[command(name = "sortie", version, after_long_help = exit::TABLE, subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// When to use colour; `auto` also honours `NO_COLOR`
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = false
+    )]
+    color: Color,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Color {
+    /// On a terminal
+    Auto,
+    /// In files and pipes too
+    Always,
+    /// Nowhere
+    Never,
+}
+
+impl From<Color> for ColorChoice {
+    fn from(color: Color) -> Self {
+        match color {
+            Color::Auto => Self::Auto,
+            Color::Always => Self::Always,
+            Color::Never => Self::Never,
+        }
+    }
+}
+
+/// Reads the command line, runs the command, and says how it ended.
+pub(crate) fn main() -> Exit {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let root = Cli::command().color(help_color(&arguments));
+    let cli = match root.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Nothing can be done for someone who closed the stream that would have told them.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Invalid } else { Exit::Clean };
+        }
+    };
+    let mut console = Console::new(cli.color.into());
+    let ended = cli.command.run(&mut console).and_then(|exit| {
+        console.out.flush()?;
+        Ok(exit)
+    });
+    ended.unwrap_or_else(|failure| {
+        console.failure(&failure);
+        Exit::Invalid
+    })
+}
+
+/// Help and usage errors are printed before the arguments are known, and follow `--color` all the same.
+fn help_color(arguments: &[OsString]) -> clap::ColorChoice {
+    let words = arguments.iter().filter_map(|argument| argument.to_str());
+    let mut after_option = false;
+    for word in words.take_while(|word| *word != "--") {
+        let value = if after_option { Some(word) } else { word.strip_prefix("--color=") };
+        match value {
+            Some("always") => return clap::ColorChoice::Always,
+            Some("never") => return clap::ColorChoice::Never,
+            _ => after_option = word == "--color",
+        }
+    }
+    clap::ColorChoice::Auto
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn help_follows_the_color_option() {
+        let color = |line: &str| help_color(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(color("sortie --color never --help"), clap::ColorChoice::Never);
+        assert_eq!(color("sortie check --color=always --help"), clap::ColorChoice::Always);
+        assert_eq!(color("sortie --color auto --help"), clap::ColorChoice::Auto);
+        assert_eq!(color("sortie check -- --color=never"), clap::ColorChoice::Auto);
+    }
+}

@@ -1,0 +1,224 @@
+//! `sortie check`
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use sortie_oatf::{Analysis, Source, analyze, fix};
+
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::inputs::{self, Content, Input, counted};
+use crate::render::{Checked, GitHub, Human, Json, Reporter, Sarif, Totals, shown_diff, unified_diff};
+use crate::replace::replace;
+use crate::selection::Selection;
+
+const EXAMPLES: &str = "\
+Examples:
+  Check one document:
+    $ sortie check attack.yaml
+
+  Check every document below a folder, and let no warning pass:
+    $ sortie check attacks/ --deny warnings
+
+  See what would be repaired, then repair it:
+    $ sortie check attack.yaml --diff
+    $ sortie check attack.yaml --fix
+
+  Check what another program writes:
+    $ sortie new --mode a2a_server | sortie check -
+
+  Annotate a pull request, or feed another tool:
+    $ sortie check attacks/ --format github
+    $ sortie check attacks/ --format json
+
+Exit codes:
+  0  no errors; warnings do not count unless they are denied
+  1  an error in a document, or a denied warning
+  2  wrong usage, an input that cannot be read, or no document found";
+
+/// Check documents: every error, warning and lint, each with its place and what to do.
+///
+/// Every document is parsed, validated against the rules of OATF, and linted for what is legal and still a
+/// mistake. One run reports everything it can find.
+///
+/// A file that is named is checked whatever it holds. In a folder, a file is a document when `oatf` or `attack`
+/// is a key at its top level; other files are mentioned once, and what starts with a dot is skipped.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Check {
+    /// Files, folders, or `-` for standard input
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// How to report
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+
+    /// Repair what can be repaired without a decision, then report what is left
+    #[arg(long)]
+    fix: bool,
+
+    /// Show what `--fix` would change as a diff, and write nothing
+    #[arg(long)]
+    diff: bool,
+
+    /// Treat warnings with this code as errors; `L` stands for a family, `warnings` for all
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    deny: Vec<String>,
+
+    /// Do not report warnings with this code; `L` stands for a family, `warnings` for all
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    allow: Vec<String>,
+}
+
+/// A format of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The source, underlined
+    Human,
+    /// One object; its schema is docs/schema/check-v1.json
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Annotations of GitHub Actions
+    Github,
+}
+
+impl Check {
+    pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let selection = Selection::new(&self.deny, &self.allow)?;
+        let found = inputs::find(&self.paths);
+        self.refuse_contradictions(&found.inputs)?;
+        if found.is_empty() {
+            return Err(nothing_found(&self.paths));
+        }
+        let mut run = Run { check: &self, selection, totals: Totals::default(), exit: Exit::Clean };
+        let mut reporter = self.reporter(console);
+        for failure in &found.failures {
+            run.unread(failure, console);
+        }
+        for input in &found.inputs {
+            match run.checked(input, console) {
+                Ok(Some(checked)) => reporter.file(&checked, &mut console.out)?,
+                Ok(None) => {}
+                Err(failure) => run.unread(&failure, console),
+            }
+        }
+        if !self.diff {
+            reporter.finish(&run.totals, &mut console.out)?;
+        }
+        for note in found.notes() {
+            console.note(&note);
+        }
+        Ok(run.exit)
+    }
+
+    fn refuse_contradictions(&self, inputs: &[Input]) -> Result<(), Failure> {
+        if self.diff && self.format != Format::Human {
+            return Err(Failure::new("`--diff` shows a diff, not a report in another format")
+                .help("leave out `--diff` or `--format`"));
+        }
+        if self.fix && !self.diff && inputs.contains(&Input::Stdin) {
+            return Err(Failure::new("`--fix` has no file to write when it reads standard input")
+                .help("name a file, or see the repairs with `--diff`"));
+        }
+        Ok(())
+    }
+
+    fn reporter(&self, console: &Console) -> Box<dyn Reporter> {
+        match self.format {
+            Format::Human => Box::new(Human::new(console.color, console.width())),
+            Format::Json => Box::<Json>::default(),
+            Format::Sarif => Box::<Sarif>::default(),
+            Format::Github => Box::new(GitHub),
+        }
+    }
+}
+
+fn nothing_found(paths: &[PathBuf]) -> Failure {
+    let names: Vec<_> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+    Failure::new(format!("no OATF document found in {}", names.join(", "))).help(
+        "in a folder, a document is a file with `oatf` or `attack` at its top level; \
+         a file that you name is checked in any case",
+    )
+}
+
+/// What a run has seen so far.
+struct Run<'c> {
+    check: &'c Check,
+    selection: Selection,
+    totals: Totals,
+    exit: Exit,
+}
+
+impl Run<'_> {
+    fn unread(&mut self, failure: &Failure, console: &mut Console) {
+        console.failure(failure);
+        self.totals.unread += 1;
+        self.exit = self.exit.max(Exit::Invalid);
+    }
+
+    /// Checks one input, and repairs it when asked to. `None` when a diff was shown instead of findings.
+    fn checked(&mut self, input: &Input, console: &mut Console) -> Result<Option<Checked>, Failure> {
+        let checked = match input.read()? {
+            Content::Refused(source, finding) => {
+                Checked { name: input.name(), source, valid: false, findings: vec![*finding] }
+            }
+            Content::Text(text) => {
+                if self.check.diff {
+                    self.show_diff(input, &text, console)?;
+                }
+                let (text, analysis) = if self.check.fix && !self.check.diff {
+                    self.repaired(input, text)?
+                } else {
+                    analyzed(text)
+                };
+                Checked {
+                    name: input.name(),
+                    valid: analysis.is_valid(),
+                    findings: self.selection.apply(analysis.diagnostics),
+                    source: Source::new(text),
+                }
+            }
+        };
+        self.totals.add(&checked);
+        if checked.findings.iter().any(sortie_oatf::Diagnostic::is_error) {
+            self.exit = self.exit.max(Exit::Findings);
+        }
+        Ok((!self.check.diff).then_some(checked))
+    }
+
+    fn repaired(&self, input: &Input, text: String) -> Result<(String, Analysis), Failure> {
+        let fixed = fix(&text, |finding| finding.is_error() || !self.selection.allows(finding.code));
+        if fixed.text != text
+            && let Input::File(path) = input
+        {
+            replace(path, &fixed.text)?;
+        }
+        Ok((fixed.text, fixed.analysis))
+    }
+
+    fn show_diff(&self, input: &Input, text: &str, console: &mut Console) -> Result<(), Failure> {
+        let fixed = fix(text, |finding| finding.is_error() || !self.selection.allows(finding.code));
+        if fixed.text == text {
+            return Ok(());
+        }
+        let diff = unified_diff(&input.name(), text, &fixed.text);
+        // Into a file or a pipe it goes as `patch` wants it.
+        let diff = if console.terminal || console.color { shown_diff(&diff, console.color) } else { diff };
+        console.out.write_all(diff.as_bytes())?;
+        let left = fixed.analysis.diagnostics.iter().filter(|finding| finding.is_error()).count();
+        if left > 0 {
+            let left = counted(left, "error", "errors");
+            console.note(&format!("{}: {left} would be left", input.name()));
+        }
+        Ok(())
+    }
+}
+
+fn analyzed(text: String) -> (String, Analysis) {
+    let analysis = analyze(&text);
+    (text, analysis)
+}

@@ -1,0 +1,34 @@
+//! The commands, one file each: its arguments, its `--help`, its call into the library, its exit code.
+
+mod check;
+mod completions;
+mod explain;
+mod new;
+mod schema;
+
+use clap::Subcommand;
+
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Check(check::Check),
+    Explain(explain::Explain),
+    New(new::New),
+    Schema(schema::Schema),
+    Completions(completions::Completions),
+}
+
+impl Command {
+    pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        match self {
+            Self::Check(command) => command.run(console),
+            Self::Explain(command) => command.run(console),
+            Self::New(command) => command.run(console),
+            Self::Schema(command) => command.run(console),
+            Self::Completions(command) => command.run(console),
+        }
+    }
+}

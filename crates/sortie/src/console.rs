@@ -1,0 +1,113 @@
+//! Standard output and standard error, and whether they take colour.
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::Style;
+
+use crate::failure::Failure;
+use crate::render::{style, visible};
+
+/// Where a command writes.
+pub(crate) struct Console {
+    /// What was asked for. See [`Output`].
+    pub(crate) out: Output,
+    /// Whether what was asked for may be coloured.
+    pub(crate) color: bool,
+    /// Whether a person reads it as it comes.
+    pub(crate) terminal: bool,
+    color_notes: bool,
+}
+
+impl Console {
+    pub(crate) fn new(choice: ColorChoice) -> Self {
+        let stdout = io::stdout();
+        let takes_color = |choice| choice != ColorChoice::Never;
+        Self {
+            color: takes_color(resolved(choice, AutoStream::choice(&stdout))),
+            color_notes: takes_color(resolved(choice, AutoStream::choice(&io::stderr()))),
+            terminal: stdout.is_terminal(),
+            out: Output { stream: BufWriter::new(stdout), closed: false },
+        }
+    }
+
+    /// How wide the text may be.
+    pub(crate) fn width(&self) -> Option<usize> {
+        self.terminal.then(terminal_size::terminal_size)?.map(|(width, _)| usize::from(width.0))
+    }
+
+    /// Writes the text of a document: untouched into a file or a pipe, with control characters made
+    /// visible on a terminal.
+    pub(crate) fn document(&mut self, text: &str) -> io::Result<()> {
+        if self.terminal {
+            self.out.write_all(visible(text).as_bytes())
+        } else {
+            self.out.write_all(text.as_bytes())
+        }
+    }
+
+    /// Says why something could not be done.
+    pub(crate) fn failure(&mut self, failure: &Failure) {
+        self.say("error", style::ERROR, &failure.message);
+        if let Some(help) = &failure.help {
+            self.say("  help", style::HELP, help);
+        }
+    }
+
+    /// Says something that is not what was asked for, and still good to know.
+    pub(crate) fn note(&mut self, text: &str) {
+        self.say("note", style::NOTE, text);
+    }
+
+    /// Standard error comes after what was written so far. When it is closed, nobody listens.
+    fn say(&mut self, word: &str, style: Style, text: &str) {
+        let _ = self.out.flush();
+        let word = style::paint(self.color_notes, style, word);
+        let _ = writeln!(io::stderr(), "{word}: {}", visible(text));
+    }
+}
+
+/// `--color` decides; left at `auto`, the stream and the environment do (`NO_COLOR`, `CLICOLOR_FORCE`).
+fn resolved(asked: ColorChoice, detected: ColorChoice) -> ColorChoice {
+    match asked {
+        ColorChoice::Auto => detected,
+        asked => asked,
+    }
+}
+
+/// Standard output that may be closed by whoever reads it (`sortie check | head`): what nobody reads
+/// is dropped, and the exit code stays what it would have been.
+pub(crate) struct Output {
+    stream: BufWriter<io::Stdout>,
+    closed: bool,
+}
+
+impl Output {
+    fn unless_closed<T>(&mut self, result: io::Result<T>, instead: T) -> io::Result<T> {
+        match result {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed = true;
+                Ok(instead)
+            }
+            result => result,
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.closed {
+            return Ok(bytes.len());
+        }
+        let written = self.stream.write(bytes);
+        self.unless_closed(written, bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.closed {
+            return Ok(());
+        }
+        let flushed = self.stream.flush();
+        self.unless_closed(flushed, ())
+    }
+}

@@ -1,0 +1,217 @@
+//! From the paths on the command line to the texts of documents.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sortie_oatf::yaml::MAX_DOCUMENT_BYTES;
+use sortie_oatf::{Diagnostic, DiagnosticSeverity, ParseErrorKind, Source, Span, utf8};
+
+use crate::failure::Failure;
+use crate::recognize::{LOOK_AT, Named, looks_like_document};
+
+/// A document to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// `-`
+    Stdin,
+    /// A file.
+    File(PathBuf),
+}
+
+/// What an input holds.
+pub(crate) enum Content {
+    /// Text that may be a document.
+    Text(String),
+    /// Something that is none, as far as it can be shown, and why.
+    Refused(Source, Box<Diagnostic>),
+}
+
+impl Input {
+    /// How people are told about it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Stdin => "<stdin>".into(),
+            Self::File(path) => path.to_string_lossy().into_owned(),
+        }
+    }
+
+    /// Reads it, and never more than a document may have.
+    pub(crate) fn read(&self) -> Result<Content, Failure> {
+        let failed = |error: io::Error| Failure::of_name(self.name(), "read", &error);
+        let (bytes, length) = match self {
+            Self::Stdin => (read_bounded(io::stdin().lock()).map_err(failed)?, None),
+            Self::File(path) => {
+                let file = File::open(path).map_err(failed)?;
+                let length = file.metadata().map_err(failed)?.len();
+                (read_bounded(file).map_err(failed)?, Some(length))
+            }
+        };
+        Ok(content(bytes, length))
+    }
+}
+
+/// One byte more than allowed is enough to know that it is too long.
+fn read_bounded(source: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(MAX_DOCUMENT_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn content(bytes: Vec<u8>, length: Option<u64>) -> Content {
+    if bytes.len() > MAX_DOCUMENT_BYTES {
+        return Content::Refused(Source::new(""), Box::new(too_long(length)));
+    }
+    match utf8(&bytes) {
+        Ok(_) => Content::Text(String::from_utf8(bytes).unwrap_or_default()), // it was just found to be UTF-8
+        // What precedes the error is shown as it is, so the place of the error stays right.
+        Err(error) => Content::Refused(Source::new(String::from_utf8_lossy(&bytes)), error.diagnostic),
+    }
+}
+
+/// The same finding that the library gives, without having read it all.
+fn too_long(length: Option<u64>) -> Diagnostic {
+    let message = match length.filter(|length| *length > MAX_DOCUMENT_BYTES as u64) {
+        Some(length) => format!("the document is {length} bytes long; {MAX_DOCUMENT_BYTES} are the limit"),
+        None => format!("the document is longer than {MAX_DOCUMENT_BYTES} bytes, which are the limit"),
+    };
+    let mut finding = Diagnostic::new(DiagnosticSeverity::Error, "P-011", message);
+    finding.kind = Some(ParseErrorKind::Syntax);
+    finding.span = Some(Span::new(0, 0));
+    finding.help.push("large payloads belong into a resource that the document generates or names".into());
+    finding
+}
+
+/// What stands behind the paths of a command line.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Documents, in the order of the arguments, and by name within folders.
+    pub(crate) inputs: Vec<Input>,
+    /// Files in folders that are no documents.
+    pub(crate) others: Vec<PathBuf>,
+    /// Links to folders, found in folders. They are not followed: they may lead anywhere, and back.
+    pub(crate) links: Vec<PathBuf>,
+    /// What could not be looked at.
+    pub(crate) failures: Vec<Failure>,
+    seen: HashSet<PathBuf>,
+}
+
+/// Finds documents. A file that is named is one, whatever is in it; in a folder, those that look like one.
+pub(crate) fn find(paths: &[PathBuf]) -> Found {
+    let mut found = Found::default();
+    for path in paths {
+        if path.as_os_str() == "-" {
+            if !found.inputs.contains(&Input::Stdin) {
+                found.inputs.push(Input::Stdin);
+            }
+            continue;
+        }
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => found.folder(path),
+            Ok(_) => found.add(path.clone()),
+            Err(error) => found.failures.push(Failure::at(path, "read", &error)),
+        }
+    }
+    found
+}
+
+impl Found {
+    /// Nothing to check, and nothing that says why.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.inputs.is_empty() && self.failures.is_empty()
+    }
+
+    /// What was left out, in words.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(names) = listed(&self.others) {
+            let count =
+                counted(self.others.len(), "file is not an OATF document", "files are not OATF documents");
+            notes.push(format!("{count}: {names}"));
+        }
+        if let Some(names) = listed(&self.links) {
+            let count = counted(self.links.len(), "link to a folder was", "links to folders were");
+            notes.push(format!("{count} not followed: {names}"));
+        }
+        notes
+    }
+
+    /// The same file under two paths is read once.
+    fn add(&mut self, path: PathBuf) {
+        let identity = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        if self.seen.insert(identity) {
+            self.inputs.push(Input::File(path));
+        }
+    }
+
+    /// Looks through a folder, by name. What starts with a dot is hidden, and stays so.
+    // Recursion ends where the system refuses longer paths (4096 bytes on Linux).
+    fn folder(&mut self, folder: &Path) {
+        let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let mut entries = match entries {
+            Ok(entries) => entries,
+            Err(error) => return self.failures.push(Failure::at(folder, "read", &error)),
+        };
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            if entry.file_name().as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
+            let path = tidy(folder, entry.path());
+            match (entry.file_type(), fs::metadata(&path)) {
+                (Ok(kind), Ok(behind)) if behind.is_dir() && kind.is_symlink() => self.links.push(path),
+                (_, Ok(behind)) if behind.is_dir() => self.folder(&path),
+                (_, Ok(behind)) if behind.is_file() => self.file(path),
+                // Sockets, pipes and devices may block or never end.
+                (_, Ok(_)) => self.others.push(path),
+                (_, Err(error)) => self.failures.push(Failure::at(&path, "read", &error)),
+            }
+        }
+    }
+
+    fn file(&mut self, path: PathBuf) {
+        let mut start = Vec::new();
+        match File::open(&path).and_then(|file| file.take(LOOK_AT as u64).read_to_end(&mut start)) {
+            Ok(_) if looks_like_document(&start, named(&path)) => self.add(path),
+            Ok(_) => self.others.push(path),
+            Err(error) => self.failures.push(Failure::at(&path, "read", &error)),
+        }
+    }
+}
+
+/// `sortie check .` speaks of `a.yaml`, not of `./a.yaml`.
+fn tidy(folder: &Path, path: PathBuf) -> PathBuf {
+    if folder.as_os_str() == "." {
+        path.strip_prefix(".").map_or(path.clone(), Path::to_path_buf)
+    } else {
+        path
+    }
+}
+
+fn named(path: &Path) -> Named {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    if ["yaml", "yml", "json"].iter().any(|known| extension.eq_ignore_ascii_case(known)) {
+        Named::LikeADocument
+    } else {
+        Named::LikeAnything
+    }
+}
+
+/// How many names a note holds.
+const NAMED: usize = 5;
+
+fn listed(paths: &[PathBuf]) -> Option<String> {
+    let names: Vec<_> = paths.iter().take(NAMED).map(|path| path.to_string_lossy()).collect();
+    let more = paths.len().saturating_sub(NAMED);
+    match names.len() {
+        0 => None,
+        _ if more > 0 => Some(format!("{} and {more} more", names.join(", "))),
+        _ => Some(names.join(", ")),
+    }
+}
+
+/// A number with its noun.
+pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}

@@ -1,0 +1,163 @@
+//! `--deny` and `--allow`: which findings count, and how much.
+
+use sortie_oatf::{Diagnostic, DiagnosticSeverity, Rule, nearest_rule, rule};
+
+use crate::failure::Failure;
+
+/// What one argument names, from the vaguest to the most exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Codes {
+    /// `warnings`
+    Warnings,
+    /// A letter.
+    Family(char),
+    /// A code.
+    One(&'static str),
+}
+
+impl Codes {
+    /// `V-013`, `v-013`; `L`, `L-*`; `warnings`.
+    fn parse(option: &str, text: &str) -> Result<Self, Failure> {
+        if let Some(rule) = rule(text) {
+            return Ok(Self::One(rule.code));
+        }
+        if text.eq_ignore_ascii_case("warnings") {
+            return Ok(Self::Warnings);
+        }
+        let family = text.strip_suffix("-*").or(text.strip_suffix('*')).unwrap_or(text);
+        let mut letters = family.chars();
+        if let (Some(letter), None) = (letters.next(), letters.next())
+            && FAMILIES.iter().any(|(known, _)| letter.eq_ignore_ascii_case(known))
+        {
+            return Ok(Self::Family(letter.to_ascii_uppercase()));
+        }
+        let failure = Failure::new(format!("`{option} {text}`: there is no code or family `{text}`"));
+        Err(match nearest_rule(text) {
+            Some(Rule { code, title, .. }) => failure.help(format!("did you mean `{code}` ({title})?")),
+            None => {
+                failure.help("`sortie explain --list` shows every code; a family is a letter, such as `L`")
+            }
+        })
+    }
+
+    /// Whether a warning with this code is meant.
+    fn contains(self, code: &str) -> bool {
+        match self {
+            Self::Warnings => true,
+            Self::Family(letter) => code.starts_with(letter),
+            Self::One(own) => own == code,
+        }
+    }
+
+    /// Whether an error is among the codes.
+    fn holds_errors(self) -> bool {
+        match self {
+            Self::Warnings => false,
+            Self::Family(letter) => FAMILIES.contains(&(letter, true)),
+            Self::One(code) => rule(code).is_some_and(|rule| rule.severity == DiagnosticSeverity::Error),
+        }
+    }
+}
+
+/// The families, and whether there are errors in them.
+const FAMILIES: &[(char, bool)] = &[('P', true), ('V', true), ('S', true), ('W', false), ('L', false)];
+
+/// Which findings are dropped, and which are raised to errors.
+#[derive(Debug, Default)]
+pub(crate) struct Selection {
+    deny: Vec<Codes>,
+    allow: Vec<Codes>,
+}
+
+impl Selection {
+    pub(crate) fn new(deny: &[String], allow: &[String]) -> Result<Self, Failure> {
+        let deny = deny.iter().map(|text| Codes::parse("--deny", text)).collect::<Result<Vec<_>, _>>()?;
+        let mut allowed = Vec::with_capacity(allow.len());
+        for text in allow {
+            let codes = Codes::parse("--allow", text)?;
+            if codes.holds_errors() {
+                return Err(Failure::new(format!("`--allow {text}`: an error cannot be allowed")).help(
+                    "`sortie explain --list` shows which codes are warnings; `W`, `L` and `warnings` hold nothing else",
+                ));
+            }
+            if deny.contains(&codes) {
+                return Err(
+                    Failure::new(format!("`{text}` is both denied and allowed")).help("keep one of the two")
+                );
+            }
+            allowed.push(codes);
+        }
+        Ok(Self { deny, allow: allowed })
+    }
+
+    /// Drops what is allowed, and makes errors of what is denied. Where both say something about a code, the
+    /// more exact one wins: a code over its family, a family over `warnings`.
+    pub(crate) fn apply(&self, findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let mut kept = Vec::with_capacity(findings.len());
+        for mut finding in findings {
+            if !finding.is_error() {
+                if self.allows(finding.code) {
+                    continue;
+                }
+                if self.deny.iter().any(|codes| codes.contains(finding.code)) {
+                    finding.severity = DiagnosticSeverity::Error;
+                }
+            }
+            kept.push(finding);
+        }
+        kept
+    }
+
+    /// Whether warnings with this code are to be dropped.
+    pub(crate) fn allows(&self, code: &str) -> bool {
+        let most_exact = |list: &[Codes]| list.iter().filter(|codes| codes.contains(code)).max().copied();
+        most_exact(&self.allow) > most_exact(&self.deny)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(words: &[&str]) -> Vec<String> {
+        words.iter().map(ToString::to_string).collect()
+    }
+
+    fn warning(code: &'static str) -> Diagnostic {
+        Diagnostic::new(DiagnosticSeverity::Warning, code, "")
+    }
+
+    #[test]
+    fn a_code_wins_over_its_family() {
+        let selection = Selection { deny: vec![Codes::One("L-001")], allow: vec![Codes::Family('L')] };
+        let left = selection.apply(vec![warning("L-001"), warning("L-002"), warning("W-001")]);
+        let left: Vec<_> = left.iter().map(|finding| (finding.code, finding.severity.as_str())).collect();
+        assert_eq!(left, [("L-001", "error"), ("W-001", "warning")]);
+
+        let selection = Selection { deny: vec![Codes::Warnings], allow: vec![Codes::Family('L')] };
+        let left = selection.apply(vec![warning("L-001"), warning("W-001")]);
+        let left: Vec<_> = left.iter().map(|finding| (finding.code, finding.severity.as_str())).collect();
+        assert_eq!(left, [("W-001", "error")]);
+    }
+
+    #[test]
+    fn families_are_written_in_three_ways() {
+        for text in ["l", "L", "L-*", "L*"] {
+            assert_eq!(Codes::parse("--deny", text).unwrap(), Codes::Family('L'), "{text}");
+        }
+        assert!(Codes::parse("--deny", "Q").is_err());
+        assert!(Codes::parse("--deny", "").is_err());
+    }
+
+    #[test]
+    fn errors_cannot_be_allowed() {
+        assert!(Selection::new(&[], &of(&["V-006"])).is_err());
+        assert!(Selection::new(&[], &of(&["P"])).is_err());
+        assert!(Selection::new(&of(&["V"]), &of(&["L"])).is_ok());
+    }
+
+    #[test]
+    fn denied_and_allowed_is_a_contradiction() {
+        assert!(Selection::new(&of(&["L"]), &of(&["L-*"])).is_err());
+    }
+}

@@ -1,0 +1,68 @@
+//! Every example in a `--help` is run.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::{fixtures, sortie, stdout};
+
+/// The commands, as `sortie --help` lists them.
+fn commands() -> Vec<String> {
+    let help = stdout(sortie().arg("--help"));
+    let (_, list) = help.split_once("Commands:\n").expect("a list of commands");
+    let names = list.lines().take_while(|line| line.starts_with("  ")).filter_map(|line| {
+        let name = line.strip_prefix("  ")?.split(' ').next()?;
+        (!name.is_empty() && name != "help").then(|| name.to_owned())
+    });
+    names.collect()
+}
+
+/// The lines of the Examples section that start with `$`.
+fn examples(command: &str) -> Vec<String> {
+    let help = stdout(sortie().args([command, "--help"]));
+    let (_, section) = help.split_once("\nExamples:\n").unwrap_or_default();
+    let lines = section.lines().take_while(|line| line.is_empty() || line.starts_with(' '));
+    lines.filter_map(|line| line.trim().strip_prefix("$ ")).map(ToOwned::to_owned).collect()
+}
+
+/// What a reader has before them: a document, and a folder of documents.
+fn a_readers_folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("attacks")).unwrap();
+    for name in ["attack.yaml", "attacks/one.yaml", "attacks/two.yaml"] {
+        fs::copy(fixtures().join("valid.yaml"), folder.path().join(name)).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn every_example_in_a_help_works() {
+    let commands = commands();
+    assert!(commands.len() > 4, "{commands:?}");
+    let program = Path::new(snapbox::cmd::cargo_bin!("sortie"));
+    let path = std::env::join_paths(
+        program
+            .parent()
+            .map(Path::to_path_buf)
+            .into_iter()
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    )
+    .unwrap();
+    for command in commands {
+        let examples = examples(&command);
+        assert!(!examples.is_empty(), "`sortie {command} --help` has no examples");
+        // One after the other in one folder, as somebody would try them.
+        let folder = a_readers_folder();
+        for example in examples {
+            let output = Command::new("bash")
+                .args(["-o", "pipefail", "-c", &example])
+                .current_dir(folder.path())
+                .env("PATH", &path)
+                .output()
+                .expect("bash starts");
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{command}: `{example}` fails: {stderr}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The real program, from its arguments to its exit code.
+
+mod check;
+mod check_inputs;
+mod completions;
+mod explain;
+mod fix;
+mod help_examples;
+mod new;
+mod rule_goldens;
+mod schema;
+
+use std::path::{Path, PathBuf};
+
+use snapbox::Data;
+use snapbox::cmd::Command;
+
+/// The program, in a folder, with nothing in its environment that changes what it prints.
+fn sortie_in(folder: impl AsRef<Path>) -> Command {
+    Command::new(snapbox::cmd::cargo_bin!("sortie"))
+        .current_dir(folder)
+        .env_remove("NO_COLOR")
+        .env_remove("CLICOLOR_FORCE")
+        .env_remove("CLICOLOR")
+        .env_remove("CI")
+}
+
+/// The program among the fixtures.
+fn sortie() -> Command {
+    sortie_in(fixtures())
+}
+
+fn tests() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+}
+
+fn fixtures() -> PathBuf {
+    tests().join("fixtures")
+}
+
+/// A golden file, compared to the byte. `SNAPSHOTS=overwrite` writes it.
+fn golden(name: &str) -> Data {
+    Data::read_from(&tests().join("golden").join(name), None).raw()
+}
+
+fn stdout(command: Command) -> String {
+    String::from_utf8(command.output().expect("the program starts").stdout).expect("UTF-8")
+}

@@ -1,0 +1,46 @@
+//! `sortie new`
+
+use std::fs;
+
+use crate::{sortie, sortie_in, stdout};
+
+#[test]
+fn every_starter_can_be_checked_without_a_finding() {
+    for mode in sortie_oatf::known_modes() {
+        let starter = stdout(sortie().args(["new", "--mode", mode]));
+        assert!(starter.contains(&format!("mode: {mode}")), "{starter}");
+        sortie()
+            .args(["check", "--deny", "warnings", "-"])
+            .stdin(starter)
+            .assert()
+            .code(0)
+            .stdout_eq("1 file checked: no findings\n");
+    }
+}
+
+#[test]
+fn a_file_is_written_and_never_overwritten_by_mistake() {
+    let folder = tempfile::tempdir().unwrap();
+    let new =
+        |arguments: &[&str]| sortie_in(folder.path()).args(["new", "--output", "a.yaml"]).args(arguments);
+    new(&[]).assert().code(0).stdout_eq("").stderr_eq("note: wrote `a.yaml`; next: `sortie check a.yaml`\n");
+    assert!(fs::read_to_string(folder.path().join("a.yaml")).unwrap().contains("mode: mcp_server"));
+    new(&["--mode", "a2a_client"])
+        .assert()
+        .code(2)
+        .stderr_eq("error: `a.yaml` exists\n  help: choose another name, or overwrite it with `--force`\n");
+    assert!(fs::read_to_string(folder.path().join("a.yaml")).unwrap().contains("mode: mcp_server"));
+    new(&["--mode", "a2a_client", "--force"]).assert().code(0);
+    assert!(fs::read_to_string(folder.path().join("a.yaml")).unwrap().contains("mode: a2a_client"));
+}
+
+#[test]
+fn what_cannot_be_written_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    sortie_in(folder.path())
+        .args(["new", "--output", "no/such/a.yaml"])
+        .assert()
+        .code(2)
+        .stderr_eq("error: cannot write `no/such/a.yaml`: its folder does not exist\n");
+    sortie().args(["new", "--mode", "smtp_server"]).assert().code(2);
+}
