@@ -4,6 +4,7 @@ pub mod bindings;
 mod diagnostic;
 mod duration;
 mod error;
+mod fmt;
 mod json;
 mod load;
 mod model;
@@ -26,6 +27,7 @@ pub use diagnostic::{
 };
 pub use duration::{DurationError, parse_duration};
 pub use error::{EvaluationError, EvaluationErrorKind, GenerationError, GenerationErrorKind};
+pub use fmt::{FormatError, Formatted, format};
 pub use load::{LoadResult, Validated, load};
 pub use model::*;
 pub use node_path::{NodePath, Segment};

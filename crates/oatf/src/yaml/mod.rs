@@ -10,7 +10,7 @@ mod scalar;
 pub(crate) mod style;
 mod subspan;
 mod tree;
-mod visible;
+pub(crate) mod visible;
 
 pub use emit::emit;
 pub use scalar::Scalar;

@@ -492,7 +492,7 @@ fn number_indicators(
 
 /// A document that a strict reader accepts.
 pub fn document() -> BoxedStrategy<Document> {
-    (attack(), of("https://example.com/[a-z]{1,8}\\.json")).prop_map(|(attack, schema)| {
+    (attack(), of("https://example\\.com/[a-z]{1,8}\\.json")).prop_map(|(attack, schema)| {
         let mut document = Document::default();
         document.oatf = "0.1".into();
         document.schema = schema;
