@@ -70,7 +70,8 @@ pub struct LoadResult {
 /// ```
 pub fn load(input: &str) -> Result<LoadResult, Vec<OatfError>> {
     let all = |errors: Vec<ValidationError>| errors.into_iter().map(OatfError::from).collect::<Vec<_>>();
-    let document = parse(input).map_err(|errors| errors.into_iter().map(OatfError::from).collect::<Vec<_>>())?;
+    let document =
+        parse(input).map_err(|errors| errors.into_iter().map(OatfError::from).collect::<Vec<_>>())?;
     let (document, warnings) = Validated::new(document).map_err(all)?;
     Ok(LoadResult { document, warnings })
 }

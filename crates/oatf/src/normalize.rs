@@ -56,7 +56,9 @@ pub fn into_normalized(mut document: Document) -> Document {
     }
     into_actors(&mut attack.execution); // N-006 and N-007
     if let Some(tags) = attack.classification.as_mut().and_then(|class| class.tags.as_mut()) {
-        tags.iter_mut().for_each(|tag| *tag = canonical_tag(tag)); // N-008
+        for tag in tags {
+            *tag = canonical_tag(tag); // N-008
+        }
     }
     arrange_extensions(attack);
     document

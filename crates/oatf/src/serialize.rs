@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use serde_json::{Number, Value};
 
 use crate::model::{
-    Action, ActionKind, Actor, Attack, Classification, Condition, Correlation, Document, ExactNumbers,
-    Execution, ExpressionMatch, Extensions, Extractor, FrameworkMapping, Indicator, LogAction, MatchCondition,
-    MatchPredicate, PatternMatch, Phase, Reference, SemanticExamples, SemanticMatch, SendAction, Severity,
-    Trigger,
+    Action, ActionKind, Actor, Attack, Category, Classification, Condition, Correlation, CorrelationLogic,
+    Direction, Document, ExactNumbers, Execution, ExpressionMatch, Extensions, Extractor, FrameworkMapping,
+    Indicator, IndicatorMethod, LogAction, LogLevel, MatchCondition, MatchPredicate, PatternMatch, Phase,
+    Reference, Relationship, SemanticExamples, SemanticIntentClass, SemanticMatch, SendAction, Severity,
+    SeverityLevel, Status, Tier, Trigger,
 };
 use crate::normalize::normalize;
 use crate::yaml::emit::{self, Item, Node, boolean};
@@ -103,6 +104,8 @@ fn value(value: &Value) -> Node<'_> {
     Node::value(value)
 }
 
+// Takes what lists hold, so that it can be passed by name.
+#[allow(clippy::ptr_arg)]
 fn string(text: &String) -> Node<'_> {
     style::string(text)
 }
@@ -130,7 +133,7 @@ pub(crate) fn attack(attack: &Attack) -> Fields<'_> {
     fields.text("id", attack.id.as_ref());
     fields.text("name", attack.name.as_ref());
     fields.integer("version", attack.version);
-    fields.word("status", attack.status.map(|status| status.as_str()));
+    fields.word("status", attack.status.map(Status::as_str));
     fields.text("created", attack.created.as_ref());
     fields.text("modified", attack.modified.as_ref());
     fields.text("author", attack.author.as_ref());
@@ -141,7 +144,8 @@ pub(crate) fn attack(attack: &Attack) -> Fields<'_> {
     fields.put("classification", attack.classification.as_ref().map(classification));
     fields.list("references", attack.references.as_ref(), reference);
     fields.put("execution", Some(extended(execution(&attack.execution).0, &attack.execution.extensions)));
-    fields.list("indicators", attack.indicators.as_ref(), |each| extended(indicator(each).0, &each.extensions));
+    fields
+        .list("indicators", attack.indicators.as_ref(), |each| extended(indicator(each).0, &each.extensions));
     fields.put("correlation", attack.correlation.as_ref().map(correlation));
     fields
 }
@@ -155,7 +159,7 @@ fn severity(severity: &Severity) -> Node<'_> {
 
 fn classification(classification: &Classification) -> Node<'_> {
     let mut fields = Fields::default();
-    fields.word("category", classification.category.map(|category| category.as_str()));
+    fields.word("category", classification.category.map(Category::as_str));
     fields.list("mappings", classification.mappings.as_ref(), framework_mapping);
     fields.list("tags", classification.tags.as_ref(), string);
     plain(fields)
@@ -167,7 +171,7 @@ fn framework_mapping(mapping: &FrameworkMapping) -> Node<'_> {
     fields.text("id", Some(&mapping.id));
     fields.text("name", mapping.name.as_ref());
     fields.text("url", mapping.url.as_ref());
-    fields.word("relationship", mapping.relationship.map(|relationship| relationship.as_str()));
+    fields.word("relationship", mapping.relationship.map(Relationship::as_str));
     plain(fields)
 }
 
@@ -181,7 +185,7 @@ fn reference(reference: &Reference) -> Node<'_> {
 
 fn correlation(correlation: &Correlation) -> Node<'_> {
     let mut fields = Fields::default();
-    fields.word("logic", correlation.logic.map(|logic| logic.as_str()));
+    fields.word("logic", correlation.logic.map(CorrelationLogic::as_str));
     plain(fields)
 }
 
@@ -243,7 +247,7 @@ fn action(action: &Action) -> Node<'_> {
         ActionKind::Log(LogAction { message, level }) => {
             let mut fields = Fields::default();
             fields.text("message", Some(message));
-            fields.word("level", level.map(|level| level.as_str()));
+            fields.word("level", level.map(LogLevel::as_str));
             vec![("log", plain(fields))]
         }
         ActionKind::Other(actions) => {
@@ -260,15 +264,15 @@ pub(crate) fn indicator(indicator: &Indicator) -> Fields<'_> {
     fields.text("surface", indicator.surface.as_ref());
     fields.text("target", Some(&indicator.target));
     fields.text("actor", indicator.actor.as_ref());
-    fields.word("direction", indicator.direction.map(|direction| direction.as_str()));
-    fields.word("method", indicator.method.map(|method| method.as_str()));
+    fields.word("direction", indicator.direction.map(Direction::as_str));
+    fields.word("method", indicator.method.map(IndicatorMethod::as_str));
     fields.text("description", indicator.description.as_ref());
     fields.put("pattern", indicator.pattern.as_ref().map(pattern));
     fields.put("expression", indicator.expression.as_ref().map(expression));
     fields.put("semantic", indicator.semantic.as_ref().map(semantic));
     fields.integer("confidence", indicator.confidence);
-    fields.word("tier", indicator.tier.map(|tier| tier.as_str()));
-    fields.word("severity", indicator.severity.map(|severity| severity.as_str()));
+    fields.word("tier", indicator.tier.map(Tier::as_str));
+    fields.word("severity", indicator.severity.map(SeverityLevel::as_str));
     fields.list("false_positives", indicator.false_positives.as_ref(), string);
     fields
 }
@@ -296,7 +300,7 @@ fn semantic(semantic: &SemanticMatch) -> Node<'_> {
     let mut fields = Fields::default();
     fields.text("target", semantic.target.as_ref());
     fields.text("intent", Some(&semantic.intent));
-    fields.word("intent_class", semantic.intent_class.map(|class| class.as_str()));
+    fields.word("intent_class", semantic.intent_class.map(SemanticIntentClass::as_str));
     // What is not finite was not read from a document, and no document can say it.
     fields.number("threshold", semantic.threshold.and_then(Number::from_f64).as_ref());
     fields.put("examples", semantic.examples.as_ref().map(examples));

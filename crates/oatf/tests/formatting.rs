@@ -24,13 +24,15 @@ fn check(name: &str, text: &str) -> Result<(), String> {
     if normalize(&before) != normalize(&after) {
         return Err(format!("{name}: the document changed\n{text}\n=>\n{formatted}"));
     }
-    if let Some(line) = formatted.lines().find(|line| line.trim_start().starts_with('#') && line.ends_with(' ')) {
+    if let Some(line) =
+        formatted.lines().find(|line| line.trim_start().starts_with('#') && line.ends_with(' '))
+    {
         return Err(format!("{name}: trailing space in {line:?}"));
     }
     Ok(())
 }
 
-/// Each `NAME.in.yaml` becomes `NAME.out.yaml`. `UPDATE_GOLDEN=1` writes the results instead.
+/// Each `NAME.in.yaml` becomes `NAME.out.yaml`. `SNAPSHOTS=overwrite` writes the results instead.
 #[test]
 fn golden_pairs() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/fmt");
@@ -45,7 +47,7 @@ fn golden_pairs() {
             Err(error) => format!("# refused\n# {error}\n"),
         };
         let output = input.to_string_lossy().replace(".in.yaml", ".out.yaml");
-        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        if std::env::var("SNAPSHOTS").is_ok_and(|what| what == "overwrite") {
             std::fs::write(&output, &result).unwrap();
         }
         let expected = std::fs::read_to_string(&output).unwrap_or_default();
@@ -80,9 +82,85 @@ fn line_ends_and_byte_order_marks_are_made_plain() {
 
 #[test]
 fn a_comment_that_cannot_be_kept_is_named() {
-    let text = "oatf: \"0.1\"\nattack:\n  name: # odd\n    Rug pull\n  execution: {mode: mcp_server, state: {}}\n";
+    let text =
+        "oatf: \"0.1\"\nattack:\n  name: # odd\n    Rug pull\n  execution: {mode: mcp_server, state: {}}\n";
     let error = format(text).unwrap_err();
     assert_eq!(error, FormatError::Comment { line: 3, column: 9, text: "# odd".into() });
+}
+
+/// Ways to write YAML that are rare and right, below `state`.
+const ODD: &[&str] = &[
+    "? explicit\n: key\n? - complex\n",
+    "? explicit\n: key\n? bare\n",
+    "? explicit\n# between\n: key",
+    "? |\n  block key\n: value",
+    "\"quoted key\": 'v'\n'single': v",
+    "a:\n- zero\n- indented\n# comment in the column of the list\nb: 1",
+    "a:\n- zero\n# comment at the end\n",
+    "a:\n  - - nested\n    - twice\n  -\n    - on its own line\n  - -\n      deep: 1\n",
+    "a:\n  -   wide: 1\n      other: 2\n  -\n      # own line\n      narrow: 1\n",
+    "a: # one\n  # two\n  - # three\n    # four\n    b: 1 # five\n    # six\n  # seven\n# eight\n",
+    "a: [1, 2, # one\n  3] # two",
+    "a: [ # one\n  1 ] # two",
+    "a: [1, # one\n  2 # two\n  , 3\n  # three\n  ]",
+    "a: {b: 1, # one\n  c: [x, # two\n y], d}",
+    "a: {b, c: , \"d\":1, ? e : f, ? g}",
+    "a: [b: c, {d: e}, [f, [g]]]",
+    "a: [\n  # only a comment\n]",
+    "a: [] # empty",
+    "a:\n  [flow on, the next line]",
+    "a: # beside\n  [flow]",
+    "a:\n  - [x, y] # beside\n  - {x: y} # beside\n",
+    "a: |\nb: >-\nc: |+\n",
+    "a: |\n\n  leading line\n\n\nb: 1",
+    "a: |+\n  kept\n\n\nb: 1",
+    "a: |+\n  kept\n\n# comment\nb: 1",
+    "a: >\n  folded\n  text\n\n   more\n   indented\n\n  end\n\n\n",
+    "a: >2\n    indented first\n  then not\n",
+    "a:\n  - |\n    item\n  - >-\n      item\n  # end\n",
+    "a:\n  |\n  header on its own line\n",
+    "a: |-  # beside\n  text # no comment\n",
+    "a: |\n  trailing space  \n   \n  text\n",
+    "a: |1\n one\n  two\n",
+    "a: plain\n  on\n\n  lines # beside\n",
+    "a: \"double\n  on \\\n  lines\\  \n\n  end\" # beside\n",
+    "a: 'single\n\n  on ''lines'''\n",
+    "a: - b\n",
+    "a:   \n\n\n  b:    1   \n",
+    "a: b\t# after a tab\nc: d \t # comment\n",
+    "a: \"#no\" # yes\n'#': '#'\n",
+    "a: b?\nc: d",
+    "? a?\n: b?\n? c\n",
+    "\"\": empty\n~: null key",
+    ": no key\n",
+    "a: -\n",
+    "a: {b: \"x\ty\", 'c': 'it''s', d: \"\\\ty\"}\n",
+    "a: é\u{85}b\nc: \"é\u{2028}b\"\n",
+    "a:\n  # about b, which has no value\n  b:\n  # about the end\n",
+    "a:\n# about c\nc: 1\n",
+];
+
+#[test]
+fn odd_ways_to_write_are_laid_out_or_refused() {
+    let mut laid_out = 0;
+    for odd in ODD {
+        let below = format!("      {}", odd.trim_end_matches('\n').replace('\n', "\n      "));
+        let text = format!(
+            "oatf: \"0.1\"\nattack:\n  execution:\n    mode: mcp_server\n    state:\n{below}\n  # after\n  name: x\n"
+        );
+        if parse(&text).is_err() {
+            eprintln!("no document: {odd:?}");
+            continue;
+        }
+        if let Err(error) = check("odd", &text) {
+            panic!("{error}");
+        }
+        match format(&text) {
+            Ok(_) => laid_out += 1,
+            Err(error) => eprintln!("{odd:?}: {error}"),
+        }
+    }
+    assert!(laid_out >= 36, "{laid_out} of {}", ODD.len());
 }
 
 /// A line to put somewhere into a text.
@@ -94,11 +172,7 @@ enum Line {
 }
 
 fn line() -> impl Strategy<Value = Line> {
-    prop_oneof![
-        (1..3_usize).prop_map(Line::Blank),
-        (0..12_usize).prop_map(Line::Comment),
-        Just(Line::Beside),
-    ]
+    prop_oneof![(1..3_usize).prop_map(Line::Blank), (0..12_usize).prop_map(Line::Comment), Just(Line::Beside),]
 }
 
 /// Puts lines into a text; those that would make it another document or none are taken out again.
@@ -112,7 +186,7 @@ fn mutate(text: &str, lines: &[(prop::sample::Index, Line)]) -> (String, usize) 
         match line {
             Line::Blank(count) => (0..*count).for_each(|_| rows.insert(at, String::new())),
             Line::Comment(indent) => rows.insert(at, format!("{}# comment {number}", " ".repeat(*indent))),
-            Line::Beside => rows[at].push_str(&format!(" # comment {number}")),
+            Line::Beside => rows[at] = format!("{} # comment {number}", rows[at]),
         }
         let mutated = rows.join("\n") + "\n";
         if parse(&mutated).is_ok_and(|document| document == before) {
@@ -124,7 +198,7 @@ fn mutate(text: &str, lines: &[(prop::sample::Index, Line)]) -> (String, usize) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: fixtures::cases(200), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn canonical_documents_are_laid_out_already(document in arbitrary::document()) {
@@ -143,8 +217,56 @@ proptest! {
         if let Err(error) = check("mutated", &text) {
             return Err(TestCaseError::fail(error));
         }
-        if let Ok(formatted) = format(&text) {
-            prop_assert_eq!(formatted.text.matches("# comment ").count(), comments, "{}", formatted.text);
+        // In block style there is a place for every comment.
+        let formatted = format(&text);
+        prop_assert!(formatted.is_ok(), "{:?}\n{}", formatted, text);
+        let formatted = formatted.unwrap().text;
+        prop_assert_eq!(formatted.matches("# comment ").count(), comments, "{}", formatted);
+    }
+
+    #[test]
+    fn json_is_laid_out_as_yaml(
+        document in arbitrary::document(),
+        pretty in any::<bool>(),
+        lines in prop::collection::vec((any::<prop::sample::Index>(), line()), 0..6),
+    ) {
+        let value = fixtures::value(&serialize(&document));
+        let json = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
+        let json = json.unwrap();
+        prop_assume!(parse(&json).is_ok()); // YAML takes no control characters and no long keys
+        let (text, _) = mutate(&json, &lines);
+        if let Err(error) = check("JSON", &text) {
+            return Err(TestCaseError::fail(error));
+        }
+    }
+
+    #[test]
+    fn whatever_still_parses_is_laid_out(
+        which in any::<prop::sample::Index>(),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0..3_usize, prop::sample::select(BITS)), 1..6),
+    ) {
+        let documents = fixtures::documents();
+        let mut text = documents[which.index(documents.len())].1.clone();
+        for (at, delete, insert) in &edits {
+            let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+            if places.is_empty() {
+                break;
+            }
+            let from = at.index(places.len());
+            let to = places.get(from + delete).copied().unwrap_or(text.len());
+            text.replace_range(places[from]..to, insert);
+        }
+        if parse(&text).is_ok()
+            && let Err(error) = check("edited", &text)
+        {
+            return Err(TestCaseError::fail(error));
         }
     }
 }
+
+/// What random edits put into a text.
+const BITS: &[&str] = &[
+    "", " ", "  ", "\n", "\n\n", "\n  ", "\n      ", "#", " # c", "\n# c\n", ": ", ":", "- ", "-", "? ", "|",
+    "|\n", ">", ">-", "+", "\"", "'", "[", "]", "{", "}", ",", "\\", "\t", "\r", "\r\n", "a", "0", "~",
+    "\u{200b}", "\u{85}", "---\n", "...\n", "é",
+];

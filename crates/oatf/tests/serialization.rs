@@ -4,37 +4,15 @@ mod arbitrary;
 mod fixtures;
 
 use proptest::prelude::*;
-use sortie_oatf::yaml::{self, NodeKind, Scalar, Style, Tree};
-use sortie_oatf::{Value, normalize, parse, serialize};
-
-fn data(tree: &Tree, id: sortie_oatf::yaml::NodeId) -> Value {
-    match tree.node(id).kind {
-        NodeKind::Scalar(text, Style::Plain) => Scalar::resolve(text).to_value(text),
-        NodeKind::Scalar(text, _) => Value::String(text.to_owned()),
-        NodeKind::Sequence(items) => items.iter().map(|item| data(tree, *item)).collect(),
-        NodeKind::Mapping(entries) => {
-            let fields = entries.iter().map(|entry| (tree.key(*entry).to_owned(), data(tree, entry.value)));
-            Value::Object(fields.collect())
-        }
-        NodeKind::Refused => panic!("nothing that is refused was written"),
-    }
-}
-
-#[track_caller]
-fn read(text: &str) -> Value {
-    let (tree, findings) = Tree::parse(text);
-    assert!(findings.is_empty(), "{findings:#?}\n{text}");
-    let tree = tree.expect("no finding, so a tree");
-    data(&tree, tree.root().id)
-}
+use sortie_oatf::{Validated, normalize, parse, serialize, yaml};
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: fixtures::cases(2000), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_value_is_read_as_it_was_written(value in arbitrary::value()) {
         let text = yaml::emit(&value);
-        prop_assert_eq!(read(&text), value, "{}", text);
+        prop_assert_eq!(fixtures::value(&text), value, "{}", text);
     }
 
     #[test]
@@ -47,7 +25,15 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: fixtures::cases(500), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_documents_are_valid_and_stay_so(document in arbitrary::document()) {
+        let result = Validated::new(document);
+        prop_assert!(result.is_ok(), "{:#?}", result.unwrap_err());
+        let again = Validated::new(result.unwrap().0.into_inner());
+        prop_assert!(again.is_ok(), "{:#?}", again.unwrap_err());
+    }
 
     #[test]
     fn normalising_twice_changes_nothing_more(document in arbitrary::document()) {
@@ -67,7 +53,7 @@ proptest! {
     }
 }
 
-/// Compares with PyYAML, a YAML 1.1 reader. `SAMPLES=20000 cargo test --test serialization -- --ignored`
+/// Compares with `PyYAML`, a YAML 1.1 reader. `SAMPLES=20000 cargo test --test serialization -- --ignored`
 #[test]
 #[ignore = "needs python3 with PyYAML"]
 fn a_yaml_1_1_reader_reads_the_same() {
@@ -77,7 +63,7 @@ fn a_yaml_1_1_reader_reads_the_same() {
     use std::process::{Command, Stdio};
 
     // The exception that `yaml::emit` documents: without a point, an exponent makes no number in YAML 1.1.
-    const COMPARE: &str = r#"
+    const COMPARE: &str = r"
 import json, math, re, sys, yaml
 NO_POINT = re.compile(r'^-?\d+e[-+]?\d+$')
 def same(a, b):
@@ -97,7 +83,7 @@ for line in sys.stdin:
         if failures < 10: print('---', repr(sample['value']), repr(read), sample['yaml'], sep='\n')
 print(count, 'values,', failures, 'differ')
 sys.exit(failures > 0)
-"#;
+";
     let samples: usize = std::env::var("SAMPLES").ok().and_then(|n| n.parse().ok()).unwrap_or(2000);
     let mut runner = TestRunner::deterministic();
     let mut python = Command::new("python3").args(["-c", COMPARE]).stdin(Stdio::piped()).spawn().unwrap();
@@ -114,7 +100,7 @@ sys.exit(failures > 0)
 #[test]
 fn every_document_at_hand_survives_being_written_and_read() {
     for (name, text) in fixtures::documents() {
-        let document = parse(&text).unwrap();
+        let document = parse(text).unwrap();
         let written = serialize(&document);
         let read = parse(&written).unwrap_or_else(|errors| panic!("{name}: {errors:#?}\n{written}"));
         assert_eq!(normalize(&read), normalize(&document), "{name}\n{written}");

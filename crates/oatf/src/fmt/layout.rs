@@ -114,7 +114,8 @@ impl<'t> Layout<'t> {
             if line.starts_with('%') {
                 self.rows(start, &mut out)?;
                 let directive = line.trim_end();
-                let beside = self.comments.get(self.next).filter(|comment| comment.span.start < start + line.len());
+                let beside =
+                    self.comments.get(self.next).filter(|comment| comment.span.start < start + line.len());
                 if let Some(comment) = beside {
                     return Err(self.refuse(comment));
                 }
@@ -172,11 +173,10 @@ impl<'t> Layout<'t> {
             let start = self.key_start(key.span.start);
             let mut above = self.above(start)?;
             if place.around.is_none() && items.is_empty() {
-                // What is set off from the first field is about the file, not about the field.
-                let kept = above.iter().rposition(|row| *row == Row::Blank).map_or(0, |at| at + 1);
-                head = above.drain(..kept).collect();
+                // What a file begins with is about the file, whatever field happens to come first.
+                head = std::mem::take(&mut above);
             }
-            let column = *column.get_or_insert(self.source.line_column(start).column - 1);
+            let column = *column.get_or_insert_with(|| start - self.source.line_start(start));
             let name = self.tree.key(*entry);
             let written = self.key(*entry, shape);
             self.at = key.span.end;
@@ -214,7 +214,7 @@ impl<'t> Layout<'t> {
                 None => self.skip(self.at),
             };
             let above = self.above(start)?;
-            let column = *column.get_or_insert(self.source.line_column(start).column - 1);
+            let column = *column.get_or_insert_with(|| start - self.source.line_start(start));
             let slot = Slot { place, column, width: place.indent + 2 };
             self.at = if slot.in_flow() { start } else { start + 1 };
             let (value, beside) = self.value(*id, shape.item(), slot)?;
@@ -308,7 +308,8 @@ impl<'t> Layout<'t> {
                 NodeKind::Mapping([]) => Some(Cow::Borrowed("{}")),
                 // Two brackets of a list of nothing but nothing, `{a: }`, would leave a space at the end.
                 NodeKind::Scalar(..) if node.span.is_empty() => Some(Cow::Borrowed("null")),
-                NodeKind::Scalar(text, style) => match flow_scalar(self.source.slice(node.span), text, style) {
+                NodeKind::Scalar(text, style) => match flow_scalar(self.source.slice(node.span), text, style)
+                {
                     Node::Line(line) => Some(line),
                     _ => None,
                 },
@@ -342,7 +343,8 @@ impl<'t> Layout<'t> {
         let Some(indicator) = indicator else {
             return Err(FormatError::Unsound { check: "a block scalar has no header" });
         };
-        let modifiers = rest[1..].len() - rest[1..].trim_start_matches(|c: char| c.is_ascii_digit() || "+-".contains(c)).len();
+        let modifiers = rest[1..].len()
+            - rest[1..].trim_start_matches(|c: char| c.is_ascii_digit() || "+-".contains(c)).len();
         let digit = rest[1..=modifiers].chars().find_map(|c| c.to_digit(10));
         self.at = header + 1 + modifiers;
         let beside = self.beside(false);
@@ -435,10 +437,10 @@ impl<'t> Layout<'t> {
 
     /// Adds a blank line if the line of `start` has one above it that is not content.
     fn blank_before(&self, start: usize, rows: &mut Vec<Row<'t>>) {
-        let line = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let line = self.source.line_start(start);
         let first_on_line = self.text[line..start].trim_start_matches([' ', '\t']).is_empty();
         let Some(above) = self.text[..line].strip_suffix('\n') else { return };
-        let begin = above.rfind('\n').map_or(0, |at| at + 1);
+        let begin = self.source.line_start(above.len());
         let blank = above[begin..].trim_matches([' ', '\t']).is_empty();
         if first_on_line && blank && begin >= self.content_until {
             rows.push(Row::Blank);
@@ -450,10 +452,17 @@ impl<'t> Layout<'t> {
         match (place.flow_end, place.around, column) {
             (Some(end), ..) => self.foot(0, end),
             // A list may stand in the column of its key; then the comments in that column are not about the list.
-            (None, Some(around), Some(column)) if column > around => self.foot(column, self.skip(self.at)),
+            (None, Some(around), Some(column)) if column > around && self.next_is_indented(column) => {
+                self.foot(column, self.skip(self.at))
+            }
             // What is left at the margin is about the file; see `document`.
             _ => Vec::new(),
         }
+    }
+
+    /// Whether the next comment could be about a collection in `column`. Asked first, since it costs nothing.
+    fn next_is_indented(&self, column: usize) -> bool {
+        self.comments.get(self.next).is_some_and(|comment| comment.column.is_some_and(|own| own >= column))
     }
 
     /// Comments on lines of their own before `until`, as long as they are indented by `column` at least.

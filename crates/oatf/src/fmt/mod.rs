@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use crate::diagnostic::ParseError;
 use crate::parse::parse;
-use crate::yaml::Tree;
+use crate::yaml::{MAX_DOCUMENT_BYTES, Tree};
 
 /// A text, laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum FormatError {
     #[error("the text is no document: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Parse(Vec<ParseError>),
     /// A comment stands where the laid-out text has no place for it.
-    #[error("{line}:{column}: the comment `{text}` stands where it could not be kept; move it to a line of its own")]
+    #[error("{line}:{column}: the comment `{text}` stands where it could not be kept; move it above the key")]
     Comment {
         /// Its line, from one.
         line: usize,
@@ -36,6 +36,12 @@ pub enum FormatError {
         column: usize,
         /// The comment, from its `#`.
         text: String,
+    },
+    /// Laid out, it would be longer than a document may be.
+    #[error("laid out, the document would be {bytes} bytes long; {MAX_DOCUMENT_BYTES} are the limit")]
+    TooLong {
+        /// How long.
+        bytes: usize,
     },
     /// The result did not pass the checks that every result must pass. That is a mistake of ours.
     #[error("the laid-out text would not be the same document ({check}); please report this")]
@@ -64,13 +70,13 @@ pub enum FormatError {
 /// oatf: '0.1'   # the only version
 /// attack:
 ///     execution: {mode: mcp_server, state: {tools: []}}
-///     # what it is called
+///     ## what it is called
 ///     name: Rug pull
 /// ";
 /// assert_eq!(sortie_oatf::format(text).unwrap().text, "\
 /// oatf: \"0.1\"  # the only version
 /// attack:
-///   # what it is called
+///   ## what it is called
 ///   name: Rug pull
 ///   execution:
 ///     mode: mcp_server
@@ -107,6 +113,9 @@ fn tree(source: &str) -> Result<Tree, FormatError> {
 
 fn check(original: &str, source: &str, formatted: &str) -> Result<(), FormatError> {
     let unsound = |check| Err(FormatError::Unsound { check });
+    if formatted.len() > MAX_DOCUMENT_BYTES {
+        return Err(FormatError::TooLong { bytes: formatted.len() });
+    }
     let (before, after) = (tree(original)?, tree(formatted)?);
     if !same::same_document(&before, &after) {
         return unsound("it says something else");

@@ -1,5 +1,7 @@
 //! Whether two texts say the same.
 
+use std::collections::HashMap;
+
 use super::shape::{DOCUMENT, Shape};
 use crate::yaml::{Entry, NodeId, NodeKind, Scalar, Style, Tree};
 
@@ -14,7 +16,9 @@ fn same(a: &Tree, in_a: NodeId, b: &Tree, in_b: NodeId, shape: &Shape) -> bool {
     match (a.node(in_a).kind, b.node(in_b).kind) {
         (NodeKind::Scalar(a, a_style), NodeKind::Scalar(b, b_style)) => {
             match (resolve(a, a_style), resolve(b, b_style)) {
-                (Scalar::Number { .. }, Scalar::Number { .. }) | (Scalar::NotFinite, Scalar::NotFinite) => a == b,
+                (Scalar::Number { .. }, Scalar::Number { .. }) | (Scalar::NotFinite, Scalar::NotFinite) => {
+                    a == b
+                }
                 (a, b) => a == b,
             }
         }
@@ -32,9 +36,9 @@ fn same(a: &Tree, in_a: NodeId, b: &Tree, in_b: NodeId, shape: &Shape) -> bool {
             }
             if shape.is_object() {
                 // No key is there twice, so equal numbers and every key found is a match of both.
-                return of_a.iter().all(|in_a| {
-                    b.entry(in_b, a.key(*in_a)).is_some_and(|in_b| same_entry(in_a, &in_b))
-                });
+                let by_key: HashMap<&str, &Entry> = of_b.iter().map(|entry| (b.key(*entry), entry)).collect();
+                let partner = |in_a: &Entry| by_key.get(a.key(*in_a)).copied();
+                return of_a.iter().all(|in_a| partner(in_a).is_some_and(|in_b| same_entry(in_a, in_b)));
             }
             of_a.iter().zip(of_b).all(|(in_a, in_b)| same_entry(in_a, in_b))
         }

@@ -74,7 +74,11 @@ fn show_in_quotes(line: &str) -> Cow<'_, str> {
             before = None;
             continue;
         }
-        if is_visible(before, next) { shown.push(next) } else { escape(next, &mut shown) }
+        if is_visible(before, next) {
+            shown.push(next);
+        } else {
+            escape(next, &mut shown);
+        }
         before = Some(next);
     }
     Cow::Owned(shown)

@@ -83,12 +83,17 @@ fn as_written(tree: &Tree, path: &NodePath) -> NodePath {
     }
     let indicators = NodePath::root().key("attack").key("indicators");
     let is_key = |segment: Option<&Segment>, key: &str| matches!(segment, Some(Segment::Key(k)) if k == key);
-    if indicators.is_prefix_of(path) && segments.len() > 4 && tree.find(&segments[..=4].to_vec().into()).is_none() {
+    if indicators.is_prefix_of(path)
+        && segments.len() > 4
+        && tree.find(&segments[..=4].to_vec().into()).is_none()
+    {
         // attack.indicators[N].pattern.…
         let method = segments.get(3);
         if is_key(method, "pattern") && is_key(segments.get(4), "condition") {
             segments.remove(4);
-        } else if (is_key(method, "pattern") || is_key(method, "semantic")) && is_key(segments.get(4), "target") {
+        } else if (is_key(method, "pattern") || is_key(method, "semantic"))
+            && is_key(segments.get(4), "target")
+        {
             segments.remove(3);
         }
     }

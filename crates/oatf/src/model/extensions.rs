@@ -50,7 +50,8 @@ impl Extensions {
     /// Lets each follow the last of the `given` fields that does not come after its own, and sorts them as
     /// those fields stand in `order`. So they are listed as they would be written, and read back equal.
     pub(crate) fn arrange(&mut self, order: &[&str], given: &[&str]) {
-        let rank = |field: &str| order.iter().position(|known| *known == field).map_or(usize::MAX, |at| at + 1);
+        let rank =
+            |field: &str| order.iter().position(|known| *known == field).map_or(usize::MAX, |at| at + 1);
         let rank_of = |extension: &Extension| extension.after.as_deref().map_or(0, rank);
         for extension in &mut self.0 {
             let limit = rank_of(extension);

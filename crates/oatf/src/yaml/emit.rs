@@ -65,7 +65,7 @@ impl<'t> Item<'t> {
     }
 
     /// An item of a sequence.
-    pub(crate) fn item(value: Node<'t>) -> Self {
+    pub(crate) fn unnamed(value: Node<'t>) -> Self {
         Self { above: Vec::new(), key: None, value, beside: None }
     }
 }
@@ -90,7 +90,7 @@ impl<'t> Node<'t> {
 
     /// A sequence; `[]` when there is nothing in it.
     pub(crate) fn sequence(items: impl Iterator<Item = Node<'t>>) -> Self {
-        let items: Vec<_> = items.map(Item::item).collect();
+        let items: Vec<_> = items.map(Item::unnamed).collect();
         if items.is_empty() {
             return Self::Line(Cow::Borrowed("[]"));
         }
@@ -107,7 +107,8 @@ impl<'t> Node<'t> {
             Value::String(text) => style::string(text),
             Value::Array(items) => Self::sequence(items.iter().map(Self::value)),
             Value::Object(fields) => {
-                let items = fields.iter().map(|(key, field)| Item::entry(style::key(key), Self::value(field)));
+                let items =
+                    fields.iter().map(|(key, field)| Item::entry(style::key(key), Self::value(field)));
                 Self::mapping(items.collect())
             }
         }

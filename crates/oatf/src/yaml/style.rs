@@ -149,11 +149,67 @@ mod tests {
     #[test]
     fn what_any_reader_would_take_for_something_else_is_quoted() {
         for text in [
-            "", "~", "null", "Yes", "no", "ON", "off", "y", "N", "true", "False", "017", "1_000", "0x1F", "0o17",
-            "0b1", "1:30", "12:30:45.5", "2026-11-15", "2026-11-15T10:00:00Z", "2026-11-15 10:00:00 +1", "1e3", ".5",
-            "-1", "+1", ".inf", "-.inf", ".nan", "=", "<<", "- a", "-", "---", "...", "? a", ": a", "a: b", "a:",
-            "a #b", "#a", " a", "a ", "\ta", "[a", "]", "{{a}}", "*a", "&a", "!a", "|", ">", "%a", "@a", "`a", "'a",
-            "\"a", "a\u{200b}b", "\u{feff}a", "a\u{85}b", "a\nb", "0",
+            "",
+            "~",
+            "null",
+            "Yes",
+            "no",
+            "ON",
+            "off",
+            "y",
+            "N",
+            "true",
+            "False",
+            "017",
+            "1_000",
+            "0x1F",
+            "0o17",
+            "0b1",
+            "1:30",
+            "12:30:45.5",
+            "2026-11-15",
+            "2026-11-15T10:00:00Z",
+            "2026-11-15 10:00:00 +1",
+            "1e3",
+            ".5",
+            "-1",
+            "+1",
+            ".inf",
+            "-.inf",
+            ".nan",
+            "=",
+            "<<",
+            "- a",
+            "-",
+            "---",
+            "...",
+            "? a",
+            ": a",
+            "a: b",
+            "a:",
+            "a #b",
+            "#a",
+            " a",
+            "a ",
+            "\ta",
+            "[a",
+            "]",
+            "{{a}}",
+            "*a",
+            "&a",
+            "!a",
+            "|",
+            ">",
+            "%a",
+            "@a",
+            "`a",
+            "'a",
+            "\"a",
+            "a\u{200b}b",
+            "\u{feff}a",
+            "a\u{85}b",
+            "a\nb",
+            "0",
         ] {
             assert!(!is_plain(text), "{text:?}");
         }
@@ -162,9 +218,24 @@ mod tests {
     #[test]
     fn what_all_readers_read_alike_is_plain() {
         for text in [
-            "mcp_server", "tools/list", "tools[*].description", "https://example.com/a?b=c#d", "30s", "5m",
-            "it's a \"test\"", "\\d+(passwd|shadow)", "a,b", "翻訳ツール", "yes sir", "notify", "$.a", "(a)",
-            "/etc/passwd", "a:b", "a#b", "3 rules of 4",
+            "mcp_server",
+            "tools/list",
+            "tools[*].description",
+            "https://example.com/a?b=c#d",
+            "30s",
+            "5m",
+            "it's a \"test\"",
+            "\\d+(passwd|shadow)",
+            "a,b",
+            "翻訳ツール",
+            "yes sir",
+            "notify",
+            "$.a",
+            "(a)",
+            "/etc/passwd",
+            "a:b",
+            "a#b",
+            "3 rules of 4",
         ] {
             assert!(is_plain(text), "{text:?}");
         }
@@ -172,6 +243,9 @@ mod tests {
 
     #[test]
     fn hidden_characters_become_escapes() {
-        assert_eq!(double_quoted("a\u{200b}\u{202e}\"\\\n\u{1b}\u{e0041}é"), r#""a\u200b\u202e\"\\\n\u001b\U000e0041é""#);
+        assert_eq!(
+            double_quoted("a\u{200b}\u{202e}\"\\\n\u{1b}\u{e0041}é"),
+            r#""a\u200b\u202e\"\\\n\u001b\U000e0041é""#
+        );
     }
 }

@@ -92,7 +92,14 @@ mod tests {
 
     #[test]
     fn ordinary_writing_is_visible() {
-        for text in ["plain", "攻撃テスト", "هجوم أمني", "emoji 🔒🛡\u{fe0f}⚠\u{fe0f}", "naïve — “quoted”", "全角\u{3000}空白"] {
+        for text in [
+            "plain",
+            "攻撃テスト",
+            "هجوم أمني",
+            "emoji 🔒🛡\u{fe0f}⚠\u{fe0f}",
+            "naïve — “quoted”",
+            "全角\u{3000}空白",
+        ] {
             assert!(all_visible(text), "{text:?}");
         }
     }

@@ -25,19 +25,143 @@ use sortie_oatf::{
 
 /// Characters that YAML, JSON and terminals trip over. No braces: two of them would be a template.
 const NASTY: &[&str] = &[
-    "a", "b", "Z", "0", "1", "7", " ", " ", "  ", "\n", "\n", "\t", "\r", ":", ": ", " #", "#", "-", "- ", "?", ",", "[",
-    "]", "&", "*", "!", "|", ">", "'", "\"", "%", "@", "`", "\\", "=", "<", "~", "+", ".", "_", "/", "é", "攻", "⚠\u{fe0f}",
-    "\u{fe0f}", "🔒", "\u{200b}", "\u{200d}", "\u{202e}", "\u{feff}", "\u{85}", "\u{2028}", "\u{a0}", "\u{0}", "\u{7}",
-    "\u{1b}", "\u{7f}", "\u{e0041}", "\u{fffd}", "\u{ffff}", "\u{3000}", "x", "e", "E",
+    "a",
+    "b",
+    "Z",
+    "0",
+    "1",
+    "7",
+    " ",
+    " ",
+    "  ",
+    "\n",
+    "\n",
+    "\t",
+    "\r",
+    ":",
+    ": ",
+    " #",
+    "#",
+    "-",
+    "- ",
+    "?",
+    ",",
+    "[",
+    "]",
+    "&",
+    "*",
+    "!",
+    "|",
+    ">",
+    "'",
+    "\"",
+    "%",
+    "@",
+    "`",
+    "\\",
+    "=",
+    "<",
+    "~",
+    "+",
+    ".",
+    "_",
+    "/",
+    "é",
+    "攻",
+    "⚠\u{fe0f}",
+    "\u{fe0f}",
+    "🔒",
+    "\u{200b}",
+    "\u{200d}",
+    "\u{202e}",
+    "\u{feff}",
+    "\u{85}",
+    "\u{2028}",
+    "\u{a0}",
+    "\u{0}",
+    "\u{7}",
+    "\u{1b}",
+    "\u{7f}",
+    "\u{e0041}",
+    "\u{fffd}",
+    "\u{ffff}",
+    "\u{3000}",
+    "x",
+    "e",
+    "E",
 ];
 
 /// Texts that some reader takes for something else.
 const WORDS: &[&str] = &[
-    "", "yes", "No", "on", "OFF", "y", "N", "true", "False", "null", "Null", "~", "017", "0o17", "0x1F", "0b1", "1_000",
-    "1:30", "1:30:59.5", "2026-11-15", "2026-11-15T10:20:30Z", "1e3", "1.5", ".5", "5.", "-1", "+1", ".inf", "-.Inf",
-    ".nan", "=", "<<", "---", "...", "--- a", "- a", "? a", ": a", "a:", "a: b", "# a", "a # b", "*a", "&a", "!a",
-    "|", "|-", ">", "%a", "@a", "`a", "[]", "[a", "\n", "\n\n", "a\n", "a\n\n", "\na", " a\n b", "a\n \nb", "a \nb",
-    "\ta\n\tb", "a\n#b\n", "two\nlines", "\n  indented\nless", "a\u{200b}b\nc", "x-a", "it's", "\"quoted\"",
+    "",
+    "yes",
+    "No",
+    "on",
+    "OFF",
+    "y",
+    "N",
+    "true",
+    "False",
+    "null",
+    "Null",
+    "~",
+    "017",
+    "0o17",
+    "0x1F",
+    "0b1",
+    "1_000",
+    "1:30",
+    "1:30:59.5",
+    "2026-11-15",
+    "2026-11-15T10:20:30Z",
+    "1e3",
+    "1.5",
+    ".5",
+    "5.",
+    "-1",
+    "+1",
+    ".inf",
+    "-.Inf",
+    ".nan",
+    "=",
+    "<<",
+    "---",
+    "...",
+    "--- a",
+    "- a",
+    "? a",
+    ": a",
+    "a:",
+    "a: b",
+    "# a",
+    "a # b",
+    "*a",
+    "&a",
+    "!a",
+    "|",
+    "|-",
+    ">",
+    "%a",
+    "@a",
+    "`a",
+    "[]",
+    "[a",
+    "\n",
+    "\n\n",
+    "a\n",
+    "a\n\n",
+    "\na",
+    " a\n b",
+    "a\n \nb",
+    "a \nb",
+    "\ta\n\tb",
+    "a\n#b\n",
+    "two\nlines",
+    "\n  indented\nless",
+    "a\u{200b}b\nc",
+    "x-a",
+    "it's",
+    "\"quoted\"",
 ];
 
 pub fn nasty_string() -> BoxedStrategy<String> {
@@ -45,8 +169,9 @@ pub fn nasty_string() -> BoxedStrategy<String> {
         3 => vec(select(NASTY), 0..12).prop_map(|parts| parts.concat()),
         2 => select(WORDS).prop_map(str::to_owned),
         1 => "[a-z]{1,8}( [a-z]{1,8}){0,30}",
-        1 => any::<String>().prop_map(|text| text.replace("{{", "{ {")),
-    ].boxed()
+        1 => any::<String>().prop_map(|text| text.replace('{', "(")),
+    ]
+    .boxed()
 }
 
 /// A string that is one line of ordinary text.
@@ -63,7 +188,8 @@ pub fn number() -> BoxedStrategy<Number> {
         any::<f64>().prop_filter_map("JSON has no infinity", Number::from_f64),
         select(vec![0.0, -0.0, 0.1, 100.0, 1e16, 1e30, 1.5e-7, f64::MAX, f64::MIN_POSITIVE])
             .prop_filter_map("finite", Number::from_f64),
-    ].boxed()
+    ]
+    .boxed()
 }
 
 fn scalar() -> BoxedStrategy<Value> {
@@ -72,7 +198,8 @@ fn scalar() -> BoxedStrategy<Value> {
         1 => any::<bool>().prop_map(Value::Bool),
         2 => number().prop_map(Value::Number),
         6 => nasty_string().prop_map(Value::String),
-    ].boxed()
+    ]
+    .boxed()
 }
 
 fn object<V: Strategy<Value = Value> + 'static>(value: V) -> BoxedStrategy<Value> {
@@ -81,9 +208,11 @@ fn object<V: Strategy<Value = Value> + 'static>(value: V) -> BoxedStrategy<Value
 
 /// Any JSON value, nested a little.
 pub fn value() -> BoxedStrategy<Value> {
-    scalar().prop_recursive(4, 24, 4, |inner| {
-        prop_oneof![vec(inner.clone(), 0..4).prop_map(Value::Array), object(inner)]
-    }).boxed()
+    scalar()
+        .prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![vec(inner.clone(), 0..4).prop_map(Value::Array), object(inner)]
+        })
+        .boxed()
 }
 
 /// A value that is an object.
@@ -93,25 +222,35 @@ pub fn object_value() -> BoxedStrategy<Value> {
 
 /// Numbers as authors write them and JSON libraries do not print them.
 const LITERALS: &[&str] = &[
-    "1.10", "100.00", "1e3", "1E+3", "1.0e-5", "18446744073709551616", "-123456789012345678901234567890",
-    "0.1000000000000000055511151231257827", "1e400", "-0",
+    "1.10",
+    "100.00",
+    "1e3",
+    "1E+3",
+    "1.0e-5",
+    "18446744073709551616",
+    "-123456789012345678901234567890",
+    "0.1000000000000000055511151231257827",
+    "1e400",
+    "-0",
 ];
 
 /// A state: an object, and the numbers in it that are to be kept digit by digit.
 pub fn state() -> BoxedStrategy<(Value, ExactNumbers)> {
     let literals = vec((nasty_string(), select(LITERALS)), 0..3);
-    (object_value(), literals, select(vec!["numbers", "a/b", "~"])).prop_map(|(state, literals, under)| {
-        let Value::Object(mut state) = state else { unreachable!("an object was asked for") };
-        let mut exact = BTreeMap::new();
-        let mut inner = Map::new();
-        let escape = |key: &str| key.replace('~', "~0").replace('/', "~1");
-        for (key, literal) in literals {
-            inner.insert(key.clone(), Scalar::resolve(literal).to_value(literal));
-            exact.insert(format!("/{}/{}", escape(under), escape(&key)), literal.to_owned());
-        }
-        state.insert(under.to_owned(), Value::Object(inner));
-        (Value::Object(state), ExactNumbers(exact))
-    }).boxed()
+    (object_value(), literals, select(vec!["numbers", "a/b", "~"]))
+        .prop_map(|(state, literals, under)| {
+            let Value::Object(mut state) = state else { unreachable!("an object was asked for") };
+            let mut exact = BTreeMap::new();
+            let mut inner = Map::new();
+            let escape = |key: &str| key.replace('~', "~0").replace('/', "~1");
+            for (key, literal) in literals {
+                inner.insert(key.clone(), Scalar::resolve(literal).to_value(literal));
+                exact.insert(format!("/{}/{}", escape(under), escape(&key)), literal.to_owned());
+            }
+            state.insert(under.to_owned(), Value::Object(inner));
+            (Value::Object(state), ExactNumbers(exact))
+        })
+        .boxed()
 }
 
 fn extensions(fields: &'static [&'static str]) -> BoxedStrategy<Extensions> {
@@ -129,7 +268,8 @@ fn extensions(fields: &'static [&'static str]) -> BoxedStrategy<Extensions> {
             extensions.push(name, value, after);
         }
         extensions
-    }).boxed()
+    })
+    .boxed()
 }
 
 fn member<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> BoxedStrategy<T> {
@@ -137,7 +277,9 @@ fn member<T: Copy + std::fmt::Debug + 'static>(all: &'static [T]) -> BoxedStrate
 }
 
 pub fn mode() -> BoxedStrategy<String> {
-    select(vec!["mcp_server", "mcp_client", "a2a_server", "a2a_client", "ag_ui_client"]).prop_map(str::to_owned).boxed()
+    select(vec!["mcp_server", "mcp_client", "a2a_server", "a2a_client", "ag_ui_client"])
+        .prop_map(str::to_owned)
+        .boxed()
 }
 
 fn duration() -> BoxedStrategy<String> {
@@ -145,7 +287,9 @@ fn duration() -> BoxedStrategy<String> {
 }
 
 fn target() -> BoxedStrategy<String> {
-    select(vec!["", "arguments", "tools[*].description", "content[*].text", "a.b-c.d_e[*]"]).prop_map(str::to_owned).boxed()
+    select(vec!["", "arguments", "tools[*].description", "content[*].text", "a.b-c.d_e[*]"])
+        .prop_map(str::to_owned)
+        .boxed()
 }
 
 fn simple_path() -> BoxedStrategy<String> {
@@ -153,20 +297,31 @@ fn simple_path() -> BoxedStrategy<String> {
 }
 
 fn regex() -> BoxedStrategy<String> {
-    select(vec!["(passwd|shadow)", "\\d+", "^[a-z]{2,4}$", "\"quoted\": '\\w+'", "(?i)ignore (all|previous)", "#\\s"])
-        .prop_map(str::to_owned).boxed()
+    select(vec![
+        "(passwd|shadow)",
+        "\\d+",
+        "^[a-z]{2,4}$",
+        "\"quoted\": '\\w+'",
+        "(?i)ignore (all|previous)",
+        "#\\s",
+    ])
+    .prop_map(str::to_owned)
+    .boxed()
 }
 
 pub fn match_condition() -> BoxedStrategy<MatchCondition> {
     let texts = (of(nasty_string()), of(nasty_string()), of(nasty_string()), of(regex()));
-    let rest = (of(vec(value(), 1..4)), of(number()), of(number()), of(number()), of(number()), of(any::<bool>()));
-    (texts, rest).prop_filter_map("a condition has an operator", |(texts, rest)| {
-        let (contains, starts_with, ends_with, regex) = texts;
-        let (any_of, gt, lt, gte, lte, exists) = rest;
-        let condition =
-            MatchCondition { contains, starts_with, ends_with, regex, any_of, gt, lt, gte, lte, exists };
-        (!condition.is_empty()).then_some(condition)
-    }).boxed()
+    let rest =
+        (of(vec(value(), 1..4)), of(number()), of(number()), of(number()), of(number()), of(any::<bool>()));
+    (texts, rest)
+        .prop_filter_map("a condition has an operator", |(texts, rest)| {
+            let (contains, starts_with, ends_with, regex) = texts;
+            let (any_of, gt, lt, gte, lte, exists) = rest;
+            let condition =
+                MatchCondition { contains, starts_with, ends_with, regex, any_of, gt, lt, gte, lte, exists };
+            (!condition.is_empty()).then_some(condition)
+        })
+        .boxed()
 }
 
 pub fn condition() -> BoxedStrategy<Condition> {
@@ -199,7 +354,8 @@ fn shorthand() -> BoxedStrategy<MatchCondition> {
         vec(value(), 1..4)
             .prop_map(|values| MatchCondition { any_of: Some(values), ..MatchCondition::default() }),
         number().prop_map(|number| MatchCondition { gt: Some(number), ..MatchCondition::default() }),
-    ].boxed()
+    ]
+    .boxed()
 }
 
 fn pattern() -> BoxedStrategy<PatternMatch> {
@@ -214,16 +370,20 @@ fn pattern() -> BoxedStrategy<PatternMatch> {
             condition: Some(condition),
             shorthand: None
         }),
-    ].boxed()
+    ]
+    .boxed()
 }
 
 fn expression() -> BoxedStrategy<ExpressionMatch> {
-    let cel = select(vec!["true", "message.name == \"send\"", "has(message.a) && message.a > 1", "x == null || y"]);
-    let variables = of(vec(("[a-z_][a-z0-9_]{0,5}", simple_path()), 1..3));
-    (cel, variables).prop_map(|(cel, variables)| ExpressionMatch {
-        cel: cel.to_owned(),
-        variables: variables.map(|variables| variables.into_iter().collect()),
-    }).boxed()
+    let cel =
+        select(vec!["true", "message.name == \"send\"", "has(message.a) && message.a > 1", "x == null || y"]);
+    let variables = of(vec(("v_[a-z0-9_]{0,5}", simple_path()), 1..3));
+    (cel, variables)
+        .prop_map(|(cel, variables)| ExpressionMatch {
+            cel: cel.to_owned(),
+            variables: variables.map(|variables| variables.into_iter().collect()),
+        })
+        .boxed()
 }
 
 fn semantic() -> BoxedStrategy<SemanticMatch> {
@@ -231,24 +391,26 @@ fn semantic() -> BoxedStrategy<SemanticMatch> {
     let examples = (texts(), texts()).prop_filter_map("examples hold something", |(positive, negative)| {
         (positive.is_some() || negative.is_some()).then_some(SemanticExamples { positive, negative })
     });
-    (of(target()), words(), of(member(SemanticIntentClass::ALL)), of(0.0..=1.0_f64), of(examples)).prop_map(
-        |(target, intent, intent_class, threshold, examples)| SemanticMatch {
+    (of(target()), words(), of(member(SemanticIntentClass::ALL)), of(0.0..=1.0_f64), of(examples))
+        .prop_map(|(target, intent, intent_class, threshold, examples)| SemanticMatch {
             target,
             intent,
             intent_class,
             threshold,
             examples,
-        },
-    ).boxed()
+        })
+        .boxed()
 }
 
-const INDICATOR: &[&str] = &["id", "protocol", "surface", "target", "description", "pattern", "tier", "false_positives"];
+const INDICATOR: &[&str] =
+    &["id", "protocol", "surface", "target", "description", "pattern", "tier", "false_positives"];
 
 /// An indicator with an id of its own or none; `protocol` is always given.
 pub fn indicator() -> BoxedStrategy<Indicator> {
     let method = prop_oneof![
         pattern().prop_map(|pattern| Indicator { pattern: Some(pattern), ..Indicator::default() }),
-        expression().prop_map(|expression| Indicator { expression: Some(expression), ..Indicator::default() }),
+        expression()
+            .prop_map(|expression| Indicator { expression: Some(expression), ..Indicator::default() }),
         semantic().prop_map(|semantic| Indicator { semantic: Some(semantic), ..Indicator::default() }),
     ];
     let scope = (
@@ -266,45 +428,51 @@ pub fn indicator() -> BoxedStrategy<Indicator> {
         of(vec(nasty_string(), 0..3)),
         extensions(INDICATOR),
     );
-    (method, scope, about).prop_map(|(indicator, scope, about)| {
-        let (protocol, surface, target, direction, says_method) = scope;
-        let (description, confidence, tier, severity, false_positives, extensions) = about;
-        let method = match &indicator {
-            Indicator { pattern: Some(_), .. } => IndicatorMethod::Pattern,
-            Indicator { expression: Some(_), .. } => IndicatorMethod::Expression,
-            _ => IndicatorMethod::Semantic,
-        };
-        Indicator {
-            protocol: Some(protocol.to_owned()),
-            surface: surface.map(str::to_owned),
-            target,
-            direction,
-            method: says_method.then_some(method),
-            description,
-            confidence,
-            tier,
-            severity,
-            false_positives,
-            extensions,
-            ..indicator
-        }
-    }).boxed()
+    (method, scope, about)
+        .prop_map(|(indicator, scope, about)| {
+            let (protocol, surface, target, direction, says_method) = scope;
+            let (description, confidence, tier, severity, false_positives, extensions) = about;
+            let method = match &indicator {
+                Indicator { pattern: Some(_), .. } => IndicatorMethod::Pattern,
+                Indicator { expression: Some(_), .. } => IndicatorMethod::Expression,
+                _ => IndicatorMethod::Semantic,
+            };
+            Indicator {
+                protocol: Some(protocol.to_owned()),
+                surface: surface.map(str::to_owned),
+                target,
+                direction,
+                method: says_method.then_some(method),
+                description,
+                confidence,
+                tier,
+                severity,
+                false_positives,
+                extensions,
+                ..indicator
+            }
+        })
+        .boxed()
 }
 
 fn action() -> BoxedStrategy<Action> {
-    let send = (select(vec!["notifications/tools/list_changed", "ping"]), of(object_value()))
-        .prop_map(|(method, params)| (ActionKind::Send(SendAction { method: method.to_owned(), params }), "send"));
+    let send = (select(vec!["notifications/tools/list_changed", "ping"]), of(object_value())).prop_map(
+        |(method, params)| (ActionKind::Send(SendAction { method: method.to_owned(), params }), "send"),
+    );
     let log = (nasty_string(), of(member(LogLevel::ALL)))
         .prop_map(|(message, level)| (ActionKind::Log(LogAction { message, level }), "log"));
-    let other = value()
-        .prop_map(|value| (ActionKind::Other([("delay_ms".to_owned(), value)].into_iter().collect()), "delay_ms"));
-    (prop_oneof![send, log, other], of((value(), any::<bool>()))).prop_map(|((kind, key), extension)| {
-        let mut extensions = Extensions::default();
-        if let Some((value, first)) = extension {
-            extensions.push("x-note", value, (!first).then_some(key));
-        }
-        Action { kind, extensions }
-    }).boxed()
+    let other = value().prop_map(|value| {
+        (ActionKind::Other([("delay_ms".to_owned(), value)].into_iter().collect()), "delay_ms")
+    });
+    (prop_oneof![send, log, other], of((value(), any::<bool>())))
+        .prop_map(|((kind, key), extension)| {
+            let mut extensions = Extensions::default();
+            if let Some((value, first)) = extension {
+                extensions.push("x-note", value, (!first).then_some(key));
+            }
+            Action { kind, extensions }
+        })
+        .boxed()
 }
 
 fn extractors() -> BoxedStrategy<Vec<Extractor>> {
@@ -314,17 +482,19 @@ fn extractors() -> BoxedStrategy<Vec<Extractor>> {
         select(vec!["key=(\\w+)", "(a|b): '([^']*)'"])
             .prop_map(|selector| (ExtractorType::Regex, selector.to_owned())),
     ];
-    vec((member(ExtractorSource::ALL), selector), 1..3).prop_map(|extractors| {
-        let numbered = extractors.into_iter().enumerate();
-        numbered
-            .map(|(index, (source, (r#type, selector)))| Extractor {
-                name: format!("value_{index}"),
-                source,
-                r#type,
-                selector,
-            })
-            .collect()
-    }).boxed()
+    vec((member(ExtractorSource::ALL), selector), 1..3)
+        .prop_map(|extractors| {
+            let numbered = extractors.into_iter().enumerate();
+            numbered
+                .map(|(index, (source, (r#type, selector)))| Extractor {
+                    name: format!("value_{index}"),
+                    source,
+                    r#type,
+                    selector,
+                })
+                .collect()
+        })
+        .boxed()
 }
 
 fn trigger() -> BoxedStrategy<Trigger> {
@@ -333,7 +503,8 @@ fn trigger() -> BoxedStrategy<Trigger> {
             |(event, count, r#match, after)| Trigger { event: Some(event.to_owned()), count, r#match, after }
         ),
         duration().prop_map(|after| Trigger { after: Some(after), ..Trigger::default() }),
-    ].boxed()
+    ]
+    .boxed()
 }
 
 const PHASE: &[&str] = &["name", "description", "mode", "state", "extractors", "on_enter", "trigger"];
@@ -350,30 +521,37 @@ pub fn phases() -> BoxedStrategy<Vec<Phase>> {
         trigger(),
         extensions(PHASE),
     );
-    (vec(phase, 1..4), any::<bool>()).prop_map(|(phases, terminal)| {
-        let last = phases.len() - 1;
-        let numbered = phases.into_iter().enumerate();
-        numbered
-            .map(|(index, (name, description, state, has_state, extractors, on_enter, trigger, extensions))| {
-                let (state, state_numbers) = if index == 0 || has_state {
-                    (Some(state.0), state.1)
-                } else {
-                    (None, ExactNumbers::default())
-                };
-                Phase {
-                    name: name.map(|name| format!("{name}_{index}")),
-                    description,
-                    mode: None,
-                    state,
-                    extractors,
-                    on_enter,
-                    trigger: (index < last || !terminal).then_some(trigger),
-                    extensions,
-                    state_numbers,
-                }
-            })
-            .collect()
-    }).boxed()
+    (vec(phase, 1..4), any::<bool>())
+        .prop_map(|(phases, terminal)| {
+            let last = phases.len() - 1;
+            let numbered = phases.into_iter().enumerate();
+            numbered
+                .map(
+                    |(
+                        index,
+                        (name, description, state, has_state, extractors, on_enter, trigger, extensions),
+                    )| {
+                        let (state, state_numbers) = if index == 0 || has_state {
+                            (Some(state.0), state.1)
+                        } else {
+                            (None, ExactNumbers::default())
+                        };
+                        Phase {
+                            name: name.map(|name| format!("{name}_{index}")),
+                            description,
+                            mode: None,
+                            state,
+                            extractors,
+                            on_enter,
+                            trigger: (index < last || !terminal).then_some(trigger),
+                            extensions,
+                            state_numbers,
+                        }
+                    },
+                )
+                .collect()
+        })
+        .boxed()
 }
 
 const EXECUTION: &[&str] = &["mode", "state", "phases"];
@@ -388,19 +566,25 @@ pub fn execution() -> BoxedStrategy<Execution> {
     });
     let multi = (mode(), phases(), any::<bool>()).prop_map(|(mode, mut phases, modeless)| {
         if modeless {
-            phases.iter_mut().for_each(|phase| phase.mode = Some(mode.clone()));
+            for phase in &mut phases {
+                phase.mode = Some(mode.clone());
+            }
         }
         Execution { mode: (!modeless).then_some(mode), phases: Some(phases), ..Execution::default() }
     });
     let actor = (mode(), phases(), extensions(&["name", "mode", "phases"]));
     let actors = vec(actor, 1..3).prop_map(|actors| {
-        let numbered = actors.into_iter().enumerate().map(|(index, (mode, phases, extensions))| {
-            Actor { name: format!("actor_{index}"), mode, phases, extensions }
+        let numbered = actors.into_iter().enumerate().map(|(index, (mode, phases, extensions))| Actor {
+            name: format!("actor_{index}"),
+            mode,
+            phases,
+            extensions,
         });
         Execution { actors: Some(numbered.collect()), ..Execution::default() }
     });
     (prop_oneof![single, multi, actors], extensions(EXECUTION))
-        .prop_map(|(execution, extensions)| Execution { extensions, ..execution }).boxed()
+        .prop_map(|(execution, extensions)| Execution { extensions, ..execution })
+        .boxed()
 }
 
 fn classification() -> BoxedStrategy<Classification> {
@@ -413,10 +597,12 @@ fn classification() -> BoxedStrategy<Classification> {
         relationship,
     });
     (of(member(Category::ALL)), of(vec(mapping, 0..3)), of(vec(nasty_string(), 0..4)))
-        .prop_map(|(category, mappings, tags)| Classification { category, mappings, tags }).boxed()
+        .prop_map(|(category, mappings, tags)| Classification { category, mappings, tags })
+        .boxed()
 }
 
-const ATTACK: &[&str] = &["id", "name", "version", "description", "severity", "execution", "indicators", "correlation"];
+const ATTACK: &[&str] =
+    &["id", "name", "version", "description", "severity", "execution", "indicators", "correlation"];
 
 pub fn attack() -> BoxedStrategy<Attack> {
     let identity = (
@@ -441,11 +627,12 @@ pub fn attack() -> BoxedStrategy<Attack> {
     );
     let indicators = of(vec((indicator(), any::<bool>(), any::<bool>()), 1..4));
     let correlation = of(of(member(CorrelationLogic::ALL)).prop_map(|logic| Correlation { logic }));
-    (identity, about, execution(), indicators, correlation, extensions(ATTACK)).prop_map(
-        |(identity, about, execution, indicators, correlation, extensions)| {
+    (identity, about, execution(), indicators, correlation, extensions(ATTACK))
+        .prop_map(|(identity, about, execution, indicators, correlation, extensions)| {
             let (id, name, version, status, created, author, description, grace_period) = identity;
             let (severity, impact, classification, references) = about;
-            let indicators = indicators.map(|indicators| number_indicators(indicators, id.as_deref(), &execution));
+            let indicators =
+                indicators.map(|indicators| number_indicators(indicators, id.as_deref(), &execution));
             Attack {
                 name,
                 version,
@@ -465,8 +652,8 @@ pub fn attack() -> BoxedStrategy<Attack> {
                 extensions,
                 id,
             }
-        },
-    ).boxed()
+        })
+        .boxed()
 }
 
 /// Gives some indicators the id that their place would give them, and takes `protocol` from some where the mode
@@ -492,11 +679,13 @@ fn number_indicators(
 
 /// A document that a strict reader accepts.
 pub fn document() -> BoxedStrategy<Document> {
-    (attack(), of("https://example\\.com/[a-z]{1,8}\\.json")).prop_map(|(attack, schema)| {
-        let mut document = Document::default();
-        document.oatf = "0.1".into();
-        document.schema = schema;
-        document.attack = attack;
-        document
-    }).boxed()
+    (attack(), of("https://example\\.com/[a-z]{1,8}\\.json"))
+        .prop_map(|(attack, schema)| {
+            let mut document = Document::default();
+            document.oatf = "0.1".into();
+            document.schema = schema;
+            document.attack = attack;
+            document
+        })
+        .boxed()
 }
