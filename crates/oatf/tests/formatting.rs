@@ -232,8 +232,13 @@ proptest! {
     ) {
         let value = fixtures::value(&serialize(&document));
         let json = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
-        let json = json.unwrap();
-        prop_assume!(parse(&json).is_ok()); // YAML takes no control characters and no long keys
+        // JSON allows characters between its quotes that YAML does not.
+        let refused = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
+        let shown = |c: char| if refused(c) { format!("\\u{:04x}", c as u32) } else { c.to_string() };
+        let json: String = json.unwrap().chars().map(shown).collect();
+        if parse(&json).is_err() {
+            return Ok(()); // a key of more than 1024 characters, and what else is rare
+        }
         let (text, _) = mutate(&json, &lines);
         if let Err(error) = check("JSON", &text) {
             return Err(TestCaseError::fail(error));
