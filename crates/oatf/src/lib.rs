@@ -10,6 +10,7 @@ mod error;
 mod evaluate;
 mod extension_points;
 mod fix;
+mod fmt;
 pub mod frameworks;
 mod json;
 pub mod jsonpath;
@@ -45,9 +46,11 @@ pub use evaluate::{
 };
 pub use extension_points::{DEFAULT_SEMANTIC_THRESHOLD, GenerationProvider, SemanticEvaluator};
 pub use fix::{Fixed, fix};
+pub use fmt::{FormatError, Formatted, format};
 pub use load::{LoadResult, Validated, load};
 pub use model::*;
 pub use node_path::{NodePath, Segment};
+pub use normalize::{into_normalized, normalize};
 pub use parse::{parse, parse_bytes, utf8};
 pub use path::{
     MAX_PATH_DEPTH, PathError, PathErrorReason, SimplePath, WildcardPath, resolve_simple_path,
@@ -55,6 +58,7 @@ pub use path::{
 };
 pub use rules::{Example, Family, Page, Rule, nearest_rule, rule, rules};
 pub use schema::schema;
+pub use serialize::serialize;
 pub use source::{LineColumn, Source, Span};
 pub use template::{interpolate_template, interpolate_value};
 pub use validate::{Analysis, ValidationResult, analyze, lint, validate};

@@ -1,5 +1,378 @@
-//! stub
-use crate::Document;
-pub(crate) fn serialize(d: &Document) -> String {
-    d.oatf.clone()
+//! Writes documents in their canonical form.
+
+use std::borrow::Cow;
+
+use serde_json::{Number, Value};
+
+use crate::model::{
+    Action, ActionKind, Actor, Attack, Category, Classification, Condition, Correlation, CorrelationLogic,
+    Direction, Document, ExactNumbers, Execution, ExpressionMatch, Extensions, Extractor, FrameworkMapping,
+    Indicator, IndicatorMethod, LogAction, LogLevel, MatchCondition, MatchPredicate, PatternMatch, Phase,
+    Reference, Relationship, SemanticExamples, SemanticIntentClass, SemanticMatch, SendAction, Severity,
+    SeverityLevel, Status, Tier, Trigger,
+};
+use crate::normalize::normalize;
+use crate::yaml::emit::{self, Item, Node, boolean};
+use crate::yaml::style;
+
+/// The canonical YAML of a document: normalised, fields in the order of the specification, block style.
+///
+/// The same document gives the same bytes, on every machine and in every run. `x-` fields stay behind the
+/// field they followed, pass-through content keeps the order of its keys, and the numbers in `state` keep their
+/// digits. What a reader could not see (zero-width and bidirectional characters) is written as an escape, and
+/// what a YAML 1.1 reader would misread (`yes`, `017`) is quoted. Comments are not part of a document: to
+/// lay out a file and keep them, use [`crate::format`].
+///
+/// ```
+/// let document = sortie_oatf::parse("
+/// attack:
+///   execution: {state: {tools: []}, mode: mcp_server}
+///   severity: high
+/// oatf: '0.1'
+/// ").unwrap();
+/// assert_eq!(sortie_oatf::serialize(&document), "\
+/// oatf: \"0.1\"
+/// attack:
+///   name: Untitled
+///   version: 1
+///   status: draft
+///   severity:
+///     level: high
+///     confidence: 50
+///   execution:
+///     actors:
+///       - name: default
+///         mode: mcp_server
+///         phases:
+///           - name: phase-1
+///             state:
+///               tools: []
+/// ");
+/// ```
+pub fn serialize(document: &Document) -> String {
+    let Document { oatf, schema, attack: body, .. } = &normalize(document);
+    let mut fields = Fields::default();
+    fields.text("oatf", Some(oatf));
+    fields.text("$schema", schema.as_ref());
+    fields.put("attack", Some(extended(attack(body).0, &body.extensions)));
+    let mut text = String::new();
+    emit::write(&plain(fields), &mut text);
+    text
+}
+
+/// The fields of an object that are given, in the order of the specification.
+#[derive(Default)]
+pub(crate) struct Fields<'d>(Vec<(&'static str, Node<'d>)>);
+
+impl<'d> Fields<'d> {
+    fn put(&mut self, name: &'static str, node: Option<Node<'d>>) {
+        self.0.extend(node.map(|node| (name, node)));
+    }
+
+    fn text(&mut self, name: &'static str, text: Option<&'d String>) {
+        self.put(name, text.map(|text| style::string(text)));
+    }
+
+    /// A member of an enumeration; all of their words can stand without quotes.
+    fn word(&mut self, name: &'static str, word: Option<&'static str>) {
+        self.put(name, word.map(line));
+    }
+
+    fn integer(&mut self, name: &'static str, integer: Option<i64>) {
+        self.put(name, integer.map(|integer| line(integer.to_string())));
+    }
+
+    fn number(&mut self, name: &'static str, number: Option<&Number>) {
+        self.put(name, number.map(|number| line(number.to_string())));
+    }
+
+    fn list<T>(&mut self, name: &'static str, list: Option<&'d Vec<T>>, write: impl Fn(&'d T) -> Node<'d>) {
+        self.put(name, list.map(|list| Node::sequence(list.iter().map(write))));
+    }
+}
+
+/// The names of the fields that are given.
+pub(crate) fn names(fields: &Fields<'_>) -> Vec<&'static str> {
+    fields.0.iter().map(|(name, _)| *name).collect()
+}
+
+fn line<'d>(text: impl Into<Cow<'d, str>>) -> Node<'d> {
+    Node::Line(text.into())
+}
+
+fn value(value: &Value) -> Node<'_> {
+    Node::value(value)
+}
+
+// Takes what lists hold, so that it can be passed by name.
+#[allow(clippy::ptr_arg)]
+fn string(text: &String) -> Node<'_> {
+    style::string(text)
+}
+
+fn plain(fields: Fields<'_>) -> Node<'_> {
+    Node::mapping(fields.0.into_iter().map(|(name, node)| Item::entry(name.into(), node)).collect())
+}
+
+/// An object with its `x-` fields, each behind the field it follows.
+fn extended<'d>(fields: Vec<(&'d str, Node<'d>)>, extensions: &'d Extensions) -> Node<'d> {
+    let behind = |field: Option<&'d str>| {
+        let following = extensions.iter().filter(move |extension| extension.after.as_deref() == field);
+        following.map(|extension| Item::entry(style::key(&extension.name), value(&extension.value)))
+    };
+    let mut items: Vec<_> = behind(None).collect();
+    for (name, node) in fields {
+        items.push(Item::entry(style::key(name), node));
+        items.extend(behind(Some(name)));
+    }
+    Node::mapping(items)
+}
+
+pub(crate) fn attack(attack: &Attack) -> Fields<'_> {
+    let mut fields = Fields::default();
+    fields.text("id", attack.id.as_ref());
+    fields.text("name", attack.name.as_ref());
+    fields.integer("version", attack.version);
+    fields.word("status", attack.status.map(Status::as_str));
+    fields.text("created", attack.created.as_ref());
+    fields.text("modified", attack.modified.as_ref());
+    fields.text("author", attack.author.as_ref());
+    fields.text("description", attack.description.as_ref());
+    fields.text("grace_period", attack.grace_period.as_ref());
+    fields.put("severity", attack.severity.as_ref().map(severity));
+    fields.list("impact", attack.impact.as_ref(), |impact| line(impact.as_str()));
+    fields.put("classification", attack.classification.as_ref().map(classification));
+    fields.list("references", attack.references.as_ref(), reference);
+    fields.put("execution", Some(extended(execution(&attack.execution).0, &attack.execution.extensions)));
+    fields
+        .list("indicators", attack.indicators.as_ref(), |each| extended(indicator(each).0, &each.extensions));
+    fields.put("correlation", attack.correlation.as_ref().map(correlation));
+    fields
+}
+
+fn severity(severity: &Severity) -> Node<'_> {
+    let mut fields = Fields::default();
+    fields.word("level", Some(severity.level.as_str()));
+    fields.integer("confidence", severity.confidence);
+    plain(fields)
+}
+
+fn classification(classification: &Classification) -> Node<'_> {
+    let mut fields = Fields::default();
+    fields.word("category", classification.category.map(Category::as_str));
+    fields.list("mappings", classification.mappings.as_ref(), framework_mapping);
+    fields.list("tags", classification.tags.as_ref(), string);
+    plain(fields)
+}
+
+fn framework_mapping(mapping: &FrameworkMapping) -> Node<'_> {
+    let mut fields = Fields::default();
+    fields.text("framework", Some(&mapping.framework));
+    fields.text("id", Some(&mapping.id));
+    fields.text("name", mapping.name.as_ref());
+    fields.text("url", mapping.url.as_ref());
+    fields.word("relationship", mapping.relationship.map(Relationship::as_str));
+    plain(fields)
+}
+
+fn reference(reference: &Reference) -> Node<'_> {
+    let mut fields = Fields::default();
+    fields.text("url", Some(&reference.url));
+    fields.text("title", reference.title.as_ref());
+    fields.text("description", reference.description.as_ref());
+    plain(fields)
+}
+
+fn correlation(correlation: &Correlation) -> Node<'_> {
+    let mut fields = Fields::default();
+    fields.word("logic", correlation.logic.map(CorrelationLogic::as_str));
+    plain(fields)
+}
+
+pub(crate) fn execution(execution: &Execution) -> Fields<'_> {
+    let mut fields = Fields::default();
+    fields.text("mode", execution.mode.as_ref());
+    fields.put("state", execution.state.as_ref().map(|state| exact(state, &execution.state_numbers)));
+    fields.list("phases", execution.phases.as_ref(), |each| extended(phase(each).0, &each.extensions));
+    fields.list("actors", execution.actors.as_ref(), |each| extended(actor(each).0, &each.extensions));
+    fields
+}
+
+pub(crate) fn actor(actor: &Actor) -> Fields<'_> {
+    let mut fields = Fields::default();
+    fields.text("name", Some(&actor.name));
+    fields.text("mode", Some(&actor.mode));
+    fields.list("phases", Some(&actor.phases), |each| extended(phase(each).0, &each.extensions));
+    fields
+}
+
+pub(crate) fn phase(phase: &Phase) -> Fields<'_> {
+    let mut fields = Fields::default();
+    fields.text("name", phase.name.as_ref());
+    fields.text("description", phase.description.as_ref());
+    fields.text("mode", phase.mode.as_ref());
+    fields.put("state", phase.state.as_ref().map(|state| exact(state, &phase.state_numbers)));
+    fields.list("extractors", phase.extractors.as_ref(), extractor);
+    fields.list("on_enter", phase.on_enter.as_ref(), action);
+    fields.put("trigger", phase.trigger.as_ref().map(trigger));
+    fields
+}
+
+fn extractor(extractor: &Extractor) -> Node<'_> {
+    let mut fields = Fields::default();
+    fields.text("name", Some(&extractor.name));
+    fields.word("source", Some(extractor.source.as_str()));
+    fields.word("type", Some(extractor.r#type.as_str()));
+    fields.text("selector", Some(&extractor.selector));
+    plain(fields)
+}
+
+fn trigger(trigger: &Trigger) -> Node<'_> {
+    let mut fields = Fields::default();
+    fields.text("event", trigger.event.as_ref());
+    fields.integer("count", trigger.count);
+    fields.put("match", trigger.r#match.as_ref().map(predicate));
+    fields.text("after", trigger.after.as_ref());
+    plain(fields)
+}
+
+fn action(action: &Action) -> Node<'_> {
+    let actions: Vec<(&str, Node<'_>)> = match &action.kind {
+        ActionKind::Send(SendAction { method, params }) => {
+            let mut fields = Fields::default();
+            fields.text("method", Some(method));
+            fields.put("params", params.as_ref().map(value));
+            vec![("send", plain(fields))]
+        }
+        ActionKind::Log(LogAction { message, level }) => {
+            let mut fields = Fields::default();
+            fields.text("message", Some(message));
+            fields.word("level", level.map(LogLevel::as_str));
+            vec![("log", plain(fields))]
+        }
+        ActionKind::Other(actions) => {
+            actions.iter().map(|(name, operand)| (name.as_str(), value(operand))).collect()
+        }
+    };
+    extended(actions, &action.extensions)
+}
+
+pub(crate) fn indicator(indicator: &Indicator) -> Fields<'_> {
+    let mut fields = Fields::default();
+    fields.text("id", indicator.id.as_ref());
+    fields.text("protocol", indicator.protocol.as_ref());
+    fields.text("surface", indicator.surface.as_ref());
+    fields.text("target", Some(&indicator.target));
+    fields.text("actor", indicator.actor.as_ref());
+    fields.word("direction", indicator.direction.map(Direction::as_str));
+    fields.word("method", indicator.method.map(IndicatorMethod::as_str));
+    fields.text("description", indicator.description.as_ref());
+    fields.put("pattern", indicator.pattern.as_ref().map(pattern));
+    fields.put("expression", indicator.expression.as_ref().map(expression));
+    fields.put("semantic", indicator.semantic.as_ref().map(semantic));
+    fields.integer("confidence", indicator.confidence);
+    fields.word("tier", indicator.tier.map(Tier::as_str));
+    fields.word("severity", indicator.severity.map(SeverityLevel::as_str));
+    fields.list("false_positives", indicator.false_positives.as_ref(), string);
+    fields
+}
+
+fn pattern(pattern: &PatternMatch) -> Node<'_> {
+    let mut fields = Fields::default();
+    fields.text("target", pattern.target.as_ref());
+    fields.put("condition", pattern.condition.as_ref().map(condition));
+    // Normalisation has moved the shorthand into `condition`.
+    plain(fields)
+}
+
+fn expression(expression: &ExpressionMatch) -> Node<'_> {
+    let mut fields = Fields::default();
+    fields.text("cel", Some(&expression.cel));
+    let variables = expression.variables.as_ref().map(|variables| {
+        let items = variables.iter().map(|(name, path)| Item::entry(style::key(name), string(path)));
+        Node::mapping(items.collect())
+    });
+    fields.put("variables", variables);
+    plain(fields)
+}
+
+fn semantic(semantic: &SemanticMatch) -> Node<'_> {
+    let mut fields = Fields::default();
+    fields.text("target", semantic.target.as_ref());
+    fields.text("intent", Some(&semantic.intent));
+    fields.word("intent_class", semantic.intent_class.map(SemanticIntentClass::as_str));
+    // What is not finite was not read from a document, and no document can say it.
+    fields.number("threshold", semantic.threshold.and_then(Number::from_f64).as_ref());
+    fields.put("examples", semantic.examples.as_ref().map(examples));
+    plain(fields)
+}
+
+fn examples(examples: &SemanticExamples) -> Node<'_> {
+    let mut fields = Fields::default();
+    fields.list("positive", examples.positive.as_ref(), string);
+    fields.list("negative", examples.negative.as_ref(), string);
+    plain(fields)
+}
+
+fn predicate(predicate: &MatchPredicate) -> Node<'_> {
+    let items = predicate.iter().map(|(path, entry)| Item::entry(style::key(path), condition(entry)));
+    Node::mapping(items.collect())
+}
+
+fn condition(condition: &Condition) -> Node<'_> {
+    match condition {
+        Condition::Value(operand) => value(operand),
+        Condition::Match(operators) => plain(match_condition(operators)),
+    }
+}
+
+fn match_condition(condition: &MatchCondition) -> Fields<'_> {
+    let mut fields = Fields::default();
+    fields.text("contains", condition.contains.as_ref());
+    fields.text("starts_with", condition.starts_with.as_ref());
+    fields.text("ends_with", condition.ends_with.as_ref());
+    fields.text("regex", condition.regex.as_ref());
+    fields.list("any_of", condition.any_of.as_ref(), value);
+    fields.number("gt", condition.gt.as_ref());
+    fields.number("lt", condition.lt.as_ref());
+    fields.number("gte", condition.gte.as_ref());
+    fields.number("lte", condition.lte.as_ref());
+    fields.word("exists", condition.exists.map(boolean));
+    fields
+}
+
+/// Pass-through content whose numbers are written as their author wrote them.
+fn exact<'d>(content: &'d Value, numbers: &'d ExactNumbers) -> Node<'d> {
+    if numbers.is_empty() {
+        return value(content);
+    }
+    exact_at(content, numbers, &mut String::new())
+}
+
+fn exact_at<'d>(content: &'d Value, numbers: &'d ExactNumbers, pointer: &mut String) -> Node<'d> {
+    let above = pointer.len();
+    match content {
+        Value::Number(number) => match numbers.get(pointer) {
+            Some(literal) => line(literal),
+            None => line(number.to_string()),
+        },
+        Value::Array(items) => Node::sequence(items.iter().enumerate().map(|(index, item)| {
+            pointer.push('/');
+            pointer.push_str(&index.to_string());
+            let node = exact_at(item, numbers, pointer);
+            pointer.truncate(above);
+            node
+        })),
+        Value::Object(fields) => {
+            let items = fields.iter().map(|(key, field)| {
+                pointer.push('/');
+                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                let node = exact_at(field, numbers, pointer);
+                pointer.truncate(above);
+                Item::entry(style::key(key), node)
+            });
+            Node::mapping(items.collect())
+        }
+        scalar => value(scalar),
+    }
 }

@@ -64,6 +64,12 @@ impl Source {
         self.text.get(span.range()).unwrap_or("")
     }
 
+    /// The first byte of the line that a byte stands in.
+    pub(crate) fn line_start(&self, offset: usize) -> usize {
+        let line = self.line_starts.partition_point(|start| *start <= offset);
+        self.line_starts[line - 1] // the first entry is 0, so `line` is at least 1
+    }
+
     /// The line and column of a byte offset. An offset past the end gives the end.
     pub fn line_column(&self, offset: usize) -> LineColumn {
         let mut offset = offset.min(self.text.len());
@@ -71,7 +77,7 @@ impl Source {
             offset -= 1;
         }
         let line = self.line_starts.partition_point(|start| *start <= offset);
-        let line_start = self.line_starts[line - 1]; // the first entry is 0, so `line` is at least 1
+        let line_start = self.line_start(offset);
         LineColumn { line, column: self.text[line_start..offset].chars().count() + 1 }
     }
 }

@@ -25,6 +25,17 @@ pub enum ActionKind {
     Other(IndexMap<String, Value>),
 }
 
+impl ActionKind {
+    /// The keys that say what the action does, in source order: one, in a valid document.
+    pub fn keys(&self) -> Vec<&str> {
+        match self {
+            Self::Send(_) => vec!["send"],
+            Self::Log(_) => vec!["log"],
+            Self::Other(actions) => actions.keys().map(String::as_str).collect(),
+        }
+    }
+}
+
 /// The `send` action.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SendAction {

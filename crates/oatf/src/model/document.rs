@@ -53,26 +53,49 @@ impl Document {
     }
 }
 
-/// Undoes what normalisation did to a path: actor forms, and the `condition` around a shorthand.
+/// Undoes what normalisation did to a path: actor forms, the `condition` around a shorthand, and the
+/// `target` that was copied from the indicator.
 fn as_written(tree: &Tree, path: &NodePath) -> NodePath {
     let execution = NodePath::root().key("attack").key("execution");
     let mut segments = path.segments().to_vec();
-    let default_actor = execution.clone().key("actors").index(0).key("phases");
+    let default_actor = execution.clone().key("actors").index(0);
     if tree.find(&execution.clone().key("actors")).is_none() && default_actor.is_prefix_of(path) {
         // attack.execution.actors[0].phases[N]… was attack.execution.phases[N]… or attack.execution…
         let tail = segments.split_off(default_actor.segments().len());
         let phases = execution.clone().key("phases");
-        segments = if tree.find(&phases).is_some() {
-            [phases.segments(), &tail].concat()
-        } else {
-            [execution.segments(), tail.get(1..).unwrap_or_default()].concat()
+        let multi_phase = tree.find(&phases).is_some();
+        segments = match tail.first() {
+            Some(Segment::Key(key)) if key == "phases" && multi_phase => {
+                [execution.segments(), &tail].concat()
+            }
+            Some(Segment::Key(key)) if key == "phases" => {
+                [execution.segments(), tail.get(2..).unwrap_or_default()].concat()
+            }
+            Some(Segment::Key(key)) if key == "mode" => {
+                let mode = execution.clone().key("mode");
+                let of_phase = phases.index(0).key("mode");
+                if tree.find(&mode).is_none() && tree.find(&of_phase).is_some() { of_phase } else { mode }
+                    .segments()
+                    .to_vec()
+            }
+            _ => execution.segments().to_vec(),
         };
     }
-    let condition = segments.iter().position(|segment| *segment == Segment::Key("condition".into()));
-    if let Some(at) = condition
-        && tree.find(&segments[..=at].to_vec().into()).is_none()
+    let indicators = NodePath::root().key("attack").key("indicators");
+    let is_key = |segment: Option<&Segment>, key: &str| matches!(segment, Some(Segment::Key(k)) if k == key);
+    if indicators.is_prefix_of(path)
+        && segments.len() > 4
+        && tree.find(&segments[..=4].to_vec().into()).is_none()
     {
-        segments.remove(at);
+        // attack.indicators[N].pattern.…
+        let method = segments.get(3);
+        if is_key(method, "pattern") && is_key(segments.get(4), "condition") {
+            segments.remove(4);
+        } else if (is_key(method, "pattern") || is_key(method, "semantic"))
+            && is_key(segments.get(4), "target")
+        {
+            segments.remove(3);
+        }
     }
     segments.into()
 }

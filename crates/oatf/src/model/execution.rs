@@ -62,6 +62,19 @@ pub struct Phase {
     pub state_numbers: ExactNumbers,
 }
 
+impl Phase {
+    /// The mode of this phase: its own, or that of the actor it belongs to.
+    ///
+    /// ```
+    /// # use sortie_oatf::{Actor, Phase};
+    /// let actor = Actor { mode: "mcp_server".into(), ..Actor::default() };
+    /// assert_eq!(Phase::default().resolved_mode(&actor), "mcp_server");
+    /// ```
+    pub fn resolved_mode<'a>(&'a self, actor: &'a Actor) -> &'a str {
+        self.mode.as_deref().unwrap_or(&actor.mode)
+    }
+}
+
 /// Numbers of a pass-through value that JSON can say and [`serde_json::Number`] cannot (`1.10`, an
 /// integer of thirty digits), by JSON pointer from the root of that value, as they were written.
 ///

@@ -37,6 +37,29 @@ impl Extensions {
     pub fn push(&mut self, name: impl Into<String>, value: Value, after: Option<&str>) {
         self.0.push(Extension { name: name.into(), value, after: after.map(Into::into) });
     }
+
+    /// Lets what followed one field follow another, which has taken its place.
+    pub(crate) fn follow(&mut self, old: &str, new: &str) {
+        for extension in &mut self.0 {
+            if extension.after.as_deref() == Some(old) {
+                extension.after = Some(new.to_owned());
+            }
+        }
+    }
+
+    /// Lets each follow the last of the `given` fields that does not come after its own, and sorts them as
+    /// those fields stand in `order`. So they are listed as they would be written, and read back equal.
+    pub(crate) fn arrange(&mut self, order: &[&str], given: &[&str]) {
+        let rank =
+            |field: &str| order.iter().position(|known| *known == field).map_or(usize::MAX, |at| at + 1);
+        let rank_of = |extension: &Extension| extension.after.as_deref().map_or(0, rank);
+        for extension in &mut self.0 {
+            let limit = rank_of(extension);
+            let anchor = given.iter().filter(|field| rank(field) <= limit).max_by_key(|field| rank(field));
+            extension.after = anchor.map(|field| (*field).to_owned());
+        }
+        self.0.sort_by_key(rank_of);
+    }
 }
 
 impl<'e> IntoIterator for &'e Extensions {

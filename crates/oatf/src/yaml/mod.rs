@@ -5,10 +5,14 @@
 //! on after each such finding so that one pass reports them all.
 
 mod build;
+pub(crate) mod emit;
 mod scalar;
+pub(crate) mod style;
 mod subspan;
 mod tree;
+pub(crate) mod visible;
 
+pub use emit::emit;
 pub use scalar::Scalar;
 pub use tree::{Entry, Node, NodeId, NodeKind, Style, Tree};
 
