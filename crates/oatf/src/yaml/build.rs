@@ -366,8 +366,11 @@ impl<'t> Builder<'t> {
             ErrorKind::RecursionLimitExceeded => too_deep().at(span),
             kind => {
                 let finding = syntax("P-001", format!("this is not valid YAML: {kind}")).at(span);
-                if self.text[at..].starts_with(": ") {
+                let rest = &self.text[at..];
+                if rest.starts_with(": ") {
                     finding.help("a text with `: ` in it must be quoted")
+                } else if rest.starts_with([']', '}']) {
+                    finding.help("indent the closing bracket further than the key it belongs to")
                 } else {
                     finding.help("mend this first: what follows it could not be read")
                 }
