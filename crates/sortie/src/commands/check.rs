@@ -92,7 +92,7 @@ impl Check {
         let found = inputs::find(&self.paths);
         self.refuse_contradictions(&found.inputs)?;
         if found.is_empty() {
-            return Err(nothing_found(&self.paths));
+            return Err(inputs::nothing_found(&self.paths));
         }
         let mut run = Run { check: &self, selection, totals: Totals::default(), exit: Exit::Clean };
         let mut reporter = self.reporter(console);
@@ -135,14 +135,6 @@ impl Check {
             Format::Github => Box::new(GitHub),
         }
     }
-}
-
-fn nothing_found(paths: &[PathBuf]) -> Failure {
-    let names: Vec<_> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
-    Failure::new(format!("no OATF document found in {}", names.join(", "))).help(
-        "in a folder, a document is a file with `oatf` or `attack` at its top level; \
-         a file that you name is checked in any case",
-    )
 }
 
 /// What a run has seen so far.

@@ -3,10 +3,13 @@
 mod check;
 mod check_inputs;
 mod completions;
+mod conformance;
 mod explain;
 mod fix;
+mod fmt;
 mod help_examples;
 mod new;
+mod normalize;
 mod rule_goldens;
 mod schema;
 
