@@ -163,9 +163,10 @@ impl Run<'_> {
                     self.show_diff(input, &text, console)?;
                 }
                 let (text, analysis) = if self.check.fix && !self.check.diff {
-                    self.repaired(input, text)?
+                    self.repaired(input, &text)?
                 } else {
-                    analyzed(text)
+                    let analysis = analyze(&text);
+                    (text, analysis)
                 };
                 Checked {
                     name: input.name(),
@@ -182,8 +183,8 @@ impl Run<'_> {
         Ok((!self.check.diff).then_some(checked))
     }
 
-    fn repaired(&self, input: &Input, text: String) -> Result<(String, Analysis), Failure> {
-        let fixed = fix(&text, |finding| finding.is_error() || !self.selection.allows(finding.code));
+    fn repaired(&self, input: &Input, text: &str) -> Result<(String, Analysis), Failure> {
+        let fixed = fix(text, |finding| finding.is_error() || !self.selection.allows(finding.code));
         if fixed.text != text
             && let Input::File(path) = input
         {
@@ -208,9 +209,4 @@ impl Run<'_> {
         }
         Ok(())
     }
-}
-
-fn analyzed(text: String) -> (String, Analysis) {
-    let analysis = analyze(&text);
-    (text, analysis)
 }

@@ -1,5 +1,8 @@
 //! The real program, from its arguments to its exit code.
 
+// `SNAPSHOTS=overwrite` writes them so.
+#![allow(clippy::needless_raw_string_hashes)]
+
 mod check;
 mod check_inputs;
 mod completions;
