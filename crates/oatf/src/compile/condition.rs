@@ -14,16 +14,19 @@ use crate::model::{Condition, MatchCondition, MatchPredicate};
 use crate::path::{SimplePath, WildcardPath};
 use crate::re2::Regex;
 
+/// Whether a value compared with a bound satisfies it.
+type Holds = fn(Ordering) -> bool;
+
 /// One operator and its operand.
 #[derive(Clone, Debug)]
 enum Operator {
     Equals(Value),
     AnyOf(Box<[Value]>),
-    Contains(Finder<'static>),
+    Contains(Box<Finder<'static>>),
     StartsWith(Box<str>),
     EndsWith(Box<str>),
     Regex(Regex),
-    Compare(Number, fn(Ordering) -> bool),
+    Compare(Number, Holds),
 }
 
 /// A condition on a value, ready to be applied.
@@ -47,7 +50,7 @@ impl CompiledCondition {
 
     fn from_operators(condition: &MatchCondition) -> Result<Self, CompileError> {
         let mut operators = Vec::with_capacity(condition.operator_count());
-        let bounds: [(&Option<Number>, fn(Ordering) -> bool); 4] = [
+        let bounds: [(&Option<Number>, Holds); 4] = [
             (&condition.gt, Ordering::is_gt),
             (&condition.lt, Ordering::is_lt),
             (&condition.gte, Ordering::is_ge),
@@ -60,7 +63,10 @@ impl CompiledCondition {
         operators.extend(condition.starts_with.clone().map(|text| Operator::StartsWith(text.into())));
         operators.extend(condition.ends_with.clone().map(|text| Operator::EndsWith(text.into())));
         operators.extend(
-            condition.contains.as_ref().map(|text| Operator::Contains(Finder::new(text).into_owned())),
+            condition
+                .contains
+                .as_ref()
+                .map(|text| Operator::Contains(Box::new(Finder::new(text).into_owned()))),
         );
         if let Some(pattern) = &condition.regex {
             let regex = Regex::new(pattern).map_err(|error| CompileError::regex(pattern, error))?;

@@ -256,21 +256,20 @@ impl<'t> Builder<'t> {
                 items.push(id);
                 None
             }
-            Some(Frame::Mapping { entries, key, .. }) => match key.take() {
-                Some(key) => {
+            Some(Frame::Mapping { entries, key, .. }) => {
+                if let Some(key) = key.take() {
                     entries.push(Entry { key, value: id });
                     None
-                }
-                None => {
+                } else {
                     *key = Some(id);
                     Some(&node)
                 }
-            },
-        };
-        if let Some(key) = pending {
-            if let Some(finding) = self.check_key(key) {
-                self.findings.push(finding);
             }
+        };
+        if let Some(key) = pending
+            && let Some(finding) = self.check_key(key)
+        {
+            self.findings.push(finding);
         }
         self.nodes.push(node);
     }
