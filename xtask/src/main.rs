@@ -1,2 +1,150 @@
-//! xtask
-fn main() {}
+//! Everything a contributor and CI do with this repository: `cargo xtask COMMAND`.
+//!
+//! A task is a list of steps; a step is a command that is announced, run and timed. The first one that fails
+//! ends the task. Nothing here depends on the crates of the workspace, so that a task starts even when one of
+//! them does not compile.
+
+mod bench;
+mod docs;
+mod fuzz;
+mod licences;
+mod step;
+mod test;
+
+use std::process::ExitCode;
+
+use step::{Failure, Runner};
+
+const USAGE: &str = "\
+Usage: cargo xtask COMMAND [OPTIONS]
+
+Commands:
+  test                 Run everything: format, licences, lints, tests, docs, conformance
+  docs [--check]       Write the generated pages and the console output in the docs again,
+                       or say which of them are stale
+  bench [--quick]      Compare with crate `oatf` 0.4.0, as ratios of CPU time
+  fuzz [TARGET] [--seconds N]
+                       Fuzz one target or all of them, for N seconds each (60)
+  deny                 Check dependencies with cargo-deny against deny.toml
+
+Options:
+  --dry-run            Say what would run, and run nothing
+  -h, --help           Print this
+
+Environment:
+  SORTIE_FIXTURES      Folder with the official fixtures (`conformance/`, `scenarios/`).
+                       Unset: what needs them is left out, and named at the end.
+";
+
+fn main() -> ExitCode {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let dry_run = take_flag(&mut arguments, "--dry-run");
+    if arguments.is_empty() || take_flag(&mut arguments, "--help") || take_flag(&mut arguments, "-h") {
+        print!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    let task = arguments.remove(0);
+    let mut runner = Runner::new(dry_run);
+    match run(&task, arguments, &mut runner) {
+        Ok(()) => {
+            runner.finish(&task);
+            ExitCode::SUCCESS
+        }
+        Err(Failure::Usage(message)) => {
+            eprintln!("error: {message}\n\n{USAGE}");
+            ExitCode::from(2)
+        }
+        Err(Failure::Step(message)) => {
+            eprintln!("\nerror: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: &str, mut arguments: Vec<String>, runner: &mut Runner) -> Result<(), Failure> {
+    match task {
+        "test" => {
+            no_more(&arguments)?;
+            test::run(runner)
+        }
+        "docs" => {
+            let check = take_flag(&mut arguments, "--check");
+            no_more(&arguments)?;
+            docs::run(runner, check)
+        }
+        "bench" => {
+            let quick = take_flag(&mut arguments, "--quick");
+            no_more(&arguments)?;
+            bench::run(runner, quick)
+        }
+        "fuzz" => {
+            let seconds = take_option(&mut arguments, "--seconds")?;
+            let target = if arguments.is_empty() { None } else { Some(arguments.remove(0)) };
+            no_more(&arguments)?;
+            fuzz::run(runner, target.as_deref(), seconds.as_deref())
+        }
+        "deny" => {
+            no_more(&arguments)?;
+            licences::deny(runner)
+        }
+        other => Err(Failure::Usage(format!("there is no task `{other}`"))),
+    }
+}
+
+/// Removes a flag, and says whether it was there.
+fn take_flag(arguments: &mut Vec<String>, flag: &str) -> bool {
+    let before = arguments.len();
+    arguments.retain(|argument| argument != flag);
+    arguments.len() < before
+}
+
+/// Removes an option and its value (`--name VALUE` or `--name=VALUE`).
+fn take_option(arguments: &mut Vec<String>, name: &str) -> Result<Option<String>, Failure> {
+    let Some(at) =
+        arguments.iter().position(|argument| argument.split('=').next().is_some_and(|key| key == name))
+    else {
+        return Ok(None);
+    };
+    let argument = arguments.remove(at);
+    match argument.split_once('=') {
+        Some((_, value)) => Ok(Some(value.to_owned())),
+        None if at < arguments.len() => Ok(Some(arguments.remove(at))),
+        None => Err(Failure::Usage(format!("`{name}` needs a value"))),
+    }
+}
+
+fn no_more(arguments: &[String]) -> Result<(), Failure> {
+    match arguments.first() {
+        None => Ok(()),
+        Some(argument) => Err(Failure::Usage(format!("unexpected argument `{argument}`"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn options_are_taken_wherever_they_stand() {
+        for line in ["parse --seconds 5", "--seconds 5 parse", "--seconds=5 parse"] {
+            let mut given = arguments(line);
+            assert_eq!(take_option(&mut given, "--seconds").ok().flatten().as_deref(), Some("5"), "{line}");
+            assert_eq!(given, ["parse"], "{line}");
+        }
+        assert!(take_option(&mut arguments("--seconds"), "--seconds").is_err());
+    }
+
+    #[test]
+    fn an_unknown_task_or_argument_is_a_usage_error() {
+        let mut runner = Runner::new(true);
+        for line in ["tset", "test --quick", "bench now", "fuzz parse load", "docs --chek"] {
+            let mut given = arguments(line);
+            let task = given.remove(0);
+            assert!(matches!(run(&task, given, &mut runner), Err(Failure::Usage(_))), "{line}");
+        }
+    }
+}

@@ -45,6 +45,10 @@ pub enum ParseErrorKind {
     UnknownVariant,
 }
 
+/// At most this many errors, and this many warnings, are reported at each stage: nobody reads more, and a
+/// hostile document could otherwise make reporting dearer than reading.
+pub const MAX_FINDINGS: usize = 200;
+
 /// A second place that a finding points at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
@@ -166,6 +170,74 @@ impl Diagnostic {
                 .then_with(|| a.path.cmp(&b.path))
                 .then_with(|| a.message.cmp(&b.message))
         });
+    }
+}
+
+/// Findings of one stage, kept within [`MAX_FINDINGS`]. Errors are counted apart from warnings, so that no
+/// flood of warnings can hide that a document is refused.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    kept: Vec<Diagnostic>,
+    errors: usize,
+    warnings: usize,
+}
+
+impl Findings {
+    fn count(&mut self, severity: DiagnosticSeverity) -> &mut usize {
+        match severity {
+            DiagnosticSeverity::Error => &mut self.errors,
+            DiagnosticSeverity::Warning => &mut self.warnings,
+        }
+    }
+
+    /// Counts a finding, and says whether it is still worth describing.
+    pub(crate) fn has_room(&mut self, severity: DiagnosticSeverity) -> bool {
+        let count = self.count(severity);
+        *count += 1;
+        *count <= MAX_FINDINGS
+    }
+
+    /// Whether no more findings of this severity will be kept.
+    pub(crate) fn is_full(&self, severity: DiagnosticSeverity) -> bool {
+        let count = match severity {
+            DiagnosticSeverity::Error => self.errors,
+            DiagnosticSeverity::Warning => self.warnings,
+        };
+        count >= MAX_FINDINGS
+    }
+
+    /// Keeps a finding that there was room for.
+    pub(crate) fn keep(&mut self, finding: Diagnostic) -> &mut Diagnostic {
+        self.kept.push(finding);
+        let last = self.kept.len() - 1;
+        &mut self.kept[last]
+    }
+
+    pub(crate) fn push(&mut self, finding: Diagnostic) {
+        if self.has_room(finding.severity) {
+            self.keep(finding);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// The findings, in the order of the source; the last of a kind says how many were left out.
+    pub(crate) fn finish(self) -> Vec<Diagnostic> {
+        let Self { mut kept, errors, warnings } = self;
+        Diagnostic::sort(&mut kept);
+        for (severity, count) in
+            [(DiagnosticSeverity::Error, errors), (DiagnosticSeverity::Warning, warnings)]
+        {
+            let left_out = count.saturating_sub(MAX_FINDINGS);
+            if left_out > 0
+                && let Some(last) = kept.iter_mut().rfind(|finding| finding.severity == severity)
+            {
+                last.help.push(format!("{left_out} more like this or worse are left out: mend these first"));
+            }
+        }
+        kept
     }
 }
 

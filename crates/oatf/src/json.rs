@@ -25,6 +25,18 @@ pub(crate) fn as_text(value: &Value) -> Cow<'_, str> {
     }
 }
 
+/// What a value is, for a sentence.
+pub(crate) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a map",
+    }
+}
+
 // JSON readers stop at 128 levels and documents at 100, so recursion is bounded.
 fn write_sorted(value: &Value, out: &mut String) {
     match value {

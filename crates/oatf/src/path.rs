@@ -1,7 +1,7 @@
 //! Dot-paths into messages: simple ones, and ones with `[*]`.
 
-use std::fmt;
-use std::ops::ControlFlow;
+use std::fmt::{self, Write as _};
+use std::ops::{ControlFlow, Range};
 
 use serde_json::Value;
 
@@ -16,6 +16,22 @@ pub struct PathError {
     pub at: usize,
     /// What is wrong.
     pub reason: PathErrorReason,
+}
+
+impl PathError {
+    /// The part of the path that is wrong.
+    pub(crate) fn extent(&self, path: &str) -> Range<usize> {
+        let rest = path.get(self.at..).unwrap_or_default();
+        let end = match self.reason {
+            // There is nothing to point at but the dots around it.
+            PathErrorReason::EmptySegment => {
+                return self.at.saturating_sub(1)..(self.at + 1).min(path.len());
+            }
+            PathErrorReason::Character(found) => found.len_utf8(),
+            _ => rest.find(']').map_or_else(|| rest.find('.').unwrap_or(rest.len()), |at| at + 1),
+        };
+        self.at..(self.at + end).min(path.len())
+    }
 }
 
 /// What is wrong with a dot-path.
@@ -56,19 +72,30 @@ struct PathSegment {
 
 /// Splits and checks a path; `wildcards` says whether `[*]` may stand in it.
 fn segments(path: &str, wildcards: bool) -> Result<Box<[PathSegment]>, PathError> {
-    if path.is_empty() {
-        return Ok(Box::default());
-    }
-    let mut start = 0;
     let mut segments = Vec::new();
-    for part in path.split('.') {
-        segments.push(segment(part, start, wildcards)?);
-        start += part.len() + 1;
-    }
+    each_segment(path, wildcards, |name, fan_out| segments.push(PathSegment { name: name.into(), fan_out }))?;
     Ok(segments.into())
 }
 
-fn segment(part: &str, start: usize, wildcards: bool) -> Result<PathSegment, PathError> {
+fn each_segment<'p>(
+    path: &'p str,
+    wildcards: bool,
+    mut visit: impl FnMut(&'p str, bool),
+) -> Result<(), PathError> {
+    if path.is_empty() {
+        return Ok(());
+    }
+    let mut start = 0;
+    for part in path.split('.') {
+        let (name, fan_out) = segment(part, start, wildcards)?;
+        visit(name, fan_out);
+        start += part.len() + 1;
+    }
+    Ok(())
+}
+
+/// The name in a part of a path, and whether `[*]` follows it.
+fn segment(part: &str, start: usize, wildcards: bool) -> Result<(&str, bool), PathError> {
     let error = |at: usize, reason| PathError { at: start + at, reason };
     let name_len = part
         .find(|letter: char| !(letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')))
@@ -92,7 +119,7 @@ fn segment(part: &str, start: usize, wildcards: bool) -> Result<PathSegment, Pat
     if name.is_empty() {
         return Err(error(0, PathErrorReason::EmptySegment));
     }
-    Ok(PathSegment { name: name.into(), fan_out })
+    Ok((name, fan_out))
 }
 
 /// A path of field names, split once: `arguments.command`. The empty path is the root.
@@ -124,6 +151,11 @@ impl WildcardPath {
         segments(path, true).map(Self)
     }
 
+    /// Whether a text is a path, at no cost but the reading.
+    pub(crate) fn check(path: &str) -> Result<(), PathError> {
+        each_segment(path, true, |_, _| ())
+    }
+
     /// Visits every value at this path in document order, with the array positions it was reached by,
     /// until the visitor breaks.
     ///
@@ -136,7 +168,7 @@ impl WildcardPath {
         if self.0.len() > MAX_PATH_DEPTH {
             return ControlFlow::Continue(());
         }
-        let mut positions = Positions::default();
+        let mut positions = Vec::new();
         visit(&self.0, value, &mut positions, visitor)
     }
 
@@ -161,7 +193,7 @@ impl WildcardPath {
             text.push_str(&segment.name);
             if segment.fan_out {
                 match positions.next() {
-                    Some(position) => text.push_str(&format!("[{position}]")),
+                    Some(position) => _ = write!(text, "[{position}]"), // a string takes whatever is written
                     None => text.push_str("[*]"),
                 }
             }
@@ -176,17 +208,11 @@ impl fmt::Display for WildcardPath {
     }
 }
 
-/// The array positions on the way to a value; at most one for each segment of a path.
-#[derive(Default)]
-struct Positions {
-    stack: Vec<usize>,
-}
-
 // Recursion is bounded by the number of segments, at most `MAX_PATH_DEPTH`.
 fn visit<'v, B>(
     segments: &[PathSegment],
     mut value: &'v Value,
-    positions: &mut Positions,
+    positions: &mut Vec<usize>,
     visitor: &mut impl FnMut(&'v Value, &[usize]) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
     for (at, segment) in segments.iter().enumerate() {
@@ -199,14 +225,14 @@ fn visit<'v, B>(
         }
         let Some(items) = next.as_array() else { return ControlFlow::Continue(()) };
         for (position, item) in items.iter().enumerate() {
-            positions.stack.push(position);
+            positions.push(position);
             let flow = visit(&segments[at + 1..], item, positions, visitor);
-            positions.stack.pop();
+            positions.pop();
             flow?;
         }
         return ControlFlow::Continue(());
     }
-    visitor(value, &positions.stack)
+    visitor(value, positions)
 }
 
 /// The value at a simple dot-path, or nothing (specification §5.1.1). A path that is none resolves to
@@ -246,6 +272,16 @@ mod tests {
         assert_eq!(wrong("[*].a"), (0, PathErrorReason::Bracket));
         assert_eq!(wrong("a[*][*]"), (1, PathErrorReason::Bracket));
         assert_eq!(SimplePath::parse("a[*].b").unwrap_err().reason, PathErrorReason::Wildcard);
+    }
+
+    #[test]
+    fn errors_say_which_part() {
+        let part = |path: &'static str| &path[WildcardPath::parse(path).unwrap_err().extent(path)];
+        assert_eq!(part("tools[0].name"), "[0]");
+        assert_eq!(part("tools..name"), "..");
+        assert_eq!(part("a."), ".");
+        assert_eq!(part("tools[*.name"), "[*");
+        assert_eq!(part("a.b\u{e9}c"), "\u{e9}");
     }
 
     #[test]

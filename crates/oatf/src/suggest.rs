@@ -1,5 +1,10 @@
 //! The word somebody probably meant.
 
+/// So many candidates are looked at, and none that is longer than this: a document may have thousands of
+/// names.
+const MAX_CANDIDATES: usize = 256;
+const MAX_LENGTH: usize = 128;
+
 /// The candidate nearest to `word`, if one is near enough to be meant; the first of equals.
 ///
 /// Words that differ only in case, hyphens and underscores are always near. Otherwise a third of the
@@ -13,6 +18,8 @@ pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c s
     let limit = (folded.chars().count() / 3).max(1);
     candidates
         .into_iter()
+        .take(MAX_CANDIDATES)
+        .filter(|candidate| candidate.len() <= MAX_LENGTH)
         .map(|candidate| (strsim::osa_distance(&folded, &fold(candidate)), candidate))
         .filter(|(distance, _)| *distance <= limit)
         .min_by_key(|(distance, _)| *distance)

@@ -11,7 +11,7 @@ use crate::path::resolve_simple_path;
 
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece<'t> {
+pub(crate) enum Piece<'t> {
     /// Text that stands for itself.
     Text(&'t str),
     /// `\{{`: a literal `{{`.
@@ -33,7 +33,7 @@ pub enum Piece<'t> {
 }
 
 /// The pieces of a template, in order.
-pub fn pieces(template: &str) -> impl Iterator<Item = Piece<'_>> {
+pub(crate) fn pieces(template: &str) -> impl Iterator<Item = Piece<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let rest = &template[at..];

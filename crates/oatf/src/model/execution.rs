@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Action, AdvanceReason, Extensions, ExtractorSource, ExtractorType, MatchPredicate, Mode};
+use super::{
+    Action, AdvanceReason, Condition, Extensions, ExtractorSource, ExtractorType, MatchPredicate, Mode,
+    OperandError,
+};
 
 /// The execution profile, in one of three forms: `state`, `phases` or `actors`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -156,6 +159,36 @@ pub struct ResponseEntry {
     pub synthesize: Option<SynthesizeBlock>,
     /// Fields that a binding defines beside these (`messages`, `action`), in source order.
     pub fields: serde_json::Map<String, Value>,
+}
+
+impl ResponseEntry {
+    /// Reads an entry from pass-through state.
+    pub fn from_value(value: &Value) -> Result<Self, OperandError> {
+        let error = |key: &str, expected| OperandError { key: key.to_owned(), expected };
+        let fields = value.as_object().ok_or_else(|| error("response entry", "a mapping"))?;
+        let mut entry = Self::default();
+        for (key, value) in fields {
+            match (key.as_str(), value) {
+                ("when" | "synthesize" | "content", Value::Null) => {}
+                ("when", Value::Object(when)) => {
+                    let predicate = when
+                        .iter()
+                        .map(|(path, condition)| Ok((path.clone(), Condition::from_value(condition)?)));
+                    entry.when = Some(predicate.collect::<Result<_, OperandError>>()?);
+                }
+                ("when", _) => return Err(error("when", "a mapping of paths to conditions")),
+                ("content", content) => entry.content = Some(content.clone()),
+                ("synthesize", block) => {
+                    let prompt = block.get("prompt").and_then(Value::as_str).map(str::to_owned);
+                    entry.synthesize = Some(SynthesizeBlock { prompt });
+                }
+                _ => {
+                    entry.fields.insert(key.clone(), value.clone());
+                }
+            }
+        }
+        Ok(entry)
+    }
 }
 
 /// Reserved by the specification for generated content.

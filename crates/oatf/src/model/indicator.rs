@@ -44,6 +44,13 @@ pub struct Indicator {
     pub extensions: Extensions,
 }
 
+impl Indicator {
+    /// The id that an indicator without one is given (N-003); `index` counts from zero.
+    pub(crate) fn generated_id(attack_id: Option<&str>, index: usize) -> String {
+        format!("{}-{:02}", attack_id.unwrap_or("indicator"), index + 1)
+    }
+}
+
 /// Compares the values under a path with a condition.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PatternMatch {

@@ -1,25 +1,27 @@
 //! Reads the document, the attack and its metadata.
 
 use super::reader::{Field, Reader, is_null};
-use crate::diagnostic::{Diagnostic, ParseErrorKind};
+use crate::diagnostic::{Diagnostic, Edit, ParseErrorKind};
 use crate::model::{
     Attack, Category, Classification, Correlation, CorrelationLogic, Document, FrameworkMapping, Impact,
     Reference, Relationship, Severity, SeverityLevel, Status, fields,
 };
+use crate::source::Span;
 use crate::yaml::{Node, NodeKind};
 
 impl<'t> Reader<'t> {
     pub(crate) fn document(&mut self) -> Option<Document> {
         let root = self.tree.root();
         let NodeKind::Mapping(entries) = root.kind else {
-            let finding = Diagnostic::parse(
-                ParseErrorKind::TypeMismatch,
-                "P-005",
-                "a document must be a mapping with `oatf` and `attack`",
-            )
-            .at(self.headline(root))
-            .help("`sortie new` writes a document to start from");
-            self.report(finding);
+            self.report(|reader| {
+                Diagnostic::parse(
+                    ParseErrorKind::TypeMismatch,
+                    "P-005",
+                    "a document must be a mapping with `oatf` and `attack`",
+                )
+                .at(reader.headline(root))
+                .help("`sortie new` writes a document to start from")
+            });
             return None;
         };
         let mut document = Document::default();
@@ -39,7 +41,16 @@ impl<'t> Reader<'t> {
             }
         }
         if !has_oatf {
-            self.missing(root, "V-001", "a document", "oatf", "start with `oatf: \"0.1\"`");
+            let block = !self.tree.is_flow(root.id);
+            self.missing_with(root, "V-001", "a document", "oatf", |finding| {
+                let finding = finding.help("start with `oatf: \"0.1\"`");
+                if !block {
+                    return finding;
+                }
+                let span = Span::new(root.span.start, root.span.start);
+                let edit = Edit { span, replacement: "oatf: \"0.1\"\n".to_owned() };
+                finding.fix("add the version", vec![edit])
+            });
         }
         if !has_attack {
             self.missing(root, "V-003", "a document", "attack", "describe the attack under `attack:`");
@@ -50,12 +61,12 @@ impl<'t> Reader<'t> {
     fn attack(&mut self, node: Node<'t>) -> Attack {
         let mut attack = Attack::default();
         let NodeKind::Mapping(entries) = node.kind else {
-            let finding =
+            self.report(|reader| {
                 Diagnostic::parse(ParseErrorKind::TypeMismatch, "V-003", "`attack` must be one mapping")
-                    .at(self.headline(node))
+                    .at(reader.headline(node))
                     .label("exactly one attack")
-                    .help("an OATF file describes exactly one attack; give others a file of their own");
-            self.report(finding);
+                    .help("an OATF file describes exactly one attack; give others a file of their own")
+            });
             return attack;
         };
         let mut has_execution = false;
@@ -92,6 +103,7 @@ impl<'t> Reader<'t> {
                 "references" => {
                     attack.references = reader.list(node, "a list of references", Self::reference);
                 }
+                "execution" if is_null(node) => {}
                 "execution" => {
                     has_execution = true;
                     attack.execution = reader.execution(node);
@@ -128,7 +140,7 @@ impl<'t> Reader<'t> {
         for entry in entries {
             match self.field(entries, *entry, "a severity", fields::SEVERITY, false) {
                 Field::Known("level") => {
-                    has_level = true;
+                    has_level = self.is_given(*entry);
                     level = self.under(*entry, |reader, node| {
                         reader.variant(node, "V-005", "a severity level", SeverityLevel::WORDS)
                     });
@@ -178,11 +190,11 @@ impl<'t> Reader<'t> {
         for entry in entries {
             match self.field(entries, *entry, "a framework mapping", fields::MAPPING, false) {
                 Field::Known("framework") => {
-                    has_framework = true;
+                    has_framework = self.is_given(*entry);
                     mapping.framework = self.under(*entry, Self::string).unwrap_or_default();
                 }
                 Field::Known("id") => {
-                    has_id = true;
+                    has_id = self.is_given(*entry);
                     mapping.id = self.under(*entry, Self::string).unwrap_or_default();
                 }
                 Field::Known("name") => mapping.name = self.under(*entry, Self::string),
@@ -212,7 +224,7 @@ impl<'t> Reader<'t> {
         for entry in entries {
             match self.field(entries, *entry, "a reference", fields::REFERENCE, false) {
                 Field::Known("url") => {
-                    has_url = true;
+                    has_url = self.is_given(*entry);
                     reference.url = self.under(*entry, Self::string).unwrap_or_default();
                 }
                 Field::Known("title") => reference.title = self.under(*entry, Self::string),

@@ -26,6 +26,7 @@ impl<'t> Reader<'t> {
             after = Some(field);
             self.under(*entry, |reader, node| match field {
                 "mode" => execution.mode = reader.string(node),
+                "state" if is_null(node) => {}
                 "state" => {
                     let (state, numbers) = reader.value_and_numbers(node);
                     execution.state = Some(state);
@@ -57,7 +58,9 @@ impl<'t> Reader<'t> {
                 Field::Unknown => continue,
             };
             after = Some(field);
-            given.push(field);
+            if self.is_given(*entry) {
+                given.push(field);
+            }
             self.under(*entry, |reader, node| match field {
                 "name" => actor.name = reader.string(node).unwrap_or_default(),
                 "mode" => actor.mode = reader.string(node).unwrap_or_default(),
@@ -99,6 +102,7 @@ impl<'t> Reader<'t> {
                 "name" => phase.name = reader.string(node),
                 "description" => phase.description = reader.string(node),
                 "mode" => phase.mode = reader.string(node),
+                "state" if is_null(node) => {}
                 "state" => {
                     let (state, numbers) = reader.value_and_numbers(node);
                     phase.state = Some(state);
@@ -109,7 +113,8 @@ impl<'t> Reader<'t> {
                         .list(node, "a list of extractors", |reader, item| Some(reader.extractor(item)));
                 }
                 "on_enter" => {
-                    phase.on_enter = reader.list(node, "a list of actions", Self::action);
+                    phase.on_enter =
+                        reader.list(node, "a list of actions", |reader, item| Some(reader.action(item)));
                 }
                 "trigger" => phase.trigger = reader.trigger(node),
                 _ => {}
@@ -132,7 +137,9 @@ impl<'t> Reader<'t> {
             else {
                 continue;
             };
-            given.push(field);
+            if self.is_given(*entry) {
+                given.push(field);
+            }
             self.under(*entry, |reader, node| match field {
                 "name" => extractor.name = reader.string(node).unwrap_or_default(),
                 "source" => {
@@ -182,8 +189,9 @@ impl<'t> Reader<'t> {
         Some(trigger)
     }
 
-    fn action(&mut self, node: Node<'t>) -> Option<Action> {
-        let entries = self.mapping(node, "an action")?;
+    fn action(&mut self, node: Node<'t>) -> Action {
+        // What is no mapping keeps its place in the list, so that the others keep theirs.
+        let entries = self.mapping(node, "an action").unwrap_or_default();
         let mut extensions = Extensions::default();
         let mut keys: Vec<Entry> = Vec::new();
         for entry in entries {
@@ -207,7 +215,7 @@ impl<'t> Reader<'t> {
                 ActionKind::Other(actions)
             }
         };
-        Some(Action { kind, extensions })
+        Action { kind, extensions }
     }
 
     fn send(&mut self, node: Node<'t>) -> ActionKind {
@@ -217,7 +225,7 @@ impl<'t> Reader<'t> {
         for entry in entries.unwrap_or_default() {
             match self.field(entries.unwrap_or_default(), *entry, "a `send` action", fields::SEND, false) {
                 Field::Known("method") => {
-                    has_method = true;
+                    has_method = self.is_given(*entry);
                     send.method = self.under(*entry, Self::string).unwrap_or_default();
                 }
                 Field::Known("params") => send.params = Some(self.under(*entry, Self::value)),
@@ -238,7 +246,7 @@ impl<'t> Reader<'t> {
         for entry in entries.unwrap_or_default() {
             match self.field(entries.unwrap_or_default(), *entry, "a `log` action", fields::LOG, false) {
                 Field::Known("message") => {
-                    has_message = true;
+                    has_message = self.is_given(*entry);
                     log.message = self.under(*entry, Self::string).unwrap_or_default();
                 }
                 Field::Known("level") => {

@@ -32,7 +32,7 @@ impl<'t> Reader<'t> {
                 "protocol" => indicator.protocol = reader.string(node),
                 "surface" => indicator.surface = reader.string(node),
                 "target" => {
-                    has_target = true;
+                    has_target = !is_null(node);
                     indicator.target = reader.string(node).unwrap_or_default();
                 }
                 "actor" => indicator.actor = reader.string(node),
@@ -110,10 +110,11 @@ impl<'t> Reader<'t> {
             None
         };
         if let Some((entry, message, help)) = problem {
-            let finding = Diagnostic::parse(ParseErrorKind::TypeMismatch, "P-013", message)
-                .at(self.tree.node(entry.key).span)
-                .help(help);
-            self.report(finding);
+            self.report(|reader| {
+                Diagnostic::parse(ParseErrorKind::TypeMismatch, "P-013", message)
+                    .at(reader.tree.node(entry.key).span)
+                    .help(help)
+            });
         }
     }
 
@@ -128,17 +129,18 @@ impl<'t> Reader<'t> {
             return Condition::Value(self.value(node));
         }
         if let (Some(operator), Some(other)) = (operators.first(), others.first()) {
-            let finding = Diagnostic::parse(
-                ParseErrorKind::TypeMismatch,
-                "P-014",
-                format!("`{}` is not an operator", self.tree.key(*other)),
-            )
-            .at(self.tree.node(other.key).span)
-            .label("not an operator")
-            .also(self.tree.node(operator.key).span, "this is one, so all must be")
-            .help(format!("operators are {}", listed(OPERATORS)))
-            .help("to compare with an object that has such a key, use a CEL expression");
-            self.report(finding);
+            self.report(|reader| {
+                Diagnostic::parse(
+                    ParseErrorKind::TypeMismatch,
+                    "P-014",
+                    format!("`{}` is not an operator", reader.tree.key(*other)),
+                )
+                .at(reader.tree.node(other.key).span)
+                .label("not an operator")
+                .also(reader.tree.node(operator.key).span, "this is one, so all must be")
+                .help(format!("operators are {}", listed(OPERATORS)))
+                .help("to compare with an object that has such a key, use a CEL expression")
+            });
         }
         let mut condition = MatchCondition::default();
         for entry in operators {
@@ -193,7 +195,7 @@ impl<'t> Reader<'t> {
         for entry in entries {
             match self.field(entries, *entry, "an expression", fields::EXPRESSION, false) {
                 Field::Known("cel") => {
-                    has_cel = true;
+                    has_cel = self.is_given(*entry);
                     expression.cel = self.under(*entry, Self::string).unwrap_or_default();
                 }
                 Field::Known("variables") => {
@@ -234,7 +236,7 @@ impl<'t> Reader<'t> {
             match self.field(entries, *entry, "a semantic match", fields::SEMANTIC, false) {
                 Field::Known("target") => semantic.target = self.under(*entry, Self::string),
                 Field::Known("intent") => {
-                    has_intent = true;
+                    has_intent = self.is_given(*entry);
                     semantic.intent = self.under(*entry, Self::string).unwrap_or_default();
                 }
                 Field::Known("intent_class") => {

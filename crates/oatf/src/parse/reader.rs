@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde_json::{Map, Number, Value};
 
-use crate::diagnostic::{Diagnostic, Edit, ParseErrorKind};
+use crate::diagnostic::{Diagnostic, DiagnosticSeverity, Edit, Findings, ParseErrorKind};
 use crate::model::{ExactNumbers, Extensions};
 use crate::node_path::{NodePath, Segment};
 use crate::source::Span;
@@ -21,7 +21,7 @@ enum Step<'t> {
 pub(crate) struct Reader<'t> {
     pub(super) tree: &'t Tree,
     path: Vec<Step<'t>>,
-    findings: Vec<Diagnostic>,
+    findings: Findings,
 }
 
 /// What a key of a mapping turned out to be.
@@ -36,11 +36,11 @@ pub(super) enum Field {
 
 impl<'t> Reader<'t> {
     pub(crate) fn new(tree: &'t Tree) -> Self {
-        Self { tree, path: Vec::new(), findings: Vec::new() }
+        Self { tree, path: Vec::new(), findings: Findings::default() }
     }
 
     pub(crate) fn finish(self) -> Vec<Diagnostic> {
-        self.findings
+        self.findings.finish()
     }
 
     pub(super) fn path(&self) -> NodePath {
@@ -72,9 +72,14 @@ impl<'t> Reader<'t> {
         result
     }
 
-    pub(super) fn report(&mut self, finding: Diagnostic) {
-        let finding = if finding.path.is_some() { finding } else { finding.path(self.path()) };
-        self.findings.push(finding);
+    /// Reports an error, which is only described while there is room for it: describing costs more than
+    /// finding.
+    pub(super) fn report(&mut self, describe: impl FnOnce(&Self) -> Diagnostic) {
+        if self.findings.has_room(DiagnosticSeverity::Error) {
+            let finding = describe(self);
+            let finding = if finding.path.is_some() { finding } else { finding.path(self.path()) };
+            self.findings.keep(finding);
+        }
     }
 
     /// What to underline for a node that stands at the current path.
@@ -90,20 +95,26 @@ impl<'t> Reader<'t> {
     }
 
     fn mismatch_with(&mut self, node: Node<'t>, expected: &str, more: impl FnOnce(Diagnostic) -> Diagnostic) {
-        // An alias was reported where it stands.
-        if matches!(node.kind, NodeKind::Refused) {
-            return;
+        // An alias, and a mapping that is a bare template, were reported where they stand.
+        let is_template = |entry: &Entry| !matches!(self.tree.node(entry.key).kind, NodeKind::Scalar(..));
+        match node.kind {
+            NodeKind::Refused => return,
+            NodeKind::Mapping(entries) if entries.iter().any(is_template) => return,
+            _ => {}
         }
-        let found = describe(node);
-        let message = match self.path.last() {
-            Some(Step::Key(key)) => format!("`{key}` must be {expected}, not {found}"),
-            Some(Step::Index(_)) => format!("this item must be {expected}, not {found}"),
-            None => format!("the document must be {expected}, not {found}"),
-        };
-        let finding = Diagnostic::parse(ParseErrorKind::TypeMismatch, "P-009", message)
-            .at(self.headline(node))
-            .label(format!("expected {expected}"));
-        self.report(more(finding));
+        self.report(|reader| {
+            let found = describe(node);
+            let message = match reader.path.last() {
+                Some(Step::Key(key)) => format!("`{key}` must be {expected}, not {found}"),
+                Some(Step::Index(_)) => format!("this item must be {expected}, not {found}"),
+                None => format!("the document must be {expected}, not {found}"),
+            };
+            let finding = Diagnostic::parse(ParseErrorKind::TypeMismatch, "P-009", message)
+                .at(reader.headline(node))
+                .label(format!("expected {expected}"));
+            let finding = more(finding);
+            if finding.help.is_empty() { finding.help(format!("write {expected} here")) } else { finding }
+        });
     }
 
     /// The entries of a mapping.
@@ -161,37 +172,54 @@ impl<'t> Reader<'t> {
         if !matches!(key_node.kind, NodeKind::Scalar(..)) || key == "<<" {
             return Field::Unknown; // reported when the tree was built
         }
-        let taken = |field: &str| entries.iter().any(|other| self.tree.key(*other) == field);
-        let suggestion = nearest(key, fields.iter().copied().filter(|field| !taken(field)));
-        let mut finding = Diagnostic::parse(
-            ParseErrorKind::TypeMismatch,
-            "P-008",
-            format!("unknown field `{key}` in {object}"),
-        )
-        .at(key_node.span);
-        let meant = suggestion.and_then(|name| fields.iter().find(|field| **field == name));
-        if let Some(meant) = meant {
-            finding = finding.label(format!("did you mean `{meant}`?")).fix(
-                format!("rename the field to `{meant}`"),
-                vec![Edit { span: key_node.span, replacement: (*meant).to_owned() }],
-            );
-        } else if key.starts_with("x-") {
-            finding = finding.label("no `x-` fields here").help(
-                "`x-` fields are kept on the attack, its execution, actors, phases, indicators and actions",
-            );
+        // In a mapping this large nothing is a typo, and looking for the meant field would cost.
+        let meant = if entries.len() > 4 * fields.len() + 64 {
+            None
         } else {
-            finding = finding.help(format!("{object} has the fields {}", listed(fields)));
-            if extensible {
-                finding = finding.help("fields of your own start with `x-`");
-            }
-        }
-        let mut path = self.path();
-        path = path.key(key);
-        self.report(finding.path(path));
-        meant.map_or(Field::Unknown, |meant| Field::Known(meant))
+            let taken = |field: &str| entries.iter().any(|other| self.tree.key(*other) == field);
+            nearest(key, fields.iter().copied()).filter(|field| !taken(field))
+        };
+        let meant = meant.and_then(|name| fields.iter().find(|field| **field == name).copied());
+        self.report(|reader| reader.unknown_field(entry, object, fields, extensible, meant));
+        meant.map_or(Field::Unknown, Field::Known)
     }
 
-    /// Reports a required field that is not there. `rule` is the code of the rule that wants it.
+    fn unknown_field(
+        &self,
+        entry: Entry,
+        object: &str,
+        fields: &[&str],
+        extensible: bool,
+        meant: Option<&str>,
+    ) -> Diagnostic {
+        let key = self.tree.key(entry);
+        let span = self.tree.node(entry.key).span;
+        let message = format!("unknown field `{key}` in {object}");
+        let finding = Diagnostic::parse(ParseErrorKind::TypeMismatch, "P-008", message)
+            .at(span)
+            .path(self.path().key(key));
+        if let Some(meant) = meant {
+            let edit = Edit { span, replacement: meant.to_owned() };
+            return finding
+                .label(format!("did you mean `{meant}`?"))
+                .fix(format!("rename the field to `{meant}`"), vec![edit]);
+        }
+        if key.starts_with("x-") {
+            return finding.label("no `x-` fields here").help(
+                "`x-` fields are kept on the attack, its execution, actors, phases, indicators and actions",
+            );
+        }
+        let finding = finding.help(format!("{object} has the fields {}", listed(fields)));
+        if extensible { finding.help("fields of your own start with `x-`") } else { finding }
+    }
+
+    /// Whether the key of a required field has a value: `key:` and nothing is as good as no key.
+    pub(super) fn is_given(&self, entry: Entry) -> bool {
+        !is_null(self.tree.node(entry.value))
+    }
+
+    /// Reports a required field that is not there, or left empty. `rule` is the code of the rule that wants
+    /// it.
     pub(super) fn missing(
         &mut self,
         node: Node<'t>,
@@ -200,14 +228,30 @@ impl<'t> Reader<'t> {
         field: &str,
         help: &str,
     ) {
-        let path = self.path().key(field);
-        let finding =
-            Diagnostic::parse(ParseErrorKind::TypeMismatch, rule, format!("{object} needs `{field}`"))
-                .at(self.headline(node))
-                .label(format!("no `{field}` here"))
-                .path(path)
-                .help(help);
-        self.report(finding);
+        self.missing_with(node, rule, object, field, |finding| finding.help(help));
+    }
+
+    /// Reports a required field that is not there, with more to say about it.
+    pub(super) fn missing_with(
+        &mut self,
+        node: Node<'t>,
+        rule: &'static str,
+        object: &str,
+        field: &str,
+        more: impl FnOnce(Diagnostic) -> Diagnostic,
+    ) {
+        self.report(|reader| {
+            let (span, label) = match reader.tree.entry(node.id, field) {
+                Some(entry) => (reader.tree.node(entry.key).span, "left empty".to_owned()),
+                None => (reader.headline(node), format!("no `{field}` here")),
+            };
+            let message = format!("{object} needs `{field}`");
+            let finding = Diagnostic::parse(ParseErrorKind::TypeMismatch, rule, message)
+                .at(span)
+                .label(label)
+                .path(reader.path().key(field));
+            more(finding)
+        });
     }
 
     /// A string. A number or boolean in its place is reported and read as it is written.
@@ -236,7 +280,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A list of strings.
-    pub(super) fn strings(&mut self, node: Node<'t>) -> Option<Vec<String>> {
+    pub(crate) fn strings(&mut self, node: Node<'t>) -> Option<Vec<String>> {
         self.list(node, "a list of strings", |reader, item| {
             if is_null(item) {
                 reader.mismatch(item, "a string");
@@ -296,22 +340,24 @@ impl<'t> Reader<'t> {
         if let Ok(value) = text.parse() {
             return Some(value);
         }
-        let mut finding =
-            Diagnostic::parse(ParseErrorKind::UnknownVariant, rule, format!("`{text}` is not {what}"))
-                .at(self.headline(node))
+        self.report(|reader| {
+            let message = format!("`{text}` is not {what}");
+            let finding = Diagnostic::parse(ParseErrorKind::UnknownVariant, rule, message)
+                .at(reader.headline(node))
                 .help(format!("it is one of {}", listed(words)));
-        if let Some(meant) = nearest(text, words.iter().copied()) {
-            finding = finding.label(format!("did you mean `{meant}`?")).fix(
-                format!("write `{meant}`"),
-                vec![Edit { span: node.span, replacement: meant.to_owned() }],
-            );
-        }
-        self.report(finding);
+            match nearest(text, words.iter().copied()) {
+                Some(meant) => finding.label(format!("did you mean `{meant}`?")).fix(
+                    format!("write `{meant}`"),
+                    vec![Edit { span: node.span, replacement: meant.to_owned() }],
+                ),
+                None => finding,
+            }
+        });
         None
     }
 
     /// Any value, as JSON.
-    pub(super) fn value(&mut self, node: Node<'t>) -> Value {
+    pub(crate) fn value(&mut self, node: Node<'t>) -> Value {
         let mut numbers = ExactNumbers::default();
         self.value_at(node, self.path.len(), &mut numbers)
     }

@@ -1,8 +1,9 @@
 //! The page of a rule.
 //!
 //! A page is Markdown: prose, then one `## Wrong` and one `## Right` section, each with one or more fenced
-//! `yaml` blocks. Every block is a whole document and is tested: a wrong one must give the rule's code, a right
-//! one must not, and must have no errors at all. `text` blocks hold what is not YAML on purpose and count too.
+//! `yaml` blocks. Every block is a whole document and is tested: a wrong one must give the rule's code, a
+//! right one must not, and must have no errors at all. `text` blocks hold what is not YAML on purpose and
+//! count too.
 
 /// A document on a page.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use crate::model::{Actor, Condition, Document, Extractor, Indicator, MatchPredicate, Phase};
+use crate::model::{Actor, Condition, Document, Extractor, Indicator, Phase};
 use crate::node_path::NodePath;
+use crate::rules::walk::ConditionAt;
 
 /// A list of phases: an actor's, or the one of the multi-phase form.
 pub(crate) struct PhaseList<'d> {
@@ -117,95 +118,16 @@ impl Document {
     /// predicates inside states.
     pub(crate) fn conditions(&self) -> Vec<(NodePath, Condition)> {
         let mut found = Vec::new();
-        for (path, indicator) in self.indicators() {
-            let Some(pattern) = &indicator.pattern else { continue };
-            let path = path.key("pattern");
-            if let Some(condition) = &pattern.condition {
-                found.push((path.clone().key("condition"), condition.clone()));
-            }
-            if let Some(shorthand) = &pattern.shorthand {
-                found.push((path, Condition::Match(shorthand.clone())));
-            }
-        }
-        for (path, predicate) in self.predicates() {
-            for (key, condition) in predicate {
-                found.push((path.clone().key(key), condition));
-            }
-        }
+        self.each_condition(|at, condition| {
+            let condition = match condition {
+                ConditionAt::Condition(condition) => Some(condition.clone()),
+                ConditionAt::Shorthand(operators) => Some(Condition::Match(operators.clone())),
+                // An entry that is no condition is S-008's to report.
+                ConditionAt::Raw(value) => Condition::from_value(value).ok(),
+            };
+            found.extend(condition.map(|condition| (at.path(), condition)));
+        });
         found
-    }
-
-    /// Every predicate with its path: `trigger.match`, and `when` inside states.
-    pub(crate) fn predicates(&self) -> Vec<(NodePath, MatchPredicate)> {
-        let mut found = Vec::new();
-        for list in self.phase_lists() {
-            for (path, phase) in list.iter() {
-                if let Some(predicate) = phase.trigger.as_ref().and_then(|trigger| trigger.r#match.as_ref()) {
-                    found.push((path.key("trigger").key("match"), predicate.clone()));
-                }
-            }
-        }
-        for list in self.response_lists() {
-            for (index, entry) in list.entries.iter().enumerate() {
-                if let Some(when) = entry.get("when").and_then(Value::as_object) {
-                    // An entry that is no condition is S-008's to report.
-                    let predicate = when
-                        .iter()
-                        .filter_map(|(key, value)| Some((key.clone(), Condition::from_value(value).ok()?)))
-                        .collect();
-                    found.push((list.path.clone().index(index).key("when"), predicate));
-                }
-            }
-        }
-        found
-    }
-
-    /// Every response list inside a state, with its path.
-    pub(crate) fn response_lists(&self) -> Vec<ResponseList<'_>> {
-        let mut found = Vec::new();
-        for state in self.states() {
-            find_lists(state.value, &state.path, &mut found);
-        }
-        found
-    }
-}
-
-/// The keys under which response lists stand, in any mode.
-const RESPONSE_LISTS: &[&str] = &[
-    "responses",
-    "sampling_responses",
-    "elicitation_responses",
-    "task_responses",
-    "tool_responses",
-    "elicitations",
-];
-
-/// A response list inside a state.
-pub(crate) struct ResponseList<'d> {
-    pub(crate) path: NodePath,
-    /// The key it stands under.
-    pub(crate) key: &'static str,
-    pub(crate) entries: &'d [Value],
-}
-
-/// Response lists are structural keys of a state, or of its tools and prompts; what is deeper is
-/// pass-through and may use the same words for something else.
-fn find_lists<'d>(state: &'d Value, path: &NodePath, found: &mut Vec<ResponseList<'d>>) {
-    let Some(fields) = state.as_object() else { return };
-    let mut add = |fields: &'d serde_json::Map<String, Value>, path: &NodePath| {
-        for key in RESPONSE_LISTS {
-            if let Some(Value::Array(entries)) = fields.get(*key) {
-                found.push(ResponseList { path: path.clone().key(*key), key, entries });
-            }
-        }
-    };
-    add(fields, path);
-    for holder in ["tools", "prompts"] {
-        for (index, item) in fields.get(holder).and_then(Value::as_array).into_iter().flatten().enumerate() {
-            if let Some(item) = item.as_object() {
-                add(item, &path.clone().key(holder).index(index));
-            }
-        }
     }
 }
 

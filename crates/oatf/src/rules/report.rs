@@ -1,117 +1,250 @@
 //! Where checks put what they find.
 
+use std::fmt;
 use std::ops::Range;
 
 use super::Rule;
-use crate::diagnostic::{Diagnostic, Edit, Label};
+use crate::diagnostic::{Diagnostic, DiagnosticSeverity, Edit, Findings, Label};
 use crate::model::Document;
-use crate::node_path::NodePath;
+use crate::node_path::{NodePath, Segment};
+use crate::source::Span;
+use crate::yaml::{Node, NodeKind, Tree};
+
+/// Messages, labels and help are cut after so many bytes: names in a document may be megabytes long.
+const MAX_TEXT: usize = 1000;
 
 /// Collects findings, and knows where in the source they stand.
 pub(crate) struct Report<'d> {
     document: &'d Document,
-    unreadable: &'d [NodePath],
-    findings: Vec<Diagnostic>,
+    /// What could not be read, sorted.
+    unreadable: Vec<&'d NodePath>,
+    findings: Findings,
+    /// Takes what is not kept.
+    spare: Diagnostic,
 }
 
 impl<'d> Report<'d> {
     pub(super) fn new(document: &'d Document, unreadable: &'d [NodePath]) -> Self {
-        Self { document, unreadable, findings: Vec::new() }
+        let mut unreadable: Vec<_> = unreadable.iter().collect();
+        unreadable.sort_unstable();
+        let spare = Diagnostic::new(DiagnosticSeverity::Warning, "", "");
+        Self { document, unreadable, findings: Findings::default(), spare }
     }
 
     /// Reports a violation at a path: the value there, or the nearest thing above it, is underlined.
     ///
-    /// What comes back adds labels, help and fixes to the finding.
+    /// What comes back adds labels, help and fixes to the finding. A finding about what could not be read is
+    /// dropped: it was reported when it could not be read.
     pub(crate) fn add(
         &mut self,
         rule: &'static Rule,
-        path: NodePath,
+        path: impl Into<NodePath>,
         message: impl Into<String>,
     ) -> Finding<'_, 'd> {
-        let mut finding = Diagnostic::new(rule.severity, rule.code, message);
+        let path = path.into();
+        if self.is_unreadable(&path) || !self.findings.has_room(rule.severity) {
+            self.spare.labels.clear();
+            self.spare.help.clear();
+            return Finding { document: None, finding: &mut self.spare };
+        }
+        let mut finding = Diagnostic::new(rule.severity, rule.code, bounded(message.into()));
         finding.span = self.document.span_of(&path);
         finding.path = Some(path);
-        self.findings.push(finding);
-        Finding { document: self.document, at: self.findings.len() - 1, findings: &mut self.findings }
+        Finding { document: Some(self.document), finding: self.findings.keep(finding) }
+    }
+
+    /// Whether no more findings of this rule will be kept, so that nothing should be spent on one.
+    pub(crate) fn is_full(&self, rule: &Rule) -> bool {
+        self.findings.is_full(rule.severity)
     }
 
     /// Whether the value at `path` was there and could not be read, so that nothing should be said about
     /// its absence.
     pub(crate) fn is_unreadable(&self, path: &NodePath) -> bool {
-        self.unreadable.iter().any(|unreadable| unreadable.is_prefix_of(path) || path == unreadable)
+        if self.unreadable.is_empty() {
+            return false;
+        }
+        let is_listed = |end: usize| {
+            let above = &path.segments()[..end];
+            self.unreadable.binary_search_by(|other| other.segments().cmp(above)).is_ok()
+        };
+        (0..=path.segments().len()).any(is_listed)
+    }
+
+    /// Whether something at `path`, above it or below it could not be read, so that what seems to be missing
+    /// there may only be misspelt.
+    pub(crate) fn is_damaged(&self, path: impl Into<NodePath>) -> bool {
+        if self.unreadable.is_empty() {
+            return false;
+        }
+        let path = path.into();
+        let from = self.unreadable.partition_point(|other| **other < path);
+        let below = self.unreadable.get(from).is_some_and(|other| path.is_prefix_of(other));
+        below || self.is_unreadable(&path)
+    }
+
+    /// Whether a value of this kind may have been there and could not be read: one of its own, or what it
+    /// would stand in. `*` is any position of a list.
+    pub(crate) fn may_lack(&self, kind: &[&str]) -> bool {
+        let fits = |(segment, wanted): (&Segment, &&str)| match segment {
+            Segment::Key(key) => key == wanted,
+            Segment::Index(_) => *wanted == "*",
+        };
+        self.unreadable
+            .iter()
+            .any(|path| path.segments().len() <= kind.len() && path.segments().iter().zip(kind).all(fits))
     }
 
     pub(super) fn finish(self) -> Vec<Diagnostic> {
-        let Self { unreadable, mut findings, .. } = self;
-        findings.retain(|finding| {
-            finding
-                .path
-                .as_ref()
-                .is_none_or(|path| !unreadable.iter().any(|unreadable| unreadable.is_prefix_of(path)))
-        });
-        Diagnostic::sort(&mut findings);
-        findings
+        self.findings.finish()
+    }
+}
+
+fn bounded(mut text: String) -> String {
+    if text.len() > MAX_TEXT {
+        text.truncate(text.floor_char_boundary(MAX_TEXT));
+        text.push('…');
+    }
+    text
+}
+
+/// A text of the document as messages show it: all of it, unless it is so long that saying it again for every
+/// finding would cost more than finding it.
+pub(crate) struct Shown<'t>(pub(crate) &'t str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 120;
+        let shown = &self.0[..self.0.floor_char_boundary(SHOWN)];
+        f.write_str(shown)?;
+        if shown.len() < self.0.len() { f.write_str("…") } else { Ok(()) }
     }
 }
 
 /// A finding that was just reported.
 pub(crate) struct Finding<'r, 'd> {
-    document: &'d Document,
-    findings: &'r mut Vec<Diagnostic>,
-    at: usize,
+    /// `None` when the finding is not kept.
+    document: Option<&'d Document>,
+    finding: &'r mut Diagnostic,
 }
 
-impl Finding<'_, '_> {
-    fn edit(&mut self) -> &mut Diagnostic {
-        // `at` is the place of the finding that made this value.
-        &mut self.findings[self.at]
+impl<'d> Finding<'_, 'd> {
+    fn tree(&self) -> Option<&'d Tree> {
+        self.document?.tree()
     }
 
     /// What to write beside the underlined text.
-    pub(crate) fn label(mut self, text: impl Into<String>) -> Self {
-        self.edit().label = Some(text.into());
+    pub(crate) fn label(self, text: impl Into<String>) -> Self {
+        self.finding.label = Some(bounded(text.into()));
         self
     }
 
     /// Underlines the key instead of the value.
-    pub(crate) fn at_key(mut self) -> Self {
-        let path = self.edit().path.clone();
-        if let (Some(tree), Some(path)) = (self.document.tree(), path) {
-            self.edit().span = Some(tree.key_span_of(&path));
+    pub(crate) fn at_key(self) -> Self {
+        if let (Some(tree), Some(path)) = (self.tree(), &self.finding.path) {
+            self.finding.span = Some(tree.key_span_of(path));
         }
         self
     }
 
     /// Underlines a part of the scalar at the path, given in bytes of its text.
-    pub(crate) fn within(mut self, range: Range<usize>) -> Self {
-        let path = self.edit().path.clone();
-        if let (Some(tree), Some(path)) = (self.document.tree(), path)
-            && let Some((id, _)) = tree.find(&path)
-            && let Some(span) = tree.subspan(id, range)
-        {
-            self.edit().span = Some(span);
+    pub(crate) fn within(self, range: Range<usize>) -> Self {
+        if let Some(span) = self.part(range) {
+            self.finding.span = Some(span);
         }
         self
     }
 
+    /// Offers to write something else in place of a part of the scalar at the path.
+    pub(crate) fn replace_within(
+        self,
+        range: Range<usize>,
+        title: impl Into<String>,
+        replacement: impl Into<String>,
+    ) -> Self {
+        match self.part(range) {
+            Some(span) => self.fix(title, vec![Edit { span, replacement: replacement.into() }]),
+            None => self,
+        }
+    }
+
+    /// Offers to write something else in place of the scalar at the path. The replacement must stand for
+    /// itself without quotes.
+    pub(crate) fn replace_value(self, title: impl Into<String>, replacement: impl Into<String>) -> Self {
+        let Some(node) = self.node() else { return self };
+        match node.kind {
+            NodeKind::Scalar(..) if !node.span.is_empty() => {
+                self.fix(title, vec![Edit { span: node.span, replacement: replacement.into() }])
+            }
+            _ => self,
+        }
+    }
+
+    /// Offers to write something else in place of every one of these scalars.
+    pub(crate) fn replace_all(self, paths: &[NodePath], title: impl Into<String>, replacement: &str) -> Self {
+        let Some(tree) = self.tree() else { return self };
+        let nodes = paths.iter().filter_map(|path| tree.find(path));
+        let edits = nodes
+            .map(|(id, _)| Edit { span: tree.node(id).span, replacement: replacement.to_owned() })
+            .collect();
+        self.fix(title, edits)
+    }
+
+    /// Offers to put a field in front of the others of the mapping at `path`.
+    pub(crate) fn insert_field(self, path: &NodePath, field: &str, value: &str) -> Self {
+        let Some(tree) = self.tree() else { return self };
+        let Some((id, _)) = tree.find(path) else { return self };
+        let NodeKind::Mapping([first, ..]) = tree.node(id).kind else { return self };
+        let start = tree.node(first.key).span.start;
+        let line = tree.source().slice(Span::new(0, start));
+        let indent = line.len() - line.rfind('\n').map_or(0, |newline| newline + 1);
+        let between = if tree.is_flow(id) { ", ".to_owned() } else { format!("\n{:indent$}", "") };
+        let replacement = format!("{field}: {value}{between}");
+        self.fix(format!("add `{field}: {value}`"), vec![Edit { span: Span::new(start, start), replacement }])
+    }
+
+    /// The node at the path, where the document has a source.
+    fn node(&self) -> Option<Node<'d>> {
+        let path = self.finding.path.as_ref()?;
+        let tree = self.tree()?;
+        Some(tree.node(tree.find(path)?.0))
+    }
+
+    /// The span of a part of the scalar at the path. Very long ones are not searched: it takes time in
+    /// proportion to their length, for each finding in them.
+    fn part(&self, range: Range<usize>) -> Option<Span> {
+        const LONGEST: usize = 16 * 1024;
+        let node = self.node().filter(|node| node.span.range().len() <= LONGEST)?;
+        self.tree()?.subspan(node.id, range)
+    }
+
     /// Points at a second place.
-    pub(crate) fn also(mut self, path: &NodePath, text: impl Into<String>) -> Self {
-        if let Some(span) = self.document.span_of(path) {
-            self.edit().labels.push(Label { span, text: text.into() });
+    pub(crate) fn also(self, path: &NodePath, text: impl Into<String>) -> Self {
+        if let Some(span) = self.document.and_then(|document| document.span_of(path)) {
+            self.finding.labels.push(Label { span, text: bounded(text.into()) });
+        }
+        self
+    }
+
+    /// Points at a second place by its key.
+    pub(crate) fn also_key(self, path: &NodePath, text: impl Into<String>) -> Self {
+        if let Some(tree) = self.tree() {
+            let span = tree.key_span_of(path);
+            self.finding.labels.push(Label { span, text: bounded(text.into()) });
         }
         self
     }
 
     /// Says what to do.
-    pub(crate) fn help(mut self, text: impl Into<String>) -> Self {
-        self.edit().help.push(text.into());
+    pub(crate) fn help(self, text: impl Into<String>) -> Self {
+        self.finding.help.push(bounded(text.into()));
         self
     }
 
     /// Offers a repair.
-    pub(crate) fn fix(mut self, title: impl Into<String>, edits: Vec<Edit>) -> Self {
+    pub(crate) fn fix(self, title: impl Into<String>, edits: Vec<Edit>) -> Self {
         if !edits.is_empty() {
-            self.edit().fix = Some(crate::diagnostic::Fix { title: title.into(), edits });
+            self.finding.fix = Some(crate::diagnostic::Fix { title: title.into(), edits });
         }
         self
     }

@@ -7,7 +7,8 @@ use granit_parser::{Event, Parser, ScalarStyle, ScanError, StructureStyle};
 
 use super::tree::{Entry, NodeId, Stored, StoredNode, Style, Text, Tree};
 use super::{MAX_DOCUMENT_BYTES, MAX_NESTING, MAX_NODES};
-use crate::diagnostic::{Diagnostic, ParseErrorKind};
+use crate::diagnostic::{Diagnostic, Edit, Findings, ParseErrorKind};
+use crate::node_path::NodePath;
 use crate::source::{Source, Span};
 
 /// Mappings up to this size are searched, larger ones indexed, for duplicate keys.
@@ -41,11 +42,16 @@ struct Builder<'t> {
     nodes: Vec<StoredNode>,
     frames: Vec<Frame>,
     root: Option<NodeId>,
-    findings: Vec<Diagnostic>,
+    findings: Findings,
 }
 
 fn syntax(code: &'static str, message: impl Into<String>) -> Diagnostic {
     Diagnostic::parse(ParseErrorKind::Syntax, code, message)
+}
+
+fn too_deep() -> Diagnostic {
+    syntax("P-011", format!("collections are nested more than {MAX_NESTING} deep"))
+        .help("no protocol needs that, and JSON readers stop at 128")
 }
 
 impl<'t> Builder<'t> {
@@ -55,7 +61,7 @@ impl<'t> Builder<'t> {
             nodes: Vec::with_capacity(text.len() / 16),
             frames: Vec::new(),
             root: None,
-            findings: Vec::new(),
+            findings: Findings::default(),
         }
     }
 
@@ -75,7 +81,7 @@ impl<'t> Builder<'t> {
                 Err(error) => {
                     let finding = self.scan_error(&error);
                     self.findings.push(finding);
-                    return (None, self.findings);
+                    return (None, self.findings.finish());
                 }
             };
             if matches!(event, Event::DocumentStart(..)) {
@@ -95,11 +101,18 @@ impl<'t> Builder<'t> {
                 let at = offset(&span.start, self.text);
                 self.findings.push(
                     syntax("P-011", format!("the document has more than {MAX_NODES} keys and values"))
-                        .at(Span::new(at, at)),
+                        .at(Span::new(at, at))
+                        .help("no attack needs as many: split the document"),
                 );
-                return (None, self.findings);
+                return (None, self.findings.finish());
             }
             self.event(event, span);
+            // The parser counts block and flow collections apart, so its own limits let twice as much through.
+            if self.frames.len() > MAX_NESTING {
+                let at = offset(&span.start, self.text);
+                self.findings.push(too_deep().at(Span::new(at, at)));
+                return (None, self.findings.finish());
+            }
         }
         let Some(root) = self.root else {
             if self.findings.is_empty() {
@@ -109,10 +122,10 @@ impl<'t> Builder<'t> {
                         .help("`sortie new` writes a document to start from"),
                 );
             }
-            return (None, self.findings);
+            return (None, self.findings.finish());
         };
         let tree = Tree { source: Source::new(self.text), nodes: self.nodes, root };
-        (Some(tree), self.findings)
+        (Some(tree), self.findings.finish())
     }
 
     fn event(&mut self, event: Event<'t>, at: granit_parser::Span) {
@@ -120,8 +133,11 @@ impl<'t> Builder<'t> {
         if let Some(tag) = event.tag() {
             let written = tag.original();
             let start = at.tag_start.map_or(span.start, |start| offset(&start, self.text));
+            // Nobody knows what the value would have been, so nothing more is said about it.
+            let path = self.path(&self.frames);
             self.refuse(
                 Span::new(start, start + written.len()),
+                Some(path),
                 format!("the tag `{written}` is not allowed"),
                 "a document is plain data: remove the tag",
             );
@@ -145,15 +161,19 @@ impl<'t> Builder<'t> {
             }),
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
+                let path = self.path(&self.frames);
                 self.refuse(
                     span,
+                    Some(path),
                     format!("the alias `{}` is not allowed", &self.text[span.range()]),
                     "write the value out here: a document must read the same to every parser",
                 );
                 self.add(StoredNode { span, stored: Stored::Refused });
             }
+            // What is anchored can be read all the same, so the finding claims no path.
             Event::Anchor(_, name) => self.refuse(
                 span,
+                None,
                 format!("the anchor `&{name}` is not allowed"),
                 "remove the anchor, and write the value out where it is needed again",
             ),
@@ -161,8 +181,27 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn refuse(&mut self, span: Span, message: String, help: &str) {
-        self.findings.push(syntax("V-020", message).at(span).label("not part of OATF").help(help));
+    fn refuse(&mut self, span: Span, path: Option<NodePath>, message: String, help: &str) {
+        let mut finding = syntax("V-020", message).at(span).label("not part of OATF").help(help);
+        finding.path = path;
+        self.findings.push(finding);
+    }
+
+    /// The path of what is read next inside these frames.
+    fn path(&self, frames: &[Frame]) -> NodePath {
+        frames.iter().fold(NodePath::root(), |path, frame| match frame {
+            Frame::Sequence { items, .. } => path.index(items.len()),
+            Frame::Mapping { key: Some(key), .. } => path.key(self.text_of(*key).unwrap_or_default()),
+            Frame::Mapping { key: None, .. } => path,
+        })
+    }
+
+    fn text_of(&self, id: NodeId) -> Option<&str> {
+        match &self.nodes[id.0 as usize].stored {
+            Stored::Scalar { text: Text::Slice(span), .. } => Some(&self.text[span.range()]),
+            Stored::Scalar { text: Text::Owned(text), .. } => Some(text),
+            _ => None,
+        }
     }
 
     /// Remembers text as a slice of the source where it is one.
@@ -229,18 +268,22 @@ impl<'t> Builder<'t> {
             },
         };
         if let Some(key) = pending {
-            let finding = self.check_key(key);
-            self.findings.extend(finding);
+            if let Some(finding) = self.check_key(key) {
+                self.findings.push(finding);
+            }
         }
         self.nodes.push(node);
     }
 
     fn check_key(&self, key: &StoredNode) -> Option<Diagnostic> {
         let slice = &self.text[key.span.range()];
+        // The mapping that has this key, which is the last frame.
+        let mapping = || self.path(self.frames.split_last().map_or(&[], |(_, outer)| outer));
         match &key.stored {
             Stored::Scalar { style: Style::Plain, .. } if slice == "<<" => Some(
                 syntax("V-020", "merge keys are not allowed")
                     .at(key.span)
+                    .path(mapping())
                     .label("not part of OATF")
                     .help("write the merged fields out here"),
             ),
@@ -248,17 +291,26 @@ impl<'t> Builder<'t> {
                 let start = key.span.start - 1;
                 let end =
                     self.text[key.span.end..].find('}').map_or(key.span.end, |at| key.span.end + at + 1);
-                Some(
-                    syntax("P-012", "a template reference must be quoted")
-                        .at(Span::new(start, end))
-                        .label("YAML reads this as two nested mappings")
-                        .help("put the whole value in double quotes"),
-                )
+                let finding = syntax("P-012", "a template reference must be quoted")
+                    .at(Span::new(start, end))
+                    .path(mapping())
+                    .label("YAML reads this as two nested mappings")
+                    .help("put the whole value in double quotes");
+                let reference = &self.text[start..end];
+                let is_plain = !reference.contains(['"', '\\', '\n']);
+                let ends_line = self.text[end..].lines().next().is_none_or(|rest| rest.trim().is_empty());
+                Some(if is_plain && ends_line {
+                    let edit = Edit { span: Span::new(start, end), replacement: format!("\"{reference}\"") };
+                    finding.fix("quote the value", vec![edit])
+                } else {
+                    finding
+                })
             }
             Stored::Scalar { .. } => None,
             _ => Some(
                 syntax("P-007", "a key must be a string")
                     .at(key.span)
+                    .path(mapping())
                     .label("not a string")
                     .help("OATF documents are JSON-shaped: keys are strings"),
             ),
@@ -267,11 +319,7 @@ impl<'t> Builder<'t> {
 
     fn report_duplicates(&mut self, entries: &[Entry]) {
         let span = |id: NodeId| self.nodes[id.0 as usize].span;
-        let text = |id: NodeId| match &self.nodes[id.0 as usize].stored {
-            Stored::Scalar { text: Text::Slice(span), .. } => Some(&self.text[span.range()]),
-            Stored::Scalar { text: Text::Owned(text), .. } => Some(&**text),
-            _ => None,
-        };
+        let text = |id: NodeId| self.text_of(id);
         let mut duplicates = Vec::new();
         if entries.len() <= SEARCH_UP_TO {
             for (position, entry) in entries.iter().enumerate() {
@@ -315,10 +363,15 @@ impl<'t> Builder<'t> {
             .map_or(at, |next| if next == '\n' { at } else { at + next.len_utf8() });
         let span = Span::new(at, end);
         match error.kind() {
-            ErrorKind::RecursionLimitExceeded => {
-                syntax("P-011", format!("collections are nested more than {MAX_NESTING} deep")).at(span)
+            ErrorKind::RecursionLimitExceeded => too_deep().at(span),
+            kind => {
+                let finding = syntax("P-001", format!("this is not valid YAML: {kind}")).at(span);
+                if self.text[at..].starts_with(": ") {
+                    finding.help("a text with `: ` in it must be quoted")
+                } else {
+                    finding.help("mend this first: what follows it could not be read")
+                }
             }
-            kind => syntax("P-001", format!("this is not valid YAML: {kind}")).at(span),
         }
     }
 }

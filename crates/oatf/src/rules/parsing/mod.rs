@@ -1,3 +1,34 @@
-use super::Rule;
+//! Why a text is no document. These are found while it is read, so they have a page each and no check.
 
-pub(super) const RULES: &[&Rule] = &[];
+use super::{Family, Rule};
+use crate::diagnostic::DiagnosticSeverity;
+
+#[rustfmt::skip] // one line per rule
+pub(super) const RULES: &[&Rule] = &[
+    &found_by_parser("P-001", "a document is YAML", include_str!("p001.md")),
+    &found_by_parser("P-002", "a document is UTF-8", include_str!("p002.md")),
+    &found_by_parser("P-003", "a document is not empty", include_str!("p003.md")),
+    &found_by_parser("P-004", "a file holds one document", include_str!("p004.md")),
+    &found_by_parser("P-005", "a document is a mapping", include_str!("p005.md")),
+    &found_by_parser("P-006", "a key is given once", include_str!("p006.md")),
+    &found_by_parser("P-007", "a key is a string", include_str!("p007.md")),
+    &found_by_parser("P-008", "a field is one of the format", include_str!("p008.md")),
+    &found_by_parser("P-009", "a value has the type of its field", include_str!("p009.md")),
+    &found_by_parser("P-010", "a required field is given", include_str!("p010.md")),
+    &found_by_parser("P-011", "a document keeps within the limits", include_str!("p011.md")),
+    &found_by_parser("P-012", "a template is quoted", include_str!("p012.md")),
+    &found_by_parser("P-013", "a shorthand pattern is one operator", include_str!("p013.md")),
+    &found_by_parser("P-014", "a condition is operators or a value", include_str!("p014.md")),
+];
+
+const fn found_by_parser(code: &'static str, title: &'static str, explain: &'static str) -> Rule {
+    Rule {
+        code,
+        spec: "SDK §3.1",
+        title,
+        severity: DiagnosticSeverity::Error,
+        family: Family::Parsing,
+        explain,
+        check: None,
+    }
+}

@@ -1,7 +1,7 @@
 use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::model::{Condition, ExtractorType};
-use crate::node_path::NodePath;
+use crate::model::ExtractorType;
 use crate::re2;
+use crate::rules::walk::Trail;
 use crate::rules::{Family, Report, Rule};
 
 /// Every regular expression is RE2.
@@ -13,24 +13,22 @@ pub(crate) const V_013: Rule = Rule {
     family: Family::Validation,
     explain: include_str!("v013.md"),
     check: Some(|document, report| {
-        for (path, condition) in document.conditions() {
-            if let Condition::Match(condition) = condition
-                && let Some(regex) = condition.regex
-            {
-                check(report, path.key("regex"), &regex);
+        document.each_condition(|at, condition| {
+            if let Some(regex) = condition.regex() {
+                check(report, &at.key("regex"), regex);
             }
-        }
-        for (path, extractor) in document.extractors() {
+        });
+        document.each_extractor(|at, extractor| {
             if extractor.r#type == ExtractorType::Regex {
-                check(report, path.key("selector"), &extractor.selector);
+                check(report, &at.key("selector"), &extractor.selector);
             }
-        }
+        });
     }),
 };
 
-fn check(report: &mut Report<'_>, path: NodePath, regex: &str) {
+fn check(report: &mut Report<'_>, at: &Trail<'_>, regex: &str) {
     if let Err(error) = re2::check(regex) {
-        let finding = report.add(&V_013, path, error.message).within(error.span);
+        let finding = report.add(&V_013, *at, error.message).within(error.span);
         if let Some(help) = error.help {
             finding.help(help);
         }

@@ -1,7 +1,8 @@
 use std::collections::HashMap;
 
 use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::rules::{Family, Rule, places};
+use crate::rules::walk::{ACTORS, is_name};
+use crate::rules::{Family, Rule};
 
 /// Actors: at least one, named once each, `[a-z][a-z0-9_]*`, with a mode and a phase.
 ///
@@ -15,34 +16,29 @@ pub(crate) const V_031: Rule = Rule {
     explain: include_str!("v031.md"),
     check: Some(|document, report| {
         let Some(actors) = &document.attack.execution.actors else { return };
-        let path = places::execution().key("actors");
         if actors.is_empty() {
             report
-                .add(&V_031, path, "`actors` is empty")
+                .add(&V_031, ACTORS, "`actors` is empty")
                 .help("add an actor, with `name`, `mode` and `phases`");
             return;
         }
         let mut first_seen = HashMap::new();
         for (index, actor) in actors.iter().enumerate() {
-            let name = path.clone().index(index).key("name");
+            let at = ACTORS.index(index);
+            let at = at.key("name");
             if !is_name(&actor.name) {
                 report
-                    .add(&V_031, name.clone(), format!("`{}` cannot be the name of an actor", actor.name))
+                    .add(&V_031, at, format!("`{}` cannot be the name of an actor", actor.name))
                     .help("names start with a small letter, and go on with small letters, digits and `_`");
             }
-            if let Some(first) = first_seen.insert(actor.name.as_str(), name.clone()) {
+            let first = *first_seen.entry(actor.name.as_str()).or_insert(index);
+            if first != index {
                 report
-                    .add(&V_031, name, format!("two actors are called `{}`", actor.name))
+                    .add(&V_031, at, format!("two actors are called `{}`", actor.name))
                     .label("second use")
-                    .also(&first, "first used here")
+                    .also(&ACTORS.index(first).key("name").path(), "first used here")
                     .help("names are how other actors refer to this one: `{{name.extractor}}`");
             }
         }
     }),
 };
-
-/// `[a-z][a-z0-9_]*`
-pub(crate) fn is_name(name: &str) -> bool {
-    name.starts_with(|first: char| first.is_ascii_lowercase())
-        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
-}

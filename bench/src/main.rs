@@ -1,0 +1,198 @@
+//! `cargo xtask bench`: ours against crate `oatf` 0.4.0 on the same inputs in the same run, and against the limit.
+//!
+//! Figures are ratios of CPU time, never times: those of one machine say nothing about another. It ends with 1 when a
+//! ratio is below its bar, when it could not be measured, or when verdicts differ without an explanation.
+
+mod clock;
+mod equal;
+mod inputs;
+mod limit;
+mod ours;
+mod rival;
+mod subject;
+mod table;
+
+use std::process::ExitCode;
+
+use clock::{Effort, both};
+use inputs::{Library, Message};
+use ours::Ours;
+use rival::Rival;
+use serde_json::Value;
+use subject::Subject;
+use table::Table;
+
+type Indicators<S> = Vec<(String, <S as Subject>::Indicator)>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let effort = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => Effort::FULL,
+        ["--quick"] => Effort::QUICK,
+        _ => {
+            eprintln!("usage: cargo xtask bench [--quick]");
+            return ExitCode::from(2);
+        }
+    };
+    match run(effort) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(effort: Effort) -> Result<bool, String> {
+    let library = Library::find()?;
+    let messages = inputs::messages()?;
+    let mut table = Table::default();
+    loading(effort, &library, &mut table);
+    small(effort, &messages, &mut table)?;
+    whole_library(effort, &library, &messages, &mut table)?;
+    if !library.official {
+        table.note("SORTIE_FIXTURES is not set: these are our own documents, not those the bars were set on");
+    }
+    print!("{table}");
+    Ok(table.all_bars_met())
+}
+
+/// Loading every document of the library, and reading nothing but its YAML events.
+fn loading(effort: Effort, library: &Library, table: &mut Table) {
+    let mut texts = Vec::new();
+    for document in &library.documents {
+        match (Rival::load(&document.text), Ours::load(&document.text)) {
+            (Ok(_), Ok(_)) => texts.push(document.text.as_str()),
+            (Err(_), Err(_)) => table.note(&format!("{} is refused by both", document.name)),
+            (Ok(_), Err(error)) => table.fail(&format!("{} is refused by us alone: {error}", document.name)),
+            (Err(error), Ok(_)) => {
+                table.note(&format!("{} is refused by the rival alone: {error}", document.name));
+            }
+        }
+    }
+    let load = |text: &&str| Ours::load(text).is_ok();
+    let (rival, ours) = both(
+        effort,
+        || texts.iter().filter(|text| Rival::load(text).is_ok()).count(),
+        || texts.iter().filter(|text| load(text)).count(),
+    );
+    table.bar(&format!("load, {} documents", texts.len()), rival / ours, 3.0);
+    let (ours, bare) = both(
+        effort,
+        || texts.iter().filter(|text| load(text)).count(),
+        || texts.iter().map(|text| limit::events(text)).sum::<usize>(),
+    );
+    table.limit("load, over raw YAML events", ours / bare);
+}
+
+/// One indicator on one message, many times.
+fn small(effort: Effort, messages: &[Message], table: &mut Table) -> Result<(), String> {
+    let message = |name: &str| -> Result<&Value, String> {
+        let found = messages.iter().find(|message| message.name == name);
+        found.map(|message| &message.value).ok_or_else(|| format!("there is no message `{name}`"))
+    };
+    let mail = message("mcp_send_email_benign")?;
+    let tools = message("mcp_list_of_20_tools")?;
+    let rival = Rival::indicators(&Rival::load(inputs::INDICATORS)?)?;
+    let rows = [
+        ("contains", 0, mail, 15.0),
+        ("regex", 1, mail, 200.0),
+        ("CEL, small", 2, mail, 20.0),
+        ("CEL, on a list of 20 tools", 3, tools, 6.0),
+    ];
+    let ours = match Ours::indicators(&Ours::load(inputs::INDICATORS)?) {
+        Ok(ours) => ours,
+        Err(reason) => {
+            for (name, _, _, bar) in rows {
+                table.unmeasured(name, bar, &reason);
+            }
+            return Ok(());
+        }
+    };
+    for (name, at, message, bar) in rows {
+        let (rival, ours) = (&rival[at].1, &ours[at].1);
+        if Rival::indicator(rival, message) != Ours::indicator(ours, message) {
+            table.fail(&format!("{name}: the verdicts differ"));
+        }
+        let (rival, ours) = if name.starts_with("CEL") {
+            both(effort, || Rival::expression(rival, message), || Ours::expression(ours, message))
+        } else {
+            both(effort, || Rival::pattern(rival, message), || Ours::pattern(ours, message))
+        };
+        table.bar(name, rival / ours, bar);
+    }
+
+    let text = mail["arguments"]["body"].as_str().unwrap_or_default();
+    let finder = memchr::memmem::Finder::new("canary-4c1d");
+    let (full, bare) =
+        both(effort, || Ours::pattern(&ours[0].1, mail), || finder.find(text.as_bytes()).is_some());
+    table.limit("contains, over memmem on the text", full / bare);
+    let regex = regex::Regex::new(r"(revenue|\$[0-9]+\.?[0-9]*M|margin) forecast")
+        .map_err(|error| error.to_string())?;
+    let (full, bare) = both(effort, || Ours::pattern(&ours[1].1, mail), || regex.is_match(text));
+    table.limit("regex, over a bare match on the text", full / bare);
+    Ok(())
+}
+
+/// Every indicator of the library on every message.
+fn whole_library(
+    effort: Effort,
+    library: &Library,
+    messages: &[Message],
+    table: &mut Table,
+) -> Result<(), String> {
+    let mut rival: Indicators<Rival> = Vec::new();
+    let mut ours: Result<Indicators<Ours>, String> = Ok(Vec::new());
+    for document in &library.documents {
+        let (Ok(theirs), Ok(mine)) = (Rival::load(&document.text), Ours::load(&document.text)) else {
+            continue;
+        };
+        rival.extend(Rival::indicators(&theirs)?);
+        ours = ours.and_then(|mut ours| {
+            ours.extend(Ours::indicators(&mine)?);
+            Ok(ours)
+        });
+    }
+    let name = format!("{} library indicators × {} messages", rival.len(), messages.len());
+    let bare = limit::BareMatch::prepare(&rival, messages);
+    let ours = match ours {
+        Ok(ours) => ours,
+        Err(reason) => {
+            table.unmeasured(&name, 200.0, &reason);
+            return Ok(());
+        }
+    };
+    let (theirs, mine) =
+        both(effort, || evaluate_all::<Rival>(&rival, messages), || evaluate_all::<Ours>(&ours, messages));
+    table.bar(&name, theirs / mine, 200.0);
+    let (mine, bare) = both(
+        effort,
+        || evaluate_all::<Ours>(&ours, messages),
+        || bare.iter().map(limit::BareMatch::count).sum::<usize>(),
+    );
+    table.limit("the same, over bare matches on resolved texts", mine / bare);
+
+    let comparison = equal::compare::<Rival, Ours>(&rival, &ours, messages, library.official);
+    table.note(&format!(
+        "{} verdicts compared, {} matched; the rival is wrong on {}",
+        comparison.pairs,
+        comparison.matched,
+        comparison.explained.len()
+    ));
+    for line in &comparison.explained {
+        table.note(line);
+    }
+    for line in &comparison.unexplained {
+        table.fail(line);
+    }
+    Ok(())
+}
+
+fn evaluate_all<S: Subject>(indicators: &[(String, S::Indicator)], messages: &[Message]) -> usize {
+    let pairs =
+        indicators.iter().flat_map(|(_, indicator)| messages.iter().map(move |message| (indicator, message)));
+    pairs
+        .filter(|(indicator, message)| S::indicator(indicator, &message.value) == subject::Outcome::Matched)
+        .count()
+}

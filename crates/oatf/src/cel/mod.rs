@@ -1,0 +1,60 @@
+//! CEL, the Common Expression Language, over JSON messages.
+//!
+//! [`Program`] is an expression compiled once and evaluated on borrowed messages. [`CelEvaluator`] is the
+//! extension point of the SDK specification (§6.1) for those who bring their own implementation.
+//!
+//! # Language
+//! The grammar, operators, macros (`has`, `all`, `exists`, `exists_one`, `map`, `filter`) and standard
+//! functions of the CEL specification. A missing field is an error, which `||`, `&&`, `exists` and `all`
+//! absorb when another operand decides. A missing variable is null.
+//!
+//! - standard functions: `size`, `contains`, `startsWith`, `endsWith`, `matches` (RE2), `int`, `uint`,
+//!   `double`, `string`, `bool`, `bytes`, `dyn`, `type`, `timestamp`, `duration`, `getFullYear`,
+//!   `getMonth`, `getDate`, `getDayOfMonth`, `getDayOfWeek`, `getDayOfYear`, `getHours`, `getMinutes`,
+//!   `getSeconds`, `getMilliseconds` (UTC or a fixed offset such as `+02:00`; no named zones)
+//! - strings, by code point: `charAt`, `indexOf`, `lastIndexOf`, `lowerAscii`, `upperAscii`, `replace`,
+//!   `split`, `substring`, `trim`, `reverse`, `join`
+//! - lists: `slice`, `flatten` (one level), `sort`, `distinct`, `reverse`
+//!
+//! Not supported, and an `unsupported_method` error where reached: `format`, `strings.quote`, the
+//! `math`, `sets`, `base64` and other namespaces, `cel.bind`, message construction `Type{…}`. Optional
+//! syntax (`a.?b`) and escaped identifiers (`` a.`b-c` ``) are options of some implementations, not of
+//! the standard, and are syntax errors.
+//!
+//! # Numbers
+//! A JSON number is an `int` if it fits, else a `uint`, else a `double`. The three mix in comparisons and
+//! equality, exactly; in arithmetic they do not, as the CEL specification has it.
+//!
+//! # Limits
+//! Expressions and messages are hostile input: see [`limits`].
+
+mod ast;
+mod conversions;
+mod evaluation;
+mod evaluator;
+mod fault;
+mod fields;
+mod functions;
+mod lexer;
+pub mod limits;
+mod lists;
+mod literal;
+mod number;
+mod operations;
+mod parser;
+mod patterns;
+mod program;
+mod strings;
+mod syntax;
+mod time;
+mod value;
+
+pub use evaluator::{CelEvaluator, DefaultCelEvaluator};
+pub use fields::FieldAccess;
+pub use program::Program;
+pub use syntax::SyntaxError;
+
+/// The names of all supported functions, macros apart.
+pub fn supported_functions() -> impl Iterator<Item = &'static str> {
+    functions::Function::names()
+}

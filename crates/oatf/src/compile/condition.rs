@@ -1,0 +1,168 @@
+//! Conditions and predicates, compiled.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::cmp::Ordering;
+use std::ops::{ControlFlow, Range};
+
+use memchr::memmem::Finder;
+use serde_json::{Number, Value};
+
+use super::error::CompileError;
+use crate::json;
+use crate::model::{Condition, MatchCondition, MatchPredicate};
+use crate::path::{SimplePath, WildcardPath};
+use crate::re2::Regex;
+
+/// One operator and its operand.
+#[derive(Clone, Debug)]
+enum Operator {
+    Equals(Value),
+    AnyOf(Box<[Value]>),
+    Contains(Finder<'static>),
+    StartsWith(Box<str>),
+    EndsWith(Box<str>),
+    Regex(Regex),
+    Compare(Number, fn(Ordering) -> bool),
+}
+
+/// A condition on a value, ready to be applied.
+#[derive(Clone, Debug)]
+pub struct CompiledCondition {
+    exists: Option<bool>,
+    // Cheap operators first, so that the dear ones run only when the others hold.
+    operators: Box<[Operator]>,
+}
+
+impl CompiledCondition {
+    /// Compiles a condition.
+    pub fn new(condition: &Condition) -> Result<Self, CompileError> {
+        match condition {
+            Condition::Value(value) => {
+                Ok(Self { exists: None, operators: Box::new([Operator::Equals(value.clone())]) })
+            }
+            Condition::Match(condition) => Self::from_operators(condition),
+        }
+    }
+
+    fn from_operators(condition: &MatchCondition) -> Result<Self, CompileError> {
+        let mut operators = Vec::with_capacity(condition.operator_count());
+        let bounds: [(&Option<Number>, fn(Ordering) -> bool); 4] = [
+            (&condition.gt, Ordering::is_gt),
+            (&condition.lt, Ordering::is_lt),
+            (&condition.gte, Ordering::is_ge),
+            (&condition.lte, Ordering::is_le),
+        ];
+        for (bound, holds) in bounds {
+            operators.extend(bound.clone().map(|bound| Operator::Compare(bound, holds)));
+        }
+        operators.extend(condition.any_of.clone().map(|values| Operator::AnyOf(values.into())));
+        operators.extend(condition.starts_with.clone().map(|text| Operator::StartsWith(text.into())));
+        operators.extend(condition.ends_with.clone().map(|text| Operator::EndsWith(text.into())));
+        operators.extend(
+            condition.contains.as_ref().map(|text| Operator::Contains(Finder::new(text).into_owned())),
+        );
+        if let Some(pattern) = &condition.regex {
+            let regex = Regex::new(pattern).map_err(|error| CompileError::regex(pattern, error))?;
+            operators.push(Operator::Regex(regex));
+        }
+        Ok(Self { exists: condition.exists, operators: operators.into() })
+    }
+
+    /// Whether only the presence of a value matters.
+    pub(super) fn presence_only(&self) -> Option<bool> {
+        self.exists.filter(|_| self.operators.is_empty())
+    }
+
+    /// Whether the condition holds for any value at a path, or, where only presence matters, for its being
+    /// there (specification §4.2).
+    pub fn matches_at(&self, target: &WildcardPath, message: &Value) -> bool {
+        let any = |test: &dyn Fn(&Value) -> bool| {
+            let flow = target.visit(message, &mut |value, _| {
+                if test(value) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            flow.is_break()
+        };
+        match self.presence_only() {
+            Some(expected) => expected == any(&|_| true),
+            None => any(&|value| self.matches(value)),
+        }
+    }
+
+    /// Whether a value that is there satisfies the condition.
+    ///
+    /// `exists` is a matter of resolution: `exists: false` cannot hold for a value that is there.
+    pub fn matches(&self, value: &Value) -> bool {
+        if self.exists == Some(false) {
+            return false;
+        }
+        let text = OnceCell::new();
+        self.operators.iter().all(|operator| operator.holds(value, &text))
+    }
+
+    /// Where in the value's text the first string operator that says so matched.
+    pub(super) fn range_in(&self, text: &str) -> Option<Range<usize>> {
+        self.operators.iter().rev().find_map(|operator| match operator {
+            Operator::Regex(regex) => regex.find(text),
+            Operator::Contains(finder) => {
+                let start = finder.find(text.as_bytes())?;
+                Some(start..start + finder.needle().len())
+            }
+            Operator::StartsWith(prefix) => Some(0..prefix.len()),
+            Operator::EndsWith(suffix) => Some(text.len().checked_sub(suffix.len())?..text.len()),
+            _ => None,
+        })
+    }
+}
+
+impl Operator {
+    /// `text` caches the value as text: string operators share it, the others never need it.
+    fn holds<'v>(&self, value: &'v Value, text: &OnceCell<Cow<'v, str>>) -> bool {
+        let text = || &**text.get_or_init(|| json::as_text(value));
+        match self {
+            Self::Equals(expected) => json::equal(value, expected),
+            Self::AnyOf(expected) => expected.iter().any(|expected| json::equal(value, expected)),
+            Self::Contains(finder) => finder.find(text().as_bytes()).is_some(),
+            Self::StartsWith(prefix) => text().starts_with(&**prefix),
+            Self::EndsWith(suffix) => text().ends_with(&**suffix),
+            Self::Regex(regex) => regex.is_match(text()),
+            Self::Compare(bound, holds) => {
+                value.as_number().and_then(|number| json::compare_numbers(number, bound)).is_some_and(holds)
+            }
+        }
+    }
+}
+
+/// A predicate, ready to be applied.
+#[derive(Clone, Debug, Default)]
+pub struct CompiledPredicate {
+    entries: Box<[(SimplePath, CompiledCondition)]>,
+}
+
+impl CompiledPredicate {
+    /// Compiles a predicate.
+    pub fn new(predicate: &MatchPredicate) -> Result<Self, CompileError> {
+        let entries = predicate.iter().map(|(path, condition)| {
+            let simple = SimplePath::parse(path).map_err(|error| CompileError::path(path, error))?;
+            Ok((simple, CompiledCondition::new(condition)?))
+        });
+        Ok(Self { entries: entries.collect::<Result<_, CompileError>>()? })
+    }
+
+    /// Compiles a predicate written inside pass-through state.
+    pub fn from_value(when: &serde_json::Map<String, Value>) -> Result<Self, CompileError> {
+        let predicate = when
+            .iter()
+            .map(|(path, condition)| Ok((path.clone(), Condition::from_value(condition)?)))
+            .collect::<Result<MatchPredicate, CompileError>>()?;
+        Self::new(&predicate)
+    }
+
+    /// Whether every entry holds.
+    pub fn matches(&self, value: &Value) -> bool {
+        self.entries.iter().all(|(path, condition)| match path.resolve(value) {
+            Some(value) => condition.matches(value),
+            None => condition.presence_only() == Some(false),
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! A whole document, compiled.
+
+use super::error::CompileError;
+use super::extractor::CompiledExtractor;
+use super::indicator::CompiledIndicator;
+use super::trigger::CompiledTrigger;
+use crate::load::Validated;
+use crate::model::{Actor, Indicator, Phase};
+use crate::node_path::NodePath;
+
+/// A document in the form that evaluates. It can only be made of a [`Validated`] one.
+///
+/// ```
+/// use sortie_oatf::{Compiled, Evaluators, Outcome, load};
+///
+/// let text = "
+/// oatf: '0.1'
+/// attack:
+///   execution: {mode: mcp_server, state: {tools: []}}
+///   indicators:
+///     - surface: tools/call
+///       target: arguments.path
+///       pattern: {contains: id_rsa}
+/// ";
+/// let compiled = Compiled::new(load(text).unwrap().document).unwrap();
+/// let message = serde_json::json!({"name": "read", "arguments": {"path": "/home/ada/.ssh/id_rsa"}});
+/// let Outcome::Matched(evidence) = compiled.indicators()[0].evaluate(&message, Evaluators::standard()) else {
+///     panic!("the agent read the key");
+/// };
+/// assert_eq!(evidence.path, "arguments.path");
+/// assert_eq!(evidence.range, Some(15..21));
+/// assert_eq!(evidence.line, Some(8));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    document: Validated,
+    indicators: Vec<CompiledIndicator>,
+    actors: Vec<CompiledActor>,
+}
+
+/// The evaluating parts of an actor, phase by phase.
+#[derive(Clone, Debug)]
+pub struct CompiledActor {
+    /// Its phases, in order.
+    pub phases: Vec<CompiledPhase>,
+}
+
+/// The evaluating parts of a phase.
+#[derive(Clone, Debug)]
+pub struct CompiledPhase {
+    /// What ends it.
+    pub trigger: Option<CompiledTrigger>,
+    /// What it captures.
+    pub extractors: Vec<CompiledExtractor>,
+}
+
+impl Compiled {
+    /// Compiles a document.
+    pub fn new(document: Validated) -> Result<Self, CompileError> {
+        let attack = &document.attack;
+        let indicators = attack.indicators.iter().flatten().enumerate().map(|(index, indicator)| {
+            let mut compiled = CompiledIndicator::new(indicator)?;
+            let path = NodePath::root().key("attack").key("indicators").index(index);
+            let asking = path.join(&deciding_field(indicator));
+            compiled.line = document.line_column_of(&asking).map(|at| at.line);
+            Ok(compiled)
+        });
+        let indicators = indicators.collect::<Result<_, CompileError>>()?;
+        let actors = attack.execution.actors.iter().flatten().map(CompiledActor::new);
+        let actors = actors.collect::<Result<_, _>>()?;
+        Ok(Self { document, indicators, actors })
+    }
+
+    /// The document this was made of.
+    pub fn document(&self) -> &Validated {
+        &self.document
+    }
+
+    /// The indicators, in the order of the document.
+    pub fn indicators(&self) -> &[CompiledIndicator] {
+        &self.indicators
+    }
+
+    /// The actors, in the order of the document.
+    pub fn actors(&self) -> &[CompiledActor] {
+        &self.actors
+    }
+}
+
+impl CompiledActor {
+    fn new(actor: &Actor) -> Result<Self, CompileError> {
+        let phases = actor.phases.iter().map(CompiledPhase::new).collect::<Result<_, _>>()?;
+        Ok(Self { phases })
+    }
+}
+
+impl CompiledPhase {
+    fn new(phase: &Phase) -> Result<Self, CompileError> {
+        let extractors = phase.extractors.iter().flatten().map(CompiledExtractor::new);
+        Ok(Self {
+            trigger: phase.trigger.as_ref().map(CompiledTrigger::new).transpose()?,
+            extractors: extractors.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// The field of an indicator that holds what decides, so that evidence can name its line.
+fn deciding_field(indicator: &Indicator) -> NodePath {
+    use crate::model::{Condition, OPERATORS};
+    let root = NodePath::root();
+    if let Some(pattern) = &indicator.pattern {
+        let path = root.key("pattern").key("condition");
+        return match &pattern.condition {
+            Some(Condition::Match(condition)) => {
+                let given = [
+                    condition.contains.is_some(),
+                    condition.starts_with.is_some(),
+                    condition.ends_with.is_some(),
+                    condition.regex.is_some(),
+                    condition.any_of.is_some(),
+                    condition.gt.is_some(),
+                    condition.lt.is_some(),
+                    condition.gte.is_some(),
+                    condition.lte.is_some(),
+                    condition.exists.is_some(),
+                ];
+                match OPERATORS.iter().zip(given).find(|(_, given)| *given) {
+                    Some((operator, _)) => path.key(*operator),
+                    None => path,
+                }
+            }
+            _ => path,
+        };
+    }
+    if indicator.expression.is_some() {
+        return root.key("expression").key("cel");
+    }
+    root.key("semantic").key("intent")
+}

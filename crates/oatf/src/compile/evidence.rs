@@ -1,0 +1,84 @@
+//! What a match rests on.
+
+use std::fmt;
+use std::ops::Range;
+
+use serde_json::Value;
+
+use crate::json;
+
+/// Excerpts are cut to this many characters.
+pub const MAX_EXCERPT_CHARS: usize = 160;
+
+/// Where a match was found, and what was there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidence {
+    /// Path into the message with concrete positions (`tools[2].description`); empty for the whole message.
+    pub path: String,
+    /// What was there, as text, cut around the match. `None` when the match is that nothing was there.
+    pub excerpt: Option<String>,
+    /// Bytes of the value's text that matched, where an operator singles them out.
+    pub range: Option<Range<usize>>,
+    /// Line of the document that asked.
+    pub line: Option<usize>,
+    /// Score, for semantic indicators.
+    pub score: Option<f64>,
+}
+
+impl Evidence {
+    pub(super) fn of(path: String, value: &Value, range: impl FnOnce(&str) -> Option<Range<usize>>) -> Self {
+        let text = json::as_text(value);
+        let range = range(&text);
+        let excerpt = excerpt(&text, range.clone());
+        Self { path, excerpt: Some(excerpt), range, line: None, score: None }
+    }
+
+    pub(super) fn absent(path: String) -> Self {
+        Self { path, excerpt: None, range: None, line: None, score: None }
+    }
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = if self.path.is_empty() { "the message" } else { &self.path };
+        match &self.excerpt {
+            Some(excerpt) => write!(f, "{path}: {excerpt:?}")?,
+            None => write!(f, "{path} is absent")?,
+        }
+        if let Some(score) = self.score {
+            write!(f, " (score {score:.3})")?;
+        }
+        Ok(())
+    }
+}
+
+/// Cuts a text to [`MAX_EXCERPT_CHARS`], with the match in view.
+fn excerpt(text: &str, range: Option<Range<usize>>) -> String {
+    if text.len() <= MAX_EXCERPT_CHARS {
+        return text.to_owned();
+    }
+    let at = range.map_or(0, |range| range.start);
+    // A third of the window goes before the match.
+    let before = text[..at].char_indices().rev().take(MAX_EXCERPT_CHARS / 3).last();
+    let start = before.map_or(at, |(start, _)| start);
+    let window = &text[start..];
+    let end = window.char_indices().nth(MAX_EXCERPT_CHARS).map_or(window.len(), |(end, _)| end);
+    let head = if start > 0 { "…" } else { "" };
+    let tail = if end < window.len() { "…" } else { "" };
+    format!("{head}{}{tail}", &window[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excerpt_is_bounded_and_shows_the_match() {
+        let text = format!("{}needle{}", "é".repeat(1000), "ß".repeat(1000));
+        let at = text.find("needle").unwrap();
+        let cut = excerpt(&text, Some(at..at + 6));
+        assert!(cut.contains("needle"), "{cut}");
+        assert_eq!(cut.chars().count(), MAX_EXCERPT_CHARS + 2);
+        assert_eq!(excerpt("short", None), "short");
+    }
+}

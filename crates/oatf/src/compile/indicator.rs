@@ -1,0 +1,343 @@
+//! Indicators, compiled.
+
+use std::ops::ControlFlow;
+
+use serde_json::Value;
+
+use super::condition::CompiledCondition;
+use super::error::CompileError;
+use super::evidence::Evidence;
+use crate::cel::{CelEvaluator, DefaultCelEvaluator, Program};
+use crate::error::{EvaluationError, EvaluationErrorKind};
+use crate::extension_points::{DEFAULT_SEMANTIC_THRESHOLD, SemanticEvaluator};
+use crate::json;
+use crate::model::{
+    Condition, Direction, ExpressionMatch, Indicator, IndicatorResult, PatternMatch, SemanticMatch, Tier,
+};
+use crate::path::{SimplePath, WildcardPath};
+
+/// The engines that evaluation may use. What needs one that is not there is skipped, and says so.
+#[derive(Clone, Copy, Default)]
+pub struct Evaluators<'e> {
+    /// Evaluates CEL.
+    pub cel: Option<&'e dyn CelEvaluator>,
+    /// Evaluates meaning.
+    pub semantic: Option<&'e dyn SemanticEvaluator>,
+}
+
+impl Evaluators<'static> {
+    /// CEL with our own evaluator; no semantic engine.
+    pub fn standard() -> Self {
+        Self { cel: Some(const { &DefaultCelEvaluator::new() }), semantic: None }
+    }
+}
+
+impl std::fmt::Debug for Evaluators<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Evaluators")
+            .field("cel", &self.cel.is_some())
+            .field("semantic", &self.semantic.is_some())
+            .finish()
+    }
+}
+
+/// What an indicator says about one message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// It matches, and this is why.
+    Matched(Evidence),
+    /// It does not match.
+    NotMatched,
+    /// It could not be evaluated on this message.
+    Error(EvaluationError),
+    /// It was not evaluated.
+    Skipped(&'static str),
+}
+
+impl Outcome {
+    /// The result without its reasons.
+    pub fn result(&self) -> IndicatorResult {
+        match self {
+            Self::Matched(_) => IndicatorResult::Matched,
+            Self::NotMatched => IndicatorResult::NotMatched,
+            Self::Error(_) => IndicatorResult::Error,
+            Self::Skipped(_) => IndicatorResult::Skipped,
+        }
+    }
+
+    /// The reasons as text.
+    pub fn evidence(&self) -> Option<String> {
+        match self {
+            Self::Matched(evidence) => Some(evidence.to_string()),
+            Self::NotMatched => None,
+            Self::Error(error) => Some(error.to_string()),
+            Self::Skipped(why) => Some((*why).to_owned()),
+        }
+    }
+}
+
+/// An indicator, ready to be applied.
+#[derive(Clone, Debug)]
+pub struct CompiledIndicator {
+    /// Its id; empty for one that has none.
+    pub id: String,
+    /// The protocol it looks at.
+    pub protocol: Option<String>,
+    /// The operation it looks at.
+    pub surface: Option<String>,
+    /// The actor it looks at.
+    pub actor: Option<String>,
+    /// The side it looks at.
+    pub direction: Option<Direction>,
+    /// How far the attack got when it matches.
+    pub tier: Option<Tier>,
+    /// Line of the document that holds what decides.
+    pub line: Option<usize>,
+    method: Method,
+}
+
+#[derive(Clone, Debug)]
+enum Method {
+    Pattern(CompiledPattern),
+    Expression(CompiledExpression),
+    Semantic(CompiledSemantic),
+}
+
+impl CompiledIndicator {
+    /// Compiles a normalised indicator.
+    pub fn new(indicator: &Indicator) -> Result<Self, CompileError> {
+        let method = if let Some(pattern) = &indicator.pattern {
+            Method::Pattern(CompiledPattern::new(pattern, &indicator.target)?)
+        } else if let Some(expression) = &indicator.expression {
+            Method::Expression(CompiledExpression::new(expression, &indicator.target)?)
+        } else if let Some(semantic) = &indicator.semantic {
+            Method::Semantic(CompiledSemantic::new(semantic, &indicator.target)?)
+        } else {
+            return Err(CompileError::Incomplete(
+                "the indicator has no pattern, expression or semantic match",
+            ));
+        };
+        Ok(Self {
+            id: indicator.id.clone().unwrap_or_default(),
+            protocol: indicator.protocol.clone(),
+            surface: indicator.surface.clone(),
+            actor: indicator.actor.clone(),
+            direction: indicator.direction,
+            tier: indicator.tier,
+            line: None,
+            method,
+        })
+    }
+
+    /// Whether the indicator matches one message, and why.
+    pub fn evaluate(&self, message: &Value, evaluators: Evaluators<'_>) -> Outcome {
+        let found = match &self.method {
+            Method::Pattern(pattern) => Ok(pattern.evaluate(message)),
+            Method::Expression(expression) => match evaluators.cel {
+                None => return Outcome::Skipped("there is no CEL evaluator"),
+                Some(cel) => expression.evaluate(message, cel),
+            },
+            Method::Semantic(semantic) => match evaluators.semantic {
+                None => return Outcome::Skipped("there is no semantic evaluator"),
+                Some(engine) => semantic.evaluate(message, engine),
+            },
+        };
+        match found {
+            Ok(None) => Outcome::NotMatched,
+            Ok(Some(mut evidence)) => {
+                evidence.line = self.line;
+                Outcome::Matched(evidence)
+            }
+            Err(mut error) => {
+                error.indicator_id = Some(self.id.clone()).filter(|id| !id.is_empty());
+                Outcome::Error(error)
+            }
+        }
+    }
+
+    /// Whether the indicator matches, without evidence. The fast path of scans over many messages.
+    pub fn is_match(&self, message: &Value, evaluators: Evaluators<'_>) -> Result<bool, EvaluationError> {
+        match &self.method {
+            Method::Pattern(pattern) => Ok(pattern.is_match(message)),
+            Method::Expression(expression) => match evaluators.cel {
+                None => Err(EvaluationError::new(
+                    EvaluationErrorKind::UnsupportedMethod,
+                    "there is no CEL evaluator",
+                )),
+                Some(cel) => expression.is_match(message, cel),
+            },
+            Method::Semantic(semantic) => match evaluators.semantic {
+                None => Err(EvaluationError::new(
+                    EvaluationErrorKind::UnsupportedMethod,
+                    "there is no semantic evaluator",
+                )),
+                Some(engine) => semantic.evaluate(message, engine).map(|found| found.is_some()),
+            },
+        }
+    }
+}
+
+/// A wildcard path and a condition on what it resolves to.
+#[derive(Clone, Debug)]
+pub(crate) struct CompiledPattern {
+    target: WildcardPath,
+    condition: CompiledCondition,
+}
+
+impl CompiledPattern {
+    pub(crate) fn new(pattern: &PatternMatch, target: &str) -> Result<Self, CompileError> {
+        let target = pattern.target.as_deref().unwrap_or(target);
+        let condition = match (&pattern.condition, &pattern.shorthand) {
+            (Some(condition), _) => CompiledCondition::new(condition)?,
+            (None, Some(shorthand)) => CompiledCondition::new(&Condition::Match(shorthand.clone()))?,
+            (None, None) => return Err(CompileError::Incomplete("the pattern has no condition")),
+        };
+        let target = WildcardPath::parse(target).map_err(|error| CompileError::path(target, error))?;
+        Ok(Self { target, condition })
+    }
+
+    pub(crate) fn is_match(&self, message: &Value) -> bool {
+        self.condition.matches_at(&self.target, message)
+    }
+
+    fn evaluate(&self, message: &Value) -> Option<Evidence> {
+        match self.condition.presence_only() {
+            Some(true) => {
+                let (value, positions) = self.first(message, |_| true)?;
+                Some(Evidence::of(self.target.with_positions(&positions), value, |_| None))
+            }
+            Some(false) => match self.first(message, |_| true) {
+                None => Some(Evidence::absent(self.target.to_string())),
+                Some(_) => None,
+            },
+            None => {
+                let (value, positions) = self.first(message, |value| self.condition.matches(value))?;
+                let path = self.target.with_positions(&positions);
+                Some(Evidence::of(path, value, |text| self.condition.range_in(text)))
+            }
+        }
+    }
+
+    /// The first value at the target that passes a test, and the positions it was reached by.
+    fn first<'v>(
+        &self,
+        message: &'v Value,
+        test: impl Fn(&Value) -> bool,
+    ) -> Option<(&'v Value, Vec<usize>)> {
+        let flow = self.target.visit(message, &mut |value, positions| {
+            if test(value) {
+                ControlFlow::Break((value, positions.to_vec()))
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        flow.break_value()
+    }
+}
+
+/// A CEL program and the variables it sees.
+#[derive(Clone, Debug)]
+pub(crate) struct CompiledExpression {
+    program: std::sync::Arc<Program>,
+    variables: Box<[(Box<str>, SimplePath)]>,
+    /// What the evidence shows: CEL itself looks at the whole message.
+    target: WildcardPath,
+}
+
+impl CompiledExpression {
+    pub(crate) fn new(expression: &ExpressionMatch, target: &str) -> Result<Self, CompileError> {
+        let variables = expression.variables.iter().flatten().map(|(name, path)| {
+            let simple = SimplePath::parse(path).map_err(|error| CompileError::path(path, error))?;
+            Ok((name.as_str().into(), simple))
+        });
+        Ok(Self {
+            program: Program::compile(&expression.cel)?.into(),
+            variables: variables.collect::<Result<_, CompileError>>()?,
+            target: WildcardPath::parse(target).map_err(|error| CompileError::path(target, error))?,
+        })
+    }
+
+    pub(crate) fn is_match(&self, message: &Value, cel: &dyn CelEvaluator) -> Result<bool, EvaluationError> {
+        // A variable called `message` stands for what its author says it does.
+        let own = self.variables.iter().map(|(name, path)| (&**name, path.resolve(message)));
+        let mut variables = Vec::with_capacity(self.variables.len() + 1);
+        variables.extend(own);
+        if !variables.iter().any(|(name, _)| *name == "message") {
+            variables.push(("message", Some(message)));
+        }
+        match cel.evaluate_program(&self.program, &variables)? {
+            Value::Bool(result) => Ok(result),
+            other => Err(EvaluationError::new(
+                EvaluationErrorKind::TypeError,
+                format!("the expression gives {}, not a boolean", json::kind(&other)),
+            )),
+        }
+    }
+
+    fn evaluate(&self, message: &Value, cel: &dyn CelEvaluator) -> Result<Option<Evidence>, EvaluationError> {
+        if !self.is_match(message, cel)? {
+            return Ok(None);
+        }
+        let first = self.target.visit(message, &mut |value, positions| {
+            ControlFlow::Break((value, self.target.with_positions(positions)))
+        });
+        let (value, path) = first.break_value().unwrap_or((message, String::new()));
+        Ok(Some(Evidence::of(path, value, |_| None)))
+    }
+}
+
+/// An intent and where to look for it.
+#[derive(Clone, Debug)]
+pub(crate) struct CompiledSemantic {
+    target: WildcardPath,
+    semantic: SemanticMatch,
+}
+
+impl CompiledSemantic {
+    fn new(semantic: &SemanticMatch, target: &str) -> Result<Self, CompileError> {
+        let target = semantic.target.as_deref().unwrap_or(target);
+        let target = WildcardPath::parse(target).map_err(|error| CompileError::path(target, error))?;
+        Ok(Self { target, semantic: semantic.clone() })
+    }
+
+    /// The best score over all values decides, so every value is asked about.
+    fn evaluate(
+        &self,
+        message: &Value,
+        engine: &dyn SemanticEvaluator,
+    ) -> Result<Option<Evidence>, EvaluationError> {
+        let semantic = &self.semantic;
+        let mut best: Option<(f64, &Value, String)> = None;
+        let flow = self.target.visit(message, &mut |value, positions| {
+            let text = json::as_text(value);
+            let score = engine.evaluate(
+                &text,
+                &semantic.intent,
+                semantic.intent_class,
+                semantic.threshold,
+                semantic.examples.as_ref(),
+            );
+            match score {
+                Err(error) => ControlFlow::Break(error),
+                Ok(score) if !(0.0..=1.0).contains(&score) => ControlFlow::Break(EvaluationError::new(
+                    EvaluationErrorKind::SemanticError,
+                    format!("the semantic evaluator gave {score}, which is no score from 0 to 1"),
+                )),
+                Ok(score) => {
+                    if best.as_ref().is_none_or(|(best, ..)| score > *best) {
+                        best = Some((score, value, self.target.with_positions(positions)));
+                    }
+                    ControlFlow::Continue(())
+                }
+            }
+        });
+        if let ControlFlow::Break(error) = flow {
+            return Err(error);
+        }
+        let threshold = semantic.threshold.unwrap_or(DEFAULT_SEMANTIC_THRESHOLD);
+        Ok(best.filter(|(score, ..)| *score >= threshold).map(|(score, value, path)| Evidence {
+            score: Some(score),
+            ..Evidence::of(path, value, |_| None)
+        }))
+    }
+}

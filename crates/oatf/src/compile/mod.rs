@@ -1,0 +1,24 @@
+//! Documents in the form that evaluates: compiled once, then applied to many messages.
+//!
+//! Paths are split, patterns built, CEL and JSONPath parsed when a document is compiled. Evaluation borrows
+//! the message: nothing of it is cloned, and a value that is no string is written out only when a string
+//! operator looks at it, and then once. `cargo xtask bench` guards what that costs.
+
+mod condition;
+mod document;
+mod error;
+mod evidence;
+mod extractor;
+mod indicator;
+mod response;
+mod trigger;
+
+pub use condition::{CompiledCondition, CompiledPredicate};
+pub use document::{Compiled, CompiledActor, CompiledPhase};
+pub use error::CompileError;
+pub use evidence::{Evidence, MAX_EXCERPT_CHARS};
+pub use extractor::CompiledExtractor;
+pub(crate) use indicator::{CompiledExpression, CompiledPattern};
+pub use indicator::{CompiledIndicator, Evaluators, Outcome};
+pub use response::CompiledResponses;
+pub use trigger::CompiledTrigger;

@@ -1,0 +1,155 @@
+//! Reads suites: lists of cases with `name`, `id`, `input` and `expected`.
+
+use serde_json::Value;
+
+use super::{CaseResult, Checked, failed, result};
+use crate::diagnostic::Diagnostic;
+use crate::parse::{Reader, utf8};
+use crate::yaml::{Entry, Node, NodeKind, Tree};
+
+/// What is checked for a case of some suite. The reader has the fields beside `name` and `id`.
+pub(super) type Check = for<'t> fn(&mut Fields<'t>) -> Checked;
+
+pub(super) fn open(content: &[u8]) -> Result<Tree, String> {
+    let text = utf8(content).map_err(|error| error.to_string())?;
+    let (tree, findings) = Tree::parse(text);
+    match tree {
+        Some(tree) if findings.is_empty() => Ok(tree),
+        _ => Err(describe(&findings)),
+    }
+}
+
+fn describe(findings: &[Diagnostic]) -> String {
+    let messages: Vec<_> = findings.iter().map(|finding| finding.message.as_str()).collect();
+    messages.join("; ")
+}
+
+/// All cases of a suite. A suite that cannot be read is one failed case.
+pub(super) fn suite(path: &str, content: &[u8], check: Option<Check>) -> Vec<CaseResult> {
+    let Some(check) = check else { return vec![super::unknown(path)] };
+    let tree = match open(content) {
+        Ok(tree) => tree,
+        Err(reason) => return vec![failed(path, path, "", reason)],
+    };
+    let NodeKind::Sequence(items) = tree.root().kind else {
+        return vec![failed(path, path, "", "a suite is a list of cases")];
+    };
+    if items.is_empty() {
+        return vec![failed(path, path, "", "the suite has no cases")];
+    }
+    let cases = items.iter().enumerate().map(|(index, id)| {
+        let position = format!("{path}[{index}]");
+        let mut fields = match Fields::new(&tree, tree.node(*id)) {
+            Ok(fields) => fields,
+            Err(reason) => return failed(path, &position, "", reason),
+        };
+        let (id, name) = match (fields.text("id"), fields.text("name")) {
+            (Ok(id), Ok(name)) => (id, name),
+            (Err(reason), _) | (_, Err(reason)) => return failed(path, &position, "", reason),
+        };
+        let checked = check(&mut fields).and_then(|()| fields.finish());
+        result(path, &id, &name, checked)
+    });
+    cases.collect()
+}
+
+/// The fields of a mapping in a fixture. Every one must be taken.
+pub(super) struct Fields<'t> {
+    tree: &'t Tree,
+    left: Vec<Entry>,
+}
+
+impl<'t> Fields<'t> {
+    pub(super) fn new(tree: &'t Tree, node: Node<'t>) -> Result<Self, String> {
+        match node.kind {
+            NodeKind::Mapping(entries) => Ok(Self { tree, left: entries.to_vec() }),
+            _ => Err("a mapping is expected here".to_owned()),
+        }
+    }
+
+    /// A field that may be there.
+    pub(super) fn take(&mut self, key: &str) -> Option<Node<'t>> {
+        let at = self.left.iter().position(|entry| self.tree.key(*entry) == key)?;
+        Some(self.tree.node(self.left.remove(at).value))
+    }
+
+    /// A field that must be there.
+    pub(super) fn need(&mut self, key: &str) -> Result<Node<'t>, String> {
+        self.take(key).ok_or_else(|| format!("the field `{key}` is missing"))
+    }
+
+    /// A mapping below this one.
+    pub(super) fn below(&mut self, key: &str) -> Result<Fields<'t>, String> {
+        let node = self.need(key)?;
+        Fields::new(self.tree, node).map_err(|reason| format!("`{key}`: {reason}"))
+    }
+
+    pub(super) fn text(&mut self, key: &str) -> Result<String, String> {
+        match self.value(key)? {
+            Value::String(text) => Ok(text),
+            other => Err(format!("`{key}` must be a string, not {other}")),
+        }
+    }
+
+    pub(super) fn value(&mut self, key: &str) -> Result<Value, String> {
+        let node = self.need(key)?;
+        Ok(self.to_value(node))
+    }
+
+    pub(super) fn optional_value(&mut self, key: &str) -> Option<Value> {
+        let node = self.take(key)?;
+        Some(self.to_value(node)).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn to_value(&self, node: Node<'t>) -> Value {
+        Reader::new(self.tree).value(node)
+    }
+
+    /// Reads a part of a document. `tolerated` codes are findings the fixture format brings with it.
+    pub(super) fn part<T>(
+        &self,
+        node: Node<'t>,
+        tolerated: &[&str],
+        read: impl FnOnce(&mut Reader<'t>, Node<'t>) -> T,
+    ) -> Result<T, String> {
+        let mut reader = Reader::new(self.tree);
+        let part = read(&mut reader, node);
+        let mut findings = reader.finish();
+        findings.retain(|finding| !tolerated.contains(&finding.code));
+        if findings.is_empty() { Ok(part) } else { Err(describe(&findings)) }
+    }
+
+    /// The items of a list.
+    pub(super) fn list(&mut self, key: &str) -> Result<Vec<Node<'t>>, String> {
+        match self.need(key)?.kind {
+            NodeKind::Sequence(items) => Ok(items.iter().map(|item| self.tree.node(*item)).collect()),
+            _ => Err(format!("`{key}` must be a list")),
+        }
+    }
+
+    pub(super) fn fields_of(&self, node: Node<'t>) -> Result<Fields<'t>, String> {
+        Fields::new(self.tree, node)
+    }
+
+    /// Fails when something was not looked at.
+    pub(super) fn finish(&self) -> Checked {
+        match self.left.first() {
+            None => Ok(()),
+            Some(entry) => Err(format!("nothing is known about the field `{}`", self.tree.key(*entry))),
+        }
+    }
+}
+
+/// Compares what came out with what was expected.
+pub(super) fn expect<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, expected: &T) -> Checked {
+    if found == expected { Ok(()) } else { Err(format!("{what} is {found:?}, expected {expected:?}")) }
+}
+
+/// Compares JSON by value, as the specification does.
+pub(super) fn expect_value(what: &str, found: &Value, expected: &Value) -> Checked {
+    if crate::json::equal(found, expected) {
+        Ok(())
+    } else {
+        Err(format!("{what} is {found}, expected {expected}"))
+    }
+}

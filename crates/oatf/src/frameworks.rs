@@ -1,0 +1,181 @@
+//! Security frameworks that attacks are mapped to, and the form of their identifiers.
+
+use std::fmt;
+
+/// The frameworks whose identifiers we can check, as documents name them.
+pub const FRAMEWORKS: &[&str] = &["atlas", "mitre_attack", "owasp_llm", "owasp_mcp", "owasp_agentic", "cwe"];
+
+/// What is wrong with an identifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// It does not look like one of the framework's.
+    Form {
+        /// What they look like.
+        expected: &'static str,
+    },
+    /// It looks like one, and the framework has no such entry.
+    NoEntry {
+        /// The first entry of the framework.
+        first: String,
+        /// The last one.
+        last: String,
+    },
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Form { expected } => write!(f, "identifiers look like {expected}"),
+            Self::NoEntry { first, last } => write!(f, "entries are `{first}` to `{last}`"),
+        }
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// The canonical form of an identifier: `LLM01` for `llm-1`, `CWE-74` for `cwe74`.
+///
+/// A framework we do not know has any identifiers it likes, and they are returned as they are.
+///
+/// ```
+/// use sortie_oatf::frameworks::normalise;
+///
+/// assert_eq!(normalise("owasp_mcp", "MCP-3").unwrap(), "MCP03");
+/// assert_eq!(normalise("atlas", "aml.t0051.001").unwrap(), "AML.T0051.001");
+/// assert_eq!(normalise("house_rules", "7b").unwrap(), "7b");
+/// assert!(normalise("owasp_llm", "LLM11").is_err());
+/// ```
+pub fn normalise(framework: &str, id: &str) -> Result<String, Problem> {
+    let id = id.trim();
+    match framework {
+        "owasp_llm" => top_ten("LLM", "`LLM01`", id),
+        "owasp_mcp" => top_ten("MCP", "`MCP-01` or `MCP01`", id),
+        "owasp_agentic" => top_ten("ASI", "`ASI01` or `ASI-01`", id),
+        "cwe" => cwe(id),
+        "atlas" => {
+            let expected = "`AML.T0051`, `AML.T0051.001` or `AML.TA0001`";
+            let upper = id.to_ascii_uppercase();
+            let rest = upper.strip_prefix("AML.").ok_or(Problem::Form { expected })?;
+            let entry = mitre(rest, &["TA", "T", "CS", "M"]).ok_or(Problem::Form { expected })?;
+            Ok(format!("AML.{entry}"))
+        }
+        "mitre_attack" => {
+            let expected = "`T1195`, `T1195.002` or `TA0001`";
+            mitre(&id.to_ascii_uppercase(), &["TA", "T", "S", "G", "M", "C"])
+                .ok_or(Problem::Form { expected })
+        }
+        _ => Ok(id.to_owned()),
+    }
+}
+
+/// Whether a document may write the identifier like this: in its canonical form, or, where the specification
+/// of OATF writes a hyphen and the framework does not, with one.
+pub fn is_well_formed(framework: &str, id: &str) -> bool {
+    normalise(framework, id).is_ok_and(|canonical| {
+        let hyphenated = matches!(framework, "owasp_mcp" | "owasp_agentic")
+            && id.split_once('-').is_some_and(|(prefix, rest)| format!("{prefix}{rest}") == canonical);
+        canonical == id || hyphenated
+    })
+}
+
+/// An entry of an OWASP top ten, with the year of its edition where one is given (`LLM01:2025`).
+fn top_ten(prefix: &str, expected: &'static str, id: &str) -> Result<String, Problem> {
+    let form = || Problem::Form { expected };
+    let upper = id.to_ascii_uppercase();
+    let rest = upper.strip_prefix(prefix).ok_or_else(form)?;
+    let (number, year) = match rest.split_once(':') {
+        Some((number, year)) => (number, Some(year)),
+        None => (rest, None),
+    };
+    let number = number.strip_prefix(['-', '_', ' ']).unwrap_or(number);
+    if year.is_some_and(|year| !is_digits(year, 4)) || number.len() > 2 || !is_digits(number, number.len()) {
+        return Err(form());
+    }
+    let number: u8 = number.parse().map_err(|_| form())?;
+    if !(1..=10).contains(&number) {
+        return Err(Problem::NoEntry { first: format!("{prefix}01"), last: format!("{prefix}10") });
+    }
+    let year = year.map(|year| format!(":{year}")).unwrap_or_default();
+    Ok(format!("{prefix}{number:02}{year}"))
+}
+
+fn cwe(id: &str) -> Result<String, Problem> {
+    let form = Problem::Form { expected: "`CWE-74`" };
+    let upper = id.to_ascii_uppercase();
+    let number = upper.strip_prefix("CWE").unwrap_or(&upper);
+    let number = number.strip_prefix(['-', '_', ' ']).unwrap_or(number).trim_start_matches('0');
+    if number.is_empty() || number.len() > 5 || !is_digits(number, number.len()) {
+        return Err(form);
+    }
+    Ok(format!("CWE-{number}"))
+}
+
+/// A prefix and four digits; a technique may have a part of three more.
+fn mitre(id: &str, prefixes: &[&str]) -> Option<String> {
+    prefixes.iter().find_map(|prefix| {
+        let rest = id.strip_prefix(prefix)?;
+        let (number, part) = match rest.split_once('.') {
+            Some((number, part)) => (number, Some(part)),
+            None => (rest, None),
+        };
+        let fits = is_digits(number, 4) && part.is_none_or(|part| *prefix == "T" && is_digits(part, 3));
+        fits.then(|| id.to_owned())
+    })
+}
+
+fn is_digits(text: &str, count: usize) -> bool {
+    text.len() == count && !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_documents_write_is_understood() {
+        for (framework, written, canonical) in [
+            ("owasp_llm", "LLM01", "LLM01"),
+            ("owasp_llm", "LLM01:2025", "LLM01:2025"),
+            ("owasp_llm", "llm-7", "LLM07"),
+            ("owasp_mcp", "MCP-03", "MCP03"),
+            ("owasp_mcp", "MCP3", "MCP03"),
+            ("owasp_agentic", "ASI-10", "ASI10"),
+            ("atlas", "AML.T0051.002", "AML.T0051.002"),
+            ("atlas", "AML.TA0001", "AML.TA0001"),
+            ("mitre_attack", "t1059.007", "T1059.007"),
+            ("mitre_attack", "TA0043", "TA0043"),
+            ("cwe", "cwe_079", "CWE-79"),
+            ("cwe", "918", "CWE-918"),
+            ("other", "anything", "anything"),
+        ] {
+            assert_eq!(normalise(framework, written).as_deref(), Ok(canonical), "{framework} {written}");
+        }
+    }
+
+    #[test]
+    fn what_no_framework_has_is_refused() {
+        for (framework, written) in [
+            ("owasp_llm", "LLM11"),
+            ("owasp_llm", "LLM00"),
+            ("owasp_llm", "LLM"),
+            ("owasp_llm", "LLM01:25"),
+            ("owasp_mcp", "MCP-123"),
+            ("owasp_agentic", "ASI"),
+            ("atlas", "T0051"),
+            ("atlas", "AML.T51"),
+            ("atlas", "AML.TA0001.001"),
+            ("mitre_attack", "T1059.7"),
+            ("cwe", "CWE-"),
+            ("cwe", "CWE-7x"),
+        ] {
+            assert!(normalise(framework, written).is_err(), "{framework} {written}");
+        }
+    }
+
+    #[test]
+    fn the_specifications_hyphens_are_no_mistake() {
+        assert!(is_well_formed("owasp_mcp", "MCP-03") && is_well_formed("owasp_mcp", "MCP03"));
+        assert!(is_well_formed("owasp_agentic", "ASI-01"));
+        assert!(!is_well_formed("owasp_mcp", "MCP3") && !is_well_formed("owasp_llm", "LLM-01"));
+    }
+}

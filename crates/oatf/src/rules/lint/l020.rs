@@ -1,0 +1,66 @@
+use super::state::items;
+use crate::diagnostic::DiagnosticSeverity::Warning;
+use crate::diagnostic::Edit;
+use crate::rules::{Family, Rule};
+use crate::yaml::{NodeKind, Style};
+use serde_json::Value;
+
+/// What an A2A agent answers is a task or a message.
+pub(crate) const L_020: Rule = Rule {
+    code: "L-020",
+    spec: "§7.2.4",
+    title: "what an A2A agent answers is a task or a message",
+    severity: Warning,
+    family: Family::Lint,
+    explain: include_str!("l020.md"),
+    check: Some(|document, report| {
+        for state in document.states().into_iter().filter(|state| state.mode == Some("a2a_server")) {
+            for (entry, path) in items(state.value, &state.path, "task_responses") {
+                let path = path.key("content");
+                let Some(content) = entry.get("content") else { continue };
+                if let Some(Value::String(word)) = content.get("status") {
+                    let at = path.clone().key("status");
+                    let mut finding = report
+                        .add(&L_020, at.clone(), "the `status` of a task is a mapping; clients refuse a text")
+                        .label("a text");
+                    if content.get("message").is_some() {
+                        let said = path.clone().key("message");
+                        finding = finding
+                            .also(&said, "this belongs to the status")
+                            .help(format!("write `status: {{state: {word}, message: ...}}`"));
+                    } else {
+                        finding = finding.help(format!("write `status: {{state: {word}}}`"));
+                        let written =
+                            document.tree().and_then(|tree| {
+                                let (id, _) = tree.find(&at)?;
+                                let node = tree.node(id);
+                                let NodeKind::Scalar(
+                                    _,
+                                    Style::Plain | Style::SingleQuoted | Style::DoubleQuoted,
+                                ) = node.kind
+                                else {
+                                    return None;
+                                };
+                                let text = tree.source().slice(node.span);
+                                Some(Edit { span: node.span, replacement: format!("{{state: {text}}}") })
+                            });
+                        finding = finding.fix("make the status a mapping", written.into_iter().collect());
+                    }
+                    let _ = finding;
+                }
+                for (artifact, path) in items(content, &path, "artifacts") {
+                    if artifact.is_object() && artifact.get("parts").is_none() {
+                        report
+                            .add(
+                                &L_020,
+                                path,
+                                "an artifact has its content in `parts`; clients refuse one without",
+                            )
+                            .label("no `parts` here")
+                            .help("for example `parts: [{kind: text, text: ...}]`, and an `artifactId`");
+                    }
+                }
+            }
+        }
+    }),
+};

@@ -1,0 +1,13 @@
+use crate::diagnostic::DiagnosticSeverity::Error;
+use crate::rules::{Family, Rule};
+
+/// There is exactly one `attack`, and it is a mapping. Found while parsing.
+pub(crate) const V_003: Rule = Rule {
+    code: "V-003",
+    spec: "§11.1.3",
+    title: "a document has exactly one attack",
+    severity: Error,
+    family: Family::Validation,
+    explain: include_str!("v003.md"),
+    check: None,
+};

@@ -1,0 +1,57 @@
+//! The public scenario documents, where they are: all load but one, which is refused at its look-ahead.
+
+use std::path::{Path, PathBuf};
+
+use sortie_oatf::{Diagnostic, analyze};
+
+/// The folder of the official fixtures, when `SORTIE_FIXTURES` names one. It is a failure when it does not exist:
+/// whoever names it wants it used.
+fn fixtures() -> Option<PathBuf> {
+    let named = std::env::var_os("SORTIE_FIXTURES").filter(|named| !named.is_empty())?;
+    let folder = PathBuf::from(named);
+    assert!(folder.is_dir(), "SORTIE_FIXTURES is set, but `{}` is no folder", folder.display());
+    Some(folder)
+}
+
+fn documents(folder: &Path) -> Vec<PathBuf> {
+    let mut documents = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            documents.extend(self::documents(&path));
+        } else {
+            documents.push(path);
+        }
+    }
+    documents.sort();
+    documents
+}
+
+#[test]
+fn every_scenario_is_valid_but_the_one_with_a_look_ahead() {
+    let Some(fixtures) = fixtures() else {
+        println!("left out: SORTIE_FIXTURES is not set");
+        return;
+    };
+    let documents = documents(&fixtures.join("scenarios"));
+    assert_eq!(documents.len(), 62);
+    for path in documents {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let found = analyze(&text);
+        let errors: Vec<_> = found.diagnostics.iter().filter(|finding| finding.is_error()).collect();
+        if path.file_name().unwrap().to_str().unwrap().starts_with("OATF-036") {
+            assert_eq!(errors.len(), 1, "{errors:#?}");
+            assert_is_the_look_ahead(errors[0], &text);
+        } else {
+            assert!(errors.is_empty(), "{}: {errors:#?}", path.display());
+        }
+    }
+}
+
+#[track_caller]
+fn assert_is_the_look_ahead(error: &Diagnostic, text: &str) {
+    assert_eq!(error.code, "V-013");
+    let span = error.span.unwrap();
+    assert!(text[span.range()].starts_with("(?!"), "underlined: {}", &text[span.range()]);
+    assert!(!error.help.is_empty(), "there is no help");
+}

@@ -1,0 +1,62 @@
+//! Where the tests find fixtures.
+
+// Each test binary uses its own part of this.
+#![allow(dead_code)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sortie_oatf::conformance::FixtureFile;
+
+/// The folder of official fixtures, when `SORTIE_FIXTURES` names one. Set but missing is a failure.
+pub(crate) fn official() -> Option<PathBuf> {
+    let Some(folder) = std::env::var_os("SORTIE_FIXTURES") else {
+        eprintln!("left out: SORTIE_FIXTURES is not set");
+        return None;
+    };
+    let folder = PathBuf::from(folder);
+    assert!(folder.is_dir(), "SORTIE_FIXTURES names {}, which is no folder", folder.display());
+    Some(folder)
+}
+
+/// The root of the project.
+pub(crate) fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Every file below a folder, in order.
+pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+            let path = entry.unwrap().path();
+            if path.is_dir() { folders.push(path) } else { found.push(path) }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A fixture folder, read.
+pub(crate) fn read_fixtures(folder: &Path) -> Vec<FixtureFile> {
+    let read = |path: &PathBuf| FixtureFile {
+        path: path.strip_prefix(folder).unwrap().to_str().unwrap().replace('\\', "/"),
+        content: fs::read(path).unwrap(),
+    };
+    files_below(folder).iter().map(read).collect()
+}
+
+/// The real documents among the official fixtures, with their names.
+pub(crate) fn scenarios() -> Option<Vec<(String, String)>> {
+    let folder = official()?.join("scenarios");
+    let documents: Vec<_> = files_below(&folder)
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
+        .map(|path| {
+            (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(&path).unwrap())
+        })
+        .collect();
+    assert!(!documents.is_empty(), "no documents in {}", folder.display());
+    Some(documents)
+}
