@@ -21,8 +21,8 @@ pub fn evaluate(data: &[u8]) {
     let Ok(message) = serde_json::from_str::<Value>(message) else { return };
     // In flow style, so that the lines can be JSON.
     let document = format!(
-        "{{oatf: '0.1', attack: {{execution: {{mode: mcp_server, phases: [\n{phase}\n, {{state: {{}}}}]}}, \
-         indicators: [\n{indicator}\n]}}}}"
+        "{{oatf: '0.1', attack: {{execution: {{mode: mcp_server, phases: [{{state: {{}}, \
+         trigger: {{event: tools/call}}}}, \n{phase}\n]}}, indicators: [\n{indicator}\n]}}}}"
     );
     let Ok(loaded) = load(&document) else { return };
     let compiled =
