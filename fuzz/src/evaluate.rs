@@ -134,9 +134,7 @@ fn plain_condition(condition: &Condition) -> Option<Value> {
 /// The plain interpreter compares only the numbers of its table.
 fn numbers_are_known(value: &Value) -> bool {
     match value {
-        Value::Number(_) => {
-            (0..plain::NUMBERS.len()).any(|at| plain::number(at).to_string() == value.to_string())
-        }
+        Value::Number(_) => (0..plain::NUMBERS.len()).any(|at| plain::number(at) == *value),
         Value::Array(items) => items.iter().all(numbers_are_known),
         Value::Object(fields) => fields.values().all(numbers_are_known),
         _ => true,
