@@ -109,7 +109,7 @@ impl CompiledCondition {
     /// Where in the value's text the first string operator that says so matched.
     pub(super) fn range_in(&self, text: &str) -> Option<Range<usize>> {
         self.operators.iter().rev().find_map(|operator| match operator {
-            Operator::Regex(regex) => regex.find(text),
+            Operator::Regex(regex) => regex.find(text).map(|found| between_characters(text, found)),
             Operator::Contains(finder) => {
                 let start = finder.find(text.as_bytes())?;
                 Some(start..start + finder.needle().len())
@@ -119,6 +119,16 @@ impl CompiledCondition {
             _ => None,
         })
     }
+}
+
+/// An empty match of `\B` may lie inside a character (see [`Regex::find`]); evidence points before it, so that
+/// whoever shows it can cut the text there.
+fn between_characters(text: &str, found: Range<usize>) -> Range<usize> {
+    if text.is_char_boundary(found.start) && text.is_char_boundary(found.end) {
+        return found;
+    }
+    let before = (0..found.start).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    before..before
 }
 
 impl Operator {
