@@ -42,6 +42,12 @@ fn repetitions<T>(effort: Effort, work: &mut impl FnMut() -> T) -> u32 {
     times
 }
 
+/// The CPU time of one piece of work, in nanoseconds.
+pub(crate) fn one<T>(effort: Effort, mut work: impl FnMut() -> T) -> f64 {
+    let times = repetitions(effort, &mut work);
+    (0..effort.samples).map(|_| sample(times, &mut work)).fold(f64::INFINITY, f64::min)
+}
+
 /// The CPU time of two pieces of work, in nanoseconds. Their samples alternate, so that what disturbs one of them
 /// disturbs the other.
 pub(crate) fn both<A, B>(

@@ -29,8 +29,9 @@ fn main() -> ExitCode {
     let effort = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => Effort::FULL,
         ["--quick"] => Effort::QUICK,
+        ["--repeat", work] => return repeat(work),
         _ => {
-            eprintln!("usage: cargo xtask bench [--quick]");
+            eprintln!("usage: cargo xtask bench [--quick]\n       sortie-bench --repeat load|library");
             return ExitCode::from(2);
         }
     };
@@ -42,6 +43,37 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Does one thing of ours for some seconds and nothing else, for a profiler to look at.
+fn repeat(work: &str) -> ExitCode {
+    match repeated(work) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn repeated(work: &str) -> Result<(), String> {
+    let library = Library::find()?;
+    let messages = inputs::messages()?;
+    let texts: Vec<&str> = library.documents.iter().map(|document| document.text.as_str()).collect();
+    let effort = Effort { samples: 1, at_least: 4e9 };
+    let nanoseconds = match work {
+        "load" => clock::one(effort, || texts.iter().filter(|text| Ours::load(text).is_ok()).count()),
+        "library" => {
+            let mut ours: Indicators<Ours> = Vec::new();
+            for document in texts.iter().filter_map(|text| Ours::load(text).ok()) {
+                ours.extend(Ours::indicators(&document)?);
+            }
+            clock::one(effort, || evaluate_all::<Ours>(&ours, &messages))
+        }
+        _ => return Err(format!("`{work}` is neither `load` nor `library`")),
+    };
+    println!("{work}: {:.1} µs", nanoseconds / 1e3);
+    Ok(())
 }
 
 fn run(effort: Effort) -> Result<bool, String> {

@@ -1,43 +1,41 @@
-//! `sortie-oatf`. The only file here that knows our API.
+//! `sortie-oatf`. The only file here that knows our API; `hostile/` apart.
 
 use serde_json::Value;
+use sortie_oatf::{Compiled, CompiledIndicator, Evaluators, IndicatorResult, LoadResult};
 
 use crate::subject::{Outcome, Subject};
 
 pub(crate) struct Ours;
 
-/// To be the compiled indicator.
-pub(crate) enum Indicator {}
-
 impl Subject for Ours {
-    type Document = sortie_oatf::Document;
-    type Indicator = Indicator;
+    type Document = LoadResult;
+    type Indicator = CompiledIndicator;
 
-    // To be `sortie_oatf::load`, which also normalises.
     fn load(text: &str) -> Result<Self::Document, String> {
-        let document = sortie_oatf::parse(text)
-            .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
-        let result = sortie_oatf::validate(&document);
-        if result.is_valid() {
-            Ok(document)
-        } else {
-            Err(result.errors.iter().map(|error| error.rule).collect::<Vec<_>>().join(", "))
+        sortie_oatf::load(text)
+            .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+    }
+
+    fn indicators(document: &Self::Document) -> Result<Vec<(String, Self::Indicator)>, String> {
+        let compiled = Compiled::new(document.document.clone()).map_err(|error| error.to_string())?;
+        let indicators = compiled.indicators().iter();
+        Ok(indicators.map(|indicator| (indicator.id.clone(), indicator.clone())).collect())
+    }
+
+    fn pattern(indicator: &Self::Indicator, message: &Value) -> bool {
+        indicator.is_match(message, Evaluators::standard()).unwrap_or(false)
+    }
+
+    fn expression(indicator: &Self::Indicator, message: &Value) -> bool {
+        indicator.is_match(message, Evaluators::standard()).unwrap_or(false)
+    }
+
+    fn indicator(indicator: &Self::Indicator, message: &Value) -> Outcome {
+        match indicator.evaluate(message, Evaluators::standard()).result() {
+            IndicatorResult::Matched => Outcome::Matched,
+            IndicatorResult::NotMatched => Outcome::NotMatched,
+            IndicatorResult::Error => Outcome::Error,
+            IndicatorResult::Skipped => Outcome::Skipped,
         }
-    }
-
-    fn indicators(_: &Self::Document) -> Result<Vec<(String, Self::Indicator)>, String> {
-        Err("our evaluation is not there yet".into())
-    }
-
-    fn pattern(indicator: &Self::Indicator, _: &Value) -> bool {
-        match *indicator {}
-    }
-
-    fn expression(indicator: &Self::Indicator, _: &Value) -> bool {
-        match *indicator {}
-    }
-
-    fn indicator(indicator: &Self::Indicator, _: &Value) -> Outcome {
-        match *indicator {}
     }
 }

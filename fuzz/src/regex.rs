@@ -14,7 +14,7 @@ pub fn regex(data: &[u8]) {
             return assert_eq!(check(pattern), Err(error));
         }
     };
-    assert_eq!(check(pattern), Ok(()), "`{pattern}` compiles, and is refused");
+    assert!(check(pattern).is_ok(), "`{pattern}` compiles, and is refused");
     assert_eq!(regex.as_str(), pattern);
     assert_eq!(regex.matches_empty(), regex.is_match(""));
     let found = regex.find(text);

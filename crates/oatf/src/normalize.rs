@@ -155,7 +155,7 @@ fn canonical_tag(tag: &str) -> String {
 fn arrange_extensions(attack: &mut Attack) {
     for indicator in attack.indicators.iter_mut().flatten() {
         if !indicator.extensions.is_empty() {
-            let given = serialize::names(&serialize::indicator(indicator));
+            let given = serialize::names(|fields| serialize::indicator(indicator, fields));
             indicator.extensions.arrange(fields::INDICATOR, &given);
         }
     }
@@ -169,21 +169,21 @@ fn arrange_extensions(attack: &mut Attack) {
                 }
             }
             if !phase.extensions.is_empty() {
-                let given = serialize::names(&serialize::phase(phase));
+                let given = serialize::names(|fields| serialize::phase(phase, fields));
                 phase.extensions.arrange(fields::PHASE, &given);
             }
         }
         if !actor.extensions.is_empty() {
-            let given = serialize::names(&serialize::actor(actor));
+            let given = serialize::names(|fields| serialize::actor(actor, fields));
             actor.extensions.arrange(fields::ACTOR, &given);
         }
     }
     if !execution.extensions.is_empty() {
-        let given = serialize::names(&serialize::execution(execution));
+        let given = serialize::names(|fields| serialize::execution(execution, fields));
         execution.extensions.arrange(fields::EXECUTION, &given);
     }
     if !attack.extensions.is_empty() {
-        let given = serialize::names(&serialize::attack(attack));
+        let given = serialize::names(|fields| serialize::attack(attack, fields));
         attack.extensions.arrange(fields::ATTACK, &given);
     }
 }

@@ -5,6 +5,8 @@ use std::ops::{ControlFlow, Range};
 
 use serde_json::Value;
 
+use crate::json;
+
 /// Paths are walked to this depth at most; a longer one resolves to nothing.
 pub const MAX_PATH_DEPTH: usize = 64;
 
@@ -137,7 +139,7 @@ impl SimplePath {
         if self.0.len() > MAX_PATH_DEPTH {
             return None;
         }
-        self.0.iter().try_fold(value, |value, segment| value.as_object()?.get(&*segment.name))
+        self.0.iter().try_fold(value, |value, segment| json::field(value.as_object()?, &segment.name))
     }
 }
 
@@ -216,7 +218,7 @@ fn visit<'v, B>(
     visitor: &mut impl FnMut(&'v Value, &[usize]) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
     for (at, segment) in segments.iter().enumerate() {
-        let Some(next) = value.as_object().and_then(|object| object.get(&*segment.name)) else {
+        let Some(next) = value.as_object().and_then(|object| json::field(object, &segment.name)) else {
             return ControlFlow::Continue(());
         };
         if !segment.fan_out {

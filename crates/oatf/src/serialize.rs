@@ -57,7 +57,7 @@ pub fn serialize(document: &Document) -> String {
     let mut fields = Fields::default();
     fields.text("oatf", Some(oatf));
     fields.text("$schema", schema.as_ref());
-    fields.put("attack", Some(extended(attack(body).0, &body.extensions)));
+    fields.put("attack", Some(body), |body| extended(|fields| attack(body, fields), &body.extensions));
     let mut text = String::new();
     emit::write(&plain(fields), &mut text);
     text
@@ -65,38 +65,46 @@ pub fn serialize(document: &Document) -> String {
 
 /// The fields of an object that are given, in the order of the specification.
 #[derive(Default)]
-pub(crate) struct Fields<'d>(Vec<(&'static str, Node<'d>)>);
+pub(crate) struct Fields<'d> {
+    given: Vec<(&'static str, Node<'d>)>,
+    /// Only the names are wanted, so that no value is written.
+    names_only: bool,
+}
 
 impl<'d> Fields<'d> {
-    fn put(&mut self, name: &'static str, node: Option<Node<'d>>) {
-        self.0.extend(node.map(|node| (name, node)));
+    fn put<T>(&mut self, name: &'static str, given: Option<T>, write: impl FnOnce(T) -> Node<'d>) {
+        if let Some(given) = given {
+            self.given.push((name, if self.names_only { line("") } else { write(given) }));
+        }
     }
 
     fn text(&mut self, name: &'static str, text: Option<&'d String>) {
-        self.put(name, text.map(|text| style::string(text)));
+        self.put(name, text, string);
     }
 
     /// A member of an enumeration; all of their words can stand without quotes.
     fn word(&mut self, name: &'static str, word: Option<&'static str>) {
-        self.put(name, word.map(line));
+        self.put(name, word, line);
     }
 
     fn integer(&mut self, name: &'static str, integer: Option<i64>) {
-        self.put(name, integer.map(|integer| line(integer.to_string())));
+        self.put(name, integer, |integer| line(integer.to_string()));
     }
 
     fn number(&mut self, name: &'static str, number: Option<&Number>) {
-        self.put(name, number.map(|number| line(number.to_string())));
+        self.put(name, number, |number| line(number.to_string()));
     }
 
     fn list<T>(&mut self, name: &'static str, list: Option<&'d Vec<T>>, write: impl Fn(&'d T) -> Node<'d>) {
-        self.put(name, list.map(|list| Node::sequence(list.iter().map(write))));
+        self.put(name, list, |list| Node::sequence(list.iter().map(write)));
     }
 }
 
-/// The names of the fields that are given.
-pub(crate) fn names(fields: &Fields<'_>) -> Vec<&'static str> {
-    fields.0.iter().map(|(name, _)| *name).collect()
+/// The names of the fields that an object is given, which `write` would write.
+pub(crate) fn names<'d>(write: impl FnOnce(&mut Fields<'d>)) -> Vec<&'static str> {
+    let mut fields = Fields { names_only: true, ..Fields::default() };
+    write(&mut fields);
+    fields.given.into_iter().map(|(name, _)| name).collect()
 }
 
 fn line<'d>(text: impl Into<Cow<'d, str>>) -> Node<'d> {
@@ -114,11 +122,18 @@ fn string(text: &String) -> Node<'_> {
 }
 
 fn plain(fields: Fields<'_>) -> Node<'_> {
-    Node::mapping(fields.0.into_iter().map(|(name, node)| Item::entry(name.into(), node)).collect())
+    Node::mapping(fields.given.into_iter().map(|(name, node)| Item::entry(name.into(), node)).collect())
 }
 
-/// An object with its `x-` fields, each behind the field it follows.
-fn extended<'d>(fields: Vec<(&'d str, Node<'d>)>, extensions: &'d Extensions) -> Node<'d> {
+/// An object with its `x-` fields.
+fn extended<'d>(write: impl FnOnce(&mut Fields<'d>), extensions: &'d Extensions) -> Node<'d> {
+    let mut fields = Fields::default();
+    write(&mut fields);
+    interleaved(fields.given, extensions)
+}
+
+/// Fields and `x-` fields, each of which stands behind the field it follows.
+fn interleaved<'d>(fields: Vec<(&'d str, Node<'d>)>, extensions: &'d Extensions) -> Node<'d> {
     let behind = |field: Option<&'d str>| {
         let following = extensions.iter().filter(move |extension| extension.after.as_deref() == field);
         following.map(|extension| Item::entry(style::key(&extension.name), value(&extension.value)))
@@ -131,8 +146,7 @@ fn extended<'d>(fields: Vec<(&'d str, Node<'d>)>, extensions: &'d Extensions) ->
     Node::mapping(items)
 }
 
-pub(crate) fn attack(attack: &Attack) -> Fields<'_> {
-    let mut fields = Fields::default();
+pub(crate) fn attack<'d>(attack: &'d Attack, fields: &mut Fields<'d>) {
     fields.text("id", attack.id.as_ref());
     fields.text("name", attack.name.as_ref());
     fields.integer("version", attack.version);
@@ -142,15 +156,17 @@ pub(crate) fn attack(attack: &Attack) -> Fields<'_> {
     fields.text("author", attack.author.as_ref());
     fields.text("description", attack.description.as_ref());
     fields.text("grace_period", attack.grace_period.as_ref());
-    fields.put("severity", attack.severity.as_ref().map(severity));
+    fields.put("severity", attack.severity.as_ref(), severity);
     fields.list("impact", attack.impact.as_ref(), |impact| line(impact.as_str()));
-    fields.put("classification", attack.classification.as_ref().map(classification));
+    fields.put("classification", attack.classification.as_ref(), classification);
     fields.list("references", attack.references.as_ref(), reference);
-    fields.put("execution", Some(extended(execution(&attack.execution).0, &attack.execution.extensions)));
-    fields
-        .list("indicators", attack.indicators.as_ref(), |each| extended(indicator(each).0, &each.extensions));
-    fields.put("correlation", attack.correlation.as_ref().map(correlation));
-    fields
+    fields.put("execution", Some(&attack.execution), |given| {
+        extended(|fields| execution(given, fields), &given.extensions)
+    });
+    fields.list("indicators", attack.indicators.as_ref(), |each| {
+        extended(|fields| indicator(each, fields), &each.extensions)
+    });
+    fields.put("correlation", attack.correlation.as_ref(), correlation);
 }
 
 fn severity(severity: &Severity) -> Node<'_> {
@@ -192,33 +208,32 @@ fn correlation(correlation: &Correlation) -> Node<'_> {
     plain(fields)
 }
 
-pub(crate) fn execution(execution: &Execution) -> Fields<'_> {
-    let mut fields = Fields::default();
+pub(crate) fn execution<'d>(execution: &'d Execution, fields: &mut Fields<'d>) {
     fields.text("mode", execution.mode.as_ref());
-    fields.put("state", execution.state.as_ref().map(|state| exact(state, &execution.state_numbers)));
-    fields.list("phases", execution.phases.as_ref(), |each| extended(phase(each).0, &each.extensions));
-    fields.list("actors", execution.actors.as_ref(), |each| extended(actor(each).0, &each.extensions));
-    fields
+    fields.put("state", execution.state.as_ref(), |state| exact(state, &execution.state_numbers));
+    fields.list("phases", execution.phases.as_ref(), |each| {
+        extended(|fields| phase(each, fields), &each.extensions)
+    });
+    fields.list("actors", execution.actors.as_ref(), |each| {
+        extended(|fields| actor(each, fields), &each.extensions)
+    });
 }
 
-pub(crate) fn actor(actor: &Actor) -> Fields<'_> {
-    let mut fields = Fields::default();
+pub(crate) fn actor<'d>(actor: &'d Actor, fields: &mut Fields<'d>) {
     fields.text("name", Some(&actor.name));
     fields.text("mode", Some(&actor.mode));
-    fields.list("phases", Some(&actor.phases), |each| extended(phase(each).0, &each.extensions));
     fields
+        .list("phases", Some(&actor.phases), |each| extended(|fields| phase(each, fields), &each.extensions));
 }
 
-pub(crate) fn phase(phase: &Phase) -> Fields<'_> {
-    let mut fields = Fields::default();
+pub(crate) fn phase<'d>(phase: &'d Phase, fields: &mut Fields<'d>) {
     fields.text("name", phase.name.as_ref());
     fields.text("description", phase.description.as_ref());
     fields.text("mode", phase.mode.as_ref());
-    fields.put("state", phase.state.as_ref().map(|state| exact(state, &phase.state_numbers)));
+    fields.put("state", phase.state.as_ref(), |state| exact(state, &phase.state_numbers));
     fields.list("extractors", phase.extractors.as_ref(), extractor);
     fields.list("on_enter", phase.on_enter.as_ref(), action);
-    fields.put("trigger", phase.trigger.as_ref().map(trigger));
-    fields
+    fields.put("trigger", phase.trigger.as_ref(), trigger);
 }
 
 fn extractor(extractor: &Extractor) -> Node<'_> {
@@ -234,7 +249,7 @@ fn trigger(trigger: &Trigger) -> Node<'_> {
     let mut fields = Fields::default();
     fields.text("event", trigger.event.as_ref());
     fields.integer("count", trigger.count);
-    fields.put("match", trigger.r#match.as_ref().map(predicate));
+    fields.put("match", trigger.r#match.as_ref(), predicate);
     fields.text("after", trigger.after.as_ref());
     plain(fields)
 }
@@ -244,7 +259,7 @@ fn action(action: &Action) -> Node<'_> {
         ActionKind::Send(SendAction { method, params }) => {
             let mut fields = Fields::default();
             fields.text("method", Some(method));
-            fields.put("params", params.as_ref().map(value));
+            fields.put("params", params.as_ref(), value);
             vec![("send", plain(fields))]
         }
         ActionKind::Log(LogAction { message, level }) => {
@@ -257,11 +272,10 @@ fn action(action: &Action) -> Node<'_> {
             actions.iter().map(|(name, operand)| (name.as_str(), value(operand))).collect()
         }
     };
-    extended(actions, &action.extensions)
+    interleaved(actions, &action.extensions)
 }
 
-pub(crate) fn indicator(indicator: &Indicator) -> Fields<'_> {
-    let mut fields = Fields::default();
+pub(crate) fn indicator<'d>(indicator: &'d Indicator, fields: &mut Fields<'d>) {
     fields.text("id", indicator.id.as_ref());
     fields.text("protocol", indicator.protocol.as_ref());
     fields.text("surface", indicator.surface.as_ref());
@@ -270,20 +284,19 @@ pub(crate) fn indicator(indicator: &Indicator) -> Fields<'_> {
     fields.word("direction", indicator.direction.map(Direction::as_str));
     fields.word("method", indicator.method.map(IndicatorMethod::as_str));
     fields.text("description", indicator.description.as_ref());
-    fields.put("pattern", indicator.pattern.as_ref().map(pattern));
-    fields.put("expression", indicator.expression.as_ref().map(expression));
-    fields.put("semantic", indicator.semantic.as_ref().map(semantic));
+    fields.put("pattern", indicator.pattern.as_ref(), pattern);
+    fields.put("expression", indicator.expression.as_ref(), expression);
+    fields.put("semantic", indicator.semantic.as_ref(), semantic);
     fields.integer("confidence", indicator.confidence);
     fields.word("tier", indicator.tier.map(Tier::as_str));
     fields.word("severity", indicator.severity.map(SeverityLevel::as_str));
     fields.list("false_positives", indicator.false_positives.as_ref(), string);
-    fields
 }
 
 fn pattern(pattern: &PatternMatch) -> Node<'_> {
     let mut fields = Fields::default();
     fields.text("target", pattern.target.as_ref());
-    fields.put("condition", pattern.condition.as_ref().map(condition));
+    fields.put("condition", pattern.condition.as_ref(), condition);
     // Normalisation has moved the shorthand into `condition`.
     plain(fields)
 }
@@ -291,11 +304,10 @@ fn pattern(pattern: &PatternMatch) -> Node<'_> {
 fn expression(expression: &ExpressionMatch) -> Node<'_> {
     let mut fields = Fields::default();
     fields.text("cel", Some(&expression.cel));
-    let variables = expression.variables.as_ref().map(|variables| {
+    fields.put("variables", expression.variables.as_ref(), |variables| {
         let items = variables.iter().map(|(name, path)| Item::entry(style::key(name), string(path)));
         Node::mapping(items.collect())
     });
-    fields.put("variables", variables);
     plain(fields)
 }
 
@@ -306,7 +318,7 @@ fn semantic(semantic: &SemanticMatch) -> Node<'_> {
     fields.word("intent_class", semantic.intent_class.map(SemanticIntentClass::as_str));
     // What is not finite was not read from a document, and no document can say it.
     fields.number("threshold", semantic.threshold.and_then(Number::from_f64).as_ref());
-    fields.put("examples", semantic.examples.as_ref().map(examples));
+    fields.put("examples", semantic.examples.as_ref(), examples);
     plain(fields)
 }
 

@@ -106,18 +106,23 @@ impl CompiledCondition {
         self.operators.iter().all(|operator| operator.holds(value, &text))
     }
 
-    /// Where in the value's text the first string operator that says so matched.
-    pub(super) fn range_in(&self, text: &str) -> Option<Range<usize>> {
-        self.operators.iter().rev().find_map(|operator| match operator {
-            Operator::Regex(regex) => regex.find(text).map(|found| between_characters(text, found)),
-            Operator::Contains(finder) => {
-                let start = finder.find(text.as_bytes())?;
-                Some(start..start + finder.needle().len())
+    /// Like [`Self::matches`], and says what was found: the place is that of the last operator that singles
+    /// one out.
+    pub(super) fn find<'v>(&self, value: &'v Value) -> Option<Found<'v>> {
+        if self.exists == Some(false) {
+            return None;
+        }
+        let text = OnceCell::new();
+        let mut range = None;
+        for operator in &self.operators {
+            match operator.find(value, &text) {
+                Place::Nowhere => return None,
+                Place::Whole => {}
+                Place::Part(part) => range = Some(part),
             }
-            Operator::StartsWith(prefix) => Some(0..prefix.len()),
-            Operator::EndsWith(suffix) => Some(text.len().checked_sub(suffix.len())?..text.len()),
-            _ => None,
-        })
+        }
+        let text = text.into_inner().unwrap_or_else(|| json::as_text(value));
+        Some(Found { text, range })
     }
 }
 
@@ -131,20 +136,55 @@ fn between_characters(text: &str, found: Range<usize>) -> Range<usize> {
     before..before
 }
 
+/// What a condition found in a value.
+pub(super) struct Found<'v> {
+    /// The value as text.
+    pub(super) text: Cow<'v, str>,
+    /// The bytes of the text that matched, where an operator singles them out.
+    pub(super) range: Option<Range<usize>>,
+}
+
+/// Where in a value an operator holds.
+enum Place {
+    Nowhere,
+    Whole,
+    Part(Range<usize>),
+}
+
 impl Operator {
     /// `text` caches the value as text: string operators share it, the others never need it.
-    fn holds<'v>(&self, value: &'v Value, text: &OnceCell<Cow<'v, str>>) -> bool {
+    fn find<'v>(&self, value: &'v Value, text: &OnceCell<Cow<'v, str>>) -> Place {
         let text = || &**text.get_or_init(|| json::as_text(value));
+        let whole = |holds: bool| if holds { Place::Whole } else { Place::Nowhere };
+        let part = |range: Option<Range<usize>>| range.map_or(Place::Nowhere, Place::Part);
         match self {
-            Self::Equals(expected) => json::equal(value, expected),
-            Self::AnyOf(expected) => expected.iter().any(|expected| json::equal(value, expected)),
-            Self::Contains(finder) => finder.find(text().as_bytes()).is_some(),
-            Self::StartsWith(prefix) => text().starts_with(&**prefix),
-            Self::EndsWith(suffix) => text().ends_with(&**suffix),
-            Self::Regex(regex) => regex.is_match(text()),
-            Self::Compare(bound, holds) => {
-                value.as_number().and_then(|number| json::compare_numbers(number, bound)).is_some_and(holds)
+            Self::Equals(expected) => whole(json::equal(value, expected)),
+            Self::AnyOf(expected) => whole(expected.iter().any(|expected| json::equal(value, expected))),
+            Self::Contains(finder) => {
+                let start = finder.find(text().as_bytes());
+                part(start.map(|start| start..start + finder.needle().len()))
             }
+            Self::StartsWith(prefix) => part(text().starts_with(&**prefix).then_some(0..prefix.len())),
+            Self::EndsWith(suffix) => {
+                let text = text();
+                part(text.ends_with(&**suffix).then(|| text.len() - suffix.len()..text.len()))
+            }
+            Self::Regex(regex) => {
+                let text = text();
+                part(regex.find(text).map(|found| between_characters(text, found)))
+            }
+            Self::Compare(bound, holds) => {
+                let order = value.as_number().and_then(|number| json::compare_numbers(number, bound));
+                whole(order.is_some_and(holds))
+            }
+        }
+    }
+
+    fn holds<'v>(&self, value: &'v Value, text: &OnceCell<Cow<'v, str>>) -> bool {
+        match self {
+            // Knows that there is a match before it knows where.
+            Self::Regex(regex) => regex.is_match(text.get_or_init(|| json::as_text(value))),
+            _ => !matches!(self.find(value, text), Place::Nowhere),
         }
     }
 }

@@ -3,10 +3,6 @@
 use std::fmt;
 use std::ops::Range;
 
-use serde_json::Value;
-
-use crate::json;
-
 /// Excerpts are cut to this many characters.
 pub const MAX_EXCERPT_CHARS: usize = 160;
 
@@ -26,10 +22,8 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    pub(super) fn of(path: String, value: &Value, range: impl FnOnce(&str) -> Option<Range<usize>>) -> Self {
-        let text = json::as_text(value);
-        let range = range(&text);
-        let excerpt = excerpt(&text, range.clone());
+    pub(super) fn of(path: String, text: &str, range: Option<Range<usize>>) -> Self {
+        let excerpt = excerpt(text, range.clone());
         Self { path, excerpt: Some(excerpt), range, line: None, score: None }
     }
 

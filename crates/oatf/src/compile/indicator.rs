@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use serde_json::Value;
 
-use super::condition::CompiledCondition;
+use super::condition::{CompiledCondition, Found};
 use super::error::CompileError;
 use super::evidence::Evidence;
 use crate::cel::{CelEvaluator, DefaultCelEvaluator, Program};
@@ -201,37 +201,24 @@ impl CompiledPattern {
     }
 
     fn evaluate(&self, message: &Value) -> Option<Evidence> {
-        match self.condition.presence_only() {
-            Some(true) => {
-                let (value, positions) = self.first(message, |_| true)?;
-                Some(Evidence::of(self.target.with_positions(&positions), value, |_| None))
-            }
-            Some(false) => match self.first(message, |_| true) {
-                None => Some(Evidence::absent(self.target.to_string())),
-                Some(_) => None,
-            },
-            None => {
-                let (value, positions) = self.first(message, |value| self.condition.matches(value))?;
-                let path = self.target.with_positions(&positions);
-                Some(Evidence::of(path, value, |text| self.condition.range_in(text)))
-            }
+        let presence = self.condition.presence_only();
+        if presence == Some(false) {
+            return self.is_match(message).then(|| Evidence::absent(self.target.to_string()));
         }
-    }
-
-    /// The first value at the target that passes a test, and the positions it was reached by.
-    fn first<'v>(
-        &self,
-        message: &'v Value,
-        test: impl Fn(&Value) -> bool,
-    ) -> Option<(&'v Value, Vec<usize>)> {
-        let flow = self.target.visit(message, &mut |value, positions| {
-            if test(value) {
-                ControlFlow::Break((value, positions.to_vec()))
-            } else {
-                ControlFlow::Continue(())
+        let found = self.target.visit(message, &mut |value, positions| {
+            let found = match presence {
+                Some(_) => Some(Found { text: json::as_text(value), range: None }),
+                None => self.condition.find(value),
+            };
+            match found {
+                Some(found) => {
+                    let path = self.target.with_positions(positions);
+                    ControlFlow::Break(Evidence::of(path, &found.text, found.range))
+                }
+                None => ControlFlow::Continue(()),
             }
         });
-        flow.break_value()
+        found.break_value()
     }
 }
 
@@ -282,7 +269,7 @@ impl CompiledExpression {
             ControlFlow::Break((value, self.target.with_positions(positions)))
         });
         let (value, path) = first.break_value().unwrap_or((message, String::new()));
-        Ok(Some(Evidence::of(path, value, |_| None)))
+        Ok(Some(Evidence::of(path, &json::as_text(value), None)))
     }
 }
 
@@ -337,7 +324,7 @@ impl CompiledSemantic {
         let threshold = semantic.threshold.unwrap_or(DEFAULT_SEMANTIC_THRESHOLD);
         Ok(best.filter(|(score, ..)| *score >= threshold).map(|(score, value, path)| Evidence {
             score: Some(score),
-            ..Evidence::of(path, value, |_| None)
+            ..Evidence::of(path, &json::as_text(value), None)
         }))
     }
 }

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use regex_syntax::hir::{Capture, Class, ClassUnicode, Hir, Repetition};
+use regex_syntax::hir::{Capture, Class, ClassUnicode, Hir, Look, Repetition};
 use regex_syntax::utf8::{Utf8Range, Utf8Sequences};
 
 use super::error::{Re2Error, Re2ErrorKind};
 use super::repeat::{Bounds, MAX_REPEAT};
+use super::unicode;
 
 /// The largest compiled size that is accepted: byte transitions of the automaton, and [`COPY`] for every
 /// copy that a repeat makes of its argument.
@@ -29,10 +30,13 @@ const MAX_DEPTH: u16 = 300;
 /// A repeat takes this many times the stack of a sequence or an alternation.
 const REPEAT_DEPTH: u16 = 3;
 
-/// A piece of the pattern.
+/// A piece of the pattern: what it is, and what it will cost.
+///
+/// The engine's own tree is made of it at the end, and only if the pattern is to be compiled: it is dear to
+/// build piece by piece, and checking a pattern does without.
 #[derive(Debug)]
 pub(super) struct Node {
-    pub(super) hir: Hir,
+    piece: Piece,
     /// Byte transitions of the automaton, with every repeat written out.
     size: usize,
     /// How deep the tree below is.
@@ -41,20 +45,48 @@ pub(super) struct Node {
     repeat: u32,
 }
 
+#[derive(Debug)]
+enum Piece {
+    Empty,
+    Literal(char),
+    /// A character in any case.
+    Folded(char),
+    Class(ClassUnicode),
+    Look(Look),
+    FirstGroup(Box<Node>),
+    Repeat(Bounds, bool, Box<Node>),
+    Concat(Vec<Node>),
+    Alternation(Vec<Node>),
+}
+
 impl Node {
     /// A piece without parts.
-    pub(super) fn leaf(hir: Hir) -> Self {
-        Self { hir, size: 1, depth: 1, repeat: 1 }
+    fn leaf(piece: Piece, size: usize) -> Self {
+        Self { piece, size, depth: 1, repeat: 1 }
+    }
+
+    pub(super) fn look(look: Look) -> Self {
+        Self::leaf(Piece::Look(look), 1)
     }
 
     pub(super) fn literal(c: char) -> Self {
-        let mut bytes = [0; 4];
-        let text = c.encode_utf8(&mut bytes).as_bytes();
-        Self { size: text.len(), ..Self::leaf(Hir::literal(text)) }
+        Self::leaf(Piece::Literal(c), c.len_utf8())
+    }
+
+    pub(super) fn folded(c: char) -> Self {
+        let size = match c {
+            // Those with a case outside ASCII.
+            'k' | 'K' | 's' | 'S' => class_size(&unicode::fold_char(c)),
+            _ if c.is_ascii_alphabetic() => 3,
+            _ if c.is_ascii() => 2,
+            _ => class_size(&unicode::fold_char(c)),
+        };
+        Self::leaf(Piece::Folded(c), size)
     }
 
     pub(super) fn class(set: ClassUnicode) -> Self {
-        Self { size: class_size(&set), ..Self::leaf(Hir::class(Class::Unicode(set))) }
+        let size = class_size(&set);
+        Self::leaf(Piece::Class(set), size)
     }
 
     /// What `self` costs a pattern that holds it once.
@@ -66,10 +98,10 @@ impl Node {
     /// search.
     pub(super) fn into_first_group(self) -> Self {
         Self {
-            hir: Hir::capture(Capture { index: 1, name: None, sub: Box::new(self.hir) }),
             size: self.size + 2,
             depth: self.depth + 1,
             repeat: self.repeat,
+            piece: Piece::FirstGroup(Box::new(self)),
         }
     }
 
@@ -84,35 +116,29 @@ impl Node {
             )
             .help("use `*` or `+`, or check the length with a CEL expression"));
         }
-        let size = (self.size + COPY).saturating_mul(bounds.copies() as usize);
         let node = Self {
-            hir: Hir::repetition(Repetition {
-                min: bounds.min,
-                max: bounds.max,
-                greedy,
-                sub: Box::new(self.hir),
-            }),
-            size,
+            size: (self.size + COPY).saturating_mul(bounds.copies() as usize),
             depth: self.depth + REPEAT_DEPTH,
             repeat,
+            piece: Piece::Repeat(bounds, greedy, Box::new(self)),
         };
         node.within_limits(span)
     }
 
     /// Nodes one after the other.
     pub(super) fn concat(nodes: Vec<Self>, span: Range<usize>) -> Result<Self, Re2Error> {
-        Self::join(nodes, Hir::concat, 0, span)
+        Self::join(nodes, Piece::Concat, 0, span)
     }
 
     /// Nodes in order of preference.
     pub(super) fn alternation(nodes: Vec<Self>, span: Range<usize>) -> Result<Self, Re2Error> {
-        Self::join(nodes, Hir::alternation, 1, span)
+        Self::join(nodes, Piece::Alternation, 1, span)
     }
 
     /// Joins nodes, each of which costs `each` on top of its size.
     fn join(
         mut nodes: Vec<Self>,
-        join: fn(Vec<Hir>) -> Hir,
+        join: fn(Vec<Self>) -> Piece,
         each: usize,
         span: Range<usize>,
     ) -> Result<Self, Re2Error> {
@@ -121,14 +147,36 @@ impl Node {
         {
             return Ok(node);
         }
-        let mut joined = Self::leaf(Hir::empty());
+        let mut joined = Self::leaf(Piece::Empty, 1);
         for node in &nodes {
             joined.size = joined.size.saturating_add(node.size).saturating_add(each);
             joined.depth = joined.depth.max(node.depth + 1);
             joined.repeat = joined.repeat.max(node.repeat);
         }
-        joined.hir = join(nodes.into_iter().map(|node| node.hir).collect());
+        if !nodes.is_empty() {
+            joined.piece = join(nodes);
+        }
         joined.within_limits(span)
+    }
+
+    /// The engine's tree. Recursion is bounded by [`MAX_DEPTH`].
+    pub(super) fn into_hir(self) -> Hir {
+        let all = |nodes: Vec<Self>| nodes.into_iter().map(Self::into_hir).collect();
+        match self.piece {
+            Piece::Empty => Hir::empty(),
+            Piece::Literal(c) => Hir::literal(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            Piece::Folded(c) => Hir::class(Class::Unicode(unicode::fold_char(c))),
+            Piece::Class(set) => Hir::class(Class::Unicode(set)),
+            Piece::Look(look) => Hir::look(look),
+            Piece::FirstGroup(node) => {
+                Hir::capture(Capture { index: 1, name: None, sub: Box::new(node.into_hir()) })
+            }
+            Piece::Repeat(Bounds { min, max }, greedy, node) => {
+                Hir::repetition(Repetition { min, max, greedy, sub: Box::new(node.into_hir()) })
+            }
+            Piece::Concat(nodes) => Hir::concat(all(nodes)),
+            Piece::Alternation(nodes) => Hir::alternation(all(nodes)),
+        }
     }
 
     fn within_limits(self, span: Range<usize>) -> Result<Self, Re2Error> {
@@ -196,6 +244,13 @@ fn class_size(set: &ClassUnicode) -> usize {
 mod tests {
     use super::super::unicode::class;
     use super::*;
+
+    #[test]
+    fn a_character_in_any_case_costs_what_its_class_does() {
+        for c in ('\0'..'\u{250}').chain(['ẞ', '\u{212A}', 'Ω', '\u{10400}']) {
+            assert_eq!(Node::folded(c).size, class_size(&unicode::fold_char(c)), "{c:?}");
+        }
+    }
 
     #[test]
     fn the_size_of_a_class_is_counted_in_bytes() {

@@ -1,6 +1,6 @@
 //! From pattern text to a syntax tree, by RE2's rules.
 
-use regex_syntax::hir::{ClassUnicode, Hir, Look};
+use regex_syntax::hir::{ClassUnicode, Look};
 
 use super::class;
 use super::cursor::Cursor;
@@ -14,7 +14,7 @@ use super::unicode;
 /// A pattern that RE2 accepts.
 #[derive(Debug)]
 pub(super) struct Parsed {
-    pub(super) hir: Hir,
+    pub(super) node: Node,
     /// How many groups capture. Only the first of them is in the tree.
     pub(super) groups: usize,
 }
@@ -130,7 +130,7 @@ impl<'p> Parser<'p> {
         for _ in 0..length {
             self.cursor.next();
         }
-        self.push(Node::leaf(Hir::look(look)), start)
+        self.push(Node::look(look), start)
     }
 
     fn escape(&mut self) -> Result<(), Re2Error> {
@@ -173,7 +173,7 @@ impl<'p> Parser<'p> {
     }
 
     fn push_char(&mut self, c: char, start: usize) -> Result<(), Re2Error> {
-        let node = if self.flags.fold_case { Node::class(unicode::fold_char(c)) } else { Node::literal(c) };
+        let node = if self.flags.fold_case { Node::folded(c) } else { Node::literal(c) };
         self.push(node, start)
     }
 
@@ -266,7 +266,7 @@ impl<'p> Parser<'p> {
             .help("write `\\(` for a parenthesis itself"));
         }
         let node = self.current.finish(self.cursor.at())?;
-        Ok(Parsed { hir: node.hir, groups: self.groups })
+        Ok(Parsed { node, groups: self.groups })
     }
 }
 

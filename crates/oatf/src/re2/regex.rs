@@ -58,7 +58,8 @@ struct Compiled {
 impl Regex {
     /// Compiles `pattern`, or says why RE2, or the limits here, refuse it.
     pub fn new(pattern: &str) -> Result<Self, Re2Error> {
-        let Parsed { hir, groups } = parse(pattern)?;
+        let Parsed { node, groups } = parse(pattern)?;
+        let hir = node.into_hir();
         let config = meta::Config::new()
             // RE2 finds empty matches between any two bytes; for `\B` that can be inside a character.
             .utf8_empty(false)
@@ -128,9 +129,16 @@ impl fmt::Debug for Regex {
     }
 }
 
-/// Whether [`Regex::new`] would accept `pattern`, without compiling it.
-pub fn check(pattern: &str) -> Result<(), Re2Error> {
-    parse(pattern).map(|_| ())
+/// Whether [`Regex::new`] would accept `pattern`, without compiling it; if so, how many groups capture.
+///
+/// ```
+/// use sortie_oatf::re2::check;
+///
+/// assert_eq!(check("token=([a-z0-9]+)"), Ok(1));
+/// assert!(check("(?!example)").is_err());
+/// ```
+pub fn check(pattern: &str) -> Result<usize, Re2Error> {
+    parse(pattern).map(|parsed| parsed.groups)
 }
 
 fn parse(pattern: &str) -> Result<Parsed, Re2Error> {

@@ -210,10 +210,11 @@ impl<'t> Builder<'t> {
             Cow::Borrowed(text) => {
                 // A borrowed scalar is a slice of the input, so its address tells where it stands.
                 let start = (text.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
-                match self.text.get(start..start.saturating_add(text.len())) {
-                    Some(slice) if slice == text => Text::Slice(Span::new(start, start + text.len())),
-                    // An empty value (`key:`) comes as a static `~`.
-                    _ => Text::Owned(text.into()),
+                let span = Span::new(start, start.saturating_add(text.len()));
+                match self.text.get(span.range()) {
+                    Some(_) => Text::Slice(span),
+                    // An empty value (`key:`) comes as a static `~`, which lies elsewhere.
+                    None => Text::Owned(text.into()),
                 }
             }
             Cow::Owned(text) => Text::Owned(text.into()),
