@@ -15,6 +15,10 @@ use super::parser::{self, Parsed};
 /// The longest pattern that is read, in bytes.
 const MAX_PATTERN: usize = 64 * 1024;
 
+/// How large the patterns of one document may be together, in the unit of [`Regex::size`]: three of the largest, or
+/// thousands of ordinary ones. Compiling that much takes about 100 ms.
+pub(crate) const MAX_DOCUMENT_SIZE: usize = 500_000;
+
 /// The engine's own limit on one automaton, in bytes. The parser's limit is the one that counts; this is
 /// well above it.
 const MAX_AUTOMATON: usize = 16 * 1024 * 1024;
@@ -138,6 +142,19 @@ impl fmt::Debug for Regex {
 /// Whether [`Regex::new`] would accept `pattern`, without compiling it.
 pub fn check(pattern: &str) -> Result<(), Re2Error> {
     parse(pattern).map(|_| ())
+}
+
+/// What is known of a pattern before it is compiled, which is the dear part.
+pub(crate) struct Outline {
+    /// See [`Regex::size`].
+    pub(crate) size: usize,
+    /// See [`Regex::group_count`].
+    pub(crate) group_count: usize,
+}
+
+/// Checks a pattern, and says what compiling it would give.
+pub(crate) fn outline(pattern: &str) -> Result<Outline, Re2Error> {
+    parse(pattern).map(|parsed| Outline { size: parsed.size, group_count: parsed.groups })
 }
 
 fn parse(pattern: &str) -> Result<Parsed, Re2Error> {

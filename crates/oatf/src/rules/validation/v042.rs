@@ -1,6 +1,6 @@
 use crate::diagnostic::DiagnosticSeverity::Error;
 use crate::model::ExtractorType;
-use crate::re2::Regex;
+use crate::re2;
 use crate::rules::{Family, Rule};
 
 /// The selector of a regex extractor has a capture group.
@@ -18,7 +18,7 @@ pub(crate) const V_042: Rule = Rule {
                     continue;
                 }
                 // What is no regular expression is V-013's to report.
-                if Regex::new(&extractor.selector).is_ok_and(|regex| regex.group_count() == 0) {
+                if re2::outline(&extractor.selector).is_ok_and(|regex| regex.group_count == 0) {
                     let at = phase.at.key("extractors");
                     report
                         .add(&V_042, at.index(index).key("selector"), "this pattern has no capture group")
@@ -30,8 +30,8 @@ pub(crate) const V_042: Rule = Rule {
     }),
 };
 
-/// Whether a pattern has a capture group, as far as one sees without compiling it, which costs far more than
-/// the rest of this rule. A pattern for which this says no is compiled to make sure.
+/// Whether a pattern has a capture group, as far as one sees without parsing it, which costs far more than
+/// the rest of this rule. A pattern for which this says no is parsed to make sure.
 fn has_group(pattern: &str) -> bool {
     let mut rest = pattern;
     while let Some(at) = rest.find(['\\', '[', '(']) {
