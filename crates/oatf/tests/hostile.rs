@@ -130,6 +130,19 @@ fn nested_comprehensions_end_in_an_error() {
 }
 
 #[test]
+fn many_large_patterns_are_refused_before_they_are_compiled() {
+    let many = |method: &str| {
+        let indicators =
+            (0..2_000).map(|n| format!("{{target: \"\", {}}}", method.replace("NUMBER", &n.to_string())));
+        document("{tools: []}", &format!("[{}]", indicators.collect::<Vec<_>>().join(", ")))
+    };
+    refused(many("pattern: {regex: '.{900}.{900}NUMBER'}"), "V-013");
+    refused(many("expression: {cel: \"message.name.matches('.{900}.{900}NUMBER')\"}"), "V-014");
+    let ordinary = many("pattern: {regex: '(?i)ignore (all )?previous.*NUMBER'}");
+    assert!(load(&ordinary).is_ok());
+}
+
+#[test]
 fn nested_jsonpath_is_refused() {
     let selector = format!("$[?{}@.a{}]", "(".repeat(5_000), ")".repeat(5_000));
     let text = format!(

@@ -102,6 +102,15 @@ impl Program {
         }))
     }
 
+    /// How large its literal patterns are together.
+    pub(crate) fn pattern_size(&self) -> usize {
+        let sizes = self.ast.nodes().iter().map(|node| match node {
+            Node::MatchesLiteral { pattern, .. } => pattern.size(),
+            _ => 0,
+        });
+        sizes.sum()
+    }
+
     /// The functions the expression calls and this implementation lacks. Where one is reached, the
     /// evaluation is an `unsupported_method` error.
     pub fn unsupported_functions(&self) -> Vec<&str> {

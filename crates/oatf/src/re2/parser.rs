@@ -17,6 +17,8 @@ pub(super) struct Parsed {
     pub(super) node: Node,
     /// How many groups capture. Only the first of them is in the tree.
     pub(super) groups: usize,
+    /// See [`Node::size`].
+    pub(super) size: usize,
 }
 
 /// Reads `pattern`, which is all of it or an error.
@@ -266,7 +268,7 @@ impl<'p> Parser<'p> {
             .help("write `\\(` for a parenthesis itself"));
         }
         let node = self.current.finish(self.cursor.at())?;
-        Ok(Parsed { node, groups: self.groups })
+        Ok(Parsed { size: node.size(), node, groups: self.groups })
     }
 }
 

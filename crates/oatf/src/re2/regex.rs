@@ -15,6 +15,10 @@ use super::parser::{self, Parsed};
 /// The longest pattern that is read, in bytes.
 const MAX_PATTERN: usize = 64 * 1024;
 
+/// How large the patterns of one document may be together, in the unit of [`Regex::size`]: three of the largest, or
+/// thousands of ordinary ones. Compiling that much takes about 100 ms.
+pub(crate) const MAX_DOCUMENT_SIZE: usize = 500_000;
+
 /// The engine's own limit on one automaton, in bytes. The parser's limit is the one that counts; this is
 /// well above it.
 const MAX_AUTOMATON: usize = 16 * 1024 * 1024;
@@ -52,13 +56,14 @@ struct Compiled {
     pattern: Box<str>,
     hir: Hir,
     groups: usize,
+    size: usize,
     engine: meta::Regex,
 }
 
 impl Regex {
     /// Compiles `pattern`, or says why RE2, or the limits here, refuse it.
     pub fn new(pattern: &str) -> Result<Self, Re2Error> {
-        let Parsed { node, groups } = parse(pattern)?;
+        let Parsed { node, groups, size } = parse(pattern)?;
         let hir = node.into_hir();
         let config = meta::Config::new()
             // RE2 finds empty matches between any two bytes; for `\B` that can be inside a character.
@@ -69,7 +74,7 @@ impl Regex {
             .configure(config)
             .build_from_hir(&hir)
             .map_err(|_| too_large(0..pattern.len()))?;
-        Ok(Self { compiled: Arc::new(Compiled { pattern: pattern.into(), hir, groups, engine }) })
+        Ok(Self { compiled: Arc::new(Compiled { pattern: pattern.into(), hir, groups, size, engine }) })
     }
 
     /// The pattern as written.
@@ -115,6 +120,12 @@ impl Regex {
         self.is_match("")
     }
 
+    /// About how many byte transitions the automaton has: the slowest search looks at each of them for every byte
+    /// of the text.
+    pub(crate) fn size(&self) -> usize {
+        self.compiled.size
+    }
+
     /// The syntax tree, for finding literals that every match holds.
     ///
     /// Of the groups that capture, only the first is in it.
@@ -139,6 +150,11 @@ impl fmt::Debug for Regex {
 /// ```
 pub fn check(pattern: &str) -> Result<usize, Re2Error> {
     parse(pattern).map(|parsed| parsed.groups)
+}
+
+/// Checks a pattern, and says how large it would be when compiled, which is the dear part; see [`Regex::size`].
+pub(crate) fn size(pattern: &str) -> Result<usize, Re2Error> {
+    parse(pattern).map(|parsed| parsed.size)
 }
 
 fn parse(pattern: &str) -> Result<Parsed, Re2Error> {

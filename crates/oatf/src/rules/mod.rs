@@ -100,7 +100,10 @@ pub fn nearest_rule(code: &str) -> Option<&'static Rule> {
 /// reported when it could not be read.
 pub(crate) fn run(document: &Document, unreadable: &[NodePath], families: &[Family]) -> Vec<Diagnostic> {
     let mut report = Report::new(document, unreadable);
-    for rule in rules().filter(|rule| families.contains(&rule.family)) {
+    // Lints compile patterns, some of them more than once. Too many are an error anyway.
+    let lints = families.contains(&Family::Lint) && !validation::are_patterns_too_large(document);
+    let runs = |family| families.contains(&family) && (lints || family != Family::Lint);
+    for rule in rules().filter(|rule| runs(rule.family)) {
         if let Some(check) = rule.check {
             check(document, &mut report);
         }
