@@ -227,6 +227,12 @@ impl Findings {
     pub(crate) fn finish(self) -> Vec<Diagnostic> {
         let Self { mut kept, errors, warnings } = self;
         Diagnostic::sort(&mut kept);
+        for finding in &mut kept {
+            // A repair is the best help there is, also for who reads no labels.
+            if let (true, Some(fix)) = (finding.help.is_empty(), &finding.fix) {
+                finding.help.push(fix.title.clone());
+            }
+        }
         for (severity, count) in
             [(DiagnosticSeverity::Error, errors), (DiagnosticSeverity::Warning, warnings)]
         {

@@ -150,14 +150,14 @@ fn has_new_errors(before: &[Diagnostic], after: &[Diagnostic]) -> bool {
 mod tests {
     use super::*;
 
-    const WRONG: &str = r#"oatf: 0.1
+    const WRONG: &str = r"oatf: 0.1
 attack:
   name: 12
   status: drafts
   execution:
     mode: mcp_server
     stat: {tools: []}
-"#;
+";
 
     #[test]
     fn all_repairs_of_a_text_are_applied_and_a_second_time_changes_nothing() {

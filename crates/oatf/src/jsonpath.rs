@@ -12,6 +12,17 @@ const MAX_BRACKETS: usize = 4;
 /// Parentheses within parentheses; thousands overflow the parser's stack.
 const MAX_PARENTHESES: usize = 16;
 
+/// `..` in one selector. A query is answered in full before its first result is taken, and each `..` multiplies its
+/// results by the depth of the message: ten of them never end.
+const MAX_DESCENTS: usize = 1;
+
+/// Values that the brackets of a selector choose together: `['a','b'][0,1]` chooses four. Each result is kept, so a
+/// hundred times `['a','a']` would fill any memory.
+const MAX_CHOICES: usize = 64;
+
+/// Functions that compile their pattern anew for every value they are applied to, in a dialect that is not RE2.
+const UNBOUNDED_FUNCTIONS: [&str; 2] = ["match", "search"];
+
 /// Why a text is not a `JSONPath`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -42,16 +53,17 @@ pub fn parse(selector: &str) -> Result<JsonPath, JsonPathError> {
     if !selector.starts_with('$') {
         return Err(JsonPathError::new("a JSONPath starts with `$`, the whole message", 0));
     }
-    check_nesting(selector)?;
+    check_limits(selector)?;
     JsonPath::parse(selector).map_err(|error| {
         let at = error.position().min(selector.len());
         JsonPathError::new(explain(selector, at, error.message()), at)
     })
 }
 
-/// Finds what is never closed, and what is nested too deep for the parser.
-fn check_nesting(selector: &str) -> Result<(), JsonPathError> {
-    let mut open: Vec<(u8, usize)> = Vec::new();
+/// Finds what is never closed, what is nested too deep for the parser, and what would take for ever to answer.
+fn check_limits(selector: &str) -> Result<(), JsonPathError> {
+    let mut open: Vec<Bracket> = Vec::new();
+    let (mut descents, mut choices) = (0, 1_usize);
     let mut bytes = selector.bytes().enumerate();
     while let Some((at, byte)) = bytes.next() {
         match byte {
@@ -64,9 +76,10 @@ fn check_nesting(selector: &str) -> Result<(), JsonPathError> {
                 }
             },
             b'[' | b'(' => {
-                open.push((byte, at));
+                check_function(selector, at)?;
+                open.push(Bracket { kind: byte, at, choices: 1 });
                 let limit = if byte == b'[' { MAX_BRACKETS } else { MAX_PARENTHESES };
-                if open.iter().filter(|(other, _)| *other == byte).count() > limit {
+                if open.iter().filter(|other| other.kind == byte).count() > limit {
                     let message = format!("`{}` is nested more than {limit} deep", byte as char);
                     return Err(JsonPathError::new(message, at));
                 }
@@ -74,25 +87,111 @@ fn check_nesting(selector: &str) -> Result<(), JsonPathError> {
             b']' | b')' => {
                 let wanted = if byte == b']' { b'[' } else { b'(' };
                 match open.pop() {
-                    Some((opened, _)) if opened == wanted => {}
-                    Some((opened, start)) => {
-                        return Err(JsonPathError::new(
-                            format!("`{}` is never closed", opened as char),
-                            start,
-                        ));
-                    }
+                    Some(opened) if opened.kind == wanted => choices = choices.saturating_mul(opened.choices),
+                    Some(opened) => return Err(opened.never_closed()),
                     None => {
                         return Err(JsonPathError::new(format!("`{}` closes nothing", byte as char), at));
                     }
                 }
+                if choices > MAX_CHOICES {
+                    let message = format!("the brackets choose more than {MAX_CHOICES} values together");
+                    return Err(JsonPathError::new(message, at));
+                }
             }
+            b',' => {
+                // The arguments of a function are no choice.
+                if let Some(bracket) = open.last_mut().filter(|bracket| bracket.kind == b'[') {
+                    bracket.choices += 1;
+                }
+            }
+            b'.' if selector[at..].starts_with("..") => {
+                bytes.next();
+                descents += 1;
+                if descents > MAX_DESCENTS {
+                    return Err(JsonPathError::new("`..` may stand only once in a selector", at));
+                }
+            }
+            b'$' if at > 0 => check_singular(selector, at)?,
             _ => {}
         }
     }
     match open.pop() {
-        Some((opened, at)) => Err(JsonPathError::new(format!("`{}` is never closed", opened as char), at)),
+        Some(opened) => Err(opened.never_closed()),
         None => Ok(()),
     }
+}
+
+struct Bracket {
+    kind: u8,
+    at: usize,
+    /// How many selectors are in it.
+    choices: usize,
+}
+
+impl Bracket {
+    fn never_closed(&self) -> JsonPathError {
+        JsonPathError::new(format!("`{}` is never closed", self.kind as char), self.at)
+    }
+}
+
+/// Refuses a function, called at the parenthesis `at`, that cannot be bounded.
+fn check_function(selector: &str, at: usize) -> Result<(), JsonPathError> {
+    let before = &selector[..at];
+    let name_start =
+        before.trim_end_matches(|letter: char| letter.is_ascii_alphanumeric() || letter == '_').len();
+    let name = &before[name_start..];
+    if selector[at..].starts_with('(') && UNBOUNDED_FUNCTIONS.contains(&name) {
+        let message = format!("`{name}` is not supported; an extractor of type `regex` takes a pattern");
+        return Err(JsonPathError::new(message, name_start));
+    }
+    Ok(())
+}
+
+/// Refuses a query inside a filter that starts at the root, the `$` at `root`, and leads to more than one value: it
+/// is answered again for every value that is filtered.
+fn check_singular(selector: &str, root: usize) -> Result<(), JsonPathError> {
+    let mut rest = selector[root + 1..].trim_start();
+    loop {
+        rest = if let Some(inside) = rest.strip_prefix('[') {
+            let inside = inside.trim_start();
+            let one = inside.starts_with(['\'', '"', '-'])
+                || inside.starts_with(|first: char| first.is_ascii_digit());
+            match after_one_choice(inside).filter(|_| one) {
+                Some(after) => after,
+                None => break,
+            }
+        } else if let Some(name) = rest.strip_prefix('.') {
+            let name = name.trim_start();
+            if name.starts_with(['.', '*']) {
+                break;
+            }
+            name.trim_start_matches(|letter: char| {
+                letter.is_alphanumeric() || letter == '_' || !letter.is_ascii()
+            })
+        } else {
+            return Ok(());
+        }
+        .trim_start();
+    }
+    Err(JsonPathError::new("`$` inside a filter must lead to a single value", root))
+}
+
+/// What follows the bracket that closes after a name in quotes or a position; `None` if something else is in it.
+fn after_one_choice(inside: &str) -> Option<&str> {
+    let end = match inside.chars().next().filter(|first| matches!(first, '\'' | '"')) {
+        None => inside.find(|letter: char| letter != '-' && !letter.is_ascii_digit())?,
+        Some(quote) => {
+            let mut letters = inside.char_indices().skip(1);
+            loop {
+                match letters.next()? {
+                    (_, '\\') => _ = letters.next(),
+                    (at, letter) if letter == quote => break at + 1,
+                    _ => {}
+                }
+            }
+        }
+    };
+    inside[end..].trim_start().strip_prefix(']')
 }
 
 /// The parser's message in plain words.
@@ -153,6 +252,30 @@ mod tests {
         assert!(parse(&allowed).is_ok());
         let allowed = format!("$[?{}@.a{}]", "(".repeat(MAX_PARENTHESES), ")".repeat(MAX_PARENTHESES));
         assert!(parse(&allowed).is_ok());
+    }
+
+    #[test]
+    fn what_would_take_for_ever_to_answer_is_refused() {
+        let said = |message: &str, at| (message.to_owned(), Some(at));
+        assert_eq!(wrong("$..a..b"), said("`..` may stand only once in a selector", 4));
+        assert_eq!(wrong("$..[?@..a]"), said("`..` may stand only once in a selector", 6));
+        let doubling = format!("${}", "['a','a']".repeat(100));
+        assert_eq!(wrong(&doubling), said("the brackets choose more than 64 values together", 63));
+        let not_singular = "`$` inside a filter must lead to a single value";
+        assert_eq!(wrong("$[?@.a == $..b]"), said(not_singular, 10));
+        for selector in
+            ["$[?$[*]]", "$[?$.*]", "$[?$. *]", "$[?count($[0,1]) > 1]", "$[?$.a[?@.b]]", "$[?$[:2]]"]
+        {
+            assert_eq!(wrong(selector).0, not_singular, "{selector}");
+        }
+        let refused = "`search` is not supported; an extractor of type `regex` takes a pattern";
+        assert_eq!(wrong("$[?search(@.a, 'b')]"), said(refused, 3));
+        for selector in
+            ["$..text", "$['a','b'][0,1].*", "$[?@.a == $.b['c d'][-1].é]", "$[?count(@.*) > length($.a)]"]
+        {
+            assert!(parse(selector).is_ok(), "{selector}: {:?}", parse(selector));
+        }
+        assert!(parse("$['..']['match(']['$..a']..b").is_ok(), "in quotes nothing counts");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Rewrites a document into its fully expanded form, steps N-001 to N-008.
 
+use crate::evaluate::extract_protocol;
 use crate::model::{
     Actor, Attack, Classification, Condition, CorrelationLogic, Document, Execution, Extensions, Indicator,
     Phase, Relationship, Status, fields,
@@ -92,21 +93,16 @@ fn defaults(attack: &mut Attack) {
     if let Some(indicators) = &mut attack.indicators {
         if let Some(mode) = &execution.mode {
             for indicator in indicators {
-                indicator.protocol.get_or_insert_with(|| protocol_of(mode).to_owned());
+                indicator.protocol.get_or_insert_with(|| extract_protocol(mode).to_owned());
             }
         }
         attack.correlation.get_or_insert_default().logic.get_or_insert(CorrelationLogic::Any);
     }
 }
 
-/// The protocol part of a mode: all but `_server` or `_client`.
-fn protocol_of(mode: &str) -> &str {
-    mode.strip_suffix("_server").or_else(|| mode.strip_suffix("_client")).unwrap_or(mode)
-}
-
 /// N-003: the number is the position, whatever the other indicators are called.
 fn identify(indicator: &mut Indicator, attack: Option<&str>, index: usize) {
-    indicator.id.get_or_insert_with(|| format!("{}-{:02}", attack.unwrap_or("indicator"), index + 1));
+    indicator.id.get_or_insert_with(|| Indicator::generated_id(attack, index));
 }
 
 /// N-004.

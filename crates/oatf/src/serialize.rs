@@ -23,6 +23,9 @@ use crate::yaml::style;
 /// what a YAML 1.1 reader would misread (`yes`, `017`) is quoted. Comments are not part of a document: to
 /// lay out a file and keep them, use [`crate::format`].
 ///
+/// The canonical form is longer, and up to four levels deeper, than what was written. A document that only just keeps
+/// to the limits of [`crate::yaml`] may therefore be refused when it is read again.
+///
 /// ```
 /// let document = sortie_oatf::parse("
 /// attack:

@@ -1,7 +1,8 @@
 //! `format` lays out, and neither loses nor changes anything.
 
 mod arbitrary;
-mod fixtures;
+mod documents;
+mod support;
 
 use std::path::Path;
 
@@ -57,7 +58,7 @@ fn golden_pairs() {
 
 #[test]
 fn every_document_at_hand_is_laid_out_and_says_the_same() {
-    let documents = fixtures::documents();
+    let documents = documents::all();
     let failures: Vec<_> = documents.iter().filter_map(|(name, text)| check(name, text).err()).collect();
     assert!(failures.is_empty(), "{} of {} fail\n{}", failures.len(), documents.len(), failures.join("\n"));
 }
@@ -198,7 +199,7 @@ fn mutate(text: &str, lines: &[(prop::sample::Index, Line)]) -> (String, usize) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: fixtures::cases(200), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: documents::cases(200), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn canonical_documents_are_laid_out_already(document in arbitrary::document()) {
@@ -230,7 +231,7 @@ proptest! {
         pretty in any::<bool>(),
         lines in prop::collection::vec((any::<prop::sample::Index>(), line()), 0..6),
     ) {
-        let value = fixtures::value(&serialize(&document));
+        let value = documents::value(&serialize(&document));
         let json = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
         // JSON allows characters between its quotes that YAML does not.
         let refused = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
@@ -250,7 +251,7 @@ proptest! {
         which in any::<prop::sample::Index>(),
         edits in prop::collection::vec((any::<prop::sample::Index>(), 0..3_usize, prop::sample::select(BITS)), 1..6),
     ) {
-        let documents = fixtures::documents();
+        let documents = documents::all();
         let mut text = documents[which.index(documents.len())].1.clone();
         for (at, delete, insert) in &edits {
             let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();

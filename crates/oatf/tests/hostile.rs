@@ -1,6 +1,9 @@
 //! Hostile documents and messages: each is refused or answered, on a stack of one megabyte. What it costs is
 //! measured by `cargo xtask bench`.
 
+// Texts are put together here once, not in a loop that matters.
+#![allow(clippy::format_collect)]
+
 use serde_json::{Value, json};
 use sortie_oatf::{
     Analysis, CompiledIndicator, Evaluators, ExpressionMatch, Indicator, MAX_FINDINGS, Outcome, analyze, load,

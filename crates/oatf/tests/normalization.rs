@@ -1,6 +1,7 @@
 //! `normalize` writes out what a document leaves unsaid, and remembers where it came from.
 
-mod fixtures;
+mod documents;
+mod support;
 
 use serde_json::json;
 use sortie_oatf::{
@@ -172,7 +173,7 @@ fn load_gives_a_document_that_can_be_relied_on() {
 
 #[test]
 fn the_official_suite_agrees() {
-    for (name, input, expected) in fixtures::normalization_cases() {
+    for (name, input, expected) in documents::normalization_cases() {
         assert_eq!(normalize(&document(&input)), document(&expected), "{name}");
     }
 }

@@ -6,7 +6,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 
 use crate::failure::Failure;
-use crate::render::{style, visible};
+use crate::render::{Checked, Human, Reporter, style, visible};
 
 /// Where a command writes.
 pub(crate) struct Console {
@@ -52,6 +52,12 @@ impl Console {
         if let Some(help) = &failure.help {
             self.say("  help", style::HELP, help);
         }
+    }
+
+    /// Shows people what is wrong with an input that was to be used, not checked.
+    pub(crate) fn findings(&mut self, checked: &Checked) -> io::Result<()> {
+        self.out.flush()?;
+        Human::new(self.color_notes, None).file(checked, &mut io::stderr())
     }
 
     /// Says something that is not what was asked for, and still good to know.

@@ -116,6 +116,15 @@ pub(crate) fn find(paths: &[PathBuf]) -> Found {
     found
 }
 
+/// No path led to a document.
+pub(crate) fn nothing_found(paths: &[PathBuf]) -> Failure {
+    let names: Vec<_> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+    Failure::new(format!("no OATF document found in {}", names.join(", "))).help(
+        "in a folder, a document is a file with `oatf` or `attack` at its top level; \
+         a file that you name is checked in any case",
+    )
+}
+
 impl Found {
     /// Nothing to check, and nothing that says why.
     pub(crate) fn is_empty(&self) -> bool {

@@ -14,16 +14,19 @@ use crate::model::{Condition, MatchCondition, MatchPredicate};
 use crate::path::{SimplePath, WildcardPath};
 use crate::re2::Regex;
 
+/// Whether a value compared with a bound satisfies it.
+type Holds = fn(Ordering) -> bool;
+
 /// One operator and its operand.
 #[derive(Clone, Debug)]
 enum Operator {
     Equals(Value),
     AnyOf(Box<[Value]>),
-    Contains(Finder<'static>),
+    Contains(Box<Finder<'static>>),
     StartsWith(Box<str>),
     EndsWith(Box<str>),
     Regex(Regex),
-    Compare(Number, fn(Ordering) -> bool),
+    Compare(Number, Holds),
 }
 
 /// A condition on a value, ready to be applied.
@@ -47,7 +50,7 @@ impl CompiledCondition {
 
     fn from_operators(condition: &MatchCondition) -> Result<Self, CompileError> {
         let mut operators = Vec::with_capacity(condition.operator_count());
-        let bounds: [(&Option<Number>, fn(Ordering) -> bool); 4] = [
+        let bounds: [(&Option<Number>, Holds); 4] = [
             (&condition.gt, Ordering::is_gt),
             (&condition.lt, Ordering::is_lt),
             (&condition.gte, Ordering::is_ge),
@@ -60,7 +63,10 @@ impl CompiledCondition {
         operators.extend(condition.starts_with.clone().map(|text| Operator::StartsWith(text.into())));
         operators.extend(condition.ends_with.clone().map(|text| Operator::EndsWith(text.into())));
         operators.extend(
-            condition.contains.as_ref().map(|text| Operator::Contains(Finder::new(text).into_owned())),
+            condition
+                .contains
+                .as_ref()
+                .map(|text| Operator::Contains(Box::new(Finder::new(text).into_owned()))),
         );
         if let Some(pattern) = &condition.regex {
             let regex = Regex::new(pattern).map_err(|error| CompileError::regex(pattern, error))?;
@@ -120,6 +126,16 @@ impl CompiledCondition {
     }
 }
 
+/// An empty match of `\B` may lie inside a character (see [`Regex::find`]); evidence points before it, so that
+/// whoever shows it can cut the text there.
+fn between_characters(text: &str, found: Range<usize>) -> Range<usize> {
+    if text.is_char_boundary(found.start) && text.is_char_boundary(found.end) {
+        return found;
+    }
+    let before = (0..found.start).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    before..before
+}
+
 /// What a condition found in a value.
 pub(super) struct Found<'v> {
     /// The value as text.
@@ -153,7 +169,10 @@ impl Operator {
                 let text = text();
                 part(text.ends_with(&**suffix).then(|| text.len() - suffix.len()..text.len()))
             }
-            Self::Regex(regex) => part(regex.find(text())),
+            Self::Regex(regex) => {
+                let text = text();
+                part(regex.find(text).map(|found| between_characters(text, found)))
+            }
             Self::Compare(bound, holds) => {
                 let order = value.as_number().and_then(|number| json::compare_numbers(number, bound));
                 whole(order.is_some_and(holds))

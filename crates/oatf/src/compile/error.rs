@@ -31,7 +31,7 @@ pub enum CompileError {
     /// An expression is not CEL.
     #[error("this is not a CEL expression: {0}")]
     Cel(String),
-    /// A selector is not JSONPath.
+    /// A selector is not `JSONPath`.
     #[error("this is not a JSONPath: {0}")]
     JsonPath(String),
     /// A duration is none.

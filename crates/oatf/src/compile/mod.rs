@@ -1,6 +1,6 @@
 //! Documents in the form that evaluates: compiled once, then applied to many messages.
 //!
-//! Paths are split, patterns built, CEL and JSONPath parsed when a document is compiled. Evaluation borrows
+//! Paths are split, patterns built, CEL and `JSONPath` parsed when a document is compiled. Evaluation borrows
 //! the message: nothing of it is cloned, and a value that is no string is written out only when a string
 //! operator looks at it, and then once. `cargo xtask bench` guards what that costs.
 

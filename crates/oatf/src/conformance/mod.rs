@@ -58,7 +58,7 @@ impl ConformanceReport {
 }
 
 /// What a case found: nothing, or the reason it failed.
-pub(self) type Checked = Result<(), String>;
+type Checked = Result<(), String>;
 
 /// Documentation that the official folder holds beside its fixtures.
 const DOCUMENTATION: &[&str] = &["README.md", "FIXTURE-SCHEMA.md"];
@@ -91,6 +91,8 @@ pub fn run(files: &[FixtureFile]) -> ConformanceReport {
     ConformanceReport { cases }
 }
 
+// The official layout has no other spelling.
+#[allow(clippy::case_sensitive_file_extension_comparisons)]
 fn is_yaml(name: &str) -> bool {
     name.ends_with(".yaml")
 }

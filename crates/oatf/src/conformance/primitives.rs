@@ -12,6 +12,7 @@ use crate::evaluate::{
     extract_protocol, select_response,
 };
 use crate::model::{ExtractorSource, ProtocolEvent, ResponseEntry, TriggerResult, TriggerState};
+use crate::parse::Reader;
 use crate::path::{resolve_simple_path, resolve_wildcard_path};
 use crate::template::{interpolate_template, interpolate_value};
 use crate::yaml::Node;
@@ -69,7 +70,7 @@ fn check_duration(case: &mut Fields<'_>) -> Checked {
 fn check_condition(case: &mut Fields<'_>) -> Checked {
     let mut input = case.below("input")?;
     let node = input.need("condition")?;
-    let condition = input.part(node, &[], |reader, node| reader.condition(node))?;
+    let condition = input.part(node, &[], Reader::condition)?;
     let value = input.value("value")?;
     input.finish()?;
     let found = evaluate_condition(&condition, &value);
@@ -79,7 +80,7 @@ fn check_condition(case: &mut Fields<'_>) -> Checked {
 fn check_predicate(case: &mut Fields<'_>) -> Checked {
     let mut input = case.below("input")?;
     let node = input.need("predicate")?;
-    let predicate = input.part(node, &[], |reader, node| reader.predicate(node))?.unwrap_or_default();
+    let predicate = input.part(node, &[], Reader::predicate)?.unwrap_or_default();
     let value = input.value("value")?;
     input.finish()?;
     let found = evaluate_predicate(&predicate, &value);
@@ -119,7 +120,7 @@ fn check_value(case: &mut Fields<'_>) -> Checked {
 fn check_extractor(case: &mut Fields<'_>) -> Checked {
     let mut input = case.below("input")?;
     let node = input.need("extractor")?;
-    let extractor = input.part(node, &[], |reader, node| reader.extractor(node))?;
+    let extractor = input.part(node, &[], Reader::extractor)?;
     let message = input.value("message")?;
     let direction = input.text("direction")?;
     let direction: ExtractorSource =
@@ -155,7 +156,7 @@ fn check_response(case: &mut Fields<'_>) -> Checked {
 fn check_trigger(case: &mut Fields<'_>) -> Checked {
     let mut input = case.below("input")?;
     let node = input.need("trigger")?;
-    let trigger = input.part(node, &[], |reader, node| reader.trigger(node))?.unwrap_or_default();
+    let trigger = input.part(node, &[], Reader::trigger)?.unwrap_or_default();
     let event = match input.need("event")? {
         node if is_mapping(node) => {
             let mut fields = input.fields_of(node)?;
@@ -194,7 +195,7 @@ fn check_protocol(case: &mut Fields<'_>) -> Checked {
 fn check_state(case: &mut Fields<'_>) -> Checked {
     let mut input = case.below("input")?;
     let node = input.need("phases")?;
-    let phases = input.part(node, &[], |reader, node| reader.phases(node))?.unwrap_or_default();
+    let phases = input.part(node, &[], Reader::phases)?.unwrap_or_default();
     let index = input.value("phase_index")?.as_u64().ok_or("`phase_index` must be a number")?;
     input.finish()?;
     let index = usize::try_from(index).map_err(|_| "`phase_index` is too large")?;

@@ -17,7 +17,7 @@ use crate::model::{
     SemanticIntentClass,
 };
 use crate::normalize::normalize;
-use crate::parse::parse;
+use crate::parse::{Reader, parse};
 use crate::serialize::serialize;
 use crate::validate::validate;
 use crate::verdict::compute_verdict;
@@ -150,7 +150,7 @@ impl SemanticEvaluator for Scripted {
 fn check_evaluate(case: &mut Fields<'_>) -> Checked {
     let mut input = case.below("input")?;
     let node = input.need("indicator")?;
-    let indicator = input.part(node, &[], |reader, node| reader.indicator(node))?;
+    let indicator = input.part(node, &[], Reader::indicator)?;
     let message = input.value("message")?;
     let cel = match input.optional_value("cel_evaluator") {
         None => true,
@@ -194,7 +194,7 @@ fn check_verdict(case: &mut Fields<'_>) -> Checked {
     let mut indicators = Vec::new();
     for node in input.list("indicators")? {
         // These indicators have an id and a tier only: nothing is evaluated.
-        indicators.push(input.part(node, &["P-010"], |reader, node| reader.indicator(node))?);
+        indicators.push(input.part(node, &["P-010"], Reader::indicator)?);
     }
     let mut verdicts = HashMap::new();
     for node in input.list("verdicts")? {

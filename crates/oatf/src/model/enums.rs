@@ -178,7 +178,7 @@ closed_enum! {
 closed_enum! {
     /// How an extractor selects.
     ExtractorType {
-        /// With a JSONPath of RFC 9535.
+        /// With a `JSONPath` of RFC 9535.
         JsonPath = "json_path",
         /// With the first capture group of an RE2 pattern.
         Regex = "regex",

@@ -119,12 +119,11 @@ impl<'t> Reader<'t> {
 
     /// The entries of a mapping.
     pub(super) fn mapping(&mut self, node: Node<'t>, what: &str) -> Option<&'t [Entry]> {
-        match node.kind {
-            NodeKind::Mapping(entries) => Some(entries),
-            _ => {
-                self.mismatch(node, what);
-                None
-            }
+        if let NodeKind::Mapping(entries) = node.kind {
+            Some(entries)
+        } else {
+            self.mismatch(node, what);
+            None
         }
     }
 
@@ -259,23 +258,20 @@ impl<'t> Reader<'t> {
         if is_null(node) {
             return None;
         }
-        match node.kind {
-            NodeKind::Scalar(text, style) => {
-                let resolved = resolve(text, style);
-                if !matches!(resolved, Scalar::String(_)) {
-                    self.mismatch_with(node, "a string", |finding| {
-                        finding.help("put it in quotes").fix(
-                            "quote the value",
-                            vec![Edit { span: node.span, replacement: format!("\"{text}\"") }],
-                        )
-                    });
-                }
-                Some(text.to_owned())
+        if let NodeKind::Scalar(text, style) = node.kind {
+            let resolved = resolve(text, style);
+            if !matches!(resolved, Scalar::String(_)) {
+                self.mismatch_with(node, "a string", |finding| {
+                    finding.help("put it in quotes").fix(
+                        "quote the value",
+                        vec![Edit { span: node.span, replacement: format!("\"{text}\"") }],
+                    )
+                });
             }
-            _ => {
-                self.mismatch(node, "a string");
-                None
-            }
+            Some(text.to_owned())
+        } else {
+            self.mismatch(node, "a string");
+            None
         }
     }
 

@@ -105,12 +105,11 @@ impl Document {
     /// The modes of all actors, in order. One for the single-phase and multi-phase forms.
     pub(crate) fn modes(&self) -> Vec<&str> {
         let execution = &self.attack.execution;
-        match &execution.actors {
-            Some(actors) => actors.iter().map(|actor| actor.mode.as_str()).collect(),
-            None => {
-                let first = execution.phases.iter().flatten().find_map(|phase| phase.mode.as_deref());
-                execution.mode.as_deref().or(first).into_iter().collect()
-            }
+        if let Some(actors) = &execution.actors {
+            actors.iter().map(|actor| actor.mode.as_str()).collect()
+        } else {
+            let first = execution.phases.iter().flatten().find_map(|phase| phase.mode.as_deref());
+            execution.mode.as_deref().or(first).into_iter().collect()
         }
     }
 

@@ -257,21 +257,20 @@ impl<'t> Builder<'t> {
                 items.push(id);
                 None
             }
-            Some(Frame::Mapping { entries, key, .. }) => match key.take() {
-                Some(key) => {
+            Some(Frame::Mapping { entries, key, .. }) => {
+                if let Some(key) = key.take() {
                     entries.push(Entry { key, value: id });
                     None
-                }
-                None => {
+                } else {
                     *key = Some(id);
                     Some(&node)
                 }
-            },
-        };
-        if let Some(key) = pending {
-            if let Some(finding) = self.check_key(key) {
-                self.findings.push(finding);
             }
+        };
+        if let Some(key) = pending
+            && let Some(finding) = self.check_key(key)
+        {
+            self.findings.push(finding);
         }
         self.nodes.push(node);
     }
@@ -367,8 +366,11 @@ impl<'t> Builder<'t> {
             ErrorKind::RecursionLimitExceeded => too_deep().at(span),
             kind => {
                 let finding = syntax("P-001", format!("this is not valid YAML: {kind}")).at(span);
-                if self.text[at..].starts_with(": ") {
+                let rest = &self.text[at..];
+                if rest.starts_with(": ") {
                     finding.help("a text with `: ` in it must be quoted")
+                } else if rest.starts_with([']', '}']) {
+                    finding.help("indent the closing bracket further than the key it belongs to")
                 } else {
                     finding.help("mend this first: what follows it could not be read")
                 }

@@ -92,7 +92,7 @@ impl Check {
         let found = inputs::find(&self.paths);
         self.refuse_contradictions(&found.inputs)?;
         if found.is_empty() {
-            return Err(nothing_found(&self.paths));
+            return Err(inputs::nothing_found(&self.paths));
         }
         let mut run = Run { check: &self, selection, totals: Totals::default(), exit: Exit::Clean };
         let mut reporter = self.reporter(console);
@@ -137,14 +137,6 @@ impl Check {
     }
 }
 
-fn nothing_found(paths: &[PathBuf]) -> Failure {
-    let names: Vec<_> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
-    Failure::new(format!("no OATF document found in {}", names.join(", "))).help(
-        "in a folder, a document is a file with `oatf` or `attack` at its top level; \
-         a file that you name is checked in any case",
-    )
-}
-
 /// What a run has seen so far.
 struct Run<'c> {
     check: &'c Check,
@@ -171,9 +163,10 @@ impl Run<'_> {
                     self.show_diff(input, &text, console)?;
                 }
                 let (text, analysis) = if self.check.fix && !self.check.diff {
-                    self.repaired(input, text)?
+                    self.repaired(input, &text)?
                 } else {
-                    analyzed(text)
+                    let analysis = analyze(&text);
+                    (text, analysis)
                 };
                 Checked {
                     name: input.name(),
@@ -190,8 +183,8 @@ impl Run<'_> {
         Ok((!self.check.diff).then_some(checked))
     }
 
-    fn repaired(&self, input: &Input, text: String) -> Result<(String, Analysis), Failure> {
-        let fixed = fix(&text, |finding| finding.is_error() || !self.selection.allows(finding.code));
+    fn repaired(&self, input: &Input, text: &str) -> Result<(String, Analysis), Failure> {
+        let fixed = fix(text, |finding| finding.is_error() || !self.selection.allows(finding.code));
         if fixed.text != text
             && let Input::File(path) = input
         {
@@ -216,9 +209,4 @@ impl Run<'_> {
         }
         Ok(())
     }
-}
-
-fn analyzed(text: String) -> (String, Analysis) {
-    let analysis = analyze(&text);
-    (text, analysis)
 }

@@ -2,8 +2,11 @@
 
 mod check;
 mod completions;
+mod conformance;
 mod explain;
+mod fmt;
 mod new;
+mod normalize;
 mod schema;
 
 use clap::Subcommand;
@@ -15,9 +18,12 @@ use crate::failure::Failure;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Check(check::Check),
+    Fmt(fmt::Fmt),
+    Normalize(normalize::Normalize),
     Explain(explain::Explain),
     New(new::New),
     Schema(schema::Schema),
+    Conformance(conformance::Conformance),
     Completions(completions::Completions),
 }
 
@@ -25,9 +31,12 @@ impl Command {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         match self {
             Self::Check(command) => command.run(console),
+            Self::Fmt(command) => command.run(console),
+            Self::Normalize(command) => command.run(console),
             Self::Explain(command) => command.run(console),
             Self::New(command) => command.run(console),
             Self::Schema(command) => command.run(console),
+            Self::Conformance(command) => command.run(console),
             Self::Completions(command) => command.run(console),
         }
     }

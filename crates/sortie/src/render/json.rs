@@ -14,17 +14,17 @@ const VERSION: u32 = 1;
 /// Collects everything, and writes one object at the end.
 #[derive(Default)]
 pub(crate) struct Json {
-    files: Vec<File>,
+    files: Vec<Entry>,
 }
 
 #[derive(Serialize)]
 struct Report<'r> {
     version: u32,
-    files: &'r [File],
+    files: &'r [Entry],
 }
 
 #[derive(Serialize)]
-struct File {
+struct Entry {
     file: String,
     valid: bool,
     diagnostics: Vec<Finding>,
@@ -56,7 +56,7 @@ impl Reporter for Json {
             }
         });
         let diagnostics = diagnostics.collect();
-        self.files.push(File { file: checked.name.clone(), valid: checked.valid, diagnostics });
+        self.files.push(Entry { file: checked.name.clone(), valid: checked.valid, diagnostics });
         Ok(())
     }
 

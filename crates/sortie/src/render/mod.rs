@@ -16,7 +16,7 @@ use sortie_oatf::{Diagnostic, LineColumn, Source, Span};
 pub(crate) use diff::{shown_diff, unified_diff};
 pub(crate) use github::GitHub;
 pub(crate) use human::Human;
-pub(crate) use json::Json;
+pub(crate) use json::{Json, write_json};
 pub(crate) use markdown::markdown;
 pub(crate) use sarif::Sarif;
 pub(crate) use visible::visible;

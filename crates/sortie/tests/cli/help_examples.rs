@@ -30,7 +30,8 @@ fn examples(command: &str) -> Vec<String> {
 fn a_readers_folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("attacks")).unwrap();
-    for name in ["attack.yaml", "attacks/one.yaml", "attacks/two.yaml"] {
+    fs::create_dir_all(folder.path().join("fixtures/parse/valid")).unwrap();
+    for name in ["attack.yaml", "attacks/one.yaml", "attacks/two.yaml", "fixtures/parse/valid/one.yaml"] {
         fs::copy(fixtures().join("valid.yaml"), folder.path().join(name)).unwrap();
     }
     folder

@@ -1,12 +1,18 @@
 //! The real program, from its arguments to its exit code.
 
+// `SNAPSHOTS=overwrite` writes them so.
+#![allow(clippy::needless_raw_string_hashes)]
+
 mod check;
 mod check_inputs;
 mod completions;
+mod conformance;
 mod explain;
 mod fix;
+mod fmt;
 mod help_examples;
 mod new;
+mod normalize;
 mod rule_goldens;
 mod schema;
 

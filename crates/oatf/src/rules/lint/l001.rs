@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use super::payload::{self, Message};
 use super::scope::{Scope, scopes};
-use super::{edits, state};
+use super::state;
 use crate::bindings::{Nearest, Reachability, Reason, Side, is_agent_side, reachability};
 use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::model::Document;
@@ -121,10 +121,8 @@ impl<'d> Look<'d> {
         finding = finding
             .label(format!("did you mean `{}`?", nearest.path))
             .help(format!("`{}` is in {place}", nearest.path));
-        if is_meant(scope, &nearest) {
-            let edits = edits::replace_scalar(self.document, path, &nearest.path);
-            finding.fix(format!("look at `{}`", nearest.path), edits);
-        } else {
+        // No repair is offered: another path is another question, and that is the author's to ask.
+        if !is_meant(scope, &nearest) {
             finding.help("that message is written by the attack itself; look at what the agent does with it");
         }
     }

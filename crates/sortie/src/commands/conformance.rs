@@ -1,0 +1,120 @@
+//! `sortie conformance`
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use sortie_oatf::conformance::{CaseResult, ConformanceReport, FixtureFile, run};
+
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::render::{style, visible, write_json};
+
+const EXAMPLES: &str = "\
+Examples:
+  Run every fixture in a folder:
+    $ sortie conformance fixtures/
+
+  List each case, for another tool:
+    $ sortie conformance fixtures/ --format json
+
+Exit codes:
+  0  every case passed
+  1  a case failed
+  2  the folder cannot be read, or holds no case";
+
+/// Run conformance fixtures, strictly.
+///
+/// The folder is laid out like the official one: raw documents under parse/valid and parse/invalid, suites, and one
+/// file for each primitive. Rule and path must match, every expected field is compared, and a file or a field
+/// that is not known is a failure: nothing is skipped.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Conformance {
+    /// The folder
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+
+    /// How to report
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+}
+
+/// A format of the report.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// What failed, and how many passed
+    Human,
+    /// Every case
+    Json,
+}
+
+#[derive(Serialize)]
+struct Report<'r> {
+    version: u32,
+    passed: usize,
+    failed: usize,
+    cases: &'r [CaseResult],
+}
+
+impl Conformance {
+    pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let mut files = Vec::new();
+        collect(&self.folder, &mut String::new(), &mut files)?;
+        let report = run(&files);
+        if report.cases.is_empty() {
+            return Err(Failure::new(format!("there is no case in `{}`", self.folder.display())).help(
+                "a folder of fixtures has parse/valid, parse/invalid, primitives, or suites in folders",
+            ));
+        }
+        match self.format {
+            Format::Human => human(&report, console)?,
+            Format::Json => {
+                let (passed, failed) = (report.passed(), report.failed());
+                write_json(&mut console.out, &Report { version: 1, passed, failed, cases: &report.cases })?;
+            }
+        }
+        Ok(if report.failed() == 0 { Exit::Clean } else { Exit::Findings })
+    }
+}
+
+fn human(report: &ConformanceReport, console: &mut Console) -> std::io::Result<()> {
+    for case in report.cases.iter().filter(|case| !case.passed) {
+        let failed = style::paint(console.color, style::ERROR, "failed");
+        writeln!(
+            console.out,
+            "{failed} {} {}: {}",
+            visible(&case.file),
+            visible(&case.id),
+            visible(&case.name)
+        )?;
+        for line in case.reason.iter().flat_map(|reason| reason.lines()) {
+            writeln!(console.out, "    {}", visible(line))?;
+        }
+    }
+    writeln!(console.out, "{} passed, {} failed", report.passed(), report.failed())
+}
+
+/// Every file below a folder, hidden ones too: what is not known must fail.
+// Recursion ends where the system refuses longer paths.
+fn collect(folder: &Path, prefix: &mut String, files: &mut Vec<FixtureFile>) -> Result<(), Failure> {
+    let fail = |error: &std::io::Error| Failure::at(folder, "read", error);
+    for entry in fs::read_dir(folder).map_err(|error| fail(&error))? {
+        let entry = entry.map_err(|error| fail(&error))?;
+        let length = prefix.len();
+        prefix.push_str(&entry.file_name().to_string_lossy());
+        if entry.file_type().map_err(|error| fail(&error))?.is_dir() {
+            prefix.push('/');
+            collect(&entry.path(), prefix, files)?;
+        } else {
+            let content =
+                fs::read(entry.path()).map_err(|error| Failure::at(entry.path(), "read", &error))?;
+            files.push(FixtureFile { path: prefix.clone(), content });
+        }
+        prefix.truncate(length);
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! `sortie fmt`
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use sortie_oatf::{FormatError, Formatted, format};
+
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::inputs::{self, Content, Input, counted};
+use crate::render::{shown_diff, unified_diff, visible};
+use crate::replace::replace;
+
+const EXAMPLES: &str = "\
+Examples:
+  Format every document below a folder:
+    $ sortie fmt attacks/
+
+  Find out, in CI, whether somebody forgot to:
+    $ sortie fmt --check attacks/
+
+  See what would change:
+    $ sortie fmt --diff attack.yaml
+
+  Use it as a filter:
+    $ sortie new | sortie fmt -
+
+Exit codes:
+  0  formatted, or nothing to do
+  1  with --check or --diff, a document is formatted differently; a comment could not be kept, and the file was left alone
+  2  wrong usage, an input that cannot be read or is no document, or no document found";
+
+/// Format documents: one way to write them, with every comment kept.
+///
+/// Fields come in the order of the specification, two columns for each level. What a document says does not
+/// change, and a file is replaced in one step or not at all. Where a comment could not be kept, the file is left
+/// alone and named.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Fmt {
+    /// Files, folders, or `-` to format standard input to standard output
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// Write nothing, and name what is formatted differently
+    #[arg(long)]
+    check: bool,
+
+    /// Write nothing, and show what would change as a diff
+    #[arg(long)]
+    diff: bool,
+}
+
+impl Fmt {
+    pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let found = inputs::find(&self.paths);
+        if found.is_empty() {
+            return Err(inputs::nothing_found(&self.paths));
+        }
+        let mut exit = Exit::Clean;
+        for failure in &found.failures {
+            console.failure(failure);
+            exit = exit.max(Exit::Invalid);
+        }
+        let mut changed = 0;
+        for input in &found.inputs {
+            match self.format(input, console) {
+                Ok(Outcome::Unchanged) => {}
+                Ok(Outcome::Changed) => changed += 1,
+                Ok(Outcome::LeftAlone) => exit = exit.max(Exit::Findings),
+                Err(failure) => {
+                    console.failure(&failure);
+                    exit = exit.max(Exit::Invalid);
+                }
+            }
+        }
+        for note in found.notes() {
+            console.note(&note);
+        }
+        if self.writes_nothing() {
+            return Ok(exit.max(if changed > 0 { Exit::Findings } else { Exit::Clean }));
+        }
+        if found.inputs.iter().any(|input| *input != Input::Stdin) {
+            console.note(&format!("{} formatted", counted(changed, "file", "files")));
+        }
+        Ok(exit)
+    }
+
+    fn writes_nothing(&self) -> bool {
+        self.check || self.diff
+    }
+
+    fn format(&self, input: &Input, console: &mut Console) -> Result<Outcome, Failure> {
+        let name = input.name();
+        let no_document = || {
+            Failure::new(format!("`{name}` is no document, and was left alone"))
+                .help(format!("`sortie check {name}` says why"))
+        };
+        let Content::Text(text) = input.read()? else { return Err(no_document()) };
+        let formatted = match format(&text) {
+            Ok(formatted) => formatted,
+            Err(FormatError::Parse(_)) => return Err(no_document()),
+            Err(error @ FormatError::Comment { .. }) => {
+                console.note(&format!("{name}:{error}"));
+                return Ok(Outcome::LeftAlone);
+            }
+            Err(error) => return Err(Failure::new(format!("`{name}` was left alone: {error}"))),
+        };
+        self.deliver(input, &text, &formatted, console)?;
+        Ok(if formatted.changed { Outcome::Changed } else { Outcome::Unchanged })
+    }
+
+    fn deliver(
+        &self,
+        input: &Input,
+        text: &str,
+        formatted: &Formatted,
+        console: &mut Console,
+    ) -> Result<(), Failure> {
+        if self.diff {
+            let diff = unified_diff(&input.name(), text, &formatted.text);
+            // Into a file or a pipe it goes as `patch` wants it.
+            let diff =
+                if console.terminal || console.color { shown_diff(&diff, console.color) } else { diff };
+            console.out.write_all(diff.as_bytes())?;
+        } else if self.check {
+            if formatted.changed {
+                writeln!(console.out, "{}", visible(&input.name()))?;
+            }
+        } else {
+            match input {
+                Input::Stdin => console.document(&formatted.text)?,
+                Input::File(path) if formatted.changed => replace(path, &formatted.text)?,
+                Input::File(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What became of a document.
+enum Outcome {
+    Unchanged,
+    Changed,
+    LeftAlone,
+}
