@@ -47,9 +47,9 @@ fn in_a_group(pattern: &str, text: &str, found: Option<&std::ops::Range<usize>>)
     }
 }
 
-/// Any text is found in itself when it is quoted.
+/// Any text that is no longer than a pattern is found in itself when it is quoted.
 fn quoted(text: &str) {
-    if text.contains("\\E") || text.ends_with('\\') {
+    if text.len() > 4096 || text.contains("\\E") || text.ends_with('\\') {
         return;
     }
     let pattern = format!("\\Q{text}\\E");

@@ -135,6 +135,8 @@ fn values_cannot_grow_without_paying() {
     assert_budget("message.l.map(x, message.l).flatten().sort()", &message);
     assert_budget("message.l.all(x, message.s.matches('(x*)*y') || true)", &message);
     assert_budget("message.l.all(x, 'a'.matches('a' + string(x)) || true)", &message);
+    assert_budget("message.s.matches('[ab].{900}c.{900}x')", &message);
+    assert_budget("message.l.all(x, 'a'.matches('.{900}.{900}' + string(x)) || true)", &message);
     // The tree is exponential, its memory is not: comparing it is what would take forever.
     let tree = doubled("[1]", "[x, x]");
     assert_budget(&format!("{tree} == {tree}"), &message);
@@ -183,6 +185,14 @@ fn an_exhausted_budget_is_never_absorbed() {
     assert_budget(&format!("{expensive} || true"), &message);
     assert_budget(&format!("{expensive} && false"), &message);
     assert_budget(&format!("[1, 2].exists(x, x == 2 || {expensive})"), &message);
+}
+
+#[test]
+fn patterns_cannot_be_many_and_large() {
+    let source = ["'a'.matches('.{900}.{900}')"; 1_000].join(" || ");
+    let error = Program::compile(&source).unwrap_err();
+    assert_eq!(error.message, "the patterns of the expression are too large together");
+    assert!(Program::compile(&["'a'.matches('(?i)ignore.*previous')"; 100].join(" || ")).is_ok());
 }
 
 #[test]

@@ -75,7 +75,7 @@ impl<'a> Evaluation<'a> {
             Node::MatchesLiteral { text, pattern } => {
                 let text = self.value(*text)?;
                 let searched = text.as_str().ok_or_else(|| text.no_overload().at(id))?;
-                let paid = self.budget.run_regex(searched.len());
+                let paid = self.budget.run_regex(pattern.size(), searched.len());
                 paid.map_err(|kind| kind.at(id))?;
                 Ok(Val::Bool(pattern.is_match(searched)))
             }
@@ -182,7 +182,7 @@ impl<'a> Evaluation<'a> {
             return Err(text.no_overload_with(pattern));
         };
         let regex = self.patterns.get(source, self.cache, &mut self.budget)?;
-        self.budget.run_regex(searched.len())?;
+        self.budget.run_regex(regex.size(), searched.len())?;
         Ok(Val::Bool(regex.is_match(searched)))
     }
 

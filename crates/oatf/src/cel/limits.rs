@@ -23,6 +23,10 @@ pub const MAX_DEPTH: usize = 256;
 /// Most comprehensions (`all`, `exists`, `map`, …) inside one another.
 pub const MAX_COMPREHENSIONS: usize = 8;
 
+/// How large the patterns of one expression may be together, counted as [`crate::re2`] counts: twice the largest
+/// single one. Compiling that much takes about 50 ms.
+pub const MAX_PATTERN_SIZE: usize = 300_000;
+
 /// Deepest value that is compared or returned. `serde_json` reads no deeper text than this.
 pub const MAX_VALUE_DEPTH: usize = 128;
 
@@ -49,8 +53,12 @@ const BYTES_WALKED_PER_STEP: usize = 32;
 /// Bytes of text produced per step. With the budget this bounds memory to 8 MB of text.
 const BYTES_COPIED_PER_STEP: usize = 32;
 
-/// Bytes a regular expression reads per step, slower than a plain search: 4 MB in all.
+/// Bytes a small regular expression reads per step, slower than a plain search: 4 MB in all.
 const BYTES_MATCHED_PER_STEP: usize = 16;
+
+/// A pattern up to this size is small; a larger one pays in proportion. In the slowest search every transition of
+/// the automaton is looked at for every byte: `[ab].{900}c.{900}x` takes 26 µs a byte.
+const SMALL_PATTERN: usize = 64;
 
 /// Steps for compiling a pattern that is not a literal, and for each byte of it.
 const PATTERN_STEPS: u32 = 2_000;
@@ -118,14 +126,20 @@ impl Budget {
         self.spend(saturating(bytes / BYTES_COPIED_PER_STEP))
     }
 
-    /// For running a regular expression over `bytes` of text.
-    pub(super) fn run_regex(&mut self, bytes: usize) -> Result<(), FaultKind> {
-        self.spend(saturating(bytes / BYTES_MATCHED_PER_STEP))
+    /// For running a regular expression of a size over `bytes` of text.
+    pub(super) fn run_regex(&mut self, size: usize, bytes: usize) -> Result<(), FaultKind> {
+        let read = bytes.saturating_mul(size.max(SMALL_PATTERN));
+        self.spend(saturating(read / (SMALL_PATTERN * BYTES_MATCHED_PER_STEP)))
     }
 
     /// For compiling a pattern of `bytes`.
     pub(super) fn compile_regex(&mut self, bytes: usize) -> Result<(), FaultKind> {
         self.spend(PATTERN_STEPS.saturating_add(saturating(bytes * PATTERN_STEPS_PER_BYTE)))
+    }
+
+    /// For having compiled a pattern of a size, which is known only afterwards: one may be compiled too many.
+    pub(super) fn keep_regex(&mut self, size: usize) -> Result<(), FaultKind> {
+        self.spend(saturating(size))
     }
 
     #[cold]

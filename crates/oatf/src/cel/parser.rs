@@ -50,6 +50,7 @@ pub(super) fn parse(source: &str) -> Result<Ast, SyntaxError> {
         depths: Vec::new(),
         scope: Vec::new(),
         nesting: 0,
+        pattern_size: 0,
     };
     let root = parser.expression()?;
     parser.expect(&TokenKind::End, "an operator or the end of the expression")?;
@@ -67,6 +68,8 @@ struct Parser<'s> {
     /// Variables of the enclosing comprehensions, outermost first.
     scope: Vec<&'s str>,
     nesting: usize,
+    /// Of all patterns so far.
+    pattern_size: usize,
 }
 
 impl<'s> Parser<'s> {

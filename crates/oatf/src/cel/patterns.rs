@@ -50,6 +50,7 @@ impl RecentPatterns {
         }
         budget.compile_regex(source.len())?;
         let regex = cache.get(source)?;
+        budget.keep_regex(regex.size())?;
         remember(&mut self.0, source, &regex);
         Ok(regex)
     }

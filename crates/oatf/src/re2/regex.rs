@@ -52,6 +52,7 @@ struct Compiled {
     pattern: Box<str>,
     hir: Hir,
     groups: usize,
+    size: usize,
     engine: meta::Regex,
 }
 
@@ -59,7 +60,7 @@ impl Regex {
     /// Compiles `pattern`, or says why RE2, or the limits here, refuse it.
     pub fn new(pattern: &str) -> Result<Self, Re2Error> {
         let Parsed { node, groups } = parse(pattern)?;
-        let hir = node.into_hir();
+        let (size, hir) = (node.size(), node.into_hir());
         let config = meta::Config::new()
             // RE2 finds empty matches between any two bytes; for `\B` that can be inside a character.
             .utf8_empty(false)
@@ -69,7 +70,7 @@ impl Regex {
             .configure(config)
             .build_from_hir(&hir)
             .map_err(|_| too_large(0..pattern.len()))?;
-        Ok(Self { compiled: Arc::new(Compiled { pattern: pattern.into(), hir, groups, engine }) })
+        Ok(Self { compiled: Arc::new(Compiled { pattern: pattern.into(), hir, groups, size, engine }) })
     }
 
     /// The pattern as written.
@@ -113,6 +114,12 @@ impl Regex {
     /// Whether the pattern matches the empty text.
     pub fn matches_empty(&self) -> bool {
         self.is_match("")
+    }
+
+    /// About how many byte transitions the automaton has: the slowest search looks at each of them for every byte
+    /// of the text.
+    pub(crate) fn size(&self) -> usize {
+        self.compiled.size
     }
 
     /// The syntax tree, for finding literals that every match holds.

@@ -3,7 +3,7 @@
 use super::super::ast::{Comprehension, ComprehensionKind, Literal, Node, NodeId};
 use super::super::functions::Function;
 use super::super::lexer::TokenKind;
-use super::super::limits::MAX_COMPREHENSIONS;
+use super::super::limits::{MAX_COMPREHENSIONS, MAX_PATTERN_SIZE};
 use super::super::syntax::{Span, SyntaxError};
 use super::Parser;
 use crate::re2::Regex;
@@ -65,17 +65,19 @@ impl Parser<'_> {
     }
 
     /// Compiles a pattern that stands in the expression itself.
-    fn literal_pattern(&self, argument: NodeId) -> Result<Option<Box<Regex>>, SyntaxError> {
+    fn literal_pattern(&mut self, argument: NodeId) -> Result<Option<Box<Regex>>, SyntaxError> {
         let Node::Literal(Literal::String(pattern)) = &self.nodes[argument.index()] else {
             return Ok(None);
         };
-        match Regex::new(pattern) {
-            Ok(regex) => Ok(Some(Box::new(regex))),
-            Err(error) => Err(SyntaxError::new(
-                format!("the pattern is not RE2 syntax: {error}"),
-                self.span_of(argument),
-            )),
+        let span = self.span_of(argument);
+        let regex = Regex::new(pattern)
+            .map_err(|error| SyntaxError::new(format!("the pattern is not RE2 syntax: {error}"), span))?;
+        self.pattern_size += regex.size();
+        if self.pattern_size > MAX_PATTERN_SIZE {
+            return Err(SyntaxError::new("the patterns of the expression are too large together", span)
+                .help("count less far in their repeats"));
         }
+        Ok(Some(Box::new(regex)))
     }
 
     fn has(&mut self, span: Span, argument: NodeId) -> Result<NodeId, SyntaxError> {
