@@ -25,6 +25,13 @@ fn now() -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
+/// The CPU time of doing something once, in nanoseconds; what it gives is dropped within.
+pub(crate) fn once<T>(work: impl FnOnce() -> T) -> f64 {
+    let start = now();
+    drop(black_box(work()));
+    now() - start
+}
+
 fn sample<T>(times: u32, work: &mut impl FnMut() -> T) -> f64 {
     let start = now();
     for _ in 0..times {

@@ -5,6 +5,7 @@
 
 mod clock;
 mod equal;
+mod hostile;
 mod inputs;
 mod limit;
 mod ours;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         [] => Effort::FULL,
         ["--quick"] => Effort::QUICK,
         ["--repeat", work] => return repeat(work),
+        ["--hostile", input] => return hostile::answer(input),
         _ => {
             eprintln!("usage: cargo xtask bench [--quick]\n       sortie-bench --repeat load|library");
             return ExitCode::from(2);
@@ -83,6 +85,7 @@ fn run(effort: Effort) -> Result<bool, String> {
     loading(effort, &library, &mut table);
     small(effort, &messages, &mut table)?;
     whole_library(effort, &library, &messages, &mut table)?;
+    hostile::measure(&mut table)?;
     if !library.official {
         table.note("SORTIE_FIXTURES is not set: these are our own documents, not those the bars were set on");
     }

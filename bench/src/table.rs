@@ -1,4 +1,4 @@
-//! What is printed in the end: one table, then what there is to say about it.
+//! What is printed in the end: two tables, then what there is to say about them.
 
 use std::fmt;
 
@@ -6,6 +6,7 @@ use std::fmt;
 #[derive(Default)]
 pub(crate) struct Table {
     rows: Vec<String>,
+    costs: Vec<String>,
     notes: Vec<String>,
     failed: bool,
 }
@@ -23,6 +24,14 @@ impl Table {
     pub(crate) fn unmeasured(&mut self, name: &str, bar: f64, reason: &str) {
         self.failed = true;
         self.rows.push(row(name, "-", &format!("≥ {bar} ×"), &format!("FAIL: {reason}")));
+    }
+
+    /// What a hostile input took, as parts of what it may take.
+    pub(crate) fn cost(&mut self, name: &str, time: f64, memory: f64) {
+        let verdict = if time < 1.0 && memory < 1.0 { "pass" } else { "FAIL" };
+        self.failed |= verdict == "FAIL";
+        let percent = |part: f64| format!("{:.0} %", part * 100.0);
+        self.costs.push(row(name, &percent(time), &percent(memory), verdict));
     }
 
     /// How many times longer ours takes than the least possible. For information: there is no bar.
@@ -52,6 +61,12 @@ impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", row("CPU time", "rival / ours", "bar", ""))?;
         for row in &self.rows {
+            writeln!(f, "{row}")?;
+        }
+        if !self.costs.is_empty() {
+            writeln!(f, "\n{}", row("hostile input, of 100 ms and 64 MB", "CPU time", "memory", ""))?;
+        }
+        for row in &self.costs {
             writeln!(f, "{row}")?;
         }
         if !self.notes.is_empty() {

@@ -17,8 +17,6 @@ pub(super) struct Parsed {
     pub(super) node: Node,
     /// How many groups capture. Only the first of them is in the tree.
     pub(super) groups: usize,
-    /// See [`Node::size`].
-    pub(super) size: usize,
 }
 
 /// Reads `pattern`, which is all of it or an error.
@@ -268,7 +266,7 @@ impl<'p> Parser<'p> {
             .help("write `\\(` for a parenthesis itself"));
         }
         let node = self.current.finish(self.cursor.at())?;
-        Ok(Parsed { size: node.size(), node, groups: self.groups })
+        Ok(Parsed { node, groups: self.groups })
     }
 }
 

@@ -63,8 +63,8 @@ struct Compiled {
 impl Regex {
     /// Compiles `pattern`, or says why RE2, or the limits here, refuse it.
     pub fn new(pattern: &str) -> Result<Self, Re2Error> {
-        let Parsed { node, groups, size } = parse(pattern)?;
-        let hir = node.into_hir();
+        let Parsed { node, groups } = parse(pattern)?;
+        let (size, hir) = (node.size(), node.into_hir());
         let config = meta::Config::new()
             // RE2 finds empty matches between any two bytes; for `\B` that can be inside a character.
             .utf8_empty(false)
@@ -154,7 +154,7 @@ pub fn check(pattern: &str) -> Result<usize, Re2Error> {
 
 /// Checks a pattern, and says how large it would be when compiled, which is the dear part; see [`Regex::size`].
 pub(crate) fn size(pattern: &str) -> Result<usize, Re2Error> {
-    parse(pattern).map(|parsed| parsed.size)
+    parse(pattern).map(|parsed| parsed.node.size())
 }
 
 fn parse(pattern: &str) -> Result<Parsed, Re2Error> {

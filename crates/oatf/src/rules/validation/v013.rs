@@ -45,10 +45,9 @@ fn check(report: &mut Report<'_>, at: &Trail<'_>, regex: &str, size: &mut usize)
             }
         }
         Err(error) => {
-            let finding = report.add(&V_013, *at, error.message).within(error.span);
-            if let Some(help) = error.help {
-                finding.help(help);
-            }
+            let help =
+                error.help.as_deref().unwrap_or("write it as RE2 takes it: every tool that reads OATF does");
+            report.add(&V_013, *at, error.message).within(error.span).help(help);
         }
     }
 }
