@@ -12,7 +12,7 @@ use super::error::CompileError;
 use crate::json;
 use crate::model::{Condition, MatchCondition, MatchPredicate};
 use crate::path::{SimplePath, WildcardPath};
-use crate::re2::Regex;
+use crate::re2::{Regex, SMALL_SIZE};
 
 /// One operator and its operand.
 #[derive(Clone, Debug)]
@@ -98,6 +98,15 @@ impl CompiledCondition {
         }
         let text = OnceCell::new();
         self.operators.iter().all(|operator| operator.holds(value, &text))
+    }
+
+    /// What looking at so many bytes may cost, in bytes that a small pattern looks at.
+    pub(crate) fn cost(&self, bytes: usize) -> usize {
+        let sizes = self.operators.iter().map(|operator| match operator {
+            Operator::Regex(regex) => regex.size() / SMALL_SIZE,
+            _ => 0,
+        });
+        bytes.saturating_mul(sizes.sum::<usize>().max(1))
     }
 
     /// Where in the value's text the first string operator that says so matched.
