@@ -143,6 +143,19 @@ fn many_large_patterns_are_refused_before_they_are_compiled() {
 }
 
 #[test]
+fn a_long_payload_is_not_searched_with_a_large_pattern() {
+    let matching = |pattern: &str| {
+        let state = format!("{{tools: [{{name: a, description: {}}}]}}", "a".repeat(100_000));
+        let indicator = format!(
+            "[{{surface: tools/list, target: 'tools[*].description', pattern: {{regex: '{pattern}'}}}}]"
+        );
+        codes(&analyze(&document(&state, &indicator)))
+    };
+    assert!(matching("a{9}").contains(&"L-002"));
+    assert!(!matching("[ab].{900}a.{900}").contains(&"L-002"), "this would take seconds");
+}
+
+#[test]
 fn nested_jsonpath_is_refused() {
     let selector = format!("$[?{}@.a{}]", "(".repeat(5_000), ")".repeat(5_000));
     let text = format!(

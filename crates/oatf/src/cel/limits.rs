@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use super::fault::FaultKind;
+use crate::re2::SMALL_SIZE;
 
 /// Longest accepted source, in bytes. With it, a token count and a node count are bounded too.
 pub const MAX_SOURCE_BYTES: usize = 64 * 1024;
@@ -53,12 +54,8 @@ const BYTES_WALKED_PER_STEP: usize = 32;
 /// Bytes of text produced per step. With the budget this bounds memory to 8 MB of text.
 const BYTES_COPIED_PER_STEP: usize = 32;
 
-/// Bytes a small regular expression reads per step, slower than a plain search: 4 MB in all.
+/// Bytes a regular expression of [`SMALL_SIZE`] reads per step, slower than a plain search: 4 MB in all.
 const BYTES_MATCHED_PER_STEP: usize = 16;
-
-/// A pattern up to this size is small; a larger one pays in proportion. In the slowest search every transition of
-/// the automaton is looked at for every byte: `[ab].{900}c.{900}x` takes 26 µs a byte.
-const SMALL_PATTERN: usize = 64;
 
 /// Steps for compiling a pattern that is not a literal, and for each byte of it.
 const PATTERN_STEPS: u32 = 2_000;
@@ -128,8 +125,8 @@ impl Budget {
 
     /// For running a regular expression of a size over `bytes` of text.
     pub(super) fn run_regex(&mut self, size: usize, bytes: usize) -> Result<(), FaultKind> {
-        let read = bytes.saturating_mul(size.max(SMALL_PATTERN));
-        self.spend(saturating(read / (SMALL_PATTERN * BYTES_MATCHED_PER_STEP)))
+        let read = bytes.saturating_mul(size.max(SMALL_SIZE));
+        self.spend(saturating(read / (SMALL_SIZE * BYTES_MATCHED_PER_STEP)))
     }
 
     /// For compiling a pattern of `bytes`.

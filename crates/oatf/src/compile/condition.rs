@@ -12,7 +12,7 @@ use super::error::CompileError;
 use crate::json;
 use crate::model::{Condition, MatchCondition, MatchPredicate};
 use crate::path::{SimplePath, WildcardPath};
-use crate::re2::Regex;
+use crate::re2::{Regex, SMALL_SIZE};
 
 /// Whether a value compared with a bound satisfies it.
 type Holds = fn(Ordering) -> bool;
@@ -104,6 +104,15 @@ impl CompiledCondition {
         }
         let text = OnceCell::new();
         self.operators.iter().all(|operator| operator.holds(value, &text))
+    }
+
+    /// What looking at so many bytes may cost, in bytes that a small pattern looks at.
+    pub(crate) fn cost(&self, bytes: usize) -> usize {
+        let sizes = self.operators.iter().map(|operator| match operator {
+            Operator::Regex(regex) => regex.size() / SMALL_SIZE,
+            _ => 0,
+        });
+        bytes.saturating_mul(sizes.sum::<usize>().max(1))
     }
 
     /// Like [`Self::matches`], and says what was found: the place is that of the last operator that singles

@@ -29,7 +29,7 @@ pub(crate) const L_002: Rule = Rule {
             let Ok(check) = CompiledCondition::new(&condition) else { continue };
             let messages = messages.get_or_insert_with(|| payload::messages(document));
             for message in messages.iter().filter(|message| selects(&scope, message, target)) {
-                let Some(rest) = left.checked_sub(message.weight()) else { return };
+                let Some(rest) = left.checked_sub(check.cost(message.weight())) else { return };
                 left = rest;
                 if message.readings().iter().all(|reading| check.matches_at(&path, reading)) {
                     let place = message.place(&path, |value| check.matches(value));

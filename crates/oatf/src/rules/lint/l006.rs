@@ -115,8 +115,11 @@ impl Way<'_, '_> {
             None => {
                 names.len() > MOST_NAMES || {
                     // A condition that cannot be compiled is another rule's to report.
-                    CompiledCondition::new(condition)
-                        .map_or(true, |check| names.iter().any(|name| check.matches(&Value::from(*name))))
+                    CompiledCondition::new(condition).map_or(true, |check| {
+                        let bytes = names.iter().map(|name| name.len()).sum();
+                        check.cost(bytes) > MOST_BYTES
+                            || names.iter().any(|name| check.matches(&Value::from(*name)))
+                    })
                 }
             }
         };
@@ -167,6 +170,9 @@ impl Way<'_, '_> {
 
 /// Beyond this many names only equality is looked at.
 const MOST_NAMES: usize = 1000;
+
+/// Nor is more looked at than this.
+const MOST_BYTES: usize = 1024 * 1024;
 
 /// What the phases of an actor offer by name.
 #[derive(Default)]

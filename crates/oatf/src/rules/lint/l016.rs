@@ -46,6 +46,10 @@ pub(crate) const L_016: Rule = Rule {
             if let Some(list) = &operators.any_of {
                 let rest = Condition::Match(MatchCondition { any_of: None, ..operators.clone() });
                 let Ok(check) = CompiledCondition::new(&rest) else { continue };
+                let bytes = list.iter().map(|value| sorted_text(value).len()).sum();
+                if check.cost(bytes) > MOST_BYTES {
+                    continue;
+                }
                 let at = path.clone().key("any_of");
                 if operators.operator_count() > 1
                     && !list.is_empty()
@@ -70,6 +74,9 @@ pub(crate) const L_016: Rule = Rule {
         }
     }),
 };
+
+/// A list that wants more looking at than this is left alone.
+const MOST_BYTES: usize = 1024 * 1024;
 
 /// The bounds that leave no number between them.
 fn empty_interval(operators: &MatchCondition) -> Option<(&'static str, &'static str)> {

@@ -41,6 +41,9 @@ pub(crate) const L_021: Rule = Rule {
     }),
 };
 
+/// A longer name is not looked at: no agent calls it.
+const MOST_BYTES: usize = 256;
+
 /// A response list of a mode.
 struct Dispatch<'d> {
     document: &'d Document,
@@ -97,6 +100,7 @@ impl Dispatch<'_> {
             }
             let at = path.clone().key(key);
             if let (Some(own @ Value::String(name)), "name") = (name, key.as_str())
+                && name.len() <= MOST_BYTES
                 && !name.contains("{{")
                 && CompiledCondition::new(&condition).is_ok_and(|condition| !condition.matches(own))
             {
