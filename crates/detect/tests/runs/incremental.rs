@@ -1,0 +1,157 @@
+//! Message by message gives what looking at everything at once gives.
+
+use std::sync::{Arc, LazyLock};
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Value, json};
+use sortie_detect::{Detector, Observed, Place};
+use sortie_oatf::{
+    Compiled, DefaultCelEvaluator, Direction as Side, Indicator, IndicatorResult, evaluate_indicator,
+};
+use sortie_trace::{Direction, Sender};
+
+use crate::story::compiled;
+
+static DOCUMENT: LazyLock<Arc<Compiled>> = LazyLock::new(|| compiled(&document()));
+
+/// One indicator for every combination of what selects messages, and of the ways to decide.
+fn document() -> String {
+    let mut text = String::from(
+        "
+oatf: '0.1'
+attack:
+  execution:
+    actors:
+      - {name: one, mode: mcp_server, phases: [{state: {tools: []}}]}
+      - {name: two, mode: a2a_server, phases: [{state: {}}]}
+  indicators:
+",
+    );
+    let decide = ["pattern: {contains: secret}", "expression: {cel: 'message.a.b > 1'}"];
+    for protocol in ["mcp", "a2a"] {
+        for surface in ["", "surface: tools/call, ", "surface: message/send, "] {
+            for actor in ["", "actor: one, ", "actor: two, "] {
+                for direction in ["", "direction: request, ", "direction: response, "] {
+                    for decide in decide {
+                        text += &format!(
+                            "    - {{protocol: {protocol}, {surface}{actor}{direction}target: a, {decide}}}\n"
+                        );
+                    }
+                }
+            }
+        }
+    }
+    text
+}
+
+fn message() -> impl Strategy<Value = Value> {
+    let values = [json!("secret"), json!("open"), json!({"b": 2}), json!({"b": 1}), json!({"b": "x"})];
+    prop_oneof![select(values.to_vec()).prop_map(|a| json!({"a": a})), Just(json!({})), Just(json!("text"))]
+}
+
+prop_compose! {
+    fn observed()(
+        actor in select(vec!["one", "two", "three"]),
+        protocol in select(vec!["mcp", "a2a", "ag_ui"]),
+        surfaces in vec(select(vec!["tools/call", "message/send", "tools/list"]), 0..3),
+        request: bool,
+        message in message(),
+    ) -> Observed {
+        Observed {
+            seq: 0,
+            actor: actor.to_owned(),
+            protocol: protocol.to_owned(),
+            surfaces: surfaces.into_iter().map(ToOwned::to_owned).collect(),
+            direction: if request { Direction::Request } else { Direction::Response },
+            sender: Sender::Agent,
+            phase: "phase-1".to_owned(),
+            message,
+        }
+    }
+}
+
+/// The procedure of the format specification, §6, step by step.
+fn selected<'t>(indicator: &Indicator, trace: &'t [Observed]) -> Vec<&'t Observed> {
+    let mut selected: Vec<&Observed> = trace.iter().collect();
+    selected.retain(|message| Some(&message.protocol) == indicator.protocol.as_ref());
+    if let Some(surface) = &indicator.surface {
+        selected.retain(|message| message.surfaces.contains(surface));
+    }
+    if let Some(actor) = &indicator.actor {
+        selected.retain(|message| &message.actor == actor);
+    }
+    match indicator.direction {
+        Some(Side::Request) => selected.retain(|message| message.direction == Direction::Request),
+        Some(Side::Response) => selected.retain(|message| message.direction == Direction::Response),
+        None => {}
+    }
+    selected
+}
+
+/// The result, the first message that decided it, and how many failed.
+fn naive(indicator: &Indicator, trace: &[Observed]) -> (IndicatorResult, Option<u64>, usize) {
+    let cel = DefaultCelEvaluator::new();
+    let all: Vec<_> = selected(indicator, trace)
+        .into_iter()
+        .map(|message| {
+            (message.seq, evaluate_indicator(indicator, &message.message, Some(&cel), None).result)
+        })
+        .collect();
+    let first = |wanted| all.iter().find(|(_, result)| *result == wanted).map(|(seq, _)| *seq);
+    let errors = all.iter().filter(|(_, result)| *result == IndicatorResult::Error).count();
+    if let Some(seq) = first(IndicatorResult::Matched) {
+        return (IndicatorResult::Matched, Some(seq), 0);
+    }
+    match first(IndicatorResult::Error) {
+        Some(seq) => (IndicatorResult::Error, Some(seq), errors),
+        None => (IndicatorResult::NotMatched, None, 0),
+    }
+}
+
+/// How many messages the text of an error speaks of.
+fn counted(evidence: &str) -> usize {
+    let (_, more) = evidence.rsplit_once(", and of ").unwrap_or_default();
+    1 + more.trim_end_matches(" more)").parse::<usize>().unwrap_or(0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn message_by_message_equals_all_at_once(mut trace in vec(observed(), 0..40)) {
+        for (at, message) in trace.iter_mut().enumerate() {
+            message.seq = at as u64 + 1;
+        }
+        let document = &*DOCUMENT;
+        let mut detector = Detector::new(document.clone()).unwrap();
+        let foreign = r#"{"version":1,"origin":"foreign","written_by":"x","time":"t"}"#;
+        detector.lifecycle(&sortie_trace::Record::Header(serde_json::from_str(foreign).unwrap()));
+        let mut newly = Vec::new();
+        for message in &trace {
+            newly.extend(detector.observe(message).into_iter().map(|index| (index, message.seq)));
+        }
+        let run = detector.run(Place::default());
+        let nothing_seen = run.failure.is_some();
+        let indicators = document.document().attack.indicators.as_ref().unwrap();
+        let mut matched = Vec::new();
+        for (index, (indicator, verdict)) in indicators.iter().zip(&run.verdict.indicator_verdicts).enumerate() {
+            let (result, seq, errors) = naive(indicator, &trace);
+            if nothing_seen {
+                prop_assert_eq!(result, IndicatorResult::NotMatched);
+                continue;
+            }
+            prop_assert_eq!(verdict.result, result);
+            prop_assert_eq!(verdict.seen.as_ref().map(|seen| seen.seq), seq);
+            if result == IndicatorResult::Error {
+                prop_assert_eq!(counted(verdict.evidence.as_deref().unwrap()), errors);
+            }
+            if result == IndicatorResult::Matched {
+                matched.push((index, seq.unwrap()));
+            }
+        }
+        newly.sort_unstable();
+        prop_assert_eq!(newly, matched);
+    }
+}

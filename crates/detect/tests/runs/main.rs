@@ -1,0 +1,6 @@
+//! Runs, shown to a detector, and what it makes of them.
+
+mod delivered;
+mod incremental;
+mod story;
+mod verdicts;
