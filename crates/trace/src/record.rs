@@ -1,15 +1,18 @@
-//! The records of a trace.
+//! The records of a trace. How they are lines is in `line.rs`.
+
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serde_json::value::RawValue;
+
+use crate::content::Content;
+use crate::time::format_time;
 
 /// The version of the format. A reader refuses a trace of a later one.
 pub const VERSION: u32 = 1;
 
 /// One line of a trace.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(tag = "record", rename_all = "snake_case")]
+#[derive(Clone, Debug)]
 pub enum Record {
     /// The first line.
     Header(Header),
@@ -27,6 +30,72 @@ pub enum Record {
     Stopped(Stopped),
 }
 
+impl Record {
+    /// The word that stands for its kind (`message`).
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Header(_) => "header",
+            Self::Message(_) => "message",
+            Self::Phase(_) => "phase",
+            Self::Listening(_) => "listening",
+            Self::ActorFailed(_) => "actor_failed",
+            Self::AgentExit(_) => "agent_exit",
+            Self::Stopped(_) => "stopped",
+        }
+    }
+
+    /// Position in the trace; zero for the header.
+    pub fn seq(&self) -> u64 {
+        match self {
+            Self::Header(_) => 0,
+            Self::Message(record) => record.seq,
+            Self::Phase(record) => record.seq,
+            Self::Listening(record) => record.seq,
+            Self::ActorFailed(record) => record.seq,
+            Self::AgentExit(record) => record.seq,
+            Self::Stopped(record) => record.seq,
+        }
+    }
+
+    /// When it happened.
+    pub fn time(&self) -> &str {
+        match self {
+            Self::Header(record) => &record.time,
+            Self::Message(record) => &record.time,
+            Self::Phase(record) => &record.time,
+            Self::Listening(record) => &record.time,
+            Self::ActorFailed(record) => &record.time,
+            Self::AgentExit(record) => &record.time,
+            Self::Stopped(record) => &record.time,
+        }
+    }
+
+    /// The actor it is about, when it is about one.
+    pub fn actor(&self) -> Option<&str> {
+        match self {
+            Self::Message(record) => Some(&record.actor),
+            Self::Phase(record) => Some(&record.actor),
+            Self::Listening(record) => Some(&record.actor),
+            Self::ActorFailed(record) => Some(&record.actor),
+            Self::Header(_) | Self::AgentExit(_) | Self::Stopped(_) => None,
+        }
+    }
+
+    /// Gives it its position and its time. A header has its own time, and no position.
+    pub(crate) fn place(&mut self, at: u64, when: String) {
+        let (seq, time) = match self {
+            Self::Header(_) => return,
+            Self::Message(record) => (&mut record.seq, &mut record.time),
+            Self::Phase(record) => (&mut record.seq, &mut record.time),
+            Self::Listening(record) => (&mut record.seq, &mut record.time),
+            Self::ActorFailed(record) => (&mut record.seq, &mut record.time),
+            Self::AgentExit(record) => (&mut record.seq, &mut record.time),
+            Self::Stopped(record) => (&mut record.seq, &mut record.time),
+        };
+        (*seq, *time) = (at, when);
+    }
+}
+
 /// Where a trace comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -39,6 +108,7 @@ pub enum Origin {
 
 /// The first line of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "record", rename = "header")]
 pub struct Header {
     /// Version of the format.
     pub version: u32,
@@ -51,6 +121,19 @@ pub struct Header {
     /// The document that was played.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<TracedDocument>,
+}
+
+impl Header {
+    /// The header of a run that starts now.
+    pub fn run(written_by: impl Into<String>, start: SystemTime) -> Self {
+        Self {
+            version: VERSION,
+            origin: Origin::Run,
+            written_by: written_by.into(),
+            time: format_time(start),
+            document: None,
+        }
+    }
 }
 
 /// The document that was played.
@@ -102,23 +185,10 @@ pub enum Sender {
     Actor,
 }
 
-/// What was on the wire.
-///
-/// JSON is kept to the byte; what is no JSON is kept as base64.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Content {
-    /// JSON as it was sent.
-    #[serde(rename = "content")]
-    Json(Box<RawValue>),
-    /// Bytes that are no JSON, in base64.
-    #[serde(rename = "bytes_b64")]
-    Bytes(String),
-}
-
 /// Something was said.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Message {
-    /// Position in the trace, from one, without gaps.
+    /// Position in the trace: from one, and without gaps in a trace that was not cut into pieces.
     pub seq: u64,
     /// When, as RFC 3339 with microseconds.
     pub time: String,
@@ -137,19 +207,18 @@ pub struct Message {
     /// What it is on the wire.
     pub kind: Kind,
     /// JSON-RPC id, where it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Value>,
     /// The connection or session it came over.
     pub connection: String,
     /// Who sent it.
     pub sender: Sender,
     /// What was on the wire.
-    #[serde(flatten)]
     pub content: Content,
 }
 
 /// An actor entered a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "record", rename = "phase")]
 pub struct PhaseEntered {
     /// Position in the trace.
     pub seq: u64,
@@ -170,6 +239,7 @@ pub struct PhaseEntered {
 
 /// A server actor accepts connections.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "record", rename = "listening")]
 pub struct Listening {
     /// Position in the trace.
     pub seq: u64,
@@ -183,6 +253,7 @@ pub struct Listening {
 
 /// An actor could not go on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "record", rename = "actor_failed")]
 pub struct ActorFailed {
     /// Position in the trace.
     pub seq: u64,
@@ -198,6 +269,7 @@ pub struct ActorFailed {
 
 /// The agent's process ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "record", rename = "agent_exit")]
 pub struct AgentExit {
     /// Position in the trace.
     pub seq: u64,
@@ -213,6 +285,7 @@ pub struct AgentExit {
 
 /// The run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "record", rename = "stopped")]
 pub struct Stopped {
     /// Position in the trace.
     pub seq: u64,
@@ -220,4 +293,28 @@ pub struct Stopped {
     pub time: String,
     /// Why: `agent_exit`, `idle`, `max_duration`, `interrupted`, `match`, `failure`.
     pub because: String,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A request that the agent sent.
+    pub(crate) fn message(content: &str) -> Record {
+        Record::Message(Box::new(Message {
+            seq: 0,
+            time: String::new(),
+            actor: "default".into(),
+            mode: "mcp_server".into(),
+            phase: "phase-1".into(),
+            protocol: "mcp".into(),
+            surfaces: vec!["tools/call".into()],
+            direction: Direction::Request,
+            kind: Kind::Request,
+            id: None,
+            connection: "c1".into(),
+            sender: Sender::Agent,
+            content: Content::from_wire(content.as_bytes()),
+        }))
+    }
 }
