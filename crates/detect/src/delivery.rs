@@ -57,6 +57,12 @@ impl Delivery {
         }
     }
 
+    /// How it stands when nothing of it was played.
+    pub(crate) fn nothing(&self) -> Reach {
+        let missing = self.wanted.iter().map(|wanted| wanted.what.clone());
+        Reach { delivered: Delivered::No, missing: missing.collect() }
+    }
+
     /// How it stands.
     pub(crate) fn reach(&self) -> Reach {
         let missing = || self.wanted.iter().filter(|wanted| !wanted.done).map(|wanted| wanted.what.clone());
@@ -112,12 +118,17 @@ impl Wanted {
     fn heard(&mut self, message: &Message) {
         if message.direction == Direction::Response {
             let same = |sent: &Option<Value>| match (sent, &message.id) {
-                (Some(sent), Some(answered)) => sent == answered,
+                (Some(sent), Some(answered)) => is_same_id(sent, answered),
                 _ => true,
             };
             self.done = self.waiting.iter().any(same);
         }
     }
+}
+
+/// Peers that have one type of number answer 1 with 1.0.
+fn is_same_id(sent: &Value, answered: &Value) -> bool {
+    sent == answered || sent.as_f64().is_some_and(|sent| Some(sent) == answered.as_f64())
 }
 
 /// What the document names. `None` when it names nothing, or an empty list, which `sortie check` warns about.

@@ -8,12 +8,11 @@ use sortie_oatf::{
     Attack, Compiled, CorrelationLogic, DefaultCelEvaluator, Evaluators, IndicatorResult, SemanticEvaluator,
     compute_verdict,
 };
-use sortie_trace::Record;
+use sortie_trace::{Note, Observed, Record};
 
 use crate::delivery::Delivery;
 use crate::failure::Failure;
 use crate::lifecycle::{Lifecycle, not_delivered};
-use crate::observed::Observed;
 use crate::reach;
 use crate::report::{
     Actor, AttackVerdict, Delivered, Document, Excerpt, IndicatorVerdict, Match, Reach, Run, RunKind,
@@ -54,6 +53,8 @@ pub struct Detector {
     lifecycle: Lifecycle,
     actors: Vec<Actor>,
     delivery: Delivery,
+    /// What kept messages from being seen as they were: the first of each sort, and how many.
+    notes: Vec<(Note, u64, u64)>,
 }
 
 /// A document that has no indicators can be played, and not judged.
@@ -81,23 +82,28 @@ impl Detector {
     /// A detector that has seen nothing. There is no semantic engine: indicators that need one are skipped.
     pub fn new(document: impl Into<Arc<Compiled>>) -> Result<Self, NoIndicators> {
         let document = document.into();
-        if document.indicators().is_empty() {
-            return Err(NoIndicators);
-        }
+        if document.indicators().is_empty() { Err(NoIndicators) } else { Ok(Self::simulating(document)) }
+    }
+
+    /// The same, also for a document without indicators, whose verdict is an `error` whatever happens: for a run
+    /// that only simulates, and is still to be told how far it got.
+    pub fn simulating(document: impl Into<Arc<Compiled>>) -> Self {
+        let document = document.into();
         let attack = &document.document().attack;
         let tallies = attack.indicators.iter().flatten().map(|indicator| match indicator.semantic {
             Some(_) => Tally::skipped("there is no semantic evaluator"),
             None => Tally::default(),
         });
-        Ok(Self {
+        Self {
             tallies: tallies.collect(),
             semantic: None,
             lenient: false,
             lifecycle: Lifecycle::default(),
             actors: reach::actors(attack),
             delivery: Delivery::new(attack),
+            notes: Vec::new(),
             document,
-        })
+        }
     }
 
     /// Gives it an engine for semantic indicators. To be called before it is shown anything.
@@ -131,12 +137,12 @@ impl Detector {
 
     /// Evaluates a message; its record has been through [`lifecycle`](Self::lifecycle). Gives the positions of the
     /// indicators that match now and did not before.
-    pub fn observe(&mut self, observed: &Observed) -> Vec<usize> {
+    pub fn observe(&mut self, observed: &Observed<'_>) -> Vec<usize> {
+        self.note(observed);
         let mut matched = Vec::new();
         let cel = const { &DefaultCelEvaluator::new() };
         let semantic = self.semantic.as_deref().map(|engine| engine as &dyn SemanticEvaluator);
         let evaluators = Evaluators { cel: Some(cel), semantic };
-        let time = self.lifecycle.time.as_deref().unwrap_or_default();
         let indicators = self.document.indicators().iter().zip(&mut self.tallies);
         for (index, (indicator, tally)) in indicators.enumerate() {
             if !is_within_sight(indicator, observed) {
@@ -145,7 +151,7 @@ impl Detector {
             tally.within_sight = true;
             if !tally.is_settled()
                 && is_selected(indicator, observed)
-                && tally.add(indicator.evaluate(&observed.message, evaluators), observed, time)
+                && tally.add(indicator.evaluate(&observed.message, evaluators), observed)
             {
                 matched.push(index);
             }
@@ -174,7 +180,7 @@ impl Detector {
             .lifecycle
             .failure(self.attack(), &self.actors, self.tallies.iter().any(|tally| tally.within_sight))
             .or_else(|| undelivered.clone().filter(|_| !waved_through));
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<_> = self.notes.iter().map(noted).collect();
         if failure.is_none() {
             warnings.extend(self.blind());
             let waved_through = undelivered.filter(|_| self.lenient);
@@ -200,6 +206,17 @@ impl Detector {
         }
     }
 
+    fn note(&mut self, observed: &Observed<'_>) {
+        // What is no JSON is looked at as text, which is all there is to it.
+        for note in observed.notes.iter().filter(|note| **note != Note::NotJson) {
+            let same = |known: &Note| std::mem::discriminant(known) == std::mem::discriminant(note);
+            match self.notes.iter_mut().find(|(known, ..)| same(known)) {
+                Some((.., count)) => *count += 1,
+                None => self.notes.push((*note, observed.seq, 1)),
+            }
+        }
+    }
+
     fn attack(&self) -> &Attack {
         &self.document.document().attack
     }
@@ -207,6 +224,9 @@ impl Detector {
     fn reach(&self) -> Reach {
         if self.lifecycle.is_foreign() {
             return Reach { delivered: Delivered::Unknown, missing: Vec::new() };
+        }
+        if self.lifecycle.other_document(self.attack()).is_some() {
+            return self.delivery.nothing();
         }
         self.delivery.reach()
     }
@@ -282,6 +302,13 @@ impl Detector {
             let whose = whose.unwrap_or_default();
             format!("`{}`: there is no `{protocol}` message{whose} to look at", indicator.id)
         })
+    }
+}
+
+fn noted((note, seq, count): &(Note, u64, u64)) -> String {
+    match count {
+        1 => format!("message {seq}: {note}"),
+        count => format!("message {seq}: {note}; the same with {} more", count - 1),
     }
 }
 

@@ -21,15 +21,15 @@ mod delivery;
 mod detector;
 mod failure;
 mod lifecycle;
-mod observed;
 mod reach;
+mod replay;
 mod report;
 mod selector;
 mod tally;
 
 pub use detector::{Detector, NoIndicators, Place};
 pub use failure::{Failure, FailureKind, Fault};
-pub use observed::Observed;
+pub use replay::replay;
 pub use report::{
     Actor, AttackVerdict, Delivered, Document, Excerpt, IndicatorVerdict, Match, Phase, Reach, Report, Run,
     RunKind, Seen, Standing, Undelivered, VERSION,

@@ -19,30 +19,16 @@ pub(crate) struct Lifecycle {
 
 impl Lifecycle {
     pub(crate) fn record(&mut self, record: &Record) {
-        let time = match record {
-            Record::Header(header) => {
-                self.header = Some(header.clone());
-                &header.time
-            }
-            Record::Message(message) => &message.time,
-            Record::Phase(phase) => &phase.time,
-            Record::Listening(listening) => &listening.time,
-            Record::ActorFailed(failed) => {
-                // What comes later often follows from the first.
-                self.failed.get_or_insert_with(|| failed.clone());
-                &failed.time
-            }
-            Record::AgentExit(exit) => {
-                self.agent_exit = Some(exit.clone());
-                &exit.time
-            }
-            Record::Stopped(stopped) => {
-                self.stopped_by = Some(stopped.because.clone());
-                &stopped.time
-            }
-        };
         // One string for the whole run: this is done for every message.
-        self.time.get_or_insert_default().clone_from(time);
+        record.time().clone_into(self.time.get_or_insert_default());
+        match record {
+            Record::Header(header) => self.header = Some(header.clone()),
+            // What comes later often follows from the first.
+            Record::ActorFailed(failed) => _ = self.failed.get_or_insert_with(|| failed.clone()),
+            Record::AgentExit(exit) => self.agent_exit = Some(exit.clone()),
+            Record::Stopped(stopped) => self.stopped_by = Some(stopped.because.clone()),
+            Record::Message(_) | Record::Phase(_) | Record::Listening(_) => {}
+        }
     }
 
     /// Whether it was recorded elsewhere, so that nothing is known but what was said.
@@ -66,7 +52,7 @@ impl Lifecycle {
 
     /// Most documents have one actor called `default`: without this, silence in a run of one document would be
     /// resistance to every other.
-    fn other_document(&self, attack: &Attack) -> Option<Failure> {
+    pub(crate) fn other_document(&self, attack: &Attack) -> Option<Failure> {
         let played = self.header.as_ref()?.document.as_ref()?;
         let same = match (&played.id, &attack.id) {
             (Some(played), Some(own)) => played == own,

@@ -4,9 +4,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 use sortie_oatf::{AttackResult, EvaluationSummary, IndicatorResult, Tier};
-use sortie_trace::{Direction, Sender};
-
-use crate::observed::Observed;
+use sortie_trace::{Direction, Observed, Sender};
 
 use crate::failure::Failure;
 
@@ -145,12 +143,12 @@ pub struct Seen {
 }
 
 impl Seen {
-    pub(crate) fn new(observed: &Observed) -> Self {
+    pub(crate) fn new(observed: &Observed<'_>) -> Self {
         Self {
             seq: observed.seq,
-            actor: observed.actor.clone(),
-            phase: observed.phase.clone(),
-            surfaces: observed.surfaces.clone(),
+            actor: observed.actor.to_owned(),
+            phase: observed.phase.to_owned(),
+            surfaces: observed.surfaces.to_vec(),
             direction: observed.direction,
             sender: observed.sender,
         }

@@ -1,7 +1,7 @@
 //! Many messages, one indicator.
 
-use crate::observed::Observed;
 use sortie_oatf::{Evidence, IndicatorResult, Outcome};
+use sortie_trace::Observed;
 
 use crate::report::Seen;
 
@@ -62,8 +62,8 @@ impl Tally {
     }
 
     /// Adds what it says about one message; says whether it now matches.
-    pub(crate) fn add(&mut self, outcome: Outcome, observed: &Observed, time: &str) -> bool {
-        let at = || At { seen: Seen::new(observed), time: time.to_owned() };
+    pub(crate) fn add(&mut self, outcome: Outcome, observed: &Observed<'_>) -> bool {
+        let at = || At { seen: Seen::new(observed), time: observed.time.to_owned() };
         match outcome {
             Outcome::Matched(evidence) => {
                 self.state = State::Matched { at: at(), evidence: Box::new(evidence) };

@@ -1,18 +1,19 @@
 //! Message by message gives what looking at everything at once gives.
 
+use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
-use sortie_detect::{Detector, Observed, Place};
+use sortie_detect::{Detector, Place};
 use sortie_oatf::{
     Compiled, DefaultCelEvaluator, Direction as Side, Indicator, IndicatorResult, evaluate_indicator,
 };
-use sortie_trace::{Direction, Sender};
+use sortie_trace::{Content, Direction, Header, Kind, Message, Origin, Record, Sender, VERSION};
 
-use crate::story::compiled;
+use crate::story::{compiled, observed};
 
 static DOCUMENT: LazyLock<Arc<Compiled>> = LazyLock::new(|| compiled(&document()));
 
@@ -35,8 +36,9 @@ attack:
             for actor in ["", "actor: one, ", "actor: two, "] {
                 for direction in ["", "direction: request, ", "direction: response, "] {
                     for decide in decide {
-                        text += &format!(
-                            "    - {{protocol: {protocol}, {surface}{actor}{direction}target: a, {decide}}}\n"
+                        let _ = writeln!(
+                            text,
+                            "    - {{protocol: {protocol}, {surface}{actor}{direction}target: a, {decide}}}"
                         );
                     }
                 }
@@ -52,51 +54,59 @@ fn message() -> impl Strategy<Value = Value> {
 }
 
 prop_compose! {
-    fn observed()(
+    fn said()(
         actor in select(vec!["one", "two", "three"]),
         protocol in select(vec!["mcp", "a2a", "ag_ui"]),
         surfaces in vec(select(vec!["tools/call", "message/send", "tools/list"]), 0..3),
         request: bool,
         message in message(),
-    ) -> Observed {
-        Observed {
+    ) -> (Message, Value) {
+        let record = Message {
             seq: 0,
+            time: "2026-01-01T00:00:00Z".to_owned(),
             actor: actor.to_owned(),
+            mode: format!("{protocol}_server"),
+            phase: "phase-1".to_owned(),
             protocol: protocol.to_owned(),
             surfaces: surfaces.into_iter().map(ToOwned::to_owned).collect(),
             direction: if request { Direction::Request } else { Direction::Response },
+            kind: if request { Kind::Request } else { Kind::Response },
+            id: None,
+            connection: "1".to_owned(),
             sender: Sender::Agent,
-            phase: "phase-1".to_owned(),
-            message,
-        }
+            content: Content::from_wire(b"{}"),
+        };
+        (record, message)
     }
 }
 
+type Said = (Message, Value);
+
 /// The procedure of the format specification, §6, step by step.
-fn selected<'t>(indicator: &Indicator, trace: &'t [Observed]) -> Vec<&'t Observed> {
-    let mut selected: Vec<&Observed> = trace.iter().collect();
-    selected.retain(|message| Some(&message.protocol) == indicator.protocol.as_ref());
+fn selected<'t>(indicator: &Indicator, trace: &'t [Said]) -> Vec<&'t Said> {
+    let mut selected: Vec<&Said> = trace.iter().collect();
+    selected.retain(|(message, _)| Some(&message.protocol) == indicator.protocol.as_ref());
     if let Some(surface) = &indicator.surface {
-        selected.retain(|message| message.surfaces.contains(surface));
+        selected.retain(|(message, _)| message.surfaces.contains(surface));
     }
     if let Some(actor) = &indicator.actor {
-        selected.retain(|message| &message.actor == actor);
+        selected.retain(|(message, _)| &message.actor == actor);
     }
     match indicator.direction {
-        Some(Side::Request) => selected.retain(|message| message.direction == Direction::Request),
-        Some(Side::Response) => selected.retain(|message| message.direction == Direction::Response),
+        Some(Side::Request) => selected.retain(|(message, _)| message.direction == Direction::Request),
+        Some(Side::Response) => selected.retain(|(message, _)| message.direction == Direction::Response),
         None => {}
     }
     selected
 }
 
 /// The result, the first message that decided it, and how many failed.
-fn naive(indicator: &Indicator, trace: &[Observed]) -> (IndicatorResult, Option<u64>, usize) {
+fn naive(indicator: &Indicator, trace: &[Said]) -> (IndicatorResult, Option<u64>, usize) {
     let cel = DefaultCelEvaluator::new();
     let all: Vec<_> = selected(indicator, trace)
         .into_iter()
-        .map(|message| {
-            (message.seq, evaluate_indicator(indicator, &message.message, Some(&cel), None).result)
+        .map(|(record, message)| {
+            (record.seq, evaluate_indicator(indicator, message, Some(&cel), None).result)
         })
         .collect();
     let first = |wanted| all.iter().find(|(_, result)| *result == wanted).map(|(seq, _)| *seq);
@@ -120,17 +130,24 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn message_by_message_equals_all_at_once(mut trace in vec(observed(), 0..40)) {
-        for (at, message) in trace.iter_mut().enumerate() {
+    fn message_by_message_equals_all_at_once(mut trace in vec(said(), 0..40)) {
+        for (at, (message, _)) in trace.iter_mut().enumerate() {
             message.seq = at as u64 + 1;
         }
         let document = &*DOCUMENT;
         let mut detector = Detector::new(document.clone()).unwrap();
-        let foreign = r#"{"version":1,"origin":"foreign","written_by":"x","time":"t"}"#;
-        detector.lifecycle(&sortie_trace::Record::Header(serde_json::from_str(foreign).unwrap()));
+        let header = Header {
+            version: VERSION,
+            origin: Origin::Foreign,
+            written_by: "a test".to_owned(),
+            time: "2026-01-01T00:00:00Z".to_owned(),
+            document: None,
+        };
+        detector.lifecycle(&Record::Header(header));
         let mut newly = Vec::new();
-        for message in &trace {
-            newly.extend(detector.observe(message).into_iter().map(|index| (index, message.seq)));
+        for (record, message) in &trace {
+            let matched = detector.observe(&observed(record, message.clone()));
+            newly.extend(matched.into_iter().map(|index| (index, record.seq)));
         }
         let run = detector.run(Place::default());
         let nothing_seen = run.failure.is_some();

@@ -2,5 +2,6 @@
 
 mod delivered;
 mod incremental;
+mod live;
 mod story;
 mod verdicts;

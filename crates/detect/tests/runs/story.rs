@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use sortie_detect::{Detector, Observed, Place, Run};
+use sortie_detect::{Detector, Place, Run};
 use sortie_oatf::{Compiled, load};
 use sortie_trace::{
-    ActorFailed, AgentExit, Content, Direction, Header, Kind, Message, Origin, PhaseEntered, Record, Sender,
-    Stopped, TracedDocument, VERSION,
+    ActorFailed, AgentExit, Content, Direction, Header, Kind, Message, Observed, Origin, PhaseEntered,
+    Record, Sender, Stopped, TracedDocument, VERSION,
 };
 
 /// A document whose server waits for a call before it shows its payload.
@@ -107,24 +106,23 @@ impl Story {
         };
         let (actor, mode) = self.actor.clone();
         let protocol = mode.rsplit_once('_').unwrap().0.to_owned();
-        let surfaces = vec![surface.to_owned()];
-        self.detector.lifecycle(&Record::Message(Box::new(Message {
+        let record = Message {
             seq,
             time,
-            actor: actor.clone(),
+            actor,
             mode,
             phase: self.phase.clone(),
-            protocol: protocol.clone(),
-            surfaces: surfaces.clone(),
+            id: (protocol == "mcp" && kind != Kind::Notification).then(|| json!(self.id)),
+            protocol,
+            surfaces: vec![surface.to_owned()],
             direction,
             kind,
-            id: (protocol == "mcp" && kind != Kind::Notification).then(|| json!(self.id)),
             connection: "1".into(),
             sender,
-            content: Content::Json(RawValue::from_string("{}".into()).unwrap()),
-        })));
-        let phase = self.phase.clone();
-        self.detector.observe(&Observed { seq, actor, protocol, surfaces, direction, sender, phase, message })
+            content: Content::from_wire(b"{}"),
+        };
+        self.detector.lifecycle(&Record::Message(Box::new(record.clone())));
+        self.detector.observe(&observed(&record, message))
     }
 
     /// The agent asks, and our server answers.
@@ -170,5 +168,23 @@ impl Story {
 
     pub(crate) fn run(&self) -> Run {
         self.detector.run(Place { document: "a.yaml".into(), trace: None })
+    }
+}
+
+/// A message with this in it.
+pub(crate) fn observed(record: &Message, message: Value) -> Observed<'_> {
+    Observed {
+        seq: record.seq,
+        time: &record.time,
+        actor: &record.actor,
+        mode: &record.mode,
+        phase: &record.phase,
+        protocol: &record.protocol,
+        surfaces: &record.surfaces,
+        direction: record.direction,
+        kind: record.kind,
+        sender: record.sender,
+        message,
+        notes: Vec::new(),
     }
 }

@@ -124,6 +124,8 @@ fn what_matched_before_a_failure_stays_matched() {
     assert_eq!(failure(&run), Some((FailureKind::ActorFailed, Fault::Harness)));
 }
 
+type Happens<'h> = &'h dyn Fn(&mut Story);
+
 #[test]
 fn failures_are_named_and_causes_come_before_what_follows_from_them() {
     let after = |happens: &dyn Fn(&mut Story)| {
@@ -136,7 +138,6 @@ fn failures_are_named_and_causes_come_before_what_follows_from_them() {
     let connected = |story: &mut Story| {
         story.asked("initialize", json!({}));
     };
-    type Happens<'h> = &'h dyn Fn(&mut Story);
     let cases: &[(Happens<'_>, FailureKind, Fault)] = &[
         (&|s| _ = s.stops("max_duration"), FailureKind::NobodyConnected, Fault::None),
         (
@@ -232,6 +233,12 @@ fn what_needs_a_model_is_skipped_without_one_also_when_nothing_was_selected() {
 fn a_document_without_indicators_is_refused() {
     let document = "{oatf: '0.1', attack: {execution: {mode: mcp_server, state: {tools: []}}}}";
     assert!(Detector::new(compiled(document)).is_err());
+    let mut simulated = Story::of(RUG_PULL);
+    simulated.detector = Detector::simulating(compiled(document));
+    simulated.enters("phase-1").asked("tools/list", json!({})).stops("idle");
+    let run = simulated.run();
+    assert_eq!((run.verdict.result, run.standing()), (AttackResult::Error, Standing::Skipped));
+    assert_eq!((run.reach.delivered, run.actors[0].connected), (Delivered::Assumed, true));
 }
 
 #[test]
