@@ -3,6 +3,7 @@
 mod check;
 mod completions;
 mod conformance;
+mod eval;
 mod explain;
 mod fmt;
 mod new;
@@ -18,6 +19,7 @@ use crate::failure::Failure;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Check(check::Check),
+    Eval(eval::Eval),
     Fmt(fmt::Fmt),
     Normalize(normalize::Normalize),
     Explain(explain::Explain),
@@ -31,6 +33,7 @@ impl Command {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         match self {
             Self::Check(command) => command.run(console),
+            Self::Eval(command) => command.run(console),
             Self::Fmt(command) => command.run(console),
             Self::Normalize(command) => command.run(console),
             Self::Explain(command) => command.run(console),

@@ -5,6 +5,7 @@ mod github;
 mod human;
 mod json;
 mod markdown;
+mod runs;
 mod sarif;
 pub(crate) mod style;
 mod visible;
@@ -18,6 +19,7 @@ pub(crate) use github::GitHub;
 pub(crate) use human::Human;
 pub(crate) use json::{Json, write_json};
 pub(crate) use markdown::markdown;
+pub(crate) use runs::{RunsFormat, write_runs};
 pub(crate) use sarif::Sarif;
 pub(crate) use visible::visible;
 

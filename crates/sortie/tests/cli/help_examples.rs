@@ -26,7 +26,7 @@ fn examples(command: &str) -> Vec<String> {
     lines.filter_map(|line| line.trim().strip_prefix("$ ")).map(ToOwned::to_owned).collect()
 }
 
-/// What a reader has before them: a document, and a folder of documents.
+/// What a reader has before them: a document, a folder of documents, and a recorded run.
 fn a_readers_folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("attacks")).unwrap();
@@ -34,6 +34,7 @@ fn a_readers_folder() -> tempfile::TempDir {
     for name in ["attack.yaml", "attacks/one.yaml", "attacks/two.yaml", "fixtures/parse/valid/one.yaml"] {
         fs::copy(fixtures().join("valid.yaml"), folder.path().join(name)).unwrap();
     }
+    fs::copy(fixtures().join("eval/valid.jsonl"), folder.path().join("run.jsonl")).unwrap();
     folder
 }
 

@@ -7,6 +7,7 @@ mod check;
 mod check_inputs;
 mod completions;
 mod conformance;
+mod eval;
 mod explain;
 mod fix;
 mod fmt;
