@@ -8,6 +8,7 @@ mod fmt;
 mod new;
 mod normalize;
 mod schema;
+mod trace;
 
 use clap::Subcommand;
 
@@ -23,6 +24,7 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     New(new::New),
     Schema(schema::Schema),
+    Trace(trace::Trace),
     Conformance(conformance::Conformance),
     Completions(completions::Completions),
 }
@@ -36,6 +38,7 @@ impl Command {
             Self::Explain(command) => command.run(console),
             Self::New(command) => command.run(console),
             Self::Schema(command) => command.run(console),
+            Self::Trace(command) => command.run(console),
             Self::Conformance(command) => command.run(console),
             Self::Completions(command) => command.run(console),
         }

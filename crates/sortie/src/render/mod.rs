@@ -7,6 +7,7 @@ mod json;
 mod markdown;
 mod sarif;
 pub(crate) mod style;
+mod trace;
 mod visible;
 
 use std::io::{self, Write};
@@ -19,6 +20,7 @@ pub(crate) use human::Human;
 pub(crate) use json::{Json, write_json};
 pub(crate) use markdown::markdown;
 pub(crate) use sarif::Sarif;
+pub(crate) use trace::TraceView;
 pub(crate) use visible::visible;
 
 /// One input, and everything that is to be said about it.
