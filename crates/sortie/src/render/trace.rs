@@ -110,8 +110,10 @@ impl TraceView {
         };
         let surfaces = short(&message.surfaces.join(", "), NAME);
         let mut line = format!("{start}{who:<31} {:<8} {surfaces}", kind(message.kind));
-        let notes: String =
-            observed.iter().flat_map(|seen| &seen.notes).map(|note| format!(" ({note})")).collect();
+        let mut notes = String::new();
+        for note in observed.iter().flat_map(|seen| &seen.notes) {
+            let _ = write!(notes, " ({note})"); // writing to a string cannot fail
+        }
         if self.full {
             writeln!(out, "{line}{notes}")?;
             for text in visible(&message.content.pretty()).lines() {
