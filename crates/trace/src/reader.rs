@@ -13,6 +13,9 @@ use crate::record::{Header, Record, VERSION};
 /// Well above the largest message that a run accepts, with room for what base64 and escapes add.
 pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
+/// How much memory is kept from one line to the next, in bytes.
+const KEPT: usize = 256 * 1024;
+
 /// A trace that is read.
 ///
 /// ```
@@ -116,6 +119,7 @@ impl<R: BufRead> Records<R> {
     fn next_line(&mut self) -> Result<Option<bool>, TraceError> {
         loop {
             self.line.clear();
+            self.line.shrink_to(KEPT);
             let limit = self.max_line_bytes as u64 + 1;
             let read = self.input.by_ref().take(limit).read_until(b'\n', &mut self.line);
             let read = read.map_err(|source| TraceError::Io { line: self.number + 1, source })?;

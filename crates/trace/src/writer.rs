@@ -14,6 +14,9 @@ pub const MAX_TRACE_BYTES: u64 = 1024 * 1024 * 1024;
 /// What is kept back for records that are no messages, so that a trace that is full can still say how the run ended.
 const RESERVE: u64 = 64 * 1024;
 
+/// How much memory is kept from one line to the next, in bytes.
+const KEPT: usize = 256 * 1024;
+
 /// Why a record was not written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -137,12 +140,11 @@ impl<W: Write> Writer<W> {
 
     fn write(&mut self, record: &Record) -> Result<(), WriteError> {
         self.line.clear();
+        // One large message must not hold on to its memory for the rest of the run.
+        self.line.shrink_to(KEPT);
         record.write_line(&mut self.line).map_err(io::Error::from)?;
         if self.line.len() > MAX_LINE_BYTES {
-            let length = self.line.len();
-            // One message must not hold on to its memory for the rest of the run.
-            self.line = Vec::new();
-            return Err(WriteError::TooLong { length });
+            return Err(WriteError::TooLong { length: self.line.len() });
         }
         self.line.push(b'\n');
         let message = matches!(record, Record::Message(_));

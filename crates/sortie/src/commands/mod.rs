@@ -9,6 +9,7 @@ mod fmt;
 mod new;
 mod normalize;
 mod schema;
+mod trace;
 
 use clap::Subcommand;
 
@@ -25,6 +26,7 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     New(new::New),
     Schema(schema::Schema),
+    Trace(trace::Trace),
     Conformance(conformance::Conformance),
     Completions(completions::Completions),
 }
@@ -39,6 +41,7 @@ impl Command {
             Self::Explain(command) => command.run(console),
             Self::New(command) => command.run(console),
             Self::Schema(command) => command.run(console),
+            Self::Trace(command) => command.run(console),
             Self::Conformance(command) => command.run(console),
             Self::Completions(command) => command.run(console),
         }

@@ -8,6 +8,7 @@ mod markdown;
 mod runs;
 mod sarif;
 pub(crate) mod style;
+mod trace;
 mod visible;
 
 use std::io::{self, Write};
@@ -21,6 +22,7 @@ pub(crate) use json::{Json, write_json};
 pub(crate) use markdown::markdown;
 pub(crate) use runs::{RunsFormat, write_runs};
 pub(crate) use sarif::Sarif;
+pub(crate) use trace::TraceView;
 pub(crate) use visible::visible;
 
 /// One input, and everything that is to be said about it.

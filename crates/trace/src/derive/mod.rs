@@ -138,8 +138,8 @@ impl Deriver {
         Self { requests: Bounded::new(limits.requests, limits.request_bytes), streams: Streams::new(limits) }
     }
 
-    /// What indicators see of the next message. Every message of a trace is to pass through here, also those that nobody
-    /// looks at: later ones may refer to them.
+    /// What indicators see of the next message. Every message of a trace is to pass through here or through
+    /// [`skip`](Self::skip), in order: later ones may refer to it.
     pub fn observe<'m>(&mut self, message: &'m Message) -> Observed<'m> {
         let mut notes = Vec::new();
         let seen = match &message.content {
@@ -165,10 +165,18 @@ impl Deriver {
         }
     }
 
+    /// Passes over a message that nobody looks at. It costs nothing where no later one can refer to it, which is so for
+    /// all messages of server actors.
+    pub fn skip(&mut self, message: &Message) {
+        if message.mode.ends_with("_client") {
+            self.observe(message);
+        }
+    }
+
     fn seen(&mut self, message: &Message, json: &str, notes: &mut Vec<Note>) -> Value {
         let Some(envelope) = Envelope::of(message, json) else {
             let mut whole = value(json, notes);
-            if message.protocol == "ag_ui" && message.sender == Sender::Agent {
+            if message.mode == "ag_ui_client" && message.sender == Sender::Agent {
                 self.streams.enrich(message, &mut whole, notes);
             }
             return whole;

@@ -175,6 +175,15 @@ fn answers_to_a_client_carry_their_request_in_any_order() {
 }
 
 #[test]
+fn what_is_skipped_is_remembered_all_the_same() {
+    let mut deriver = Deriver::new();
+    deriver.skip(&request(1, &json!({"n": 1})).record());
+    deriver.skip(&event("text_message_content", &json!({"messageId": "m", "delta": "x"})).record());
+    assert_eq!(seen(&mut deriver, response(1, &json!({}))).0, json!({"_request": {"n": 1}}));
+    assert_eq!(seen(&mut deriver, event("text_message_end", &json!({"messageId": "m"}))).0["_text"], "x");
+}
+
+#[test]
 fn errors_carry_their_request_too_and_a_request_without_params_is_empty() {
     let error = json!({"jsonrpc": "2.0", "id": 7, "error": {"code": -32000}});
     let seen = story([
