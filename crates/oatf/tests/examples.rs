@@ -6,8 +6,10 @@ use sortie_oatf::analyze;
 
 fn documents(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    // Traces stand beside the documents they are of.
     let mut documents: Vec<_> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.filter(|file| file.extension().is_some_and(|extension| extension == "yaml")).collect();
     documents.sort();
     documents
 }

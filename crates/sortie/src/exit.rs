@@ -7,16 +7,29 @@
 //! | 2 | invalid input: wrong usage, a file that cannot be read or written, nothing to work on |
 //! | 130 | interrupted: the shell's code for a process that Ctrl-C ended, so nothing here returns it |
 //!
-//! Commands that attack or evaluate add 3, nothing was decided. When several apply: 130, 2, 1, 3, 0.
+//! For commands that attack or evaluate, the same codes say more, and there is one more:
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 0 | every case resisted |
+//! | 1 | at least one case was exploited, wholly or in part |
+//! | 2 | invalid input, an invalid document too; nothing was started |
+//! | 3 | undecided: nothing was exploited, but a case errored, was skipped or never happened, or none was decided |
+//! | 130 | interrupted |
+//!
+//! When several apply: 130, 2, 1, 3, 0.
 
 use std::process::ExitCode;
+
+use sortie_detect::Standing;
 
 /// The words for `sortie --help`.
 pub(crate) const TABLE: &str = "\
 Exit codes:
     0  clean
-    1  findings: an error in a document, a denied warning, a difference
+    1  findings: an error in a document, a denied warning, a difference, an exploited agent
     2  invalid input: wrong usage, a file that cannot be read, nothing to work on
+    3  undecided: nothing was exploited, but a case errored, was skipped or never happened
   130  interrupted";
 
 /// How a command ended. Ordered by precedence: of two, the greater one is the exit code.
@@ -25,6 +38,8 @@ Exit codes:
 pub(crate) enum Exit {
     /// Nothing to complain about.
     Clean,
+    /// Nobody can say whether there is.
+    Undecided,
     /// The command found what it looks for.
     Findings,
     /// The command could not do its work, or not all of it.
@@ -37,6 +52,17 @@ impl From<Exit> for ExitCode {
             Exit::Clean => 0,
             Exit::Findings => 1,
             Exit::Invalid => 2,
+            Exit::Undecided => 3,
         })
+    }
+}
+
+impl From<Standing> for Exit {
+    fn from(standing: Standing) -> Self {
+        match standing {
+            Standing::Resisted => Self::Clean,
+            Standing::Skipped | Standing::Undecided => Self::Undecided,
+            Standing::Exploited => Self::Findings,
+        }
     }
 }

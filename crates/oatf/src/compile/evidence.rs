@@ -15,6 +15,8 @@ pub struct Evidence {
     pub excerpt: Option<String>,
     /// Bytes of the value's text that matched, where an operator singles them out.
     pub range: Option<Range<usize>>,
+    /// The same bytes in the excerpt, as far as it shows them.
+    pub marked: Option<Range<usize>>,
     /// Line of the document that asked.
     pub line: Option<usize>,
     /// Score, for semantic indicators.
@@ -23,12 +25,12 @@ pub struct Evidence {
 
 impl Evidence {
     pub(super) fn of(path: String, text: &str, range: Option<Range<usize>>) -> Self {
-        let excerpt = excerpt(text, range.clone());
-        Self { path, excerpt: Some(excerpt), range, line: None, score: None }
+        let (excerpt, marked) = excerpt(text, range.clone());
+        Self { path, excerpt: Some(excerpt), range, marked, line: None, score: None }
     }
 
     pub(super) fn absent(path: String) -> Self {
-        Self { path, excerpt: None, range: None, line: None, score: None }
+        Self { path, excerpt: None, range: None, marked: None, line: None, score: None }
     }
 }
 
@@ -46,12 +48,12 @@ impl fmt::Display for Evidence {
     }
 }
 
-/// Cuts a text to [`MAX_EXCERPT_CHARS`], with the match in view.
-fn excerpt(text: &str, range: Option<Range<usize>>) -> String {
+/// Cuts a text to [`MAX_EXCERPT_CHARS`], with the match in view, and says where it is there.
+fn excerpt(text: &str, range: Option<Range<usize>>) -> (String, Option<Range<usize>>) {
     if text.len() <= MAX_EXCERPT_CHARS {
-        return text.to_owned();
+        return (text.to_owned(), range);
     }
-    let at = range.map_or(0, |range| range.start);
+    let at = range.as_ref().map_or(0, |range| range.start);
     // A third of the window goes before the match.
     let before = text[..at].char_indices().rev().take(MAX_EXCERPT_CHARS / 3).last();
     let start = before.map_or(at, |(start, _)| start);
@@ -59,7 +61,11 @@ fn excerpt(text: &str, range: Option<Range<usize>>) -> String {
     let end = window.char_indices().nth(MAX_EXCERPT_CHARS).map_or(window.len(), |(end, _)| end);
     let head = if start > 0 { "…" } else { "" };
     let tail = if end < window.len() { "…" } else { "" };
-    format!("{head}{}{tail}", &window[..end])
+    let marked = range.map(|range| {
+        let shown = |offset: usize| offset.saturating_sub(start).min(end) + head.len();
+        shown(range.start)..shown(range.end)
+    });
+    (format!("{head}{}{tail}", &window[..end]), marked)
 }
 
 #[cfg(test)]
@@ -70,9 +76,16 @@ mod tests {
     fn an_excerpt_is_bounded_and_shows_the_match() {
         let text = format!("{}needle{}", "é".repeat(1000), "ß".repeat(1000));
         let at = text.find("needle").unwrap();
-        let cut = excerpt(&text, Some(at..at + 6));
-        assert!(cut.contains("needle"), "{cut}");
+        let (cut, marked) = excerpt(&text, Some(at..at + 6));
+        assert_eq!(&cut[marked.unwrap()], "needle", "{cut}");
         assert_eq!(cut.chars().count(), MAX_EXCERPT_CHARS + 2);
-        assert_eq!(excerpt("short", None), "short");
+        assert_eq!(excerpt("short", Some(1..3)), ("short".to_owned(), Some(1..3)));
+    }
+
+    #[test]
+    fn of_a_match_longer_than_the_excerpt_what_is_shown_is_marked() {
+        let (cut, marked) = excerpt(&format!("…é{}", "ß".repeat(500)), Some(3..1005));
+        assert_eq!(&cut[..5], "…é");
+        assert_eq!(marked, Some(3..cut.len() - "…".len()));
     }
 }

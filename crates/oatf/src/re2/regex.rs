@@ -99,6 +99,15 @@ impl Regex {
         self.compiled.engine.find(text).map(|found| found.range())
     }
 
+    /// The same as [`find`](Self::find), for the matches that begin at byte `from` or later. What stands before
+    /// it still counts for `^` and `\b`, so this is how to go from match to match.
+    pub fn find_from(&self, text: &str, from: usize) -> Option<Range<usize>> {
+        if from > text.len() {
+            return None;
+        }
+        self.compiled.engine.find(Input::new(text).range(from..)).map(|found| found.range())
+    }
+
     /// How many groups capture.
     pub fn group_count(&self) -> usize {
         self.compiled.groups
@@ -205,6 +214,16 @@ mod tests {
         let regex = Regex::new(r"(\B)").unwrap();
         assert_eq!(regex.find("aé"), Some(2..2));
         assert_eq!(regex.first_group("aé"), Some(""));
+    }
+
+    #[test]
+    fn going_from_match_to_match_keeps_sight_of_what_came_before() {
+        let regex = Regex::new(r"\Bfoo|^x").unwrap();
+        assert_eq!(regex.find_from("xfoofoo", 0), Some(0..1));
+        assert_eq!(regex.find_from("xfoofoo", 1), Some(1..4));
+        assert_eq!(regex.find_from("xfoofoo", 4), Some(4..7));
+        assert_eq!(regex.find_from("xfoofoo", 7), None);
+        assert_eq!(regex.find_from("xfoofoo", 99), None);
     }
 
     #[test]

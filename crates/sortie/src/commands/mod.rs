@@ -3,11 +3,13 @@
 mod check;
 mod completions;
 mod conformance;
+mod eval;
 mod explain;
 mod fmt;
 mod new;
 mod normalize;
 mod schema;
+mod trace;
 
 use clap::Subcommand;
 
@@ -18,11 +20,13 @@ use crate::failure::Failure;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Check(check::Check),
+    Eval(eval::Eval),
     Fmt(fmt::Fmt),
     Normalize(normalize::Normalize),
     Explain(explain::Explain),
     New(new::New),
     Schema(schema::Schema),
+    Trace(trace::Trace),
     Conformance(conformance::Conformance),
     Completions(completions::Completions),
 }
@@ -31,11 +35,13 @@ impl Command {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         match self {
             Self::Check(command) => command.run(console),
+            Self::Eval(command) => command.run(console),
             Self::Fmt(command) => command.run(console),
             Self::Normalize(command) => command.run(console),
             Self::Explain(command) => command.run(console),
             Self::New(command) => command.run(console),
             Self::Schema(command) => command.run(console),
+            Self::Trace(command) => command.run(console),
             Self::Conformance(command) => command.run(console),
             Self::Completions(command) => command.run(console),
         }

@@ -5,8 +5,10 @@ mod github;
 mod human;
 mod json;
 mod markdown;
+mod runs;
 mod sarif;
 pub(crate) mod style;
+mod trace;
 mod visible;
 
 use std::io::{self, Write};
@@ -18,7 +20,9 @@ pub(crate) use github::GitHub;
 pub(crate) use human::Human;
 pub(crate) use json::{Json, write_json};
 pub(crate) use markdown::markdown;
+pub(crate) use runs::{RunsFormat, write_runs};
 pub(crate) use sarif::Sarif;
+pub(crate) use trace::TraceView;
 pub(crate) use visible::visible;
 
 /// One input, and everything that is to be said about it.

@@ -7,26 +7,26 @@ use std::process::Command;
 
 use crate::{fixtures, sortie, stdout};
 
-/// The commands, as `sortie --help` lists them.
-fn commands() -> Vec<String> {
-    let help = stdout(sortie().arg("--help"));
-    let (_, list) = help.split_once("Commands:\n").expect("a list of commands");
+/// The commands below one, as its `--help` lists them, and the commands below those.
+fn commands(above: &[String]) -> Vec<Vec<String>> {
+    let help = stdout(sortie().args(above).arg("--help"));
+    let Some((_, list)) = help.split_once("Commands:\n") else { return Vec::new() };
     let names = list.lines().take_while(|line| line.starts_with("  ")).filter_map(|line| {
         let name = line.strip_prefix("  ")?.split(' ').next()?;
-        (!name.is_empty() && name != "help").then(|| name.to_owned())
+        (!name.is_empty() && name != "help").then(|| [above, &[name.to_owned()]].concat())
     });
-    names.collect()
+    names.flat_map(|command| [commands(&command), vec![command]].concat()).collect()
 }
 
 /// The lines of the Examples section that start with `$`.
-fn examples(command: &str) -> Vec<String> {
-    let help = stdout(sortie().args([command, "--help"]));
+fn examples(command: &[String]) -> Vec<String> {
+    let help = stdout(sortie().args(command).arg("--help"));
     let (_, section) = help.split_once("\nExamples:\n").unwrap_or_default();
     let lines = section.lines().take_while(|line| line.is_empty() || line.starts_with(' '));
     lines.filter_map(|line| line.trim().strip_prefix("$ ")).map(ToOwned::to_owned).collect()
 }
 
-/// What a reader has before them: a document, and a folder of documents.
+/// What a reader has before them: a document, a folder of documents, and a recorded run.
 fn a_readers_folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("attacks")).unwrap();
@@ -34,13 +34,15 @@ fn a_readers_folder() -> tempfile::TempDir {
     for name in ["attack.yaml", "attacks/one.yaml", "attacks/two.yaml", "fixtures/parse/valid/one.yaml"] {
         fs::copy(fixtures().join("valid.yaml"), folder.path().join(name)).unwrap();
     }
+    fs::copy(fixtures().join("eval/valid.jsonl"), folder.path().join("run.jsonl")).unwrap();
     folder
 }
 
 #[test]
 fn every_example_in_a_help_works() {
-    let commands = commands();
+    let commands = commands(&[]);
     assert!(commands.len() > 4, "{commands:?}");
+    assert!(commands.iter().any(|command| *command == ["trace", "show"]), "{commands:?}");
     let program = Path::new(snapbox::cmd::cargo_bin!("sortie"));
     let path = std::env::join_paths(
         program
@@ -52,6 +54,7 @@ fn every_example_in_a_help_works() {
     .unwrap();
     for command in commands {
         let examples = examples(&command);
+        let command = command.join(" ");
         assert!(!examples.is_empty(), "`sortie {command} --help` has no examples");
         // One after the other in one folder, as somebody would try them.
         let folder = a_readers_folder();

@@ -7,6 +7,7 @@ mod check;
 mod check_inputs;
 mod completions;
 mod conformance;
+mod eval;
 mod explain;
 mod fix;
 mod fmt;
@@ -15,6 +16,7 @@ mod new;
 mod normalize;
 mod rule_goldens;
 mod schema;
+mod trace;
 
 use std::path::{Path, PathBuf};
 
@@ -42,6 +44,11 @@ fn tests() -> PathBuf {
 
 fn fixtures() -> PathBuf {
     tests().join("fixtures")
+}
+
+/// The trace that the docs show: a rug pull, and an agent that falls for it.
+fn example_trace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/rug-pull.jsonl")
 }
 
 /// A golden file, compared to the byte. `SNAPSHOTS=overwrite` writes it.

@@ -1,0 +1,36 @@
+//! From what was said to a verdict.
+//!
+//! A [`Detector`] holds one document. It is shown every [`Record`](sortie_trace::Record) of a run, in order, and
+//! every message that indicators see; live, as they happen, or from a recording, by the same calls. At any
+//! moment it can say what it makes of them: a [`Run`], with the verdict, its evidence, how far the attack
+//! reached, and what kept it from reaching further. It keeps what it needs for that and no message, so its
+//! memory does not grow with the length of a run.
+//!
+//! | step | who |
+//! |---|---|
+//! | which messages an indicator looks at | the format specification, §6 |
+//! | what it says about one | [`CompiledIndicator::evaluate`](sortie_oatf::CompiledIndicator::evaluate) |
+//! | what it says about all of them | matched if it matched any; else an error if any was one; else not matched |
+//! | what happened to the run | [`Failure`]: with one, whatever did not match is skipped |
+//! | the verdict | [`compute_verdict`](sortie_oatf::compute_verdict) |
+//!
+//! Nothing here reads a clock: every time in a [`Run`] is one of the trace, so that a live run and its recording
+//! are reported alike.
+
+mod delivery;
+mod detector;
+mod failure;
+mod lifecycle;
+mod reach;
+mod replay;
+mod report;
+mod selector;
+mod tally;
+
+pub use detector::{Detector, NoIndicators, Place};
+pub use failure::{Failure, FailureKind, Fault};
+pub use replay::replay;
+pub use report::{
+    Actor, AttackVerdict, Delivered, Document, Excerpt, IndicatorVerdict, Match, Phase, Reach, Report, Run,
+    RunKind, Seen, Standing, Undelivered, VERSION,
+};

@@ -1,0 +1,150 @@
+//! What happened to a run, apart from what was said.
+
+use sortie_oatf::Attack;
+use sortie_trace::{ActorFailed, AgentExit, Header, Origin, Record};
+
+use crate::failure::{Failure, FailureKind, Fault};
+use crate::report::{Actor, Delivered, Reach, Undelivered};
+
+/// As much of the records as decides whether a run was a whole one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lifecycle {
+    header: Option<Header>,
+    failed: Option<ActorFailed>,
+    agent_exit: Option<AgentExit>,
+    pub(crate) stopped_by: Option<String>,
+    /// The time of the last record.
+    pub(crate) time: Option<String>,
+}
+
+impl Lifecycle {
+    pub(crate) fn record(&mut self, record: &Record) {
+        // One string for the whole run: this is done for every message.
+        record.time().clone_into(self.time.get_or_insert_default());
+        match record {
+            Record::Header(header) => self.header = Some(header.clone()),
+            // What comes later often follows from the first.
+            Record::ActorFailed(failed) => _ = self.failed.get_or_insert_with(|| failed.clone()),
+            Record::AgentExit(exit) => self.agent_exit = Some(exit.clone()),
+            Record::Stopped(stopped) => self.stopped_by = Some(stopped.because.clone()),
+            Record::Message(_) | Record::Phase(_) | Record::Listening(_) => {}
+        }
+    }
+
+    /// Whether it was recorded elsewhere, so that nothing is known but what was said.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.header.as_ref().is_some_and(|header| header.origin == Origin::Foreign)
+    }
+
+    /// What kept the run from being a whole one: the first that holds, causes before what follows from them.
+    /// Of what was recorded elsewhere only the messages are known.
+    pub(crate) fn failure(&self, attack: &Attack, actors: &[Actor], anything_seen: bool) -> Option<Failure> {
+        if self.is_foreign() {
+            let message = "there is no message that an indicator of this document looks at";
+            return (!anything_seen).then(|| failure(FailureKind::NothingObserved, Fault::None, message));
+        }
+        self.other_document(attack)
+            .or_else(|| self.actor_failure())
+            .or_else(|| self.cut_short())
+            .or_else(|| self.crash())
+            .or_else(|| self.nobody(actors))
+    }
+
+    /// Most documents have one actor called `default`: without this, silence in a run of one document would be
+    /// resistance to every other.
+    pub(crate) fn other_document(&self, attack: &Attack) -> Option<Failure> {
+        let played = self.header.as_ref()?.document.as_ref()?;
+        let same = match (&played.id, &attack.id) {
+            (Some(played), Some(own)) => played == own,
+            _ => played.name == attack.name,
+        };
+        let named = played.id.as_ref().or(played.name.as_ref()).unwrap_or(&played.file);
+        let message = format!(
+            "this is a run of another document, `{named}`, so the agent was not attacked with this one"
+        );
+        (!same).then(|| failure(FailureKind::OtherDocument, Fault::None, &message))
+    }
+
+    fn actor_failure(&self) -> Option<Failure> {
+        let Some(ActorFailed { actor, failure: word, message, .. }) = &self.failed else {
+            return (self.stopped_by.as_deref() == Some("failure")).then(|| {
+                failure(
+                    FailureKind::ActorFailed,
+                    Fault::Harness,
+                    "the run stopped because of a failure that was not recorded",
+                )
+            });
+        };
+        let (kind, fault, what) = match word.as_str() {
+            "bind_failed" => (FailureKind::BindFailed, Fault::Harness, "could not listen"),
+            "target_refused" => (FailureKind::TargetRefused, Fault::Agent, "was refused by its target"),
+            "protocol_error" => {
+                (FailureKind::ProtocolError, Fault::Agent, "was answered against the protocol")
+            }
+            _ => (FailureKind::ActorFailed, Fault::Harness, "failed"),
+        };
+        let message = format!("actor `{actor}` {what}: {message}");
+        Some(Failure { kind, fault, actor: Some(actor.clone()), message })
+    }
+
+    fn cut_short(&self) -> Option<Failure> {
+        self.stopped_by.is_none().then(|| {
+            failure(
+                FailureKind::CutShort,
+                Fault::Harness,
+                "the trace ends before the run did, so what came after is not known",
+            )
+        })
+    }
+
+    /// An agent that we ended ourselves, at the end of a run, did not crash.
+    fn crash(&self) -> Option<Failure> {
+        let exit = self.agent_exit.as_ref().filter(|_| self.stopped_by.as_deref() == Some("agent_exit"))?;
+        let how = match (exit.signal, exit.code) {
+            (Some(signal), _) => format!("was ended by signal {signal}"),
+            (None, Some(0)) => return None,
+            (None, Some(code)) => format!("ended with code {code}"),
+            (None, None) => "ended, and nobody knows how".to_owned(),
+        };
+        Some(failure(FailureKind::AgentCrashed, Fault::Agent, &format!("the agent {how}")))
+    }
+
+    fn nobody(&self, actors: &[Actor]) -> Option<Failure> {
+        if actors.iter().any(|actor| actor.connected) {
+            return None;
+        }
+        let (fault, message) = match self.agent_exit {
+            Some(_) => (Fault::Agent, "the agent ended without having spoken to any actor"),
+            None => (Fault::None, "nobody ever spoke to any actor"),
+        };
+        Some(failure(FailureKind::NobodyConnected, fault, message))
+    }
+}
+
+/// The failure that is the last to be looked for, and the only one that may be waved through.
+pub(crate) fn not_delivered(reach: &Reach) -> Option<Failure> {
+    if reach.delivered != Delivered::No {
+        return None;
+    }
+    let missing: Vec<_> = reach.missing.iter().map(describe).collect();
+    let message = format!("the agent was not served what the attack takes: {}", missing.join("; "));
+    Some(failure(FailureKind::NotDelivered, Fault::None, &message))
+}
+
+fn describe(missing: &Undelivered) -> String {
+    let Some(actor) = &missing.actor else {
+        return "an entry of `x-sortie.delivered` that names no actor".to_owned();
+    };
+    let what = match &missing.surface {
+        Some(surface) => format!("`{surface}`"),
+        None => "more than a handshake".to_owned(),
+    };
+    match &missing.phase {
+        Some(phase) => format!("{what} from phase `{phase}` of `{actor}`"),
+        None => format!("{what} from `{actor}`"),
+    }
+}
+
+fn failure(kind: FailureKind, fault: Fault, message: &str) -> Failure {
+    Failure { kind, fault, actor: None, message: message.to_owned() }
+}

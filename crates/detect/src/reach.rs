@@ -1,0 +1,54 @@
+//! How far each actor got.
+
+use sortie_oatf::Attack;
+use sortie_trace::{Message, PhaseEntered, Sender};
+
+use crate::report::{Actor, Phase};
+
+/// The actors of a document, before anything has happened.
+pub(crate) fn actors(attack: &Attack) -> Vec<Actor> {
+    let actors = attack.execution.actors.iter().flatten().map(|actor| Actor {
+        name: actor.name.clone(),
+        mode: actor.mode.clone(),
+        connected: false,
+        phases: actor
+            .phases
+            .iter()
+            .map(|phase| Phase { name: phase.name.clone().unwrap_or_default(), entered: false, served: 0 })
+            .collect(),
+    });
+    actors.collect()
+}
+
+/// Takes note of a phase.
+pub(crate) fn entered(actors: &mut [Actor], record: &PhaseEntered) {
+    if let Some((_, Some(phase))) = find(actors, (&record.actor, &record.mode), &record.phase) {
+        phase.entered = true;
+    }
+}
+
+/// Takes note of a message.
+pub(crate) fn said(actors: &mut [Actor], message: &Message) {
+    let Some((connected, phase)) = find(actors, (&message.actor, &message.mode), &message.phase) else {
+        return;
+    };
+    match message.sender {
+        Sender::Agent => *connected = true,
+        Sender::Actor => {
+            if let Some(phase) = phase {
+                phase.entered = true;
+                phase.served += 1;
+            }
+        }
+    }
+}
+
+/// The actor, which must be of the same mode too: a trace of another document may have one of that name.
+fn find<'a>(
+    actors: &'a mut [Actor],
+    (name, mode): (&str, &str),
+    phase: &str,
+) -> Option<(&'a mut bool, Option<&'a mut Phase>)> {
+    let actor = actors.iter_mut().find(|actor| actor.name == name && actor.mode == mode)?;
+    Some((&mut actor.connected, actor.phases.iter_mut().find(|candidate| candidate.name == phase)))
+}

@@ -1,0 +1,110 @@
+//! Many messages, one indicator.
+
+use sortie_oatf::{Evidence, IndicatorResult, Outcome};
+use sortie_trace::Observed;
+
+use crate::report::Seen;
+
+/// What an indicator has said so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    state: State,
+    /// Whether a message came by that it could have had something to say about.
+    pub(crate) within_sight: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+enum State {
+    /// Nothing, or that it does not match.
+    #[default]
+    NotMatched,
+    /// It cannot be evaluated here, whatever is said.
+    Skipped(&'static str),
+    /// It failed, this often; this is the first time.
+    Failed { first: At, reason: String, count: u64 },
+    /// It matched; this is the first time.
+    Matched { at: At, evidence: Box<Evidence> },
+}
+
+/// The message something was said about.
+#[derive(Clone, Debug)]
+pub(crate) struct At {
+    pub(crate) seen: Seen,
+    pub(crate) time: String,
+}
+
+/// What a tally comes to.
+pub(crate) struct Sum<'t> {
+    pub(crate) result: IndicatorResult,
+    pub(crate) text: Option<String>,
+    pub(crate) at: Option<&'t At>,
+    pub(crate) evidence: Option<&'t Evidence>,
+}
+
+impl Tally {
+    /// For an indicator that cannot be evaluated. Without this, one that no message was selected for would look
+    /// as if it had been.
+    pub(crate) fn skipped(reason: &'static str) -> Self {
+        Self { state: State::Skipped(reason), within_sight: false }
+    }
+
+    /// Whether nothing that is said from here on can change it.
+    pub(crate) fn is_settled(&self) -> bool {
+        matches!(self.state, State::Matched { .. } | State::Skipped(_))
+    }
+
+    pub(crate) fn is_matched(&self) -> bool {
+        matches!(self.state, State::Matched { .. })
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(self.state, State::Failed { .. })
+    }
+
+    /// Adds what it says about one message; says whether it now matches.
+    pub(crate) fn add(&mut self, outcome: Outcome, observed: &Observed<'_>) -> bool {
+        let at = || At { seen: Seen::new(observed), time: observed.time.to_owned() };
+        match outcome {
+            Outcome::Matched(evidence) => {
+                self.state = State::Matched { at: at(), evidence: Box::new(evidence) };
+                return true;
+            }
+            Outcome::Error(error) => match &mut self.state {
+                State::Failed { count, .. } => *count += 1,
+                state => *state = State::Failed { first: at(), reason: error.to_string(), count: 1 },
+            },
+            Outcome::Skipped(reason) => self.state = State::Skipped(reason),
+            Outcome::NotMatched => {}
+        }
+        false
+    }
+
+    pub(crate) fn sum(&self) -> Sum<'_> {
+        match &self.state {
+            State::NotMatched => {
+                Sum { result: IndicatorResult::NotMatched, text: None, at: None, evidence: None }
+            }
+            State::Skipped(reason) => Sum {
+                result: IndicatorResult::Skipped,
+                text: Some((*reason).to_owned()),
+                at: None,
+                evidence: None,
+            },
+            State::Failed { first, reason, count } => {
+                let seq = first.seen.seq;
+                let more = match count {
+                    1 => String::new(),
+                    count => format!(", and of {} more", count - 1),
+                };
+                let text = format!("{reason} (of message {seq}{more})");
+                Sum { result: IndicatorResult::Error, text: Some(text), at: Some(first), evidence: None }
+            }
+            State::Matched { at, evidence } => Sum {
+                result: IndicatorResult::Matched,
+                text: Some(evidence.to_string()),
+                at: Some(at),
+                evidence: Some(evidence),
+            },
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Runs, shown to a detector, and what it makes of them.
+
+mod delivered;
+mod incremental;
+mod live;
+mod story;
+mod verdicts;

@@ -1,0 +1,214 @@
+//! `sortie trace`
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, Subcommand, ValueEnum};
+use sortie_trace::{Deriver, Direction, Message, Origin, Record, Sender, Trace as Reader, TraceError};
+
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::render::TraceView;
+
+const EXAMPLES: &str = "\
+Examples:
+  Who said what:
+    $ sortie trace show run.jsonl
+
+  What the agent called, with all that it passed:
+    $ sortie trace show run.jsonl --sender agent --surface tools/call --full
+
+  What happened around record 14:
+    $ sortie trace show run.jsonl --seq 12..16
+
+Exit codes:
+  0  it was read to its end, also when its last line is cut off
+  2  it cannot be read, or not all of it";
+
+/// Read what was said in a run.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Trace {
+    #[command(subcommand)]
+    command: TraceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum TraceCommand {
+    Show(Show),
+}
+
+impl Trace {
+    pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        match self.command {
+            TraceCommand::Show(show) => show.run(console),
+        }
+    }
+}
+
+/// Show a trace to a person: who said what to whom, and when.
+///
+/// One line for each message: its number, the seconds since the start, who said it to whom and in which phase, what it is
+/// on the wire, the operation it belongs to, and the beginning of what indicators see of it.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+struct Show {
+    /// The trace, or `-` for standard input
+    file: PathBuf,
+
+    /// Only what an actor said and heard; may be given more than once
+    #[arg(long, value_name = "NAME")]
+    actor: Vec<String>,
+
+    /// Only messages of an operation, such as `tools/call`; may be given more than once
+    #[arg(long, value_name = "NAME")]
+    surface: Vec<String>,
+
+    /// Only one half of each exchange; notifications are requests
+    #[arg(long, value_enum)]
+    direction: Option<AskedDirection>,
+
+    /// Only what one side sent
+    #[arg(long, value_enum)]
+    sender: Option<AskedSender>,
+
+    /// Only records with these numbers, both included; either may be left out
+    #[arg(long, value_name = "FIRST..LAST", allow_hyphen_values = true)]
+    seq: Option<Numbers>,
+
+    /// Show whole messages, as they were on the wire
+    #[arg(long)]
+    full: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum AskedDirection {
+    Request,
+    Response,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum AskedSender {
+    /// The agent under test
+    Agent,
+    /// An actor of the document
+    Actor,
+}
+
+/// `12..16`, `12..`, `..16`, `12`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Numbers {
+    first: u64,
+    last: u64,
+}
+
+impl FromStr for Numbers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str, open: u64| match text {
+            "" => Ok(open),
+            text => text.parse().map_err(|_| format!("`{text}` is not the number of a record")),
+        };
+        let numbers = match text.split_once("..") {
+            Some((first, last)) => Self { first: number(first, 0)?, last: number(last, u64::MAX)? },
+            None => text
+                .parse()
+                .map(|only| Self { first: only, last: only })
+                .map_err(|_| "write `FIRST..LAST`")?,
+        };
+        if numbers.first > numbers.last {
+            return Err("the first number is greater than the last".into());
+        }
+        Ok(numbers)
+    }
+}
+
+impl Show {
+    fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        if self.file.as_os_str() == "-" {
+            return self.show("<stdin>", io::stdin().lock(), console);
+        }
+        let file = File::open(&self.file).map_err(|error| Failure::at(&self.file, "read", &error))?;
+        self.show(&self.file.to_string_lossy(), BufReader::new(file), console)
+    }
+
+    fn show(&self, name: &str, input: impl BufRead, console: &mut Console) -> Result<Exit, Failure> {
+        let unreadable = |error: TraceError| {
+            let failure = Failure::new(format!("`{name}`: {error}"));
+            error.help().into_iter().fold(failure, Failure::help)
+        };
+        let (header, mut records) = Reader::open(input).map_err(unreadable)?;
+        let view = TraceView::new(console.color, console.width(), self.full, &header);
+        view.header(&header, &mut console.out)?;
+        // It has to see every message, since later ones refer to earlier ones.
+        let mut deriver = Deriver::new();
+        let (mut shown, mut stopped) = (0u64, false);
+        for record in &mut records {
+            let record = record.map_err(unreadable)?;
+            if self.seq.is_some_and(|numbers| record.seq() > numbers.last) || console.out.is_closed() {
+                return Ok(Exit::Clean);
+            }
+            stopped |= matches!(record, Record::Stopped(_));
+            let observed = match &record {
+                Record::Message(message) => Some(deriver.observe(message)),
+                _ => None,
+            };
+            if self.wants(&record) {
+                shown += 1;
+                view.record(&record, observed, &mut console.out)?;
+            }
+        }
+        let unfinished = header.origin == Origin::Run && !stopped;
+        view.end(unfinished, records.was_cut(), &mut console.out)?;
+        if shown == 0 {
+            console.note("no record is what was asked for");
+        }
+        Ok(Exit::Clean)
+    }
+
+    fn wants(&self, record: &Record) -> bool {
+        let of_actor = |actor: &str| self.actor.is_empty() || self.actor.iter().any(|asked| asked == actor);
+        self.seq.is_none_or(|numbers| (numbers.first..=numbers.last).contains(&record.seq()))
+            && record.actor().is_none_or(of_actor)
+            && match record {
+                Record::Message(message) => self.wants_message(message),
+                // What happened around the messages is never asked for, and always good to know.
+                _ => true,
+            }
+    }
+
+    fn wants_message(&self, message: &Message) -> bool {
+        let direction = self.direction.is_none_or(|asked| match asked {
+            AskedDirection::Request => message.direction == Direction::Request,
+            AskedDirection::Response => message.direction == Direction::Response,
+        });
+        let sender = self.sender.is_none_or(|asked| match asked {
+            AskedSender::Agent => message.sender == Sender::Agent,
+            AskedSender::Actor => message.sender == Sender::Actor,
+        });
+        direction
+            && sender
+            && (self.surface.is_empty() || message.surfaces.iter().any(|name| self.surface.contains(name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_ranges() {
+        let read = |text: &str| text.parse::<Numbers>().map(|numbers| (numbers.first, numbers.last));
+        assert_eq!(read("12..16"), Ok((12, 16)));
+        assert_eq!(read("12.."), Ok((12, u64::MAX)));
+        assert_eq!(read("..16"), Ok((0, 16)));
+        assert_eq!(read("12"), Ok((12, 12)));
+        for wrong in ["", "a..b", "1...2", "-1..2", "5..4", "1-2"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! A trace for people. What is in it comes from agents and from files, so nothing of it reaches the terminal as it is.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::time::SystemTime;
+
+use serde_json::Value;
+use sortie_trace::{Header, Kind, Message, Observed, Record, Sender, parse_time};
+
+use super::{style, visible};
+
+/// How much of a message is shown where nobody knows how wide the text may be.
+const WIDE: usize = 120;
+/// How much of it is shown in any case.
+const NARROW: usize = 40;
+/// How much of a name is shown.
+const NAME: usize = 48;
+/// How much of a sentence of somebody else's is shown.
+const SENTENCE: usize = 400;
+
+/// Shows records, one after the other.
+pub(crate) struct TraceView {
+    color: bool,
+    width: Option<usize>,
+    full: bool,
+    start: Option<SystemTime>,
+}
+
+impl TraceView {
+    pub(crate) fn new(color: bool, width: Option<usize>, full: bool, header: &Header) -> Self {
+        Self { color, width, full, start: parse_time(&header.time) }
+    }
+
+    /// What was played, and by what.
+    pub(crate) fn header(&self, header: &Header, out: &mut dyn Write) -> io::Result<()> {
+        let mut title = String::new();
+        if let Some(document) = &header.document {
+            title.push_str(&short(&document.file, SENTENCE));
+            for (between, part) in [(": ", &document.id), (", ", &document.name)] {
+                if let Some(part) = part {
+                    let _ = write!(title, "{between}{}", short(part, SENTENCE)); // writing to a string cannot fail
+                }
+            }
+            title = format!("{}\n", style::paint(self.color, style::STRONG, &title));
+        }
+        let (written_by, time) = (short(&header.written_by, NAME), short(&header.time, NAME));
+        writeln!(out, "{title}written by {written_by}, started {time}")
+    }
+
+    /// One record; `observed` is what indicators see of it, if it is a message.
+    pub(crate) fn record(
+        &self,
+        record: &Record,
+        observed: Option<Observed<'_>>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let start = format!("{:>5} {:>9}  ", record.seq(), self.offset(record.time()));
+        match record {
+            Record::Header(_) => Ok(()),
+            Record::Message(message) => self.message(&start, message, observed, out),
+            Record::Phase(phase) => {
+                let because =
+                    phase.because.as_ref().map_or(String::new(), |why| format!(" ({})", short(why, NAME)));
+                let (actor, name) = (short(&phase.actor, NAME), short(&phase.phase, NAME));
+                self.separator(&start, style::STRONG, &format!("{actor}: {name}{because}"), out)
+            }
+            Record::Listening(listening) => {
+                let (actor, url) = (short(&listening.actor, NAME), short(&listening.url, SENTENCE));
+                writeln!(out, "{start}{actor} listens at {url}")
+            }
+            Record::ActorFailed(failed) => {
+                let failure = style::paint(self.color, style::ERROR, &short(&failed.failure, NAME));
+                let (actor, message) = (short(&failed.actor, NAME), short(&failed.message, SENTENCE));
+                writeln!(out, "{start}{actor} failed: {failure}: {message}")
+            }
+            Record::AgentExit(exit) => match (exit.code, exit.signal) {
+                (Some(code), _) => writeln!(out, "{start}the agent ended with {code}"),
+                (None, Some(signal)) => writeln!(out, "{start}the agent was ended by signal {signal}"),
+                (None, None) => writeln!(out, "{start}the agent ended"),
+            },
+            Record::Stopped(stopped) => {
+                let because = short(&stopped.because, NAME);
+                self.separator(&start, style::STRONG, &format!("stopped: {because}"), out)
+            }
+        }
+    }
+
+    /// The end of a trace that says nothing of its end.
+    pub(crate) fn end(&self, unfinished: bool, cut: bool, out: &mut dyn Write) -> io::Result<()> {
+        let words = match (unfinished, cut) {
+            (false, false) => return Ok(()),
+            (false, true) => "the last line is cut off",
+            (true, false) => "cut short: nothing says how the run ended",
+            (true, true) => "cut short, within a line: nothing says how the run ended",
+        };
+        self.separator(&" ".repeat(17), style::WARNING, words, out)
+    }
+
+    fn message(
+        &self,
+        start: &str,
+        message: &Message,
+        observed: Option<Observed<'_>>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let actor = format!("{} ({})", short(&message.actor, NAME), short(&message.phase, NAME));
+        let who = match message.sender {
+            Sender::Agent => format!("agent → {actor}"),
+            Sender::Actor => format!("{actor} → agent"),
+        };
+        let surfaces = short(&message.surfaces.join(", "), NAME);
+        let mut line = format!("{start}{who:<31} {:<8} {surfaces}", kind(message.kind));
+        let mut notes = String::new();
+        for note in observed.iter().flat_map(|seen| &seen.notes) {
+            let _ = write!(notes, " ({note})"); // writing to a string cannot fail
+        }
+        if self.full {
+            writeln!(out, "{line}{notes}")?;
+            for text in visible(&message.content.pretty()).lines() {
+                writeln!(out, "        {text}")?;
+            }
+            return Ok(());
+        }
+        if let Some(mut seen) = observed {
+            // What the actor itself said is on a line of its own.
+            if let Value::Object(members) = &mut seen.message {
+                members.shift_remove("_request");
+            }
+            let room =
+                self.width.map_or(WIDE, |width| width.saturating_sub(line.chars().count() + 2).max(NARROW));
+            let _ = write!(line, "  {}", beginning(&seen.message, room)); // writing to a string cannot fail
+        }
+        writeln!(out, "{line}{notes}")
+    }
+
+    fn separator(
+        &self,
+        start: &str,
+        style: anstyle::Style,
+        words: &str,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        writeln!(out, "{start}── {} ──", style::paint(self.color, style, words))
+    }
+
+    /// Seconds since the start.
+    fn offset(&self, time: &str) -> String {
+        let (Some(start), Some(time)) = (self.start, parse_time(time)) else { return "?".into() };
+        match time.duration_since(start) {
+            Ok(after) => format!("+{:.3}s", after.as_secs_f64()),
+            Err(before) => format!("-{:.3}s", before.duration().as_secs_f64()),
+        }
+    }
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Request => "request",
+        Kind::Notification => "notification",
+        Kind::Response => "response",
+        Kind::Error => "error",
+        Kind::Event => "event",
+    }
+}
+
+/// The beginning of a value, as JSON in one line.
+fn beginning(value: &Value, letters: usize) -> String {
+    /// Takes so many bytes. A message may have millions, and its first hundred are asked for.
+    struct Start {
+        bytes: Vec<u8>,
+        room: usize,
+    }
+    impl Write for Start {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let taken = bytes.len().min(self.room - self.bytes.len());
+            self.bytes.extend(&bytes[..taken]);
+            if taken == 0 && !bytes.is_empty() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(taken) }
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    // A letter has four bytes at most; one letter more says that there is more.
+    let mut start = Start { bytes: Vec::new(), room: (letters + 1) * 4 };
+    let _ = serde_json::to_writer(&mut start, value); // fails when it is full, which is what it is for
+    short(&String::from_utf8_lossy(&start.bytes), letters)
+}
+
+/// So many letters of a text, in one line, with nothing in it that a terminal would obey.
+fn short(text: &str, letters: usize) -> String {
+    let mut shown: String = text.chars().take(letters).collect();
+    if shown.len() < text.len() {
+        shown.pop();
+        shown.push('…');
+    }
+    visible(&shown).replace('\n', "␊").replace('\t', "␉")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_and_messages_are_cut_and_harmless() {
+        assert_eq!(short("abc", 3), "abc");
+        assert_eq!(short("abcd", 3), "ab…");
+        assert_eq!(short("a\n\t\u{1b}[2J\u{202e}", 20), "a␊␉␛[2J\u{fffd}");
+        assert_eq!(short("", 3), "");
+    }
+
+    #[test]
+    fn the_beginning_of_a_message_ends_between_letters() {
+        let text = beginning(&json!({"a": "é🦀".repeat(1_000_000)}), 10);
+        assert_eq!(text, "{\"a\":\"é🦀é…");
+        assert_eq!(beginning(&json!([1, 2]), 10), "[1,2]");
+    }
+}

@@ -1,0 +1,262 @@
+//! What indicators see of a message: computed again whenever a trace is read, and never stored.
+
+mod ag_ui;
+mod bounded;
+mod envelope;
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use crate::content::Content;
+use crate::json_text::readable;
+use crate::record::{Direction, Kind, Message, Sender};
+use ag_ui::Streams;
+use bounded::{Bounded, Key};
+use envelope::Envelope;
+
+/// How much is remembered between messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Requests without an answer.
+    pub requests: usize,
+    /// What they take together, in bytes.
+    pub request_bytes: usize,
+    /// Texts and tool calls that are being streamed.
+    pub streams: usize,
+    /// What one of them takes, in bytes.
+    pub text_bytes: usize,
+    /// What they take together, in bytes.
+    pub stream_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            requests: 4096,
+            request_bytes: 16 * 1024 * 1024,
+            streams: 1024,
+            text_bytes: 1024 * 1024,
+            stream_bytes: 16 * 1024 * 1024,
+        }
+    }
+}
+
+/// Something that keeps what indicators see from being complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Note {
+    /// So many requests, the oldest, were forgotten. Their answers will lack `_request`.
+    RequestsForgotten(usize),
+    /// So many streamed texts, the oldest, were forgotten. What follows of them is joined without their beginning.
+    StreamsForgotten(usize),
+    /// The joined text lacks its beginning, since it is too long.
+    TextCut,
+    /// The message has something in it that no value can hold: half a character, a number beyond all bounds, nesting
+    /// without end. The nearest thing that says the same stands in its place.
+    Mended,
+    /// The message is no JSON. It is its text.
+    NotJson,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RequestsForgotten(count) => {
+                write!(f, "{count} of the oldest requests without an answer forgotten")
+            }
+            Self::StreamsForgotten(count) => write!(f, "{count} of the oldest streamed texts forgotten"),
+            Self::TextCut => f.write_str("the joined text is too long, and lacks its beginning"),
+            Self::Mended => f.write_str("the message cannot be read as it is, and was mended"),
+            Self::NotJson => f.write_str("the message is no JSON"),
+        }
+    }
+}
+
+/// A message as indicators see it.
+#[derive(Clone, Debug)]
+pub struct Observed<'m> {
+    /// Position in the trace.
+    pub seq: u64,
+    /// When, as RFC 3339.
+    pub time: &'m str,
+    /// The actor that said or heard it.
+    pub actor: &'m str,
+    /// The actor's mode.
+    pub mode: &'m str,
+    /// The phase the actor was in.
+    pub phase: &'m str,
+    /// The protocol.
+    pub protocol: &'m str,
+    /// The operations it belongs to.
+    pub surfaces: &'m [String],
+    /// Which half of an exchange it is.
+    pub direction: Direction,
+    /// What it is on the wire.
+    pub kind: Kind,
+    /// Who sent it.
+    pub sender: Sender,
+    /// What is looked at.
+    pub message: Value,
+    /// What keeps it from being complete; nearly always nothing.
+    pub notes: Vec<Note>,
+}
+
+/// Turns messages, in the order of the trace, into what indicators see.
+///
+/// | on the wire | what indicators see |
+/// |---|---|
+/// | a JSON-RPC request or notification | its `params`; `{}` when it has none |
+/// | a JSON-RPC response, or an item of a stream that is one | its `result`, or its `error` |
+/// | an AG-UI event, or the body of an HTTP request or response | all of it |
+/// | what is no JSON | a string: the text, with U+FFFD for what is no UTF-8 |
+///
+/// and adds what the wire has elsewhere. What is added takes the place of a member of the same name.
+///
+/// - The answers that a client actor gets carry the `params` of their request as `_request`; a result that is no object
+///   becomes `{"_result": …, "_request": …}`.
+/// - AG-UI: `tool_call_args`, `tool_call_end` and `tool_call_chunk` get the `toolCallName` of their call;
+///   `text_message_end` and `text_message_chunk` the text so far as `_text`; `tool_call_end` and `tool_call_chunk` the
+///   arguments so far as `_arguments`, parsed when they are JSON.
+///
+/// What it remembers for that is bounded by [`Limits`]. The oldest is forgotten first, and a [`Note`] says so.
+#[derive(Debug)]
+pub struct Deriver {
+    requests: Bounded<Box<str>>,
+    streams: Streams,
+}
+
+impl Deriver {
+    /// Nothing was said yet.
+    pub fn new() -> Self {
+        Self::with_limits(Limits::default())
+    }
+
+    /// The same with other limits.
+    pub fn with_limits(limits: Limits) -> Self {
+        Self { requests: Bounded::new(limits.requests, limits.request_bytes), streams: Streams::new(limits) }
+    }
+
+    /// What indicators see of the next message. Every message of a trace is to pass through here or through
+    /// [`skip`](Self::skip), in order: later ones may refer to it.
+    pub fn observe<'m>(&mut self, message: &'m Message) -> Observed<'m> {
+        let mut notes = Vec::new();
+        let seen = match &message.content {
+            Content::Json(json) => self.seen(message, json.get(), &mut notes),
+            Content::Bytes(_) => {
+                notes.push(Note::NotJson);
+                Value::String(message.content.text().into_owned())
+            }
+        };
+        Observed {
+            seq: message.seq,
+            time: &message.time,
+            actor: &message.actor,
+            mode: &message.mode,
+            phase: &message.phase,
+            protocol: &message.protocol,
+            surfaces: &message.surfaces,
+            direction: message.direction,
+            kind: message.kind,
+            sender: message.sender,
+            message: seen,
+            notes,
+        }
+    }
+
+    /// Passes over a message that nobody looks at. It costs nothing where no later one can refer to it, which is so for
+    /// all messages of server actors.
+    pub fn skip(&mut self, message: &Message) {
+        if message.mode.ends_with("_client") {
+            self.observe(message);
+        }
+    }
+
+    fn seen(&mut self, message: &Message, json: &str, notes: &mut Vec<Note>) -> Value {
+        let Some(envelope) = Envelope::of(message, json) else {
+            let mut whole = value(json, notes);
+            if message.mode == "ag_ui_client" && message.sender == Sender::Agent {
+                self.streams.enrich(message, &mut whole, notes);
+            }
+            return whole;
+        };
+        let asks = envelope.asks(message.kind);
+        if message.mode.ends_with("_client") {
+            if asks && message.sender == Sender::Actor {
+                self.remember(message, &envelope, notes);
+            } else if !asks && message.sender == Sender::Agent {
+                return self.answer(message, &envelope, notes);
+            }
+        }
+        value(envelope.body(message.kind), notes)
+    }
+
+    /// Keeps the params of a request until it is answered.
+    fn remember(&mut self, message: &Message, envelope: &Envelope<'_>, notes: &mut Vec<Note>) {
+        let Some(key) = request_key(message, envelope) else { return };
+        let params: Box<str> = envelope.body(message.kind).into();
+        let bytes = params.len();
+        let forgotten = self.requests.insert(key, params, bytes);
+        if forgotten > 0 {
+            notes.push(Note::RequestsForgotten(forgotten));
+        }
+    }
+
+    /// An answer with the params of its request. A stream gives many to one request, so only the other kinds close it.
+    fn answer(&mut self, message: &Message, envelope: &Envelope<'_>, notes: &mut Vec<Note>) -> Value {
+        let body = value(envelope.body(message.kind), notes);
+        let Some(key) = request_key(message, envelope) else { return body };
+        let Some(params) = self.requests.get_mut(&key) else { return body };
+        let request = value(params, notes);
+        if message.kind != Kind::Event {
+            self.requests.remove(&key);
+        }
+        let mut body = match body {
+            Value::Object(body) => body,
+            other => Map::from_iter([("_result".to_owned(), other)]),
+        };
+        body.insert("_request".to_owned(), request);
+        Value::Object(body)
+    }
+}
+
+impl Default for Deriver {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Which request it is, or answers: ids are unique on one connection.
+fn request_key(message: &Message, envelope: &Envelope<'_>) -> Option<Key> {
+    let id = message.id.clone().or_else(|| serde_json::from_str(envelope.id?).ok())?;
+    let id = match &id {
+        Value::Null => return None,
+        // Peers that have one type of number answer 1 with 1.0.
+        Value::Number(number) => {
+            match number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 9e15) {
+                Some(whole) => format!("{whole:.0}"),
+                None => number.to_string(),
+            }
+        }
+        other => other.to_string(),
+    };
+    Some(Key::new(message, id))
+}
+
+/// A JSON text as a value.
+fn value(json: &str, notes: &mut Vec<Note>) -> Value {
+    serde_json::from_str(json).unwrap_or_else(|_| {
+        if !notes.contains(&Note::Mended) {
+            notes.push(Note::Mended);
+        }
+        let mended = readable(json);
+        // It is mended in every way we know of. Otherwise its text says what it says.
+        mended
+            .and_then(|json| serde_json::from_str(&json).ok())
+            .unwrap_or_else(|| Value::String(json.to_owned()))
+    })
+}
+
+#[cfg(test)]
+mod tests;

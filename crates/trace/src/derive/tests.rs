@@ -1,0 +1,365 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::record::Record;
+use crate::record::tests::message;
+
+/// One message of a story: who says what, where.
+struct Said {
+    mode: &'static str,
+    surface: &'static str,
+    kind: Kind,
+    sender: Sender,
+    connection: &'static str,
+    content: String,
+}
+
+fn said(mode: &'static str, surface: &'static str, kind: Kind, content: &Value) -> Said {
+    let client = mode.ends_with("_client");
+    let asks = matches!(kind, Kind::Request | Kind::Notification);
+    let sender = if asks == client { Sender::Actor } else { Sender::Agent };
+    Said { mode, surface, kind, sender, connection: "c1", content: content.to_string() }
+}
+
+impl Said {
+    fn on(self, connection: &'static str) -> Self {
+        Self { connection, ..self }
+    }
+
+    fn by(self, sender: Sender) -> Self {
+        Self { sender, ..self }
+    }
+
+    fn record(self) -> Message {
+        let Record::Message(mut record) = message(&self.content) else { unreachable!() };
+        record.mode = self.mode.into();
+        record.protocol = self.mode.rsplit_once('_').unwrap().0.into();
+        record.surfaces = vec![self.surface.into()];
+        record.kind = self.kind;
+        record.sender = self.sender;
+        record.connection = self.connection.into();
+        *record
+    }
+}
+
+fn seen(deriver: &mut Deriver, said: Said) -> (Value, Vec<Note>) {
+    let record = said.record();
+    let observed = deriver.observe(&record);
+    (observed.message, observed.notes)
+}
+
+/// What indicators see of each message of a story.
+fn story(messages: impl IntoIterator<Item = Said>) -> Vec<Value> {
+    let mut deriver = Deriver::new();
+    messages.into_iter().map(|said| seen(&mut deriver, said).0).collect()
+}
+
+fn one(said: Said) -> Value {
+    story([said]).remove(0)
+}
+
+fn request(id: impl Into<Value>, params: &Value) -> Said {
+    let call = json!({"jsonrpc": "2.0", "id": id.into(), "method": "tools/call", "params": params});
+    said("mcp_client", "tools/call", Kind::Request, &call)
+}
+
+fn response(id: impl Into<Value>, result: &Value) -> Said {
+    let answer = json!({"jsonrpc": "2.0", "id": id.into(), "result": result});
+    said("mcp_client", "tools/call", Kind::Response, &answer)
+}
+
+fn event(surface: &'static str, content: &Value) -> Said {
+    said("ag_ui_client", surface, Kind::Event, content)
+}
+
+#[test]
+fn a_request_is_its_params_and_a_response_its_result_or_error() {
+    let server = |kind, content: Value| one(said("mcp_server", "tools/call", kind, &content));
+    assert_eq!(
+        server(Kind::Request, json!({"id": 1, "method": "tools/call", "params": {"a": 1}})),
+        json!({"a": 1})
+    );
+    assert_eq!(server(Kind::Request, json!({"id": 1, "method": "tools/list"})), json!({}));
+    assert_eq!(server(Kind::Request, json!({"id": 1, "method": "x", "params": null})), json!(null));
+    assert_eq!(server(Kind::Notification, json!({"method": "x", "params": [1]})), json!([1]));
+    assert_eq!(server(Kind::Response, json!({"jsonrpc": "2.0", "id": 1, "result": null})), json!(null));
+    assert_eq!(
+        server(Kind::Error, json!({"jsonrpc": "2.0", "id": null, "error": {"code": 1}})),
+        json!({"code": 1})
+    );
+    // Both at once: what it was taken for decides.
+    let both = json!({"id": 1, "result": "r", "error": "e"});
+    assert_eq!(server(Kind::Response, both.clone()), json!("r"));
+    assert_eq!(server(Kind::Error, both), json!("e"));
+}
+
+#[test]
+fn what_has_no_envelope_is_seen_whole() {
+    let card =
+        json!({"name": "agent", "id": 1, "result": {"hidden": true}, "method": "x", "url": "http://x"});
+    assert_eq!(one(said("a2a_client", "agent_card/get", Kind::Response, &card)), card);
+    let input = json!({"threadId": "t", "method": "m", "params": {}});
+    assert_eq!(one(said("ag_ui_client", "run_agent_input", Kind::Request, &input)), input);
+    for odd in
+        [json!([1]), json!("text"), json!({"task": 1}), json!({"result": 1}), json!({"method": 1, "id": 2})]
+    {
+        for kind in [Kind::Request, Kind::Response, Kind::Event] {
+            assert_eq!(one(said("mcp_server", "x", kind, &odd)), odd);
+        }
+    }
+}
+
+#[test]
+fn of_two_members_of_one_name_the_last_counts_as_it_does_for_peers() {
+    let mut twice = said("mcp_server", "x", Kind::Request, &json!(0));
+    twice.content = r#"{"method":"x","params":{"a":1},"par\u0061ms":{"a":2,"a":3}}"#.into();
+    assert_eq!(one(twice), json!({"a": 3}));
+}
+
+#[test]
+fn what_is_no_json_is_its_text() {
+    let mut deriver = Deriver::new();
+    for (bytes, text) in
+        [(&b"not json"[..], "not json"), (b"", ""), (b"key: \xff s3cret", "key: \u{fffd} s3cret")]
+    {
+        let mut record = said("mcp_server", "x", Kind::Request, &json!(0)).record();
+        record.content = Content::from_wire(bytes);
+        let observed = deriver.observe(&record);
+        assert_eq!((observed.message, observed.notes), (json!(text), vec![Note::NotJson]));
+    }
+}
+
+#[test]
+fn one_odd_character_does_not_hide_a_message() {
+    let mut deriver = Deriver::new();
+    for content in [
+        r#"{"id":1,"method":"x","params":{"odd":"\ud800","key":"s3cret"}}"#,
+        r#"{"id":1,"method":"x","params":{"\udc00":1,"key":"s3cret"}}"#,
+        r#"{"\ud800":1,"method":"x","params":{"\udc00":1,"key":"s3cret"}}"#,
+        r#"{"id":1,"method":"x","params":{"odd":1e999,"key":"s3cret"}}"#,
+        &format!(
+            r#"{{"method":"x","params":{{"odd":{}{},"key":"s3cret"}}}}"#,
+            "[".repeat(9999),
+            "]".repeat(9999)
+        ),
+    ] {
+        let mut odd = said("mcp_server", "x", Kind::Request, &json!(0));
+        odd.content = content.into();
+        let (message, notes) = seen(&mut deriver, odd);
+        assert_eq!((&message["key"], notes), (&json!("s3cret"), vec![Note::Mended]), "{content:.80}");
+    }
+}
+
+#[test]
+fn answers_to_a_client_carry_their_request_in_any_order() {
+    let seen = story([
+        request(1, &json!({"n": "one"})),
+        request("1", &json!({"n": "text"})),
+        request(2, &json!({"n": "two"})),
+        response(2, &json!({"ok": true, "_request": "forged"})),
+        response("1", &json!({"ok": true})),
+        response(1.0, &json!([1])),
+        response(1, &json!({"late": true})),
+        response(3, &json!("nobody asked")),
+    ]);
+    assert_eq!(
+        seen[3..],
+        [
+            json!({"ok": true, "_request": {"n": "two"}}),
+            json!({"ok": true, "_request": {"n": "text"}}),
+            json!({"_result": [1], "_request": {"n": "one"}}),
+            json!({"late": true}),
+            json!("nobody asked"),
+        ]
+    );
+}
+
+#[test]
+fn what_is_skipped_is_remembered_all_the_same() {
+    let mut deriver = Deriver::new();
+    deriver.skip(&request(1, &json!({"n": 1})).record());
+    deriver.skip(&event("text_message_content", &json!({"messageId": "m", "delta": "x"})).record());
+    assert_eq!(seen(&mut deriver, response(1, &json!({}))).0, json!({"_request": {"n": 1}}));
+    assert_eq!(seen(&mut deriver, event("text_message_end", &json!({"messageId": "m"}))).0["_text"], "x");
+}
+
+#[test]
+fn errors_carry_their_request_too_and_a_request_without_params_is_empty() {
+    let error = json!({"jsonrpc": "2.0", "id": 7, "error": {"code": -32000}});
+    let seen = story([
+        said("mcp_client", "tools/list", Kind::Request, &json!({"id": 7, "method": "tools/list"})),
+        said("mcp_client", "tools/list", Kind::Error, &error),
+    ]);
+    assert_eq!(seen[1], json!({"code": -32000, "_request": {}}));
+}
+
+#[test]
+fn ids_belong_to_a_connection_and_to_who_asked() {
+    let asks_back = json!({"id": 1, "method": "sampling/createMessage", "params": {"from": "server"}});
+    let answers_back = json!({"jsonrpc": "2.0", "id": 1, "result": {"role": "assistant"}});
+    let seen = story([
+        request(1, &json!({"n": "first"})).on("a"),
+        request(1, &json!({"n": "second"})).on("b"),
+        said("mcp_client", "sampling/createMessage", Kind::Request, &asks_back).by(Sender::Agent).on("a"),
+        said("mcp_client", "sampling/createMessage", Kind::Response, &answers_back).by(Sender::Actor).on("a"),
+        response(1, &json!({})).on("b"),
+        response(1, &json!({})).on("a"),
+    ]);
+    assert_eq!(seen[3], json!({"role": "assistant"}));
+    assert_eq!(seen[4], json!({"_request": {"n": "second"}}));
+    assert_eq!(seen[5], json!({"_request": {"n": "first"}}));
+}
+
+#[test]
+fn a_server_actor_correlates_nothing() {
+    let call = json!({"id": 1, "method": "tools/call", "params": {"name": "x"}});
+    let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"content": []}});
+    let seen = story([
+        said("mcp_server", "tools/call", Kind::Request, &call),
+        said("mcp_server", "tools/call", Kind::Response, &answer),
+    ]);
+    assert_eq!(seen[1], json!({"content": []}));
+}
+
+#[test]
+fn every_item_of_an_a2a_stream_carries_the_request() {
+    let ask = json!({"id": "r", "method": "message/stream", "params": {"message": "go"}});
+    let item = |kind: &str| json!({"jsonrpc": "2.0", "id": "r", "result": {"kind": kind}});
+    let seen = story([
+        said("a2a_client", "message/stream", Kind::Request, &ask),
+        said("a2a_client", "message/stream", Kind::Event, &item("task")),
+        said("a2a_client", "message/stream", Kind::Event, &item("status-update")),
+    ]);
+    assert_eq!(seen[1], json!({"kind": "task", "_request": {"message": "go"}}));
+    assert_eq!(seen[2], json!({"kind": "status-update", "_request": {"message": "go"}}));
+}
+
+#[test]
+fn a_secret_streamed_in_five_pieces_is_found_in_one() {
+    let mut messages = vec![event("text_message_start", &json!({"messageId": "m"}))];
+    messages.extend(
+        ["The key", " is s3", "cr", "et-4", "2"]
+            .map(|delta| event("text_message_content", &json!({"messageId": "m", "delta": delta}))),
+    );
+    messages.push(event("text_message_end", &json!({"type": "TEXT_MESSAGE_END", "messageId": "m"})));
+    let seen = story(messages);
+    assert_eq!(seen[1], json!({"messageId": "m", "delta": "The key"}));
+    assert_eq!(
+        seen[6],
+        json!({"type": "TEXT_MESSAGE_END", "messageId": "m", "_text": "The key is s3cret-42"})
+    );
+}
+
+#[test]
+fn tool_calls_that_interleave_keep_their_names_and_arguments() {
+    let seen = story([
+        event("tool_call_start", &json!({"toolCallId": "a", "toolCallName": "read"})),
+        event("tool_call_start", &json!({"toolCallId": "b", "toolCallName": "send"})),
+        event("tool_call_args", &json!({"toolCallId": "a", "delta": "{\"path\":"})),
+        event("tool_call_args", &json!({"toolCallId": "b", "delta": "not "})),
+        event("text_message_content", &json!({"messageId": "a", "delta": "x"})),
+        event("tool_call_args", &json!({"toolCallId": "a", "delta": "\"/etc\"}"})),
+        event("tool_call_end", &json!({"toolCallId": "a"})),
+        event("tool_call_args", &json!({"toolCallId": "b", "delta": "json"})),
+        event("tool_call_end", &json!({"toolCallId": "b"})),
+        event("tool_call_end", &json!({"toolCallId": "b"})),
+    ]);
+    assert_eq!(seen[2], json!({"toolCallId": "a", "delta": "{\"path\":", "toolCallName": "read"}));
+    assert_eq!(seen[3]["toolCallName"], "send");
+    assert_eq!(seen[6], json!({"toolCallId": "a", "toolCallName": "read", "_arguments": {"path": "/etc"}}));
+    assert_eq!(seen[8], json!({"toolCallId": "b", "toolCallName": "send", "_arguments": "not json"}));
+    assert_eq!(seen[9], json!({"toolCallId": "b", "_arguments": ""}));
+}
+
+#[test]
+fn chunks_carry_what_came_so_far_and_may_leave_out_their_id() {
+    let seen = story([
+        event("text_message_chunk", &json!({"delta": "lost"})),
+        event("text_message_chunk", &json!({"messageId": "m", "delta": "he"})),
+        event("tool_call_chunk", &json!({"toolCallId": "t", "toolCallName": "go", "delta": "{\"a\""})),
+        event("text_message_chunk", &json!({"delta": "llo"})),
+        event("tool_call_chunk", &json!({"delta": ":1}"})),
+        event("text_message_chunk", &json!({"messageId": "n", "delta": "new"})),
+        event("run_finished", &json!({})),
+        event("text_message_chunk", &json!({"delta": "after"})),
+    ]);
+    assert_eq!(seen[0], json!({"delta": "lost"}));
+    assert_eq!(seen[3], json!({"delta": "llo", "_text": "hello"}));
+    assert_eq!(seen[4], json!({"delta": ":1}", "toolCallName": "go", "_arguments": {"a": 1}}));
+    assert_eq!(seen[5]["_text"], "new");
+    assert_eq!(seen[7], json!({"delta": "after"}));
+}
+
+#[test]
+fn streams_of_two_connections_and_of_the_actor_are_apart() {
+    let seen = story([
+        event("text_message_content", &json!({"messageId": "m", "delta": "one"})).on("a"),
+        event("text_message_content", &json!({"messageId": "m", "delta": "two"})).on("b"),
+        event("text_message_content", &json!({"messageId": "m", "delta": "!"})).on("a").by(Sender::Actor),
+        event("run_finished", &json!({})).on("b"),
+        event("text_message_end", &json!({"messageId": "m"})).on("a"),
+        event("text_message_end", &json!({"messageId": "m"})).on("b"),
+    ]);
+    assert_eq!(seen[4]["_text"], "one");
+    assert_eq!(seen[5]["_text"], "");
+}
+
+#[test]
+fn events_that_are_not_as_they_should_be_are_seen_as_they_are() {
+    for odd in [json!(["x"]), json!({"messageId": 1, "delta": 2}), json!({"delta": null}), json!(7)] {
+        let seen = story([event("text_message_content", &odd), event("text_message_chunk", &odd)]);
+        assert_eq!(seen, [odd.clone(), odd]);
+    }
+}
+
+#[test]
+fn a_flood_of_requests_is_forgotten_from_its_beginning() {
+    let limits = Limits { requests: 100, request_bytes: 100_000, ..Limits::default() };
+    let mut deriver = Deriver::with_limits(limits);
+    for id in 0..1000 {
+        let (_, notes) = seen(&mut deriver, request(id, &json!({"n": id})));
+        let expected: &[Note] = if id < 100 { &[] } else { &[Note::RequestsForgotten(1)] };
+        assert_eq!(notes, expected);
+    }
+    assert_eq!(deriver.requests.len(), 100);
+    assert_eq!(seen(&mut deriver, response(0, &json!({}))).0, json!({}));
+    assert_eq!(seen(&mut deriver, response(999, &json!({}))).0, json!({"_request": {"n": 999}}));
+    // A few that are large count like many that are small, and one that is larger than all the room is not kept.
+    let (_, notes) = seen(&mut deriver, request(1, &json!("x".repeat(99_000))));
+    assert!(matches!(notes[..], [Note::RequestsForgotten(1..)]), "{notes:?}");
+    assert_eq!(seen(&mut deriver, response(1, &json!({}))).0["_request"], json!("x".repeat(99_000)));
+    seen(&mut deriver, request(2, &json!("x".repeat(200_000))));
+    assert_eq!(deriver.requests.len(), 0);
+}
+
+#[test]
+fn a_flood_of_streams_is_forgotten_from_its_beginning() {
+    let limits = Limits { streams: 50, text_bytes: 1000, stream_bytes: 20_000, ..Limits::default() };
+    let mut deriver = Deriver::with_limits(limits);
+    for id in 0..1000 {
+        for surface in ["tool_call_start", "tool_call_args", "text_message_chunk"] {
+            let content =
+                json!({"toolCallId": id.to_string(), "messageId": id.to_string(), "delta": "x".repeat(100)});
+            seen(&mut deriver, event(surface, &content));
+        }
+        assert!(deriver.streams.len() <= 100);
+    }
+    let (_, notes) =
+        seen(&mut deriver, event("tool_call_start", &json!({"toolCallId": "new", "toolCallName": "n"})));
+    assert_eq!(notes, [Note::StreamsForgotten(1)]);
+}
+
+#[test]
+fn a_text_without_end_keeps_its_end() {
+    let limits = Limits { text_bytes: 1000, ..Limits::default() };
+    let mut deriver = Deriver::with_limits(limits);
+    for _ in 0..10_000 {
+        seen(&mut deriver, event("text_message_content", &json!({"messageId": "m", "delta": "é"})));
+    }
+    seen(&mut deriver, event("text_message_content", &json!({"messageId": "m", "delta": "s3cret!"})));
+    let (message, notes) = seen(&mut deriver, event("text_message_end", &json!({"messageId": "m"})));
+    let text = message["_text"].as_str().unwrap();
+    assert!(text.len() <= 1000 && text.ends_with("és3cret!"), "{text}");
+    assert_eq!(notes, [Note::TextCut]);
+    assert_eq!(deriver.streams.len(), 0);
+}

@@ -1,0 +1,56 @@
+//! What was said between an agent and the actors that attack it.
+//!
+//! A trace is JSON Lines: a [`Header`], then [`Record`]s in the order in which things happened. A live run writes
+//! it record by record, a recording is read the same way, and both go through the same evaluation. The format is
+//! described in `docs/trace.md`.
+//!
+//! | step | with | gives |
+//! |---|---|---|
+//! | write | [`Writer`], which redacts with a [`Redactor`] | lines, and the records as they were written |
+//! | read | [`Trace::open`] | the [`Header`], and an iterator over [`Record`]s |
+//! | look | [`Deriver::observe`] | a message as indicators see it ([`Observed`]) |
+//!
+//! What is read and what is said is hostile: the length of lines, of traces and of what is remembered is bounded, and
+//! nothing recurses as deep as a peer likes. No clock, file or socket is used here; times and streams are passed in.
+//!
+//! ```
+//! use sortie_trace::{Deriver, Record, Trace};
+//!
+//! let lines = concat!(
+//!     r#"{"record":"header","version":1,"origin":"foreign","written_by":"me","time":"2026-11-15T21:50:07.000000Z"}"#, "\n",
+//!     r#"{"record":"message","seq":1,"time":"2026-11-15T21:50:07.000000Z","actor":"default","mode":"mcp_server","#,
+//!     r#""phase":"phase-1","protocol":"mcp","surfaces":["tools/call"],"direction":"request","kind":"request","id":1,"#,
+//!     r#""connection":"c1","sender":"agent","content":{"jsonrpc":"2.0","id":1,"method":"tools/call","#,
+//!     r#""params":{"name":"notes"}}}"#, "\n",
+//! );
+//! let (_, records) = Trace::open(lines.as_bytes()).unwrap();
+//! let mut deriver = Deriver::new();
+//! for record in records {
+//!     if let Record::Message(message) = record.unwrap() {
+//!         assert_eq!(deriver.observe(&message).message, serde_json::json!({"name": "notes"}));
+//!     }
+//! }
+//! ```
+
+mod content;
+mod derive;
+mod error;
+mod json_text;
+mod line;
+mod reader;
+mod record;
+mod redact;
+mod time;
+mod writer;
+
+pub use content::Content;
+pub use derive::{Deriver, Limits, Note, Observed};
+pub use error::TraceError;
+pub use reader::{MAX_LINE_BYTES, Records, Trace};
+pub use record::{
+    ActorFailed, AgentExit, Direction, Header, Kind, Listening, Message, Origin, PhaseEntered, Record,
+    Sender, Stopped, TracedDocument, VERSION,
+};
+pub use redact::{CREDENTIAL_HEADERS, MIN_LITERAL, REDACTED, RedactError, Redactor, Rule};
+pub use time::{format_time, parse_time};
+pub use writer::{MAX_TRACE_BYTES, WriteError, Writer};

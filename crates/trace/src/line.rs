@@ -1,0 +1,286 @@
+//! A record as a line of JSON, and back.
+//!
+//! Plain structs, and no `flatten` or tagged enum: these copy a record into a tree first, which forgets how the content
+//! was written, and where in the line something is wrong.
+
+use std::borrow::Cow;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::content::Content;
+use crate::record::{Direction, Kind, Message, Record, Sender};
+
+/// Why a line is no record.
+#[derive(Debug)]
+pub(crate) enum LineError {
+    /// It is no JSON, or a field is missing or wrong.
+    Json(serde_json::Error),
+    /// It is a record of a kind that version 1 does not have.
+    UnknownRecord(String),
+}
+
+impl From<serde_json::Error> for LineError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Json(error)
+    }
+}
+
+impl Record {
+    /// Reads a line.
+    pub(crate) fn from_line(line: &str) -> Result<Self, LineError> {
+        Ok(match &*kind(line)? {
+            "header" => Self::Header(serde_json::from_str(line)?),
+            "message" => Self::Message(Box::new(serde_json::from_str::<MessageIn>(line)?.message()?)),
+            "phase" => Self::Phase(serde_json::from_str(line)?),
+            "listening" => Self::Listening(serde_json::from_str(line)?),
+            "actor_failed" => Self::ActorFailed(serde_json::from_str(line)?),
+            "agent_exit" => Self::AgentExit(serde_json::from_str(line)?),
+            "stopped" => Self::Stopped(serde_json::from_str(line)?),
+            unknown => return Err(LineError::UnknownRecord(unknown.chars().take(40).collect())),
+        })
+    }
+
+    /// Writes a line, without the line break.
+    pub(crate) fn write_line(&self, line: &mut Vec<u8>) -> serde_json::Result<()> {
+        let start = line.len();
+        serde_json::to_writer(&mut *line, self)?;
+        // Content is written as it was sent. In JSON a line break can only stand between two tokens.
+        for byte in &mut line[start..] {
+            if matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The kind of a record, which our own writer puts first.
+fn kind(line: &str) -> serde_json::Result<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Kind {
+        record: String,
+    }
+    let first = line.strip_prefix(r#"{"record":""#).and_then(|rest| rest.split_once("\","));
+    if let Some((kind, _)) =
+        first.filter(|(kind, _)| kind.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'))
+    {
+        return Ok(Cow::Borrowed(kind));
+    }
+    serde_json::from_str::<Kind>(line).map(|kind| Cow::Owned(kind.record))
+}
+
+#[derive(Serialize)]
+#[serde(tag = "record", rename = "message")]
+struct MessageOut<'m> {
+    seq: u64,
+    time: &'m str,
+    actor: &'m str,
+    mode: &'m str,
+    phase: &'m str,
+    protocol: &'m str,
+    surfaces: &'m [String],
+    direction: Direction,
+    kind: Kind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'m Value>,
+    connection: &'m str,
+    sender: Sender,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<&'m RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_b64: Option<&'m str>,
+}
+
+#[derive(Deserialize)]
+struct MessageIn {
+    seq: u64,
+    time: String,
+    actor: String,
+    mode: String,
+    phase: String,
+    protocol: String,
+    surfaces: Vec<String>,
+    direction: Direction,
+    kind: Kind,
+    // Read on its own, so that it may be nested as deep as it may be anywhere else.
+    #[serde(default, deserialize_with = "present")]
+    id: Option<Box<RawValue>>,
+    connection: String,
+    sender: Sender,
+    #[serde(default, deserialize_with = "present")]
+    content: Option<Box<RawValue>>,
+    #[serde(default, deserialize_with = "present")]
+    bytes_b64: Option<String>,
+}
+
+/// A field that is there, also when it is `null`: that can be a whole message.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+impl MessageIn {
+    fn message(self) -> serde_json::Result<Message> {
+        let content = match (self.content, self.bytes_b64) {
+            (Some(json), None) => Content::Json(json),
+            (None, Some(base64)) => Content::Bytes(base64),
+            (Some(_), Some(_)) => {
+                return Err(serde_json::Error::custom("a message has `content` or `bytes_b64`, not both"));
+            }
+            (None, None) => {
+                return Err(serde_json::Error::custom("a message needs `content` or `bytes_b64`"));
+            }
+        };
+        Ok(Message {
+            seq: self.seq,
+            time: self.time,
+            actor: self.actor,
+            mode: self.mode,
+            phase: self.phase,
+            protocol: self.protocol,
+            surfaces: self.surfaces,
+            direction: self.direction,
+            kind: self.kind,
+            id: self.id.map(|id| serde_json::from_str(id.get())).transpose()?,
+            connection: self.connection,
+            sender: self.sender,
+            content,
+        })
+    }
+}
+
+impl Serialize for Message {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (content, bytes_b64) = match &self.content {
+            Content::Json(json) => (Some(&**json), None),
+            Content::Bytes(base64) => (None, Some(&**base64)),
+        };
+        MessageOut {
+            seq: self.seq,
+            time: &self.time,
+            actor: &self.actor,
+            mode: &self.mode,
+            phase: &self.phase,
+            protocol: &self.protocol,
+            surfaces: &self.surfaces,
+            direction: self.direction,
+            kind: self.kind,
+            id: self.id.as_ref(),
+            connection: &self.connection,
+            sender: self.sender,
+            content,
+            bytes_b64,
+        }
+        .serialize(serializer)
+    }
+}
+
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Header(record) => record.serialize(serializer),
+            Self::Message(record) => record.serialize(serializer),
+            Self::Phase(record) => record.serialize(serializer),
+            Self::Listening(record) => record.serialize(serializer),
+            Self::ActorFailed(record) => record.serialize(serializer),
+            Self::AgentExit(record) => record.serialize(serializer),
+            Self::Stopped(record) => record.serialize(serializer),
+        }
+    }
+}
+
+/// For JSON text only: other formats have no raw values.
+impl<'de> Deserialize<'de> for Record {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let line = Box::<RawValue>::deserialize(deserializer)?;
+        Self::from_line(line.get()).map_err(|error| match error {
+            LineError::Json(error) => D::Error::custom(error),
+            LineError::UnknownRecord(kind) => D::Error::custom(format!("there is no record `{kind}`")),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(content: &str) -> String {
+        format!(
+            r#"{{"record":"message","seq":7,"time":"2026-11-15T21:50:07.123456Z","actor":"a","mode":"mcp_server","phase":"p","protocol":"mcp","surfaces":["tools/call"],"direction":"request","kind":"request","id":1,"connection":"c","sender":"agent",{content}}}"#
+        )
+    }
+
+    fn again(line: &str) -> String {
+        let mut out = Vec::new();
+        Record::from_line(line).unwrap().write_line(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn content_is_kept_to_the_byte() {
+        for content in [
+            r#"{"b":1,"a":2,"b":1.00, "big":123456789012345678901234567890}"#,
+            r#""\u0041\ud800""#,
+            "null",
+            "[ 1 ,2]",
+            "1e999",
+        ] {
+            let line = message(&format!("\"content\":{content}"));
+            assert_eq!(again(&line), line);
+        }
+        let bytes = message(r#""bytes_b64":"/w==""#);
+        assert_eq!(again(&bytes), bytes);
+    }
+
+    #[test]
+    fn a_record_is_one_line_whatever_the_peer_sent() {
+        let sent = "{\n  \"a\": \"x\\n\",\r\n  \"b\": [\n1]\n}";
+        let Record::Message(mut record) = Record::from_line(&message("\"content\":0")).unwrap() else {
+            panic!()
+        };
+        record.content = Content::from_wire(sent.as_bytes());
+        let mut line = Vec::new();
+        Record::Message(record).write_line(&mut line).unwrap();
+        let line = String::from_utf8(line).unwrap();
+        assert!(!line.contains(['\n', '\r']));
+        assert!(line.ends_with("\"content\":{   \"a\": \"x\\n\",    \"b\": [ 1] }}"), "{line}");
+    }
+
+    #[test]
+    fn an_id_is_null_or_absent_and_as_deep_as_a_value_can_be() {
+        let deep = format!("{}{}", "[".repeat(127), "]".repeat(127));
+        for id in ["null", "\"1\"", "1.5", &deep] {
+            let line = message("\"content\":0").replace("\"id\":1", &format!("\"id\":{id}"));
+            assert_eq!(again(&line), line);
+        }
+        let without = message("\"content\":0").replace("\"id\":1,", "");
+        assert_eq!(again(&without), without);
+    }
+
+    #[test]
+    fn fields_come_in_any_order_and_unknown_ones_are_passed_over() {
+        let line = r#"{"seq":1, "because":"idle", "later":{"x":[1]}, "time":"t", "record":"stopped"}"#;
+        assert_eq!(again(line), r#"{"record":"stopped","seq":1,"time":"t","because":"idle"}"#);
+        let record: Record = serde_json::from_str(line).unwrap();
+        assert_eq!((record.name(), record.seq(), record.time(), record.actor()), ("stopped", 1, "t", None));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let reason = |line: &str| match Record::from_line(line).unwrap_err() {
+            LineError::Json(error) => error.to_string(),
+            LineError::UnknownRecord(kind) => format!("unknown {kind}"),
+        };
+        assert!(reason(&message("\"x\":1")).contains("needs `content` or `bytes_b64`"));
+        assert!(reason(&message("\"content\":1,\"bytes_b64\":\"\"")).contains("not both"));
+        assert!(reason(&message("\"content\":1,\"content\":2")).contains("duplicate field `content`"));
+        assert!(reason(&message("\"content\":1,\"bytes_b64\":null")).contains("expected a string"));
+        assert!(reason(r#"{"record":"stopped","seq":-1}"#).contains("invalid value"));
+        assert!(reason(r#"{"seq":1}"#).contains("missing field `record`"));
+        assert_eq!(reason(r#"{"record":"mood","seq":1}"#), "unknown mood");
+        let error = serde_json::from_str::<Record>(r#"{"record":"mood"}"#).unwrap_err();
+        assert!(error.to_string().contains("there is no record `mood`"), "{error}");
+    }
+}

@@ -1,0 +1,320 @@
+//! The records of a trace. How they are lines is in `line.rs`.
+
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::content::Content;
+use crate::time::format_time;
+
+/// The version of the format. A reader refuses a trace of a later one.
+pub const VERSION: u32 = 1;
+
+/// One line of a trace.
+#[derive(Clone, Debug)]
+pub enum Record {
+    /// The first line.
+    Header(Header),
+    /// Something was said.
+    Message(Box<Message>),
+    /// An actor entered a phase.
+    Phase(PhaseEntered),
+    /// A server actor accepts connections.
+    Listening(Listening),
+    /// An actor could not go on.
+    ActorFailed(ActorFailed),
+    /// The agent's process ended.
+    AgentExit(AgentExit),
+    /// The run ended. A trace without it was cut short.
+    Stopped(Stopped),
+}
+
+impl Record {
+    /// The word that stands for its kind (`message`).
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Header(_) => "header",
+            Self::Message(_) => "message",
+            Self::Phase(_) => "phase",
+            Self::Listening(_) => "listening",
+            Self::ActorFailed(_) => "actor_failed",
+            Self::AgentExit(_) => "agent_exit",
+            Self::Stopped(_) => "stopped",
+        }
+    }
+
+    /// Position in the trace; zero for the header.
+    pub fn seq(&self) -> u64 {
+        match self {
+            Self::Header(_) => 0,
+            Self::Message(record) => record.seq,
+            Self::Phase(record) => record.seq,
+            Self::Listening(record) => record.seq,
+            Self::ActorFailed(record) => record.seq,
+            Self::AgentExit(record) => record.seq,
+            Self::Stopped(record) => record.seq,
+        }
+    }
+
+    /// When it happened.
+    pub fn time(&self) -> &str {
+        match self {
+            Self::Header(record) => &record.time,
+            Self::Message(record) => &record.time,
+            Self::Phase(record) => &record.time,
+            Self::Listening(record) => &record.time,
+            Self::ActorFailed(record) => &record.time,
+            Self::AgentExit(record) => &record.time,
+            Self::Stopped(record) => &record.time,
+        }
+    }
+
+    /// The actor it is about, when it is about one.
+    pub fn actor(&self) -> Option<&str> {
+        match self {
+            Self::Message(record) => Some(&record.actor),
+            Self::Phase(record) => Some(&record.actor),
+            Self::Listening(record) => Some(&record.actor),
+            Self::ActorFailed(record) => Some(&record.actor),
+            Self::Header(_) | Self::AgentExit(_) | Self::Stopped(_) => None,
+        }
+    }
+
+    /// Gives it its position and its time. A header has its own time, and no position.
+    pub(crate) fn place(&mut self, at: u64, when: String) {
+        let (seq, time) = match self {
+            Self::Header(_) => return,
+            Self::Message(record) => (&mut record.seq, &mut record.time),
+            Self::Phase(record) => (&mut record.seq, &mut record.time),
+            Self::Listening(record) => (&mut record.seq, &mut record.time),
+            Self::ActorFailed(record) => (&mut record.seq, &mut record.time),
+            Self::AgentExit(record) => (&mut record.seq, &mut record.time),
+            Self::Stopped(record) => (&mut record.seq, &mut record.time),
+        };
+        (*seq, *time) = (at, when);
+    }
+}
+
+/// Where a trace comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// A run of ours: phases, listeners and the end are recorded.
+    Run,
+    /// Recorded elsewhere: there are messages, and nothing else is known.
+    Foreign,
+}
+
+/// The first line of a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "record", rename = "header")]
+pub struct Header {
+    /// Version of the format.
+    pub version: u32,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// The program that wrote it, with its version.
+    pub written_by: String,
+    /// When it was started, as RFC 3339.
+    pub time: String,
+    /// The document that was played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<TracedDocument>,
+}
+
+impl Header {
+    /// The header of a run that starts now.
+    pub fn run(written_by: impl Into<String>, start: SystemTime) -> Self {
+        Self {
+            version: VERSION,
+            origin: Origin::Run,
+            written_by: written_by.into(),
+            time: format_time(start),
+            document: None,
+        }
+    }
+}
+
+/// The document that was played.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracedDocument {
+    /// Where it was read from.
+    pub file: String,
+    /// `attack.id`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// `attack.name`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// Which half of an exchange a message is, as the protocol sees it. Notifications are requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// The asking half.
+    Request,
+    /// The answering half, and items of a stream.
+    Response,
+}
+
+/// What a message is on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Asks for an answer. The content is the JSON-RPC request, or the body of an HTTP request.
+    Request,
+    /// Asks for nothing. The content is the JSON-RPC notification.
+    Notification,
+    /// Answers. The content is the JSON-RPC response, or the body of an HTTP response.
+    Response,
+    /// Answers with an error. The content is the JSON-RPC response that has `error`.
+    Error,
+    /// An item of a stream. The content is its data.
+    Event,
+}
+
+/// Who sent a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sender {
+    /// The agent under test, or whatever the actor talks to.
+    Agent,
+    /// An actor of the document.
+    Actor,
+}
+
+/// Something was said.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Position in the trace: from one, and without gaps in a trace that was not cut into pieces.
+    pub seq: u64,
+    /// When, as RFC 3339 with microseconds.
+    pub time: String,
+    /// The actor that said or heard it.
+    pub actor: String,
+    /// The actor's mode (`mcp_server`).
+    pub mode: String,
+    /// The phase the actor was in.
+    pub phase: String,
+    /// The protocol (`mcp`).
+    pub protocol: String,
+    /// The operations it belongs to (`tools/call`). One stream item can be two.
+    pub surfaces: Vec<String>,
+    /// Which half of an exchange it is.
+    pub direction: Direction,
+    /// What it is on the wire.
+    pub kind: Kind,
+    /// JSON-RPC id, where it has one.
+    pub id: Option<Value>,
+    /// The connection or session it came over.
+    pub connection: String,
+    /// Who sent it.
+    pub sender: Sender,
+    /// What was on the wire.
+    pub content: Content,
+}
+
+/// An actor entered a phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "record", rename = "phase")]
+pub struct PhaseEntered {
+    /// Position in the trace.
+    pub seq: u64,
+    /// When.
+    pub time: String,
+    /// The actor.
+    pub actor: String,
+    /// Its mode.
+    pub mode: String,
+    /// The phase.
+    pub phase: String,
+    /// Its position among the actor's phases, from zero.
+    pub index: usize,
+    /// Why the one before it ended: `event_matched`, `timeout`; absent for the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+}
+
+/// A server actor accepts connections.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "record", rename = "listening")]
+pub struct Listening {
+    /// Position in the trace.
+    pub seq: u64,
+    /// When.
+    pub time: String,
+    /// The actor.
+    pub actor: String,
+    /// Its address.
+    pub url: String,
+}
+
+/// An actor could not go on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "record", rename = "actor_failed")]
+pub struct ActorFailed {
+    /// Position in the trace.
+    pub seq: u64,
+    /// When.
+    pub time: String,
+    /// The actor.
+    pub actor: String,
+    /// A stable word: `bind_failed`, `target_refused`, `protocol_error`, `internal`.
+    pub failure: String,
+    /// What happened.
+    pub message: String,
+}
+
+/// The agent's process ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "record", rename = "agent_exit")]
+pub struct AgentExit {
+    /// Position in the trace.
+    pub seq: u64,
+    /// When.
+    pub time: String,
+    /// Exit code; absent when a signal ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+}
+
+/// The run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "record", rename = "stopped")]
+pub struct Stopped {
+    /// Position in the trace.
+    pub seq: u64,
+    /// When.
+    pub time: String,
+    /// Why: `agent_exit`, `idle`, `max_duration`, `interrupted`, `match`, `failure`.
+    pub because: String,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A request that the agent sent.
+    pub(crate) fn message(content: &str) -> Record {
+        Record::Message(Box::new(Message {
+            seq: 0,
+            time: String::new(),
+            actor: "default".into(),
+            mode: "mcp_server".into(),
+            phase: "phase-1".into(),
+            protocol: "mcp".into(),
+            surfaces: vec!["tools/call".into()],
+            direction: Direction::Request,
+            kind: Kind::Request,
+            id: None,
+            connection: "c1".into(),
+            sender: Sender::Agent,
+            content: Content::from_wire(content.as_bytes()),
+        }))
+    }
+}

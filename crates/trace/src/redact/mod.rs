@@ -1,0 +1,158 @@
+//! Takes secrets out of what was said, before it is stored or evaluated.
+
+mod bytes;
+mod json;
+mod rule;
+mod text;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::content::Content;
+use crate::record::Record;
+pub use rule::{CREDENTIAL_HEADERS, MIN_LITERAL, RedactError, Rule};
+use rule::{PathRule, is_credential_header};
+use text::TextRules;
+
+/// What stands in the place of a secret.
+pub const REDACTED: &str = "[redacted]";
+
+/// Takes secrets out of records, by [`Rule`]s.
+///
+/// JSON stays JSON, and whatever is no secret stays as it was, to the byte. The default has no rules, and takes only
+/// credentials out of [headers](Self::header).
+///
+/// ```
+/// use sortie_trace::{Redactor, Rule};
+///
+/// let redactor = Redactor::new([Rule::Literal("s3cr3t".into()), Rule::Field("password".into())]).unwrap();
+/// assert_eq!(redactor.text("the key is s3cr3t!"), "the key is [redacted]!");
+/// assert_eq!(
+///     redactor.json(r#"{"n": 1.00, "k\u0065y": "\u00733cr3t", "Password": {"a": 1}}"#),
+///     r#"{"n": 1.00, "k\u0065y": "[redacted]", "Password": "[redacted]"}"#
+/// );
+/// assert_eq!(redactor.header("Authorization", "Bearer abc"), "[redacted]");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Redactor {
+    text: TextRules,
+    /// In lower case, as is what is compared with them.
+    fields: HashSet<String>,
+    headers: HashSet<String>,
+    paths: Vec<PathRule>,
+}
+
+impl Redactor {
+    /// Checks and compiles rules.
+    pub fn new(rules: impl IntoIterator<Item = Rule>) -> Result<Self, RedactError> {
+        let mut redactor = Self::default();
+        for rule in rules {
+            match rule {
+                Rule::Literal(literal) => redactor.text.add_literal(&literal)?,
+                Rule::Regex(pattern) => redactor.text.add_pattern(&pattern)?,
+                Rule::Field(name) => {
+                    redactor.fields.insert(rule::name(&name)?);
+                }
+                Rule::Header(name) => {
+                    redactor.headers.insert(rule::name(&name)?);
+                }
+                Rule::Path(path) => redactor.paths.push(PathRule::parse(&path)?),
+            }
+        }
+        Ok(redactor)
+    }
+
+    /// Whether there is no rule, so that every record stays as it is.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty() && !self.looks_at_places()
+    }
+
+    fn looks_at_places(&self) -> bool {
+        !(self.fields.is_empty() && self.headers.is_empty() && self.paths.is_empty())
+    }
+
+    /// Redacts everything in a record that a peer, a document or the system has a say in. The names of actors, modes,
+    /// phases and protocols stay: records are selected by them.
+    pub fn redact(&self, record: &mut Record) {
+        if self.is_empty() {
+            return;
+        }
+        match record {
+            Record::Header(header) => {
+                if let Some(document) = &mut header.document {
+                    self.text_in_place(&mut document.file);
+                    document
+                        .id
+                        .iter_mut()
+                        .chain(&mut document.name)
+                        .for_each(|text| self.text_in_place(text));
+                }
+            }
+            Record::Message(message) => {
+                message.surfaces.iter_mut().for_each(|surface| self.text_in_place(surface));
+                self.text_in_place(&mut message.connection);
+                if let Some(id) = &mut message.id {
+                    self.value_in_place(id);
+                }
+                if let Some(redacted) = self.content(&message.content) {
+                    message.content = redacted;
+                }
+            }
+            Record::Listening(listening) => self.text_in_place(&mut listening.url),
+            Record::ActorFailed(failed) => self.text_in_place(&mut failed.message),
+            Record::Phase(_) | Record::AgentExit(_) | Record::Stopped(_) => {}
+        }
+    }
+
+    /// A text by the rules for text: literals and patterns. For what is kept beside a trace, such as the output of the
+    /// agent.
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.text.redacted(text).map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    /// A JSON text. Broken JSON in which something may be hidden is replaced whole.
+    pub fn json<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let redacted = match serde_json::from_str::<&RawValue>(text) {
+            Ok(_) => self.redacted_json(text),
+            Err(_) => {
+                self.redacted_bytes(text.as_bytes()).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            }
+        };
+        redacted.map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    /// The value of an HTTP header. Credentials never stay, whatever the rules are ([`CREDENTIAL_HEADERS`]).
+    pub fn header<'t>(&self, name: &str, value: &'t str) -> Cow<'t, str> {
+        if is_credential_header(name) || self.headers.contains(&name.to_ascii_lowercase()) {
+            return Cow::Borrowed(REDACTED);
+        }
+        self.text(value)
+    }
+
+    fn text_in_place(&self, text: &mut String) {
+        if let Some(redacted) = self.text.redacted(text) {
+            *text = redacted;
+        }
+    }
+
+    fn value_in_place(&self, value: &mut Value) {
+        if let Some(redacted) = self.redacted_json(&value.to_string()) {
+            *value = serde_json::from_str(&redacted).unwrap_or_else(|_| REDACTED.into());
+        }
+    }
+
+    /// The content without its secrets, if it has any.
+    fn content(&self, content: &Content) -> Option<Content> {
+        match content {
+            Content::Json(json) => {
+                let redacted = RawValue::from_string(self.redacted_json(json.get())?);
+                // It is JSON by construction. Should it not be, there is no content rather than a secret.
+                Some(redacted.map_or_else(|_| Content::Bytes(bytes::dropped()), Content::Json))
+            }
+            Content::Bytes(_) => self.redacted_base64(content).map(Content::Bytes),
+        }
+    }
+}

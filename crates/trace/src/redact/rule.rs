@@ -1,0 +1,189 @@
+//! What is to be taken out.
+
+use std::str::FromStr;
+
+use sortie_oatf::re2::Re2Error;
+use sortie_oatf::{PathError, WildcardPath};
+
+use super::REDACTED;
+
+/// The shortest literal that is accepted, in characters. A shorter one stands by chance all over a trace.
+pub const MIN_LITERAL: usize = 4;
+
+/// HTTP headers that carry credentials, in lower case.
+pub const CREDENTIAL_HEADERS: &[&str] = &[
+    "api-key",
+    "authentication",
+    "authorization",
+    "cookie",
+    "mcp-session-id",
+    "private-token",
+    "proxy-authorization",
+    "set-cookie",
+    "x-access-token",
+    "x-amz-security-token",
+    "x-api-key",
+    "x-auth-token",
+    "x-csrf-token",
+    "x-goog-api-key",
+    "x-goog-iam-authorization-token",
+];
+
+pub(super) fn is_credential_header(name: &str) -> bool {
+    CREDENTIAL_HEADERS.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// What is to be taken out of records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// A value, such as that of an environment variable: wherever it stands, in keys and numbers too, however its letters are
+    /// escaped, and also as JSON within text and as part of a URL.
+    Literal(String),
+    /// An RE2 pattern: what it matches in a key, a string or a number.
+    Regex(String),
+    /// The name of a JSON member, in upper or lower case: its value, whatever that is.
+    Field(String),
+    /// A path of JSON members (`params.arguments.token`, `tools[*].key`), from the root of a message or below its
+    /// `params`, `result` or `error`, as the target of an indicator has it: the value there.
+    Path(String),
+    /// The name of an HTTP header: its value, in headers and where JSON repeats them, as
+    /// `{"x-key": …}` or as `{"name": "x-key", "value": …}`.
+    Header(String),
+}
+
+/// `value:TEXT`, `regex:PATTERN`, `field:NAME`, `path:PATH` or `header:NAME`.
+impl FromStr for Rule {
+    type Err = RedactError;
+
+    fn from_str(text: &str) -> Result<Self, RedactError> {
+        let unknown =
+            || RedactError::UnknownRule(text.chars().take_while(|letter| *letter != ':').take(20).collect());
+        let (kind, rest) = text.split_once(':').ok_or_else(unknown)?;
+        let make = match kind {
+            "value" => Self::Literal,
+            "regex" => Self::Regex,
+            "field" => Self::Field,
+            "path" => Self::Path,
+            "header" => Self::Header,
+            _ => return Err(unknown()),
+        };
+        Ok(make(rest.to_owned()))
+    }
+}
+
+/// Why a rule is refused. No message repeats a literal, which is a secret.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RedactError {
+    /// A literal is too short.
+    #[error(
+        "a value of fewer than {MIN_LITERAL} characters cannot be redacted: it would be found by chance everywhere"
+    )]
+    LiteralTooShort,
+    /// A literal is part of what it would be replaced by.
+    #[error("a value that is part of `{REDACTED}` cannot be redacted: it would still be there")]
+    LiteralInMarker,
+    /// A pattern is not RE2.
+    #[error("`{pattern}` is not a pattern: {source}")]
+    Regex {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        source: Re2Error,
+    },
+    /// A pattern matches nothing at all, everywhere.
+    #[error("the pattern `{0}` matches the empty text, so it would match everywhere")]
+    MatchesEmpty(String),
+    /// A path is none.
+    #[error("`{path}` is not a path: {source}")]
+    Path {
+        /// The path.
+        path: String,
+        /// What is wrong with it.
+        source: PathError,
+    },
+    /// A name is empty.
+    #[error("a field or a header needs a name")]
+    NoName,
+    /// It begins like no rule.
+    #[error("`{0}` is no kind of rule; it is one of `value:`, `regex:`, `field:`, `path:` and `header:`")]
+    UnknownRule(String),
+}
+
+/// A name, as names are compared.
+pub(super) fn name(name: &str) -> Result<String, RedactError> {
+    if name.is_empty() { Err(RedactError::NoName) } else { Ok(name.to_lowercase()) }
+}
+
+/// A step from a value to one within it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The member of that name.
+    Member(String),
+    /// Any element.
+    Element,
+}
+
+/// A path, split.
+#[derive(Clone, Debug)]
+pub(super) struct PathRule(Vec<Step>);
+
+impl PathRule {
+    pub(super) fn parse(path: &str) -> Result<Self, RedactError> {
+        WildcardPath::parse(path).map_err(|source| RedactError::Path { path: path.to_owned(), source })?;
+        let mut steps = Vec::new();
+        for part in path.split('.').filter(|part| !part.is_empty()) {
+            let name = part.strip_suffix("[*]");
+            steps.push(Step::Member(name.unwrap_or(part).to_owned()));
+            if name.is_some() {
+                steps.push(Step::Element);
+            }
+        }
+        Ok(Self(steps))
+    }
+
+    /// The name of the member that it leads to; `None` for the root.
+    pub(super) fn last_name(&self) -> Option<&str> {
+        self.0.iter().rev().find_map(|step| match step {
+            Step::Member(name) => Some(&**name),
+            Step::Element => None,
+        })
+    }
+
+    /// Whether it leads to this place in a message.
+    pub(super) fn leads_to(&self, place: &[Step]) -> bool {
+        let below_envelope = match place.split_first() {
+            Some((Step::Member(first), rest)) if ["params", "result", "error"].contains(&&**first) => {
+                rest == self.0
+            }
+            _ => false,
+        };
+        below_envelope || place == self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Redactor;
+
+    #[test]
+    fn rules_are_written_with_their_kind() {
+        assert_eq!("value:a:b".parse::<Rule>().unwrap(), Rule::Literal("a:b".into()));
+        assert_eq!("path:a.b[*]".parse::<Rule>().unwrap(), Rule::Path("a.b[*]".into()));
+        let error = "hunter2".parse::<Rule>().unwrap_err().to_string();
+        assert!(error.contains("`value:`"), "{error}");
+    }
+
+    #[test]
+    fn rules_that_would_not_do_what_they_say_are_refused() {
+        let refused = |rule: Rule| Redactor::new([rule]).unwrap_err();
+        assert!(matches!(refused(Rule::Literal("abc".into())), RedactError::LiteralTooShort));
+        assert!(matches!(refused(Rule::Literal("redact".into())), RedactError::LiteralInMarker));
+        assert!(matches!(refused(Rule::Regex("a*".into())), RedactError::MatchesEmpty(_)));
+        assert!(matches!(refused(Rule::Regex("(?!a)".into())), RedactError::Regex { .. }));
+        assert!(matches!(refused(Rule::Path("a[0]".into())), RedactError::Path { .. }));
+        assert!(matches!(refused(Rule::Field(String::new())), RedactError::NoName));
+        assert!(Redactor::default().is_empty());
+    }
+}
