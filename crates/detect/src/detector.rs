@@ -12,7 +12,7 @@ use sortie_trace::{Note, Observed, Record};
 
 use crate::delivery::Delivery;
 use crate::failure::Failure;
-use crate::lifecycle::{Lifecycle, not_delivered};
+use crate::lifecycle::{Lifecycle, Watched, not_delivered};
 use crate::reach;
 use crate::report::{
     Actor, AttackVerdict, Delivered, Document, Excerpt, IndicatorVerdict, Match, Reach, Run, RunKind,
@@ -176,9 +176,13 @@ impl Detector {
         let reach = self.reach();
         let undelivered = not_delivered(&reach);
         let waved_through = self.lenient || self.lifecycle.stopped_by.as_deref() == Some("match");
+        let watched = Watched {
+            anything: self.tallies.iter().any(|tally| tally.within_sight),
+            exploited: self.is_exploited(),
+        };
         let failure = self
             .lifecycle
-            .failure(self.attack(), &self.actors, self.tallies.iter().any(|tally| tally.within_sight))
+            .failure(self.attack(), &self.actors, watched)
             .or_else(|| undelivered.clone().filter(|_| !waved_through));
         let mut warnings: Vec<_> = self.notes.iter().map(noted).collect();
         if failure.is_none() {

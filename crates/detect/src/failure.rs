@@ -29,7 +29,7 @@ pub enum FailureKind {
     ProtocolError,
     /// An actor could not go on, for a reason of its own.
     ActorFailed,
-    /// The record ends before the run did.
+    /// The record ends before the run did, or the run was stopped on a match that is none here.
     CutShort,
     /// The agent ended by itself, and not well.
     AgentCrashed,

@@ -17,6 +17,15 @@ pub(crate) struct Lifecycle {
     pub(crate) time: Option<String>,
 }
 
+/// What the indicators had to do with a run.
+#[derive(Clone, Copy)]
+pub(crate) struct Watched {
+    /// Whether there was a message that one of them could have had something to say about.
+    pub(crate) anything: bool,
+    /// Whether what they found is an exploit.
+    pub(crate) exploited: bool,
+}
+
 impl Lifecycle {
     pub(crate) fn record(&mut self, record: &Record) {
         // One string for the whole run: this is done for every message.
@@ -38,14 +47,14 @@ impl Lifecycle {
 
     /// What kept the run from being a whole one: the first that holds, causes before what follows from them.
     /// Of what was recorded elsewhere only the messages are known.
-    pub(crate) fn failure(&self, attack: &Attack, actors: &[Actor], anything_seen: bool) -> Option<Failure> {
+    pub(crate) fn failure(&self, attack: &Attack, actors: &[Actor], watched: Watched) -> Option<Failure> {
         if self.is_foreign() {
             let message = "there is no message that an indicator of this document looks at";
-            return (!anything_seen).then(|| failure(FailureKind::NothingObserved, Fault::None, message));
+            return (!watched.anything).then(|| failure(FailureKind::NothingObserved, Fault::None, message));
         }
         self.other_document(attack)
             .or_else(|| self.actor_failure())
-            .or_else(|| self.cut_short())
+            .or_else(|| self.cut_short(watched))
             .or_else(|| self.crash())
             .or_else(|| self.nobody(actors))
     }
@@ -87,14 +96,17 @@ impl Lifecycle {
         Some(Failure { kind, fault, actor: Some(actor.clone()), message })
     }
 
-    fn cut_short(&self) -> Option<Failure> {
-        self.stopped_by.is_none().then(|| {
-            failure(
-                FailureKind::CutShort,
-                Fault::Harness,
-                "the trace ends before the run did, so what came after is not known",
-            )
-        })
+    /// A run that was stopped on a match is whole only for those who see the match.
+    fn cut_short(&self, watched: Watched) -> Option<Failure> {
+        let (fault, message) = match self.stopped_by.as_deref() {
+            None => (Fault::Harness, "the trace ends before the run did, so what came after is not known"),
+            Some("match") if !watched.exploited => (
+                Fault::None,
+                "the run was stopped on a match that is none here, so what would have come after is not known",
+            ),
+            Some(_) => return None,
+        };
+        Some(failure(FailureKind::CutShort, fault, message))
     }
 
     /// An agent that we ended ourselves, at the end of a run, did not crash.

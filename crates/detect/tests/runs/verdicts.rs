@@ -212,6 +212,13 @@ fn stopping_on_a_match_is_no_failure() {
     assert_eq!((run.verdict.result, failure(&run)), (AttackResult::Exploited, None));
 }
 
+#[test]
+fn a_run_that_stopped_on_a_match_of_other_indicators_decides_nothing() {
+    let run = reached(RUG_PULL).stops("match").run();
+    assert_eq!(failure(&run), Some((FailureKind::CutShort, Fault::None)));
+    assert_eq!(run.standing(), Standing::Undecided);
+}
+
 const SEMANTIC: &str = "
 oatf: '0.1'
 attack:
