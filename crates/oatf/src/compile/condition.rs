@@ -75,6 +75,15 @@ impl CompiledCondition {
         Ok(Self { exists: condition.exists, operators: operators.into() })
     }
 
+    /// What the slowest search looks at for every byte of a text, see [`Regex::size`].
+    pub(crate) fn size(&self) -> usize {
+        let sizes = self.operators.iter().map(|operator| match operator {
+            Operator::Regex(regex) => regex.size(),
+            _ => 1,
+        });
+        sizes.sum()
+    }
+
     /// Whether only the presence of a value matters.
     pub(super) fn presence_only(&self) -> Option<bool> {
         self.exists.filter(|_| self.operators.is_empty())

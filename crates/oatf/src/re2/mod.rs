@@ -31,4 +31,5 @@ mod scripts;
 mod unicode;
 
 pub use self::error::{Re2Error, Re2ErrorKind};
+pub(crate) use self::regex::{COMPILING, MAX_TOGETHER, cost, size};
 pub use self::regex::{Regex, check};

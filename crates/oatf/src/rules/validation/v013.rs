@@ -13,24 +13,38 @@ pub(crate) const V_013: Rule = Rule {
     family: Family::Validation,
     explain: include_str!("v013.md"),
     check: Some(|document, report| {
+        let mut left = Some(re2::MAX_TOGETHER);
         document.each_condition(|at, condition| {
             if let Some(regex) = condition.regex() {
-                check(report, &at.key("regex"), regex);
+                check(report, &at.key("regex"), regex, &mut left);
             }
         });
         document.each_extractor(|at, extractor| {
             if extractor.r#type == ExtractorType::Regex {
-                check(report, &at.key("selector"), &extractor.selector);
+                check(report, &at.key("selector"), &extractor.selector, &mut left);
             }
         });
     }),
 };
 
-fn check(report: &mut Report<'_>, at: &Trail<'_>, regex: &str) {
-    if let Err(error) = re2::check(regex) {
-        let finding = report.add(&V_013, *at, error.message).within(error.span);
-        if let Some(help) = error.help {
-            finding.help(help);
+/// `left` is what further patterns may cost; `None` once there were too many, when no more are looked at.
+fn check(report: &mut Report<'_>, at: &Trail<'_>, regex: &str, left: &mut Option<usize>) {
+    let Some(allowed) = *left else { return };
+    match re2::cost(regex) {
+        Ok(cost) => {
+            *left = allowed.checked_sub(cost);
+            if left.is_none() {
+                report
+                    .add(&V_013, *at, "the patterns of this document are too large together")
+                    .label("those from here on are not looked at")
+                    .help("count less far in their repeats, or split the document");
+            }
+        }
+        Err(error) => {
+            let finding = report.add(&V_013, *at, error.message).within(error.span);
+            if let Some(help) = error.help {
+                finding.help(help);
+            }
         }
     }
 }
