@@ -1,4 +1,4 @@
-use crate::compile::CompiledCondition;
+use super::payload::weight;
 use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::json::{compare_numbers, sorted_text};
 use crate::model::{Condition, MatchCondition};
@@ -45,7 +45,10 @@ pub(crate) const L_016: Rule = Rule {
             }
             if let Some(list) = &operators.any_of {
                 let rest = Condition::Match(MatchCondition { any_of: None, ..operators.clone() });
-                let Ok(check) = CompiledCondition::new(&rest) else { continue };
+                let Some(check) = report.compile(&rest) else { continue };
+                if !report.can_try(&check, list.iter().map(weight).sum()) {
+                    continue;
+                }
                 let at = path.clone().key("any_of");
                 if operators.operator_count() > 1
                     && !list.is_empty()
