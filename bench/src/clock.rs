@@ -42,6 +42,7 @@ fn sample<T>(times: u32, work: &mut impl FnMut() -> T) -> f64 {
 
 /// How often work must be repeated for a sample to be long enough.
 fn repetitions<T>(effort: Effort, work: &mut impl FnMut() -> T) -> u32 {
+    black_box(work()); // what is built on first use is not what is measured
     let mut times = 1;
     while times < 1 << 24 && sample(times, work) * f64::from(times) < effort.at_least {
         times *= 2;

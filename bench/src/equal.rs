@@ -9,6 +9,8 @@ use crate::subject::{Outcome, Subject};
 struct Known {
     message: &'static str,
     indicators: &'static [&'static str],
+    rival: Outcome,
+    ours: Outcome,
     why: &'static str,
 }
 
@@ -29,6 +31,8 @@ const RIVAL_IS_WRONG: &[Known] = &[Known {
         "OATF-014-007-03",
         "OATF-014-008-03",
     ],
+    rival: Outcome::Matched,
+    ours: Outcome::NotMatched,
     why: r"RE2's `\d` is ASCII only, the rival's matches every decimal digit of Unicode",
 }];
 
@@ -36,8 +40,10 @@ const RIVAL_IS_WRONG: &[Known] = &[Known {
 pub(crate) struct Comparison {
     pub(crate) pairs: usize,
     pub(crate) matched: usize,
-    /// Explained differences, ready to print.
-    pub(crate) explained: Vec<String>,
+    /// Pairs on which the rival is wrong.
+    pub(crate) explained: usize,
+    /// Why it is, each reason once with all its pairs, ready to print.
+    pub(crate) reasons: Vec<String>,
     /// Differences without an explanation, and explanations without a difference.
     pub(crate) unexplained: Vec<String>,
 }
@@ -50,7 +56,8 @@ pub(crate) fn compare<A: Subject, B: Subject>(
     messages: &[Message],
     official: bool,
 ) -> Comparison {
-    let mut comparison = Comparison { pairs: 0, matched: 0, explained: Vec::new(), unexplained: Vec::new() };
+    let mut comparison =
+        Comparison { pairs: 0, matched: 0, explained: 0, reasons: Vec::new(), unexplained: Vec::new() };
     let mut stale: BTreeSet<(&str, &str)> = BTreeSet::new();
     if official {
         stale.extend(
@@ -62,6 +69,7 @@ pub(crate) fn compare<A: Subject, B: Subject>(
     if rival.len() != ours.len() {
         comparison.unexplained.push(format!("{} indicators, and {} of ours", rival.len(), ours.len()));
     }
+    let mut seen: Vec<Vec<String>> = RIVAL_IS_WRONG.iter().map(|_| Vec::new()).collect();
     for ((id, rival), (our_id, ours)) in rival.iter().zip(ours) {
         if id != our_id {
             comparison.unexplained.push(format!("`{id}` is called `{our_id}` by us"));
@@ -73,17 +81,25 @@ pub(crate) fn compare<A: Subject, B: Subject>(
             if theirs == ours {
                 continue;
             }
-            let known = RIVAL_IS_WRONG
-                .iter()
-                .find(|known| known.message == message.name && known.indicators.contains(&id.as_str()));
-            let difference = format!("{id} on {}: rival {theirs:?}, ours {ours:?}", message.name);
+            let known = RIVAL_IS_WRONG.iter().position(|known| {
+                known.message == message.name
+                    && known.indicators.contains(&id.as_str())
+                    && (known.rival, known.ours) == (theirs, ours)
+            });
             if let Some(known) = known {
-                stale.remove(&(id.as_str(), known.message));
-                comparison.explained.push(format!("{difference}: {}", known.why));
+                stale.remove(&(id.as_str(), RIVAL_IS_WRONG[known].message));
+                seen[known].push(id.clone());
+                comparison.explained += 1;
             } else {
+                let difference = format!("{id} on {}: rival {theirs:?}, ours {ours:?}", message.name);
                 comparison.unexplained.push(difference);
             }
         }
+    }
+    for (known, seen) in RIVAL_IS_WRONG.iter().zip(seen).filter(|(_, seen)| !seen.is_empty()) {
+        let Known { message, rival, ours, why, .. } = known;
+        comparison.reasons.push(format!("on `{message}` the rival says {rival:?}, we say {ours:?}: {why}"));
+        comparison.reasons.push(format!("  ({})", seen.join(", ")));
     }
     for (indicator, message) in stale {
         comparison.unexplained.push(format!("{indicator} on {message}: listed as different, and is not"));

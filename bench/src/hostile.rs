@@ -7,6 +7,7 @@ mod inputs;
 use std::process::{Command, ExitCode};
 
 use inputs::{INPUTS, Input, Work};
+use serde_json::Value;
 use sortie_oatf::{Compiled, Evaluators};
 
 use crate::clock;
@@ -19,11 +20,11 @@ const MEGABYTES: f64 = 64.0;
 /// Processes for each input; the fastest counts, and the one that took most memory.
 const RUNS: usize = 3;
 
-/// What one input took.
-#[derive(Clone, Copy)]
+/// What one input took, and what came of it.
 struct Cost {
     milliseconds: f64,
     megabytes: f64,
+    answer: String,
 }
 
 /// Runs every input in processes of its own.
@@ -35,7 +36,8 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
             cost.milliseconds = cost.milliseconds.min(again.milliseconds);
             cost.megabytes = cost.megabytes.max(again.megabytes);
         }
-        table.cost(input.name, cost.milliseconds / MILLISECONDS, cost.megabytes / MEGABYTES);
+        let (time, memory) = (cost.milliseconds / MILLISECONDS, cost.megabytes / MEGABYTES);
+        table.cost(input.name, time, memory, &cost.answer);
     }
     Ok(())
 }
@@ -47,9 +49,12 @@ fn in_process_of_its_own(input: &Input) -> Result<Cost, String> {
         .output()
         .map_err(|error| format!("{}: {error}", input.name))?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let mut figures = said.split_whitespace().map(str::parse::<f64>);
-    match (output.status.success(), figures.next(), figures.next()) {
-        (true, Some(Ok(milliseconds)), Some(Ok(megabytes))) => Ok(Cost { milliseconds, megabytes }),
+    let mut words = said.splitn(3, ' ');
+    let mut figure = || words.next().and_then(|word| word.parse::<f64>().ok());
+    match (output.status.success(), figure(), figure(), words.next()) {
+        (true, Some(milliseconds), Some(megabytes), Some(answer)) => {
+            Ok(Cost { milliseconds, megabytes, answer: answer.trim().to_owned() })
+        }
         _ => Err(format!("{}: {}{}", input.name, output.status, String::from_utf8_lossy(&output.stderr))),
     }
 }
@@ -60,21 +65,33 @@ pub(crate) fn answer(name: &str) -> ExitCode {
         eprintln!("error: there is no input `{name}`");
         return ExitCode::from(2);
     };
-    let work = (input.make)();
-    let milliseconds = match work {
+    let mut answer = String::new();
+    let nanoseconds = match (input.make)() {
         Work::Document(text) => {
             let analysis = clock::once(|| sortie_oatf::analyze(&text));
-            let load = clock::once(|| sortie_oatf::load(&text).is_ok());
+            let load = clock::once(|| answer = loaded(&text));
             analysis.max(load)
         }
-        Work::Evaluation { document, message } => clock::once(|| {
-            let compiled = Compiled::new(sortie_oatf::load(&document).ok()?.document).ok()?;
-            let indicators = compiled.indicators().iter();
-            Some(indicators.map(|each| each.evaluate(&message, Evaluators::standard()).result()).count())
-        }),
-    } / 1e6;
-    println!("{milliseconds} {}", peak_megabytes());
+        Work::Evaluation { document, message } => clock::once(|| answer = evaluated(&document, &message)),
+    };
+    println!("{} {} {answer}", nanoseconds / 1e6, peak_megabytes());
     ExitCode::SUCCESS
+}
+
+fn loaded(text: &str) -> String {
+    match sortie_oatf::load(text) {
+        Ok(_) => "loaded".into(),
+        Err(errors) => errors.first().map_or("", |error| error.diagnostic().code).to_owned(),
+    }
+}
+
+/// What the first indicator says.
+fn evaluated(document: &str, message: &Value) -> String {
+    let Ok(loaded) = sortie_oatf::load(document) else { return loaded(document) };
+    let Ok(compiled) = Compiled::new(loaded.document) else { return "not compiled".into() };
+    let outcomes = compiled.indicators().iter().map(|each| each.evaluate(message, Evaluators::standard()));
+    let results: Vec<_> = outcomes.map(|outcome| outcome.result().as_str()).collect();
+    results.first().copied().unwrap_or_default().to_owned()
 }
 
 /// The most memory this process has had, by Linux's account; no number elsewhere, which meets no limit.

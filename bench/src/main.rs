@@ -209,13 +209,15 @@ fn whole_library(
     table.limit("the same, over bare matches on resolved texts", mine / bare);
 
     let comparison = equal::compare::<Rival, Ours>(&rival, &ours, messages, library.official);
+    table.note("indicators: `evaluate_indicator` against our compiled `evaluate`, both with their evidence;");
+    table.note(
+        "one by one: `evaluate_pattern`, `evaluate_expression` against our compiled `is_match`: a boolean",
+    );
     table.note(&format!(
         "{} verdicts compared, {} matched; the rival is wrong on {}",
-        comparison.pairs,
-        comparison.matched,
-        comparison.explained.len()
+        comparison.pairs, comparison.matched, comparison.explained
     ));
-    for line in &comparison.explained {
+    for line in &comparison.reasons {
         table.note(line);
     }
     for line in &comparison.unexplained {

@@ -27,11 +27,11 @@ impl Table {
     }
 
     /// What a hostile input took, as parts of what it may take.
-    pub(crate) fn cost(&mut self, name: &str, time: f64, memory: f64) {
+    pub(crate) fn cost(&mut self, name: &str, time: f64, memory: f64, answer: &str) {
         let verdict = if time < 1.0 && memory < 1.0 { "pass" } else { "FAIL" };
         self.failed |= verdict == "FAIL";
         let percent = |part: f64| format!("{:.0} %", part * 100.0);
-        self.costs.push(row(name, &percent(time), &percent(memory), verdict));
+        self.costs.push(row(name, &percent(time), &percent(memory), &format!("{verdict}  {answer}")));
     }
 
     /// How many times longer ours takes than the least possible. For information: there is no bar.

@@ -58,9 +58,7 @@ pub(super) const INPUTS: &[Input] = &[
     Input { name: "(a{1000}){1000}", make: || pattern("(a{1000}){1000}") },
     Input {
         name: "patterns just below the limit of size",
-        make: || {
-            evaluation(numbered(20, |n| format!("{n}[a-q][^u-z]{{990}}x|")).trim_end_matches('|'), 4_000)
-        },
+        make: || evaluation(numbered(3, |n| format!("{n}[a-q][^u-z]{{990}}x|")).trim_end_matches('|'), 4_000),
     },
     Input {
         name: "a pattern that repeats much",
@@ -96,8 +94,23 @@ pub(super) const INPUTS: &[Input] = &[
     Input {
         name: "60,000 strings of a 2 MiB document",
         make: || {
-            let strings = numbered(60_000, |n| format!("        - a string of thirty bytes {n}\n"));
+            let strings = numbered(60_000, |n| format!("        - a string of bytes {n}\n"));
             document(&[HEAD.into(), "\n      tools:\n".into(), strings])
+        },
+    },
+    Input {
+        name: "49,000 keys, each with a text",
+        make: || document(&[HEAD.into(), "\n".into(), numbered(49_000, |n| format!("      k{n}: text\n"))]),
+    },
+    Input {
+        name: "5,000 tools, of objects",
+        make: || {
+            let tool = |n| {
+                format!(
+                    "        - {{name: t{n}, description: d, inputSchema: {{type: object, properties: {{a: {{}}}}}}}}\n"
+                )
+            };
+            document(&[HEAD.into(), "\n      tools:\n".into(), numbered(5_000, tool)])
         },
     },
     Input {
@@ -112,24 +125,24 @@ pub(super) const INPUTS: &[Input] = &[
         make: || document(&[HEAD.into(), "{a: \"".into(), "{{a}} ".repeat(300_000), "\"}\n".into()]),
     },
     Input {
-        name: "10,000 extractors and as many templates",
+        name: "9,000 extractors and as many templates",
         make: || {
-            let extractors = numbered(10_000, |n| {
+            let extractors = numbered(9_000, |n| {
                 format!("          - {{name: e{n}, source: request, type: json_path, selector: $.a}}\n")
             });
-            let templates = numbered(10_000, |n| format!("            - \"{{{{f{n}}}}} {{{{e{n}}}}}\"\n"));
+            let templates = numbered(9_000, |n| format!("            - \"{{{{f{n}}}}} {{{{e{n}}}}}\"\n"));
             let parts =
                 ["      - extractors:\n", &extractors, "        state:\n          tools:\n", &templates];
             document(&[PHASES.into(), parts.concat()])
         },
     },
     Input {
-        name: "10,000 actors, indicators and mistakes",
+        name: "4,000 actors, indicators and mistakes",
         make: || {
-            let actors = numbered(10_000, |n| {
+            let actors = numbered(4_000, |n| {
                 format!("      - {{name: a{n}, mode: mcp_server, phases: [{{state: {{tools: []}}}}]}}\n")
             });
-            let indicators = numbered(10_000, |n| {
+            let indicators = numbered(4_000, |n| {
                 format!("    - {{actor: b{n}, protocol: mcpp, target: a, pattern: {{}}}}\n")
             });
             let head = "oatf: \"0.1\"\nattack:\n  execution:\n    actors:\n";
@@ -137,32 +150,102 @@ pub(super) const INPUTS: &[Input] = &[
         },
     },
     Input {
-        name: "2,000 patterns and a payload of 1 MB",
+        name: "45,000 strings of a 2 MiB document",
         make: || {
-            let tools = numbered(20_000, |n| {
-                format!("        - {{name: t{n}, description: some words about a tool}}\n")
+            let strings = numbered(45_000, |n| format!("        - a string of thirty bytes {n}\n"));
+            document(&[HEAD.into(), "\n      tools:\n".into(), strings])
+        },
+    },
+    Input {
+        name: "900 tools, as much as is linted",
+        make: || {
+            let tools = numbered(900, |n| {
+                format!("        - {{name: t{n}, description: \"{{{{e{n}}}}} {}\"}}\n", "x".repeat(200))
             });
-            let indicators = numbered(2_000, |n| {
+            document(&[HEAD.into(), "\n      tools:\n".into(), tools])
+        },
+    },
+    Input {
+        name: "patterns of 1 MB in all",
+        make: || {
+            let extractors = numbered(20, |n| {
+                let pattern = numbered(5_000, |n| format!("abcdef{n}|"));
+                format!("          - {{name: e{n}, source: request, type: regex, selector: \"{pattern}\"}}\n")
+            });
+            document(&[PHASES.into(), "      - state: {tools: []}\n        extractors:\n".into(), extractors])
+        },
+    },
+    Input {
+        name: "500 patterns, each as large as can be",
+        make: || indicators(500, |n| format!("pattern: {{regex: \"{n}[^u-z]{{600}}\"}}")),
+    },
+    Input {
+        name: "CEL of 2 MB in all",
+        make: || indicators(30, |_| format!("expression: {{cel: \"{}true\"}}", "a||".repeat(20_000))),
+    },
+    Input {
+        name: "CEL with 500 patterns, each as large as can be",
+        make: || indicators(500, |n| format!("expression: {{cel: \"message.matches('{n}[^u-z]{{600}}')\"}}")),
+    },
+    Input {
+        name: "CEL with 250 patterns, evaluated",
+        make: || {
+            let Work::Document(document) =
+                indicators(250, |n| format!("expression: {{cel: \"message.matches('{n}[^u-z]{{2}}')\"}}"))
+            else {
+                unreachable!("indicators make a document")
+            };
+            Work::Evaluation { document, message: Value::String("abcabc".repeat(600)) }
+        },
+    },
+    Input {
+        name: "a dear pattern and a payload of 200 kB",
+        make: || {
+            let payload = "a".repeat(200_000);
+            let pattern = "a{0,1000}".repeat(8);
+            document(&[
+                HEAD.into(),
+                format!("\n      tools: [{{name: {payload}, description: {payload}}}]\n  indicators:\n"),
+                format!("    - {{target: \"tools[*].name\", pattern: {{regex: \"{pattern}x\"}}}}\n"),
+            ])
+        },
+    },
+    Input {
+        name: "600 patterns and a payload of 100 kB",
+        make: || {
+            payload_and_indicators(600, |n| {
                 format!("    - {{target: \"tools[*].description\", pattern: {{regex: \"(a|b)+c{n}\"}}}}\n")
-            });
-            document(&[HEAD.into(), "\n      tools:\n".into(), tools, "  indicators:\n".into(), indicators])
+            })
         },
     },
     Input {
         name: "2,000 CEL programs and a payload of 1 MB",
         make: || {
-            let tools = numbered(20_000, |n| {
-                format!("        - {{name: t{n}, description: some words about a tool}}\n")
-            });
-            let indicators = numbered(2_000, |n| {
+            payload_and_indicators(2_000, |n| {
                 format!(
                     "    - {{target: \"\", expression: {{cel: \"message.tools.exists(t, t.name == 'x{n}')\"}}}}\n"
                 )
-            });
-            document(&[HEAD.into(), "\n      tools:\n".into(), tools, "  indicators:\n".into(), indicators])
+            })
         },
     },
 ];
+
+fn payload_and_indicators(count: usize, each: fn(usize) -> String) -> Work {
+    let tool = |n| format!("        - {{name: t{n}, description: {}}}\n", "some words ".repeat(count / 2));
+    let tools = numbered(40, tool);
+    document(&[
+        HEAD.into(),
+        "\n      tools:\n".into(),
+        tools,
+        "  indicators:\n".into(),
+        numbered(count, each),
+    ])
+}
+
+fn indicators(count: usize, method: impl Fn(usize) -> String) -> Work {
+    let each = |n| format!("    - {{surface: tools/call, target: \"\", {}}}\n", method(n));
+    document(&[HEAD.into(), "{tools: []}\n  indicators:\n".into(), numbered(count, each)])
+}
 
 /// A document up to the value of its state.
 const HEAD: &str = "oatf: \"0.1\"\nattack:\n  execution:\n    mode: mcp_server\n    state: ";

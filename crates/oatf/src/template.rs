@@ -32,6 +32,18 @@ pub(crate) enum Piece<'t> {
     },
 }
 
+/// Whether a text may hold a reference.
+pub(crate) fn may_refer(text: &str) -> bool {
+    find_pair(text, b'{').is_some()
+}
+
+/// Where a byte first stands twice in a row. Every string of a document is searched, and `str::find` prepares
+/// itself for longer needles each time.
+fn find_pair(text: &str, byte: u8) -> Option<usize> {
+    let bytes = text.as_bytes();
+    memchr::memchr_iter(byte, bytes).find(|at| bytes.get(at + 1) == Some(&byte))
+}
+
 /// The pieces of a template, in order.
 pub(crate) fn pieces(template: &str) -> impl Iterator<Item = Piece<'_>> {
     let mut at = 0;
@@ -45,7 +57,7 @@ pub(crate) fn pieces(template: &str) -> impl Iterator<Item = Piece<'_>> {
             Piece::Escaped
         } else if let Some(body) = rest.strip_prefix("{{") {
             let start = at;
-            if let Some(end) = body.find("}}") {
+            if let Some(end) = find_pair(body, b'}') {
                 at += 2 + end + 2;
                 Piece::Reference { name: &body[..end], at: start..at }
             } else {
@@ -53,7 +65,7 @@ pub(crate) fn pieces(template: &str) -> impl Iterator<Item = Piece<'_>> {
                 Piece::Unclosed { at: start, text: rest }
             }
         } else {
-            let end = match rest.find("{{") {
+            let end = match find_pair(rest, b'{') {
                 // The backslash belongs to the escape.
                 Some(brace) if brace > 0 && rest.as_bytes()[brace - 1] == b'\\' => brace - 1,
                 Some(brace) => brace,

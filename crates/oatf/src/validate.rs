@@ -44,7 +44,8 @@ pub fn validate(document: &Document) -> ValidationResult {
     ValidationResult { errors: errors.into_iter().map(validation_error).collect(), warnings }
 }
 
-/// Looks for what is legal and still a mistake: our own lints, ordered by place.
+/// Looks for what is legal and still a mistake: our own lints, ordered by place. A document of more than 256 KiB,
+/// or 5,000 keys and values, is not looked at.
 pub fn lint(document: &Document) -> Vec<Diagnostic> {
     rules::run(document, &[], &[Family::Lint])
 }
@@ -66,7 +67,7 @@ impl Analysis {
 }
 
 /// Parses, validates and lints in one go, for whoever shows findings to people: validation goes on with
-/// what could be read, so that one run reports every mistake.
+/// what could be read, so that one run reports every mistake. Of lints see [`lint`].
 ///
 /// ```
 /// let text = "

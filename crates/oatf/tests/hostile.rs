@@ -53,9 +53,9 @@ fn deep_nesting_is_refused() {
 #[test]
 fn what_is_too_large_is_refused_and_what_is_large_is_answered() {
     refused(document(&format!("{{tools: \"{}\"}}", "x".repeat(10_000_000)), "[]"), "P-011");
-    let keys: String = (0..100_000).map(|key| format!("k{key}: 1, ")).collect();
-    let analysis = with_little_stack(move || analyze(&document(&format!("{{{keys}}}"), "[]")));
-    assert!(codes(&analysis).contains(&"V-006"), "{:?}", codes(&analysis));
+    let keys = |count| (0..count).map(|key| format!("k{key}: 1, ")).collect::<String>();
+    refused(document(&format!("{{{}}}", keys(100_000)), "[]"), "P-011");
+    refused(document(&format!("{{{}}}", keys(40_000)), "[]"), "V-006");
     let phase = "      - {state: {tools: []}, trigger: {event: tools/call}}\n";
     let text = format!(
         "oatf: \"0.1\"\nattack:\n  execution:\n    mode: mcp_server\n    phases:\n{}      - {{}}\n",
@@ -72,12 +72,17 @@ fn a_flood_of_mistakes_is_cut_and_says_so() {
         document(&format!("{{{}}}", "a: 1, ".repeat(20_000)), "[]"),
         format!(
             "oatf: \"0.1\"\nattack:\n{}",
-            (0..50_000).map(|n| format!("  idd{n}: 1\n")).collect::<String>()
+            (0..40_000).map(|n| format!("  idd{n}: 1\n")).collect::<String>()
         ),
         indicator(&format!(
             "expression: {{cel: \"true\", variables: {{{}}}}}",
-            (0..50_000).map(|n| format!("a-{n}: b, ")).collect::<String>()
+            (0..40_000).map(|n| format!("a-{n}: b, ")).collect::<String>()
         )),
+        document(&format!("{{tools: [{}]}}", "\"{{nobody}}\", ".repeat(60_000)), "[]"),
+        document(&format!("{{tools: \"{}\"}}", "{{nobody.here}} ".repeat(100_000)), "[]"),
+        crowd(4_000),
+        // Few enough to be linted.
+        crowd(200),
     ];
     for text in floods {
         let analysis = with_little_stack(move || analyze(&text));
@@ -86,6 +91,61 @@ fn a_flood_of_mistakes_is_cut_and_says_so() {
         let says_so = |help: &String| help.contains("left out");
         assert!(analysis.diagnostics.iter().any(|finding| finding.help.iter().any(says_so)));
     }
+}
+
+/// Actors, and as many indicators that name others.
+fn crowd(count: usize) -> String {
+    let actors: String = (0..count)
+        .map(|n| format!("      - {{name: a{n}, mode: mcp_server, phases: [{{state: {{tools: []}}}}]}}\n"))
+        .collect();
+    let indicators: String = (0..count)
+        .map(|n| format!("    - {{actor: b{n}, protocol: mcpp, target: a, pattern: {{}}}}\n"))
+        .collect();
+    format!("oatf: \"0.1\"\nattack:\n  execution:\n    actors:\n{actors}  indicators:\n{indicators}")
+}
+
+#[test]
+fn a_document_that_nobody_wrote_is_not_linted() {
+    // A tool without a schema is a finding.
+    let tools = |count| "{name: a}, ".repeat(count);
+    let lints = |count: usize| {
+        let text =
+            document(&format!("{{tools: [{}]}}", tools(count)), "[{target: a, pattern: {contains: a}}]");
+        let analysis = with_little_stack(move || analyze(&text));
+        assert!(analysis.is_valid());
+        analysis.diagnostics.iter().filter(|finding| finding.code.starts_with("L-")).count()
+    };
+    assert!(lints(100) > 0);
+    assert_eq!(lints(2_000), 0);
+}
+
+fn indicators(count: usize, method: impl Fn(usize) -> String) -> String {
+    let each = |n| format!("{{surface: tools/call, target: \"\", {}}}, ", method(n));
+    document("{tools: []}", &format!("[{}]", (0..count).map(each).collect::<String>()))
+}
+
+#[test]
+fn patterns_that_are_too_many_together_are_refused() {
+    let small = |n| format!("pattern: {{regex: \"a+b{n}\"}}");
+    refused(indicators(500, small), "V-013");
+    refused(indicators(4, |n| format!("pattern: {{regex: \"{n}.{{1,950}}.{{1,950}}\"}}")), "V-013");
+    assert!(load(&indicators(200, small)).is_ok());
+    refused(indicators(500, |n| format!("expression: {{cel: \"message.a.matches('a+b{n}')\"}}")), "V-014");
+    refused(indicators(10, |_| format!("expression: {{cel: \"{}true\"}}", "a||".repeat(12_000))), "V-014");
+    assert!(
+        load(&indicators(200, |n| format!("expression: {{cel: \"message.a.matches('a+b{n}')\"}}"))).is_ok()
+    );
+}
+
+#[test]
+fn the_dearest_pattern_is_not_tried_out_on_the_payload() {
+    let payload = "a".repeat(100_000);
+    let text = document(
+        &format!("{{tools: [{{name: {payload}, inputSchema: {{}}}}]}}"),
+        &format!("[{{target: \"tools[*].name\", pattern: {{regex: \"{}x\"}}}}]", "a{0,1000}".repeat(8)),
+    );
+    // Ten seconds, if it were.
+    assert!(with_little_stack(move || analyze(&text)).is_valid());
 }
 
 #[test]

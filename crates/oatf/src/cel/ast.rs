@@ -4,8 +4,8 @@
 //! recursion, and evaluation walks memory that lies together.
 
 use super::functions::Function;
+use super::patterns::LiteralPattern;
 use super::syntax::Span;
-use crate::re2::Regex;
 
 /// Index of a node in its [`Ast`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,10 +53,10 @@ pub(super) enum Node {
         function: Function,
         arguments: Box<[NodeId]>,
     },
-    /// `matches` with a literal pattern, compiled with the program.
+    /// `matches` with a literal pattern, checked with the program.
     MatchesLiteral {
         text: NodeId,
-        pattern: Box<Regex>,
+        pattern: Box<LiteralPattern>,
     },
     /// A call of something this implementation lacks. It fails only where it is reached.
     Unsupported {

@@ -77,7 +77,8 @@ impl<'a> Evaluation<'a> {
                 let searched = text.as_str().ok_or_else(|| text.no_overload().at(id))?;
                 let paid = self.budget.run_regex(pattern.size(), searched.len());
                 paid.map_err(|kind| kind.at(id))?;
-                Ok(Val::Bool(pattern.is_match(searched)))
+                let regex = pattern.get().map_err(|kind| kind.at(id))?;
+                Ok(Val::Bool(regex.is_match(searched)))
             }
             Node::Unsupported { .. } => Err(FaultKind::Unsupported.at(id)),
             Node::Comprehension(comprehension) => self.comprehension(id, *comprehension),

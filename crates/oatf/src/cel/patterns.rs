@@ -1,17 +1,43 @@
-//! Regular expressions that an expression computes.
+//! Regular expressions of an expression.
 //!
-//! A literal pattern is compiled with its program. Others are compiled when they are met: what they
+//! A literal pattern is checked with its program, and compiled when the program is first evaluated: validation
+//! only wants to know whether it would compile. Patterns that an expression computes are compiled when they are met: what they
 //! cost in steps depends only on the evaluation, so that the verdict does not depend on what an earlier
 //! one left in the cache, and what they cost in time is shared between evaluations.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::fault::FaultKind;
 use super::limits::Budget;
-use crate::re2::Regex;
+use crate::re2::{self, Re2Error, Regex};
 
 /// Patterns kept, per program and per evaluation. The oldest makes room.
 const CAPACITY: usize = 16;
+
+/// A pattern that stands in the expression itself.
+#[derive(Debug)]
+pub(super) struct LiteralPattern {
+    source: Box<str>,
+    size: usize,
+    regex: OnceLock<Option<Regex>>,
+}
+
+impl LiteralPattern {
+    pub(super) fn new(source: &str) -> Result<Self, Re2Error> {
+        Ok(Self { source: source.into(), size: re2::size(source)?, regex: OnceLock::new() })
+    }
+
+    /// See [`Regex::size`].
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The pattern, compiled. What was accepted compiles; if ever it did not, that is an error of evaluation.
+    pub(super) fn get(&self) -> Result<&Regex, FaultKind> {
+        let regex = self.regex.get_or_init(|| Regex::new(&self.source).ok());
+        regex.as_ref().ok_or(FaultKind::InvalidPattern)
+    }
+}
 
 type Entry = (Box<str>, Arc<Regex>);
 

@@ -9,9 +9,10 @@ use super::fault::Fault;
 use super::fields::{self, FieldAccess};
 use super::limits::Clock;
 use super::parser;
-use super::patterns::PatternCache;
+use super::patterns::{LiteralPattern, PatternCache};
 use super::syntax::SyntaxError;
 use crate::error::EvaluationError;
+use crate::re2;
 
 /// A CEL expression, parsed and checked once, evaluated many times.
 ///
@@ -35,7 +36,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Parses an expression and compiles its literal patterns.
+    /// Parses an expression and checks its literal patterns, which are compiled when they are first needed.
     ///
     /// # Errors
     /// What is not CEL, a literal pattern of `matches` that is not RE2 syntax, and an expression beyond
@@ -47,6 +48,25 @@ impl Program {
     /// The expression as it was written.
     pub fn source(&self) -> &str {
         &self.source
+    }
+
+    /// Compiles the literal patterns now, so that the first evaluation takes no longer than the others.
+    pub(crate) fn compile_patterns(&self) {
+        for pattern in self.literal_patterns() {
+            let _ = pattern.get(); // where one does not compile, the evaluation says so
+        }
+    }
+
+    /// What compiling the literal patterns costs, as [`crate::re2::cost`] counts.
+    pub(crate) fn pattern_cost(&self) -> usize {
+        self.literal_patterns().map(|pattern| re2::COMPILING + pattern.size()).sum()
+    }
+
+    fn literal_patterns(&self) -> impl Iterator<Item = &LiteralPattern> {
+        self.ast.nodes().iter().filter_map(|node| match node {
+            Node::MatchesLiteral { pattern, .. } => Some(&**pattern),
+            _ => None,
+        })
     }
 
     /// Evaluates to any value that has a JSON form.
@@ -100,15 +120,6 @@ impl Program {
             Node::Variable(name) if !super::value::is_type_name(name) => Some(&**name),
             _ => None,
         }))
-    }
-
-    /// How large its literal patterns are together.
-    pub(crate) fn pattern_size(&self) -> usize {
-        let sizes = self.ast.nodes().iter().map(|node| match node {
-            Node::MatchesLiteral { pattern, .. } => pattern.size(),
-            _ => 0,
-        });
-        sizes.sum()
     }
 
     /// The functions the expression calls and this implementation lacks. Where one is reached, the

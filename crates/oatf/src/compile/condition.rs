@@ -12,7 +12,7 @@ use super::error::CompileError;
 use crate::json;
 use crate::model::{Condition, MatchCondition, MatchPredicate};
 use crate::path::{SimplePath, WildcardPath};
-use crate::re2::{Regex, SMALL_SIZE};
+use crate::re2::Regex;
 
 /// Whether a value compared with a bound satisfies it.
 type Holds = fn(Ordering) -> bool;
@@ -75,6 +75,15 @@ impl CompiledCondition {
         Ok(Self { exists: condition.exists, operators: operators.into() })
     }
 
+    /// What the slowest search looks at for every byte of a text, see [`Regex::size`].
+    pub(crate) fn size(&self) -> usize {
+        let sizes = self.operators.iter().map(|operator| match operator {
+            Operator::Regex(regex) => regex.size(),
+            _ => 1,
+        });
+        sizes.sum()
+    }
+
     /// Whether only the presence of a value matters.
     pub(super) fn presence_only(&self) -> Option<bool> {
         self.exists.filter(|_| self.operators.is_empty())
@@ -104,15 +113,6 @@ impl CompiledCondition {
         }
         let text = OnceCell::new();
         self.operators.iter().all(|operator| operator.holds(value, &text))
-    }
-
-    /// What looking at so many bytes may cost, in bytes that a small pattern looks at.
-    pub(crate) fn cost(&self, bytes: usize) -> usize {
-        let sizes = self.operators.iter().map(|operator| match operator {
-            Operator::Regex(regex) => regex.size() / SMALL_SIZE,
-            _ => 0,
-        });
-        bytes.saturating_mul(sizes.sum::<usize>().max(1))
     }
 
     /// Like [`Self::matches`], and says what was found: the place is that of the last operator that singles

@@ -237,8 +237,10 @@ impl CompiledExpression {
             let simple = SimplePath::parse(path).map_err(|error| CompileError::path(path, error))?;
             Ok((name.as_str().into(), simple))
         });
+        let program = Program::compile(&expression.cel)?;
+        program.compile_patterns();
         Ok(Self {
-            program: Program::compile(&expression.cel)?.into(),
+            program: program.into(),
             variables: variables.collect::<Result<_, CompileError>>()?,
             target: WildcardPath::parse(target).map_err(|error| CompileError::path(target, error))?,
         })

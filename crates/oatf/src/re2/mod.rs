@@ -31,5 +31,5 @@ mod scripts;
 mod unicode;
 
 pub use self::error::{Re2Error, Re2ErrorKind};
-pub(crate) use self::regex::{MAX_DOCUMENT_SIZE, SMALL_SIZE, size};
+pub(crate) use self::regex::{COMPILING, MAX_TOGETHER, SMALL_SIZE, cost, size};
 pub use self::regex::{Regex, check};

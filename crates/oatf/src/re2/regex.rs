@@ -15,10 +15,6 @@ use super::parser::{self, Parsed};
 /// The longest pattern that is read, in bytes.
 const MAX_PATTERN: usize = 64 * 1024;
 
-/// How large the patterns of one document may be together, in the unit of [`Regex::size`]: three of the largest, or
-/// thousands of ordinary ones. Compiling that much takes about 100 ms.
-pub(crate) const MAX_DOCUMENT_SIZE: usize = 500_000;
-
 /// A pattern up to this [`Regex::size`] is small. In the slowest search every transition of the automaton is looked at
 /// for every byte, so a larger one costs in proportion: `[ab].{900}c.{900}x` takes 26 µs a byte.
 pub(crate) const SMALL_SIZE: usize = 64;
@@ -165,7 +161,18 @@ pub fn check(pattern: &str) -> Result<usize, Re2Error> {
     parse(pattern).map(|parsed| parsed.groups)
 }
 
-/// Checks a pattern, and says how large it would be when compiled, which is the dear part; see [`Regex::size`].
+/// What compiling the smallest pattern costs, with its first search, in [sizes](Regex::size): 150 µs.
+pub(crate) const COMPILING: usize = 1_000;
+
+/// What the patterns of one document may [cost](cost) together: about fifty milliseconds of compiling.
+pub(crate) const MAX_TOGETHER: usize = 300_000;
+
+/// What compiling `pattern` would cost.
+pub(crate) fn cost(pattern: &str) -> Result<usize, Re2Error> {
+    Ok(COMPILING + size(pattern)?)
+}
+
+/// How large `pattern` would be once compiled, see [`Regex::size`].
 pub(crate) fn size(pattern: &str) -> Result<usize, Re2Error> {
     parse(pattern).map(|parsed| parsed.node.size())
 }

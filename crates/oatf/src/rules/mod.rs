@@ -96,14 +96,22 @@ pub fn nearest_rule(code: &str) -> Option<&'static Rule> {
     rule(&padded).or_else(|| rule(crate::suggest::nearest(code, rules().map(|rule| rule.code))?))
 }
 
+/// Lints are for what people write: a larger document is not linted. The longest of the public library has 15 kB,
+/// and a thousand keys and values.
+const MOST_LINTED: (usize, usize) = (256 * 1024, 5_000);
+
+fn is_linted(document: &Document) -> bool {
+    let (bytes, nodes) = MOST_LINTED;
+    document.tree().is_none_or(|tree| tree.source().text().len() <= bytes && tree.len() <= nodes)
+}
+
 /// Runs the rules of some families. Findings about what could not be read are left out: they were
 /// reported when it could not be read.
 pub(crate) fn run(document: &Document, unreadable: &[NodePath], families: &[Family]) -> Vec<Diagnostic> {
     let mut report = Report::new(document, unreadable);
-    // Lints compile patterns, some of them more than once. Too many are an error anyway.
-    let lints = families.contains(&Family::Lint) && !validation::are_patterns_too_large(document);
-    let runs = |family| families.contains(&family) && (lints || family != Family::Lint);
-    for rule in rules().filter(|rule| runs(rule.family)) {
+    let is_linted = is_linted(document);
+    let runs = |rule: &Rule| families.contains(&rule.family) && (rule.family != Family::Lint || is_linted);
+    for rule in rules().filter(|rule| runs(rule)) {
         if let Some(check) = rule.check {
             check(document, &mut report);
         }

@@ -4,14 +4,23 @@ use std::fmt;
 use std::ops::Range;
 
 use super::Rule;
+use crate::compile::CompiledCondition;
 use crate::diagnostic::{Diagnostic, DiagnosticSeverity, Edit, Findings, Label};
-use crate::model::Document;
+use crate::model::{Condition, Document, MatchCondition};
 use crate::node_path::{NodePath, Segment};
+use crate::re2::{self, Regex};
 use crate::source::Span;
 use crate::yaml::{Node, NodeKind, Tree};
 
 /// Messages, labels and help are cut after so many bytes: names in a document may be megabytes long.
 const MAX_TEXT: usize = 1000;
+
+/// What rules may spend on trying out the patterns of a document, in transitions of automata: a search looks at
+/// all of them for every byte when it is at its slowest, about one in a nanosecond.
+const EFFORT: usize = 64_000_000;
+
+/// Compiling takes as long as looking so often at each transition.
+const COMPILING_EFFORT: usize = 250;
 
 /// Collects findings, and knows where in the source they stand.
 pub(crate) struct Report<'d> {
@@ -21,6 +30,8 @@ pub(crate) struct Report<'d> {
     findings: Findings,
     /// Takes what is not kept.
     spare: Diagnostic,
+    /// What may still be spent on trying out patterns.
+    effort: usize,
 }
 
 impl<'d> Report<'d> {
@@ -28,7 +39,7 @@ impl<'d> Report<'d> {
         let mut unreadable: Vec<_> = unreadable.iter().collect();
         unreadable.sort_unstable();
         let spare = Diagnostic::new(DiagnosticSeverity::Warning, "", "");
-        Self { document, unreadable, findings: Findings::default(), spare }
+        Self { document, unreadable, findings: Findings::default(), spare, effort: EFFORT }
     }
 
     /// Reports a violation at a path: the value there, or the nearest thing above it, is underlined.
@@ -53,9 +64,10 @@ impl<'d> Report<'d> {
         Finding { document: Some(self.document), finding: self.findings.keep(finding) }
     }
 
-    /// Whether no more findings of this rule will be kept, so that nothing should be spent on one.
-    pub(crate) fn is_full(&self, rule: &Rule) -> bool {
-        self.findings.is_full(rule.severity)
+    /// Whether no more findings of this rule are kept, so that nothing should be spent on this one. It is
+    /// counted, then.
+    pub(crate) fn leaves_out(&mut self, rule: &Rule) -> bool {
+        self.findings.is_full(rule.severity) && !self.findings.has_room(rule.severity)
     }
 
     /// Whether the value at `path` was there and could not be read, so that nothing should be said about
@@ -93,6 +105,37 @@ impl<'d> Report<'d> {
         self.unreadable
             .iter()
             .any(|path| path.segments().len() <= kind.len() && path.segments().iter().zip(kind).all(fits))
+    }
+
+    /// A pattern to try out; `None` where it is none, or where a hostile document has used up all effort.
+    pub(crate) fn compile_regex(&mut self, pattern: &str) -> Option<Regex> {
+        let cost = re2::cost(pattern).ok()?;
+        if !self.affords(cost.saturating_mul(COMPILING_EFFORT)) {
+            return None;
+        }
+        Regex::new(pattern).ok()
+    }
+
+    /// A condition to try out; `None` as in [`Self::compile_regex`].
+    pub(crate) fn compile(&mut self, condition: &Condition) -> Option<CompiledCondition> {
+        if let Condition::Match(MatchCondition { regex: Some(pattern), .. }) = condition {
+            let cost = re2::cost(pattern).ok()?;
+            if !self.affords(cost.saturating_mul(COMPILING_EFFORT)) {
+                return None;
+            }
+        }
+        CompiledCondition::new(condition).ok()
+    }
+
+    /// Whether a condition may be tried out on so many bytes of text.
+    pub(crate) fn can_try(&mut self, condition: &CompiledCondition, bytes: usize) -> bool {
+        self.affords(bytes.saturating_mul(condition.size()))
+    }
+
+    fn affords(&mut self, effort: usize) -> bool {
+        let left = self.effort.checked_sub(effort);
+        self.effort = left.unwrap_or(0);
+        left.is_some()
     }
 
     pub(super) fn finish(self) -> Vec<Diagnostic> {

@@ -10,6 +10,7 @@ use crate::model::{ActionKind, Condition, Document, Extractor, MatchCondition, P
 use crate::node_path::{NodePath, Segment};
 use crate::parse::listed;
 use crate::rules::report::Shown;
+use crate::template::may_refer;
 
 /// The way from the root to a value.
 #[derive(Clone, Copy)]
@@ -292,7 +293,7 @@ impl Document {
                 let at = phase.at.key("on_enter");
                 let at = at.index(index);
                 let mut one = |at: &Trail<'_>, text: &'d str| {
-                    if text.contains("{{") {
+                    if may_refer(text) {
                         visit(at, text, scope);
                     }
                 };
@@ -385,7 +386,7 @@ impl<'d> Cast<'d> {
 // Recursion is bounded by the depth of documents.
 fn each_template_in<'v>(value: &'v Value, at: &Trail<'_>, visit: &mut impl FnMut(&Trail<'_>, &'v str)) {
     match value {
-        Value::String(text) if text.contains("{{") => visit(at, text),
+        Value::String(text) if may_refer(text) => visit(at, text),
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
                 each_template_in(item, &at.index(index), visit);

@@ -100,6 +100,12 @@ impl Tree {
         &self.source
     }
 
+    /// How many keys and values there are.
+    #[allow(clippy::len_without_is_empty)] // a tree has a root
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// The top node.
     pub fn root(&self) -> Node<'_> {
         self.node(self.root)

@@ -4,9 +4,9 @@ use super::super::ast::{Comprehension, ComprehensionKind, Literal, Node, NodeId}
 use super::super::functions::Function;
 use super::super::lexer::TokenKind;
 use super::super::limits::{MAX_COMPREHENSIONS, MAX_PATTERN_SIZE};
+use super::super::patterns::LiteralPattern;
 use super::super::syntax::{Span, SyntaxError};
 use super::Parser;
-use crate::re2::Regex;
 
 /// Namespaces of CEL's extension libraries. Before anything else a dot means a receiver.
 const NAMESPACES: [&str; 10] =
@@ -64,20 +64,20 @@ impl Parser<'_> {
         self.add(Node::Call { function, arguments }, span, &all)
     }
 
-    /// Compiles a pattern that stands in the expression itself.
-    fn literal_pattern(&mut self, argument: NodeId) -> Result<Option<Box<Regex>>, SyntaxError> {
+    /// Reads a pattern that stands in the expression itself.
+    fn literal_pattern(&mut self, argument: NodeId) -> Result<Option<Box<LiteralPattern>>, SyntaxError> {
         let Node::Literal(Literal::String(pattern)) = &self.nodes[argument.index()] else {
             return Ok(None);
         };
         let span = self.span_of(argument);
-        let regex = Regex::new(pattern)
+        let pattern = LiteralPattern::new(pattern)
             .map_err(|error| SyntaxError::new(format!("the pattern is not RE2 syntax: {error}"), span))?;
-        self.pattern_size += regex.size();
+        self.pattern_size += pattern.size();
         if self.pattern_size > MAX_PATTERN_SIZE {
             return Err(SyntaxError::new("the patterns of the expression are too large together", span)
                 .help("count less far in their repeats"));
         }
-        Ok(Some(Box::new(regex)))
+        Ok(Some(Box::new(pattern)))
     }
 
     fn has(&mut self, span: Span, argument: NodeId) -> Result<NodeId, SyntaxError> {

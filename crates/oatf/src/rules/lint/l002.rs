@@ -1,7 +1,6 @@
 use super::payload::{self, Message};
 use super::scope::{Scope, scopes};
 use crate::bindings::{Reachability, known_protocols, reachability};
-use crate::compile::CompiledCondition;
 use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::model::Document;
 use crate::node_path::NodePath;
@@ -18,7 +17,6 @@ pub(crate) const L_002: Rule = Rule {
     explain: include_str!("l002.md"),
     check: Some(|document, report| {
         let mut messages: Option<Vec<Message<'_>>> = None;
-        let mut left = MOST_BYTES;
         for scope in scopes(document) {
             let (Some(condition), Some((_, target))) = (scope.condition(), scope.target()) else { continue };
             let Ok(path) = WildcardPath::parse(target) else { continue };
@@ -26,11 +24,12 @@ pub(crate) const L_002: Rule = Rule {
                 absence_everywhere(document, &scope, target, report);
                 continue;
             }
-            let Ok(check) = CompiledCondition::new(&condition) else { continue };
+            let Some(check) = report.compile(&condition) else { continue };
             let messages = messages.get_or_insert_with(|| payload::messages(document));
             for message in messages.iter().filter(|message| selects(&scope, message, target)) {
-                let Some(rest) = left.checked_sub(check.cost(message.weight())) else { return };
-                left = rest;
+                if !report.can_try(&check, message.weight) {
+                    return;
+                }
                 if message.readings().iter().all(|reading| check.matches_at(&path, reading)) {
                     let place = message.place(&path, |value| check.matches(value));
                     fires_by_itself(&scope, message, &place, report);
@@ -40,9 +39,6 @@ pub(crate) const L_002: Rule = Rule {
         }
     }),
 };
-
-/// A document that wants more looking at than this is no attack but a way to keep us busy.
-const MOST_BYTES: usize = 8 * 1024 * 1024;
 
 fn selects(scope: &Scope<'_>, message: &Message<'_>, target: &str) -> bool {
     // Of an answer we know what we asked and nothing else; its root is what L-011 is about.

@@ -15,7 +15,8 @@ pub(crate) const L_003: Rule = Rule {
         for (path, condition) in document.conditions() {
             if let Condition::Match(condition) = &condition
                 && let Some(regex) = &condition.regex
-                && matches_everything(regex)
+                && let Some(regex) = report.compile_regex(regex)
+                && matches_everything(&regex)
             {
                 report
                     .add(&L_003, path.key("regex"), "this regular expression matches every text")
@@ -25,7 +26,10 @@ pub(crate) const L_003: Rule = Rule {
             }
         }
         for (path, extractor) in document.extractors() {
-            if extractor.r#type == ExtractorType::Regex && captures_nothing(&extractor.selector) {
+            if extractor.r#type == ExtractorType::Regex
+                && let Some(regex) = report.compile_regex(&extractor.selector)
+                && captures_nothing(&regex)
+            {
                 report
                     .add(&L_003, path.key("selector"), "this regular expression captures the empty text")
                     .label("matches nothing, at the very start of every message")
@@ -39,12 +43,12 @@ pub(crate) const L_003: Rule = Rule {
 const UNLIKELY: &str = "\u{e000}";
 
 /// `^$` matches the empty text and asks for something all the same, so that the empty text does not tell.
-fn matches_everything(regex: &str) -> bool {
-    Regex::new(regex).is_ok_and(|regex| regex.matches_empty() && regex.is_match(UNLIKELY))
+fn matches_everything(regex: &Regex) -> bool {
+    regex.matches_empty() && regex.is_match(UNLIKELY)
 }
 
 /// Messages are objects, so their text starts with a brace.
-fn captures_nothing(regex: &str) -> bool {
+fn captures_nothing(regex: &Regex) -> bool {
     let message = format!("{{\"{UNLIKELY}\"");
-    Regex::new(regex).is_ok_and(|regex| regex.find(&message).is_some_and(|found| found.is_empty()))
+    regex.find(&message).is_some_and(|found| found.is_empty())
 }

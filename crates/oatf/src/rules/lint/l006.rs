@@ -3,7 +3,6 @@ use std::collections::HashSet;
 use super::edits;
 use super::scope::{side_of_event, wants_absence};
 use crate::bindings::{Reachability, Side, is_agent_side, is_known_event, reachability};
-use crate::compile::CompiledCondition;
 use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::model::{ActionKind, Condition, Document, Phase, Trigger};
 use crate::node_path::NodePath;
@@ -110,18 +109,13 @@ impl Way<'_, '_> {
             Condition::Value(Value::String(name)) => Some(name),
             _ => None,
         };
-        let offered = match wanted {
-            Some(name) => names.contains(name.as_str()),
-            None => {
-                names.len() > MOST_NAMES || {
-                    // A condition that cannot be compiled is another rule's to report.
-                    CompiledCondition::new(condition).map_or(true, |check| {
-                        let bytes = names.iter().map(|name| name.len()).sum();
-                        check.cost(bytes) > MOST_BYTES
-                            || names.iter().any(|name| check.matches(&Value::from(*name)))
-                    })
-                }
-            }
+        let offered = if let Some(name) = wanted {
+            names.contains(name.as_str())
+        } else {
+            let length = names.iter().map(|name| name.len()).sum();
+            // A condition that cannot be compiled is another rule's to report.
+            let check = report.compile(condition).filter(|check| report.can_try(check, length));
+            check.is_none_or(|check| names.iter().any(|name| check.matches(&Value::from(*name))))
         };
         if offered {
             return;
@@ -167,12 +161,6 @@ impl Way<'_, '_> {
             .help(format!("add an action with `method: {}`, or wait for something that comes", sources[0]));
     }
 }
-
-/// Beyond this many names only equality is looked at.
-const MOST_NAMES: usize = 1000;
-
-/// Nor is more looked at than this.
-const MOST_BYTES: usize = 1024 * 1024;
 
 /// What the phases of an actor offer by name.
 #[derive(Default)]

@@ -2,7 +2,7 @@ use super::scope::{Scope, scopes};
 use crate::bindings::{Reachability, Reason, Side, reachability};
 use crate::cel;
 use crate::diagnostic::DiagnosticSeverity::Warning;
-use crate::re2::MAX_DOCUMENT_SIZE;
+use crate::re2::MAX_TOGETHER;
 use crate::rules::{Family, Rule};
 
 /// An expression reads no field that a message may lack.
@@ -14,13 +14,13 @@ pub(crate) const L_010: Rule = Rule {
     family: Family::Lint,
     explain: include_str!("l010.md"),
     check: Some(|document, report| {
-        let mut pattern_size = 0;
+        let mut patterns = 0;
         for scope in scopes(document) {
             let Some(expression) = &scope.indicator.expression else { continue };
             // What is no CEL is V-014's to report.
             let Ok(program) = cel::Program::compile(&expression.cel) else { continue };
-            pattern_size += program.pattern_size();
-            if pattern_size > MAX_DOCUMENT_SIZE {
+            patterns += program.pattern_cost();
+            if patterns > MAX_TOGETHER {
                 // So is what takes too long.
                 break;
             }

@@ -1,4 +1,4 @@
-use crate::compile::CompiledCondition;
+use super::payload::weight;
 use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::json::{compare_numbers, sorted_text};
 use crate::model::{Condition, MatchCondition};
@@ -45,9 +45,8 @@ pub(crate) const L_016: Rule = Rule {
             }
             if let Some(list) = &operators.any_of {
                 let rest = Condition::Match(MatchCondition { any_of: None, ..operators.clone() });
-                let Ok(check) = CompiledCondition::new(&rest) else { continue };
-                let bytes = list.iter().map(|value| sorted_text(value).len()).sum();
-                if check.cost(bytes) > MOST_BYTES {
+                let Some(check) = report.compile(&rest) else { continue };
+                if !report.can_try(&check, list.iter().map(weight).sum()) {
                     continue;
                 }
                 let at = path.clone().key("any_of");
@@ -74,9 +73,6 @@ pub(crate) const L_016: Rule = Rule {
         }
     }),
 };
-
-/// A list that wants more looking at than this is left alone.
-const MOST_BYTES: usize = 1024 * 1024;
 
 /// The bounds that leave no number between them.
 fn empty_interval(operators: &MatchCondition) -> Option<(&'static str, &'static str)> {

@@ -4,7 +4,6 @@ use super::edits;
 use super::scope::{side_of_event, wants_absence};
 use super::state::items;
 use crate::bindings::{DispatchList, Reachability, dispatch_lists, reachability};
-use crate::compile::CompiledCondition;
 use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::json::sorted_text;
 use crate::model::{Condition, Document};
@@ -102,7 +101,9 @@ impl Dispatch<'_> {
             if let (Some(own @ Value::String(name)), "name") = (name, key.as_str())
                 && name.len() <= MOST_BYTES
                 && !name.contains("{{")
-                && CompiledCondition::new(&condition).is_ok_and(|condition| !condition.matches(own))
+                && let Some(check) = report.compile(&condition)
+                && report.can_try(&check, name.len())
+                && !check.matches(own)
             {
                 report
                     .add(&L_021, at, format!("this entry is never chosen: it answers calls of `{name}` only"))

@@ -23,6 +23,8 @@ pub(super) struct Message<'d> {
     pub(super) actor: &'d str,
     pub(super) surface: String,
     pub(super) side: Side,
+    /// How much there is to look at.
+    pub(super) weight: usize,
     /// What it may be, see [`Self::readings`].
     readings: Vec<Value>,
     /// The part of the document it is made of.
@@ -55,11 +57,6 @@ impl Message<'_> {
     /// Whether it is not our message but the answer to one, as far as it carries what we asked.
     pub(super) fn is_request_in_response(&self) -> bool {
         self.side == Side::Response && self.made_of.first().is_some_and(|(start, _)| *start == "_request")
-    }
-
-    /// How much there is to look at.
-    pub(super) fn weight(&self) -> usize {
-        self.readings.iter().map(weight).sum()
     }
 }
 
@@ -107,7 +104,8 @@ impl<'d> Speech<'d> {
     ) {
         let (protocol, actor, surface) = (self.protocol, self.actor, surface.to_owned());
         let readings = readings(value);
-        self.messages.push(Message { protocol, actor, surface, side, readings, from, made_of });
+        let weight = readings.iter().map(weight).sum();
+        self.messages.push(Message { protocol, actor, surface, side, weight, readings, from, made_of });
     }
 
     fn state(&mut self, mode: &'d str, state: &Value, path: &NodePath) {
@@ -335,7 +333,8 @@ fn fill(value: &Value, with: &str, found: &mut bool) -> Value {
     }
 }
 
-fn weight(value: &Value) -> usize {
+/// How long a value is as text, about.
+pub(super) fn weight(value: &Value) -> usize {
     1 + match value {
         Value::String(text) => text.len(),
         Value::Array(items) => items.iter().map(weight).sum(),

@@ -50,8 +50,6 @@ mod v048;
 mod v049;
 mod v050;
 
-pub(super) use v013::are_patterns_too_large;
-
 use super::Rule;
 
 pub(super) const RULES: &[&Rule] = &[

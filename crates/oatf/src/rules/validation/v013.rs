@@ -1,5 +1,5 @@
 use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::model::{Document, ExtractorType};
+use crate::model::ExtractorType;
 use crate::re2;
 use crate::rules::walk::Trail;
 use crate::rules::{Family, Report, Rule};
@@ -13,34 +13,30 @@ pub(crate) const V_013: Rule = Rule {
     family: Family::Validation,
     explain: include_str!("v013.md"),
     check: Some(|document, report| {
-        let mut size = 0;
-        each_regex(document, |at, regex| check(report, at, regex, &mut size));
+        let mut left = Some(re2::MAX_TOGETHER);
+        document.each_condition(|at, condition| {
+            if let Some(regex) = condition.regex() {
+                check(report, &at.key("regex"), regex, &mut left);
+            }
+        });
+        document.each_extractor(|at, extractor| {
+            if extractor.r#type == ExtractorType::Regex {
+                check(report, &at.key("selector"), &extractor.selector, &mut left);
+            }
+        });
     }),
 };
 
-fn each_regex(document: &Document, mut visit: impl FnMut(&Trail<'_>, &str)) {
-    document.each_condition(|at, condition| {
-        if let Some(regex) = condition.regex() {
-            visit(&at.key("regex"), regex);
-        }
-    });
-    document.each_extractor(|at, extractor| {
-        if extractor.r#type == ExtractorType::Regex {
-            visit(&at.key("selector"), &extractor.selector);
-        }
-    });
-}
-
-/// `size` is that of all patterns before this one.
-fn check(report: &mut Report<'_>, at: &Trail<'_>, regex: &str, size: &mut usize) {
-    match re2::size(regex) {
-        Ok(added) => {
-            let before = *size;
-            *size += added;
-            // Once is enough.
-            if before <= re2::MAX_DOCUMENT_SIZE && *size > re2::MAX_DOCUMENT_SIZE {
+/// `left` is what further patterns may cost; `None` once there were too many, when no more are looked at.
+fn check(report: &mut Report<'_>, at: &Trail<'_>, regex: &str, left: &mut Option<usize>) {
+    let Some(allowed) = *left else { return };
+    match re2::cost(regex) {
+        Ok(cost) => {
+            *left = allowed.checked_sub(cost);
+            if left.is_none() {
                 report
-                    .add(&V_013, *at, "the patterns of the document are too large together")
+                    .add(&V_013, *at, "the patterns of this document are too large together")
+                    .label("those from here on are not looked at")
                     .help("count less far in their repeats, or split the document");
             }
         }
@@ -50,11 +46,4 @@ fn check(report: &mut Report<'_>, at: &Trail<'_>, regex: &str, size: &mut usize)
             report.add(&V_013, *at, error.message).within(error.span).help(help);
         }
     }
-}
-
-/// Whether the patterns of a document are too large to be compiled by whoever looks closer.
-pub(crate) fn are_patterns_too_large(document: &Document) -> bool {
-    let mut size = 0;
-    each_regex(document, |_, regex| size += re2::size(regex).unwrap_or(0));
-    size > re2::MAX_DOCUMENT_SIZE
 }

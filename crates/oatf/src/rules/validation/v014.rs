@@ -1,8 +1,11 @@
 use crate::cel;
 use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::node_path::NodePath;
-use crate::re2::MAX_DOCUMENT_SIZE;
+use crate::re2;
+use crate::rules::walk::INDICATORS;
 use crate::rules::{Family, Rule};
+
+/// How long the expressions of one document may be together: reading them takes some twenty milliseconds.
+const MAX_BYTES: usize = 256 * 1024;
 
 /// Every CEL expression parses.
 pub(crate) const V_014: Rule = Rule {
@@ -13,25 +16,29 @@ pub(crate) const V_014: Rule = Rule {
     family: Family::Validation,
     explain: include_str!("v014.md"),
     check: Some(|document, report| {
-        let mut pattern_size = 0;
+        let mut left = MAX_BYTES;
+        let mut patterns_left = re2::MAX_TOGETHER;
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             let Some(expression) = &indicator.expression else { continue };
-            let path = NodePath::root().key("attack").key("indicators").index(index);
-            let path = path.key("expression").key("cel");
+            let at = INDICATORS.index(index);
+            let at = at.key("expression");
+            let at = at.key("cel");
+            left = left.saturating_sub(expression.cel.len());
             let error = match cel::Program::compile(&expression.cel) {
-                Err(error) => error,
                 Ok(program) => {
-                    pattern_size += program.pattern_size();
-                    if pattern_size <= MAX_DOCUMENT_SIZE {
-                        continue;
+                    patterns_left = patterns_left.saturating_sub(program.pattern_cost());
+                    if left == 0 || patterns_left == 0 {
+                        report
+                            .add(&V_014, at, "the expressions of this document are too large together")
+                            .label("those from here on are not looked at")
+                            .help("say the same in fewer words, count less far in patterns, or split the document");
+                        return;
                     }
-                    let message = "the patterns in the expressions of the document are too large together";
-                    report.add(&V_014, path, message).help("count less far in their repeats");
-                    // Compiling the rest is what would take too long.
-                    break;
+                    continue;
                 }
+                Err(error) => error,
             };
-            let mut finding = report.add(&V_014, path, error.message);
+            let mut finding = report.add(&V_014, at, error.message);
             if let Some(span) = error.span {
                 finding = finding.within(span);
             }

@@ -20,7 +20,7 @@ pub(crate) const V_048: Rule = Rule {
         let cast = LazyCell::new(|| document.cast());
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             let Some(actor) = indicator.actor.as_deref() else { continue };
-            if cast.get(actor).is_some() || report.is_full(&V_048) {
+            if cast.get(actor).is_some() || report.leaves_out(&V_048) {
                 continue;
             }
             let mut finding = report

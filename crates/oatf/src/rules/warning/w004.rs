@@ -28,7 +28,7 @@ pub(crate) const W_004: Rule = Rule {
                 let reference = Reference::parse(name);
                 if reference == Reference::Message
                     || stands_for_something(&cast, reference, scope)
-                    || report.is_full(&W_004)
+                    || report.leaves_out(&W_004)
                 {
                     continue;
                 }

@@ -1,5 +1,5 @@
 use std::cell::LazyCell;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use crate::bindings::known_protocols;
 use crate::diagnostic::DiagnosticSeverity::Warning;
@@ -23,18 +23,20 @@ pub(crate) const W_005: Rule = Rule {
         if modes.is_empty() || report.may_lack(ACTOR_MODE) {
             return;
         }
-        let spoken: HashSet<_> = modes.iter().filter_map(|mode| protocol_of(mode)).collect();
+        let spoken: BTreeSet<_> = modes.iter().filter_map(|mode| protocol_of(mode)).collect();
         let cast = LazyCell::new(|| document.cast());
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             let Some(protocol) = indicator.protocol.as_deref() else { continue };
-            if !known_protocols().contains(&protocol) || report.is_full(&W_005) {
+            if !known_protocols().contains(&protocol) {
                 continue;
             }
             let at = INDICATORS.index(index);
             if !spoken.contains(protocol) {
-                let mut spoken: Vec<_> =
+                if report.leaves_out(&W_005) {
+                    continue;
+                }
+                let spoken: Vec<_> =
                     spoken.iter().map(|protocol| Shown(protocol).to_string()).take(8).collect();
-                spoken.sort_unstable();
                 let spoken: Vec<_> = spoken.iter().map(String::as_str).collect();
                 report
                     .add(&W_005, at.key("protocol"), format!("no actor speaks `{protocol}`"))
