@@ -20,6 +20,11 @@ impl Table {
         self.rows.push(row(name, &format!("{ratio:.1} ×"), &format!("≥ {bar} ×"), verdict));
     }
 
+    /// A ratio on other inputs than the bar was set on. For information.
+    pub(crate) fn without_bar(&mut self, name: &str, ratio: f64) {
+        self.rows.push(row(name, &format!("{ratio:.1} ×"), "", "no bar for these documents"));
+    }
+
     /// A bar that could not be measured is not met.
     pub(crate) fn unmeasured(&mut self, name: &str, bar: f64, reason: &str) {
         self.failed = true;
