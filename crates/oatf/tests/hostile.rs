@@ -191,14 +191,16 @@ fn nested_comprehensions_end_in_an_error() {
 
 #[test]
 fn many_large_patterns_are_refused_before_they_are_compiled() {
-    let many = |method: &str| {
+    let several = |count: usize, method: &str| {
         let indicators =
-            (0..2_000).map(|n| format!("{{target: \"\", {}}}", method.replace("NUMBER", &n.to_string())));
+            (0..count).map(|n| format!("{{target: \"\", {}}}", method.replace("NUMBER", &n.to_string())));
         document("{tools: []}", &format!("[{}]", indicators.collect::<Vec<_>>().join(", ")))
     };
+    let many = |method: &str| several(2_000, method);
     refused(many("pattern: {regex: '.{900}.{900}NUMBER'}"), "V-013");
     refused(many("expression: {cel: \"message.name.matches('.{900}.{900}NUMBER')\"}"), "V-014");
-    let ordinary = many("pattern: {regex: '(?i)ignore (all )?previous.*NUMBER'}");
+    // As docs/limits.md says: some three hundred small ones are the limit.
+    let ordinary = several(200, "pattern: {regex: '(?i)ignore (all )?previous.*NUMBER'}");
     assert!(load(&ordinary).is_ok());
 }
 
