@@ -159,6 +159,11 @@ impl Detector {
         matched
     }
 
+    /// The id of the indicator at a position.
+    pub fn indicator_id(&self, index: usize) -> Option<&str> {
+        self.document.indicators().get(index).map(|indicator| indicator.id.as_str())
+    }
+
     /// Whether the verdict would be `exploited` if the run ended here: the moment to stop on a match.
     pub fn is_exploited(&self) -> bool {
         let logic = self.attack().correlation.as_ref().and_then(|correlation| correlation.logic);

@@ -1,0 +1,472 @@
+//! An actor: a name, a mode, and the phase it is in.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use serde_json::Value;
+use sortie_oatf::{
+    ActionKind, AdvanceReason, Compiled, ExtractorSource, LogLevel, TriggerResult, TriggerState,
+    extract_protocol,
+};
+use sortie_trace::{Content, Deriver, Direction, Kind, Message, Sender};
+use tokio::sync::watch;
+
+use crate::context::Context;
+use crate::payload::{Filled, Payload, Scope, TooLarge};
+use crate::phase::Phase;
+
+/// What an actor plays, whatever the protocol: the phase it is in, what ends it, and what it has captured.
+///
+/// Everything it hears and says passes through here, where it is recorded before anything else is made of it.
+#[derive(Debug)]
+pub struct Actor {
+    name: String,
+    mode: String,
+    protocol: String,
+    phases: Vec<Arc<Phase>>,
+    context: Context,
+    inner: Mutex<Inner>,
+    /// Taken after `inner` where both are, so that entry actions can say something.
+    deriver: Mutex<Deriver>,
+    working: Arc<AtomicUsize>,
+    /// The phase, for those who wait for the next one.
+    entered: watch::Sender<usize>,
+}
+
+struct Inner {
+    index: usize,
+    since: Instant,
+    trigger: TriggerState,
+    /// The last phase's trigger has fired, or a phase ends as soon as an exchange is over.
+    fired: bool,
+    on_enter: Option<Box<dyn FnMut(Entered) + Send>>,
+}
+
+/// A phase that was just entered, with what is to be done first.
+#[derive(Debug)]
+pub struct Entered {
+    /// The phase.
+    pub phase: Arc<Phase>,
+    /// Its entry actions, their templates filled; `log` has been done already.
+    pub actions: Vec<EntryAction>,
+}
+
+/// An entry action that a binding carries out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EntryAction {
+    /// `send`: a method, and its params as JSON.
+    Send {
+        /// The method.
+        method: String,
+        /// Its params.
+        params: Option<Value>,
+    },
+    /// One that a binding defines: its key and its value.
+    Other {
+        /// The key (`send_push_notification`).
+        key: String,
+        /// The value.
+        value: Value,
+    },
+}
+
+/// A message that an actor heard or says, apart from what the actor knows itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Spoken<'s> {
+    /// The operations it belongs to.
+    pub surfaces: &'s [&'s str],
+    /// Which half of an exchange it is.
+    pub direction: Direction,
+    /// What it is on the wire.
+    pub kind: Kind,
+    /// JSON-RPC id.
+    pub id: Option<&'s Value>,
+    /// A name of ours for the connection.
+    pub connection: &'s str,
+    /// What was on the wire.
+    pub bytes: &'s [u8],
+}
+
+/// A message that was heard, and the phase that deals with it.
+///
+/// When it fired the phase's trigger, the next phase begins once this is dropped: what fires a trigger is answered by the
+/// phase it fired in.
+#[derive(Debug)]
+pub struct Heard {
+    /// The phase that it belongs to, and that answers it.
+    pub phase: Arc<Phase>,
+    /// The message as indicators see it: params, result, or event.
+    pub content: Value,
+    fired: Option<(Arc<Actor>, AdvanceReason)>,
+}
+
+impl Heard {
+    /// Whether it ends the phase.
+    pub fn has_fired(&self) -> bool {
+        self.fired.is_some()
+    }
+}
+
+impl Drop for Heard {
+    fn drop(&mut self) {
+        if let Some((actor, reason)) = self.fired.take() {
+            actor.advance(self.phase.index, reason);
+        }
+    }
+}
+
+/// An actor is doing something while this lives.
+#[derive(Debug)]
+pub struct Working(Arc<AtomicUsize>);
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Actor {
+    /// An actor of a document, before its first phase.
+    pub fn new(document: &Compiled, index: usize, context: Context) -> Arc<Self> {
+        let actor = &document.document().attack.execution.actors.as_deref().unwrap_or_default()[index];
+        let phases = Phase::all(actor, &document.actors()[index]);
+        let phases = phases.into_iter().map(Arc::new).collect();
+        Arc::new(Self::with_phases(&actor.name, &actor.mode, phases, context))
+    }
+
+    /// The same actor before its first phase, with a state of its own: for sessions that are kept apart.
+    #[must_use]
+    pub fn fork(&self) -> Arc<Self> {
+        Arc::new(Self::with_phases(&self.name, &self.mode, self.phases.clone(), self.context.clone()))
+    }
+
+    fn with_phases(name: &str, mode: &str, phases: Vec<Arc<Phase>>, context: Context) -> Self {
+        Self {
+            name: name.to_owned(),
+            mode: mode.to_owned(),
+            protocol: extract_protocol(mode).to_owned(),
+            phases,
+            context,
+            inner: Mutex::new(Inner {
+                index: 0,
+                since: Instant::now(),
+                trigger: TriggerState::default(),
+                fired: false,
+                on_enter: None,
+            }),
+            deriver: Mutex::new(Deriver::new()),
+            working: Arc::default(),
+            entered: watch::Sender::new(0),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its mode.
+    pub fn mode(&self) -> &str {
+        &self.mode
+    }
+
+    /// Its protocol.
+    pub fn protocol(&self) -> &str {
+        &self.protocol
+    }
+
+    /// All its phases, in order.
+    pub fn phases(&self) -> &[Arc<Phase>] {
+        &self.phases
+    }
+
+    /// What it shares with the other actors.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The phase it is in.
+    pub fn phase(&self) -> Arc<Phase> {
+        self.phases[self.lock().index].clone()
+    }
+
+    /// The index of the phase, now and whenever it changes.
+    pub fn entered(&self) -> watch::Receiver<usize> {
+        self.entered.subscribe()
+    }
+
+    /// Enters the first phase. From now on `on_enter` is called whenever a phase is entered, before anything else is heard;
+    /// it must not block, and may call [`said`](Self::said) but not [`heard`](Self::heard).
+    pub fn begin(self: &Arc<Self>, on_enter: impl FnMut(Entered) + Send + 'static) {
+        let mut inner = self.lock();
+        inner.on_enter = Some(Box::new(on_enter));
+        self.enter(&mut inner, 0, None);
+    }
+
+    /// Something was heard: it is recorded, extractors read it, and it may fire the trigger. `event` names it for the
+    /// trigger; most often it is the surface.
+    pub fn heard(self: &Arc<Self>, events: &[&str], spoken: Spoken<'_>) -> Heard {
+        let mut inner = self.lock();
+        self.expire(&mut inner);
+        let phase = self.phases[inner.index].clone();
+        self.hear(&mut inner, phase, events, spoken)
+    }
+
+    /// The same for an answer, or an item of a stream, to what was said in an earlier phase: it is recorded as belonging to
+    /// that one. Only what belongs to the present phase can end it.
+    pub fn heard_in(self: &Arc<Self>, phase: &Arc<Phase>, events: &[&str], spoken: Spoken<'_>) -> Heard {
+        let mut inner = self.lock();
+        self.expire(&mut inner);
+        self.hear(&mut inner, phase.clone(), events, spoken)
+    }
+
+    /// Something was said: it is recorded, and extractors read it. `phase` is the one that says it.
+    pub fn said(&self, phase: &Phase, spoken: Spoken<'_>) {
+        let message = self.message(phase, Sender::Actor, spoken);
+        let source = source(spoken.direction);
+        // Answers refer to requests, so a client's deriver has to see what it asks.
+        let content =
+            (self.mode.ends_with("_client") || phase.extracts(source)).then(|| self.observe(&message));
+        self.context.recorder.message(message);
+        if let Some(content) = content {
+            self.extract(phase, source, &content);
+        }
+    }
+
+    /// It is doing something, until the guard is dropped: silence is not the end of a run meanwhile.
+    pub fn working(&self) -> Working {
+        self.working.fetch_add(1, Ordering::Relaxed);
+        Working(self.working.clone())
+    }
+
+    /// Whether it is doing something.
+    pub fn is_working(&self) -> bool {
+        self.working.load(Ordering::Relaxed) > 0
+    }
+
+    /// Fills the templates of a payload; references that stand for nothing become warnings (W-004).
+    pub fn fill<'p>(
+        &self,
+        payload: &'p Payload,
+        request: Option<&Value>,
+        response: Option<&Value>,
+    ) -> Result<Filled<'p>, TooLarge> {
+        // No map is made for content that refers to nothing, which is nearly all of it.
+        let extracted = if payload.has_templates() { self.seen() } else { HashMap::new() };
+        let filled = payload.fill(Scope { extracted: &extracted, request, response });
+        match &filled {
+            Ok(filled) => {
+                for unresolved in &filled.unresolved {
+                    self.warn(&format!("W-004: {unresolved}"));
+                }
+            }
+            Err(error) => self.warn(&error.to_string()),
+        }
+        filled
+    }
+
+    /// A warning about this actor.
+    pub fn warn(&self, text: &str) {
+        self.context.recorder.warn(format!("`{}`: {text}", self.name));
+    }
+
+    /// It cannot go on: `bind_failed`, `target_refused`, `protocol_error`, `internal`.
+    pub fn failed(&self, failure: &str, message: &str) {
+        self.context.recorder.actor_failed(&self.name, failure, message);
+    }
+
+    /// Whether it is in its last phase.
+    pub fn is_in_last_phase(&self) -> bool {
+        self.lock().index + 1 == self.phases.len()
+    }
+
+    fn hear(
+        self: &Arc<Self>,
+        inner: &mut Inner,
+        phase: Arc<Phase>,
+        events: &[&str],
+        spoken: Spoken<'_>,
+    ) -> Heard {
+        let message = self.message(&phase, Sender::Agent, spoken);
+        let content = self.observe(&message);
+        self.context.recorder.message(message);
+        self.extract(&phase, source(spoken.direction), &content);
+        let mut fired = None;
+        if phase.index == inner.index
+            && !inner.fired
+            && let Some(trigger) = &phase.trigger
+        {
+            let elapsed = inner.since.elapsed();
+            for event in events {
+                let result = trigger.evaluate(Some((event, &content)), elapsed, &mut inner.trigger);
+                if let TriggerResult::Advanced { reason } = result {
+                    inner.fired = true;
+                    fired = Some((self.clone(), reason));
+                    break;
+                }
+            }
+        }
+        Heard { phase, content, fired }
+    }
+
+    fn message(&self, phase: &Phase, sender: Sender, spoken: Spoken<'_>) -> Message {
+        Message {
+            seq: 0,
+            time: String::new(),
+            actor: self.name.clone(),
+            mode: self.mode.clone(),
+            phase: phase.name.clone(),
+            protocol: self.protocol.clone(),
+            surfaces: spoken.surfaces.iter().map(|&surface| surface.to_owned()).collect(),
+            direction: spoken.direction,
+            kind: spoken.kind,
+            id: spoken.id.cloned(),
+            connection: spoken.connection.to_owned(),
+            sender,
+            content: Content::from_wire(spoken.bytes),
+        }
+    }
+
+    /// The message as indicators see it, before anything is redacted: an attack may use what the trace must not hold.
+    fn observe(&self, message: &Message) -> Value {
+        self.deriver.lock().unwrap_or_else(PoisonError::into_inner).observe(message).message
+    }
+
+    fn extract(&self, phase: &Phase, source: ExtractorSource, content: &Value) {
+        for extractor in &phase.extractors {
+            if let Some(value) = extractor.extract(content, source) {
+                self.context.extracted.set(&self.name, &extractor.name, value);
+            }
+        }
+    }
+
+    fn seen(&self) -> HashMap<String, String> {
+        self.context.extracted.seen_by(&self.name)
+    }
+
+    /// Leaves a phase, unless it was left already.
+    fn advance(self: &Arc<Self>, from: usize, reason: AdvanceReason) {
+        let mut inner = self.lock();
+        if inner.index == from {
+            self.leave(&mut inner, reason);
+        }
+    }
+
+    fn leave(self: &Arc<Self>, inner: &mut Inner, reason: AdvanceReason) {
+        let next = inner.index + 1;
+        if next == self.phases.len() {
+            // Nothing follows: the phase stays, and its trigger is spent.
+            inner.fired = true;
+            return;
+        }
+        let because = match reason {
+            AdvanceReason::EventMatched => "event_matched",
+            AdvanceReason::Timeout => "timeout",
+        };
+        self.enter(inner, next, Some(because));
+    }
+
+    /// A request that comes after the time of a phase is up belongs to the next one, even if the timer was not scheduled yet.
+    fn expire(self: &Arc<Self>, inner: &mut Inner) {
+        while !inner.fired {
+            let after =
+                self.phases[inner.index].trigger.as_ref().and_then(sortie_oatf::CompiledTrigger::after);
+            if !after.is_some_and(|after| inner.since.elapsed() >= after) {
+                return;
+            }
+            self.leave(inner, AdvanceReason::Timeout);
+        }
+    }
+
+    fn enter(self: &Arc<Self>, inner: &mut Inner, index: usize, because: Option<&str>) {
+        let phase = self.phases[index].clone();
+        inner.index = index;
+        inner.since = Instant::now();
+        inner.trigger = TriggerState::default();
+        inner.fired = false;
+        self.context.recorder.phase(&self.name, &self.mode, &phase.name, index, because);
+        self.start_timer(&phase);
+        let actions = self.entry_actions(&phase);
+        if let Some(on_enter) = &mut inner.on_enter {
+            on_enter(Entered { phase, actions });
+        }
+        self.entered.send_replace(index);
+    }
+
+    fn start_timer(self: &Arc<Self>, phase: &Phase) {
+        let Some(after) = phase.trigger.as_ref().and_then(sortie_oatf::CompiledTrigger::after) else {
+            return;
+        };
+        let (actor, index, end) = (Arc::downgrade(self), phase.index, self.context.end.clone());
+        tokio::spawn(async move {
+            tokio::select! {
+                () = tokio::time::sleep(after) => {}
+                () = end.cancelled() => return,
+            }
+            if let Some(actor) = actor.upgrade() {
+                actor.advance(index, AdvanceReason::Timeout);
+            }
+        });
+    }
+
+    /// The entry actions with their templates filled; log lines are written at once.
+    fn entry_actions(&self, phase: &Phase) -> Vec<EntryAction> {
+        let mut actions = Vec::new();
+        for action in &phase.on_enter {
+            match &action.kind {
+                ActionKind::Log(log) => {
+                    let level = match log.level {
+                        Some(LogLevel::Warn) => "warn",
+                        Some(LogLevel::Error) => "error",
+                        _ => "info",
+                    };
+                    if let Some(Value::String(text)) = self.filled(&Value::from(log.message.as_str())) {
+                        self.context.recorder.log(&self.name, level, &text);
+                    }
+                }
+                ActionKind::Send(send) => {
+                    let params = send.params.as_ref().map(|params| self.filled(params));
+                    // Params that cannot be filled are no params: a warning says so, and nothing is sent.
+                    let Some(params) = params.map_or(Some(None), |params| params.map(Some)) else { continue };
+                    actions.push(EntryAction::Send { method: send.method.clone(), params });
+                }
+                ActionKind::Other(other) => {
+                    for (key, value) in other {
+                        if let Some(value) = self.filled(value) {
+                            actions.push(EntryAction::Other { key: key.clone(), value });
+                        }
+                    }
+                }
+            }
+        }
+        actions
+    }
+
+    fn filled(&self, value: &Value) -> Option<Value> {
+        let payload = Payload::plain(value.clone());
+        let filled = self.fill(&payload, None, None).ok()?;
+        serde_json::from_str(&filled.json).ok()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn source(direction: Direction) -> ExtractorSource {
+    match direction {
+        Direction::Request => ExtractorSource::Request,
+        Direction::Response => ExtractorSource::Response,
+    }
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner")
+            .field("index", &self.index)
+            .field("fired", &self.fired)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,24 @@
+//! Plays OATF documents against agents.
+//!
+//! | what | where |
+//! |---|---|
+//! | what a phase serves, when the next one begins, what is captured | [`Actor`] |
+//! | pass-through content on its way to the wire | [`Payload`] |
+//! | one order of everything that happens: trace, verdict, display | [`Recorder`] |
+
+mod actor;
+mod context;
+mod event;
+mod extracted;
+pub mod modes;
+mod payload;
+mod phase;
+mod recorder;
+
+pub use actor::{Actor, Entered, EntryAction, Heard, Spoken, Working};
+pub use context::Context;
+pub use event::{RunEvent, Watcher};
+pub use extracted::Extracted;
+pub use payload::{Filled, Payload, Scope, TooLarge};
+pub use phase::Phase;
+pub use recorder::{Pulse, Recorder};

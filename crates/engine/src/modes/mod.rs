@@ -1,0 +1,64 @@
+//! The five postures of an actor, each over its protocol.
+
+use tokio::task::JoinHandle;
+
+/// A server actor that accepts connections.
+#[derive(Debug)]
+pub struct Serving {
+    /// Where agents find it.
+    pub url: String,
+    /// Ends when the run has ended and everything is closed.
+    pub done: JoinHandle<()>,
+}
+
+/// Why an actor could not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// It could not listen.
+    #[error("cannot listen on {address}: {reason}")]
+    Bind {
+        /// Where.
+        address: String,
+        /// Why.
+        reason: String,
+    },
+    /// Its state makes no sense to the binding.
+    #[error("phase `{phase}`: {reason}")]
+    State {
+        /// The phase.
+        phase: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl StartError {
+    /// The word that stands for it in a trace.
+    pub fn failure(&self) -> &'static str {
+        match self {
+            Self::Bind { .. } => "bind_failed",
+            Self::State { .. } => "internal",
+        }
+    }
+}
+
+/// What a client actor attacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Where it is.
+    pub place: Place,
+    /// Headers for every HTTP request, credentials among them. Never recorded.
+    pub headers: Vec<(String, String)>,
+    /// Environment of a process that we start, and nothing else.
+    pub env: Vec<(String, String)>,
+}
+
+/// Where a target is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At a URL.
+    Url(String),
+    /// A process that we start, and talk to over its standard input and output.
+    Stdio(Vec<String>),
+}

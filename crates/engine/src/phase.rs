@@ -1,0 +1,56 @@
+//! Phases of an actor, ready to be played.
+
+use serde_json::Value;
+use sortie_oatf::{Action, CompiledActor, CompiledExtractor, CompiledTrigger, ExactNumbers, ExtractorSource};
+
+use crate::payload::Payload;
+
+/// A phase of an actor: what it serves or sends, and until when.
+#[derive(Debug)]
+pub struct Phase {
+    /// Its position among the actor's phases.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// Its state: its own, or the one it inherits.
+    pub state: Payload,
+    /// What is done on entry.
+    pub on_enter: Vec<Action>,
+    /// Whether no other follows.
+    pub is_last: bool,
+    pub(crate) trigger: Option<CompiledTrigger>,
+    pub(crate) extractors: Vec<CompiledExtractor>,
+}
+
+impl Phase {
+    /// The phases of an actor.
+    pub(crate) fn all(actor: &sortie_oatf::Actor, compiled: &CompiledActor) -> Vec<Self> {
+        let mut state = (Value::Null, ExactNumbers::default());
+        let phases = actor.phases.iter().zip(&compiled.phases).enumerate();
+        let phases = phases.map(|(index, (phase, compiled))| {
+            if let Some(own) = &phase.state {
+                state = (own.clone(), phase.state_numbers.clone());
+            }
+            Self {
+                index,
+                name: phase.name.clone().unwrap_or_else(|| format!("phase-{}", index + 1)),
+                state: Payload::new(state.0.clone(), &state.1, ""),
+                on_enter: phase.on_enter.clone().unwrap_or_default(),
+                is_last: index + 1 == actor.phases.len(),
+                trigger: compiled.trigger.clone(),
+                extractors: compiled.extractors.clone(),
+            }
+        });
+        phases.collect()
+    }
+
+    /// A structural key of the state.
+    pub fn key(&self, key: &str) -> Option<Payload> {
+        self.state.get(key)
+    }
+
+    /// Whether it captures anything from this half of an exchange.
+    pub(crate) fn extracts(&self, source: ExtractorSource) -> bool {
+        self.extractors.iter().any(|extractor| extractor.source == source)
+    }
+}

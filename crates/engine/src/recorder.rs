@@ -1,0 +1,186 @@
+//! Where everything that happens comes together: one order, one trace, one verdict.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime};
+
+use sortie_detect::{Detector, Place};
+use sortie_trace::{
+    ActorFailed, AgentExit, Deriver, Header, Listening, Message, PhaseEntered, Record, Redactor, Stopped,
+    WriteError, Writer,
+};
+use tokio::sync::watch;
+
+use crate::event::{RunEvent, Watcher};
+
+/// How many warnings are kept; the rest are counted.
+const MAX_WARNINGS: usize = 100;
+
+/// Writes the trace, shows it to the detector and to whoever watches. All of that happens before a call returns, so
+/// that what the trace says is never behind what the peer was told.
+pub struct Recorder {
+    inner: Mutex<Inner>,
+    watcher: Arc<dyn Watcher>,
+    pulse: watch::Sender<Pulse>,
+}
+
+/// How the run is doing, for whoever decides when it ends.
+#[derive(Clone, Debug)]
+pub struct Pulse {
+    /// When something was last said.
+    pub last_message: Instant,
+    /// Whether the verdict would be `exploited` now.
+    pub exploited: bool,
+    /// Why the trace cannot go on. The run has to end.
+    pub broken: Option<String>,
+}
+
+struct Inner {
+    writer: Writer<Box<dyn Write + Send>>,
+    deriver: Deriver,
+    detector: Detector,
+    warnings: Vec<String>,
+    more_warnings: u64,
+}
+
+impl Recorder {
+    /// Begins a trace: writes its header, into a file that was just created or anything else that can be written to.
+    pub fn begin(
+        out: Box<dyn Write + Send>,
+        header: Header,
+        redactor: Redactor,
+        limit: u64,
+        mut detector: Detector,
+        watcher: Arc<dyn Watcher>,
+    ) -> Result<Self, WriteError> {
+        let record = Record::Header(header.clone());
+        let writer = Writer::begin_with(out, header, redactor, limit)?;
+        detector.lifecycle(&record);
+        watcher.event(&RunEvent::Recorded(&record));
+        let inner =
+            Inner { writer, deriver: Deriver::new(), detector, warnings: Vec::new(), more_warnings: 0 };
+        let pulse = Pulse { last_message: Instant::now(), exploited: false, broken: None };
+        Ok(Self { inner: Mutex::new(inner), watcher, pulse: watch::Sender::new(pulse) })
+    }
+
+    /// Something was said.
+    pub fn message(&self, message: Message) {
+        self.append(Record::Message(Box::new(message)));
+    }
+
+    /// An actor entered a phase.
+    pub fn phase(&self, actor: &str, mode: &str, phase: &str, index: usize, because: Option<&str>) {
+        self.append(Record::Phase(PhaseEntered {
+            seq: 0,
+            time: String::new(),
+            actor: actor.to_owned(),
+            mode: mode.to_owned(),
+            phase: phase.to_owned(),
+            index,
+            because: because.map(str::to_owned),
+        }));
+    }
+
+    /// A server actor accepts connections.
+    pub fn listening(&self, actor: &str, url: &str) {
+        let (actor, url) = (actor.to_owned(), url.to_owned());
+        self.append(Record::Listening(Listening { seq: 0, time: String::new(), actor, url }));
+    }
+
+    /// An actor cannot go on: `bind_failed`, `target_refused`, `protocol_error`, `internal`.
+    pub fn actor_failed(&self, actor: &str, failure: &str, message: &str) {
+        self.append(Record::ActorFailed(ActorFailed {
+            seq: 0,
+            time: String::new(),
+            actor: actor.to_owned(),
+            failure: failure.to_owned(),
+            message: message.to_owned(),
+        }));
+    }
+
+    /// The agent's process ended.
+    pub fn agent_exit(&self, code: Option<i32>, signal: Option<i32>) {
+        self.append(Record::AgentExit(AgentExit { seq: 0, time: String::new(), code, signal }));
+    }
+
+    /// The run ended.
+    pub fn stopped(&self, because: &str) {
+        self.append(Record::Stopped(Stopped { seq: 0, time: String::new(), because: because.to_owned() }));
+    }
+
+    /// Something a person should know. The same sentence is kept once.
+    pub fn warn(&self, text: impl Into<String>) {
+        let text = text.into();
+        let mut inner = self.lock();
+        if inner.warnings.contains(&text) {
+            return;
+        }
+        if inner.warnings.len() == MAX_WARNINGS {
+            inner.more_warnings += 1;
+            return;
+        }
+        self.watcher.event(&RunEvent::Warning(&text));
+        inner.warnings.push(text);
+    }
+
+    /// A `log` action of the document.
+    pub fn log(&self, actor: &str, level: &str, text: &str) {
+        // Under the lock, so that whoever watches sees one order.
+        let _inner = self.lock();
+        self.watcher.event(&RunEvent::Logged { actor, level, text });
+    }
+
+    /// How the run is doing, now and whenever that changes.
+    pub fn pulse(&self) -> watch::Receiver<Pulse> {
+        self.pulse.subscribe()
+    }
+
+    /// What is to be made of everything so far, with the warnings of the run.
+    pub fn run(&self, place: Place) -> sortie_detect::Run {
+        let inner = self.lock();
+        let mut run = inner.detector.run(place);
+        run.warnings.extend(inner.warnings.iter().cloned());
+        if inner.more_warnings > 0 {
+            run.warnings.push(format!("{} more warnings were not kept", inner.more_warnings));
+        }
+        run
+    }
+
+    fn append(&self, mut record: Record) {
+        let mut inner = self.lock();
+        let inner = &mut *inner;
+        if let Err(error) = inner.writer.append(SystemTime::now(), &mut record) {
+            // What is not in the trace did not happen: evaluating it would give another verdict than the trace does.
+            self.pulse.send_if_modified(|pulse| {
+                let first = pulse.broken.is_none();
+                pulse.broken.get_or_insert_with(|| error.to_string());
+                first
+            });
+            return;
+        }
+        inner.detector.lifecycle(&record);
+        self.watcher.event(&RunEvent::Recorded(&record));
+        let Record::Message(message) = &record else { return };
+        let observed = inner.deriver.observe(message);
+        let matched = inner.detector.observe(&observed);
+        for &index in &matched {
+            let indicator = inner.detector.indicator_id(index).unwrap_or_default();
+            self.watcher.event(&RunEvent::Matched { indicator, message });
+        }
+        self.pulse.send_modify(|pulse| {
+            pulse.last_message = Instant::now();
+            pulse.exploited = (pulse.exploited || !matched.is_empty()) && inner.detector.is_exploited();
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A panic of a watcher leaves nothing half done that matters more than the trace.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recorder").field("pulse", &*self.pulse.borrow()).finish_non_exhaustive()
+    }
+}
