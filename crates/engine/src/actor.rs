@@ -373,7 +373,7 @@ impl Actor {
         while !inner.fired {
             let after =
                 self.phases[inner.index].trigger.as_ref().and_then(sortie_oatf::CompiledTrigger::after);
-            if !after.is_some_and(|after| inner.since.elapsed() >= after) {
+            if after.is_none_or(|after| inner.since.elapsed() < after) {
                 return;
             }
             self.leave(inner, AdvanceReason::Timeout);

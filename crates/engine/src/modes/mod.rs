@@ -62,3 +62,13 @@ pub enum Place {
     /// A process that we start, and talk to over its standard input and output.
     Stdio(Vec<String>),
 }
+
+/// Which MCP revision is spoken.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Wire {
+    /// What the peer offers, when we speak it.
+    #[default]
+    Auto,
+    /// This one (`2025-11-25`).
+    Version(String),
+}
