@@ -161,8 +161,13 @@ impl Recorder {
         inner.detector.lifecycle(&record);
         self.watcher.event(&RunEvent::Recorded(&record));
         let Record::Message(message) = &record else { return };
-        let observed = inner.deriver.observe(message);
-        let matched = inner.detector.observe(&observed);
+        let mut matched = Vec::new();
+        if inner.detector.looks_at(message) {
+            let observed = inner.deriver.observe(message);
+            matched = inner.detector.observe(&observed);
+        } else {
+            inner.deriver.skip(message);
+        }
         for &index in &matched {
             let indicator = inner.detector.indicator_id(index).unwrap_or_default();
             self.watcher.event(&RunEvent::Matched { indicator, message });
