@@ -23,6 +23,7 @@ Commands:
   docs [--check]       Write the generated pages and the console output in the docs again,
                        or say which of them are stale
   bench [--quick]      Compare with crate `oatf` 0.4.0, as ratios of CPU time
+  bench wire [--quick] Compare the MCP server, trace on, with a bare axum handler
   fuzz [TARGET] [--seconds N]
                        Fuzz one target or all of them, for N seconds each (60)
   deny                 Check dependencies with cargo-deny against deny.toml
@@ -74,8 +75,9 @@ fn run(task: &str, mut arguments: Vec<String>, runner: &mut Runner) -> Result<()
         }
         "bench" => {
             let quick = take_flag(&mut arguments, "--quick");
+            let wire = take_flag(&mut arguments, "wire");
             no_more(&arguments)?;
-            bench::run(runner, quick)
+            if wire { bench::wire(runner, quick) } else { bench::run(runner, quick) }
         }
         "fuzz" => {
             let seconds = take_option(&mut arguments, "--seconds")?;
