@@ -120,7 +120,7 @@ attack:
     assert_eq!(actions[0].numbers.get("/send/params/price"), Some("1.10"));
     let big = actions[1].numbers.get("/send_push_notification/payload/big/0");
     assert_eq!(big, Some("123456789012345678901234567890"));
-    let canonical = serialize(&normalized);
+    let canonical = sortie_oatf::serialize(&normalized);
     assert!(canonical.contains("price: 1.10"), "{canonical}");
     assert!(canonical.contains("- 123456789012345678901234567890"), "{canonical}");
 }
