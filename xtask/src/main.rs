@@ -8,6 +8,7 @@ mod bench;
 mod docs;
 mod fuzz;
 mod licences;
+mod peers;
 mod step;
 mod test;
 
@@ -25,6 +26,8 @@ Commands:
   bench [--quick]      Compare with crate `oatf` 0.4.0, as ratios of CPU time
   fuzz [TARGET] [--seconds N]
                        Fuzz one target or all of them, for N seconds each (60)
+  peers [--lock]       Install the programs that end-to-end tests talk to into target/peers, or
+                       resolve their lock files in peers/ again
   deny                 Check dependencies with cargo-deny against deny.toml
 
 Options:
@@ -82,6 +85,11 @@ fn run(task: &str, mut arguments: Vec<String>, runner: &mut Runner) -> Result<()
             let target = if arguments.is_empty() { None } else { Some(arguments.remove(0)) };
             no_more(&arguments)?;
             fuzz::run(runner, target.as_deref(), seconds.as_deref())
+        }
+        "peers" => {
+            let lock = take_flag(&mut arguments, "--lock");
+            no_more(&arguments)?;
+            if lock { peers::lock(runner) } else { peers::run(runner) }
         }
         "deny" => {
             no_more(&arguments)?;
@@ -141,7 +149,7 @@ mod tests {
     #[test]
     fn an_unknown_task_or_argument_is_a_usage_error() {
         let mut runner = Runner::new(true);
-        for line in ["tset", "test --quick", "bench now", "fuzz parse load", "docs --chek"] {
+        for line in ["tset", "test --quick", "bench now", "fuzz parse load", "docs --chek", "peers mcp1"] {
             let mut given = arguments(line);
             let task = given.remove(0);
             assert!(matches!(run(&task, given, &mut runner), Err(Failure::Usage(_))), "{line}");
