@@ -9,6 +9,7 @@
 //! | [`sse`] | [`sse::Decoder`] | [`sse::encode`], [`sse::comment`] |
 //! | [`http`] | [`http::Listener`], [`http::read_body`] | [`http::Client`], [`http::Streams`] |
 //! | [`stdio`] | [`stdio::Lines`] | [`stdio::write_line`], [`stdio::Child`] |
+//! | [`mcp`] | [`mcp::server::Service`] | [`mcp::server::Outlet`] |
 //!
 //! Peers are hostile. Everything that a peer could make grow has a bound in [`Limits`], nothing recurses as deep as a
 //! peer likes, and a fault of one message or one connection is never the end of the listener.
@@ -16,6 +17,7 @@
 pub mod http;
 pub mod jsonrpc;
 mod limits;
+pub mod mcp;
 pub mod sse;
 pub mod stdio;
 

@@ -1,5 +1,7 @@
 //! The five postures of an actor, each over its protocol.
 
+pub mod mcp_server;
+
 use tokio::task::JoinHandle;
 
 /// A server actor that accepts connections.
