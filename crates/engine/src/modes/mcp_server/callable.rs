@@ -55,7 +55,8 @@ pub(super) enum Chosen<'c> {
 
 impl Callable {
     fn new(payload: &Payload, what: What) -> Result<Self, String> {
-        let completions = extension(payload, "completions").map(|found| completions(&found)).unwrap_or_default();
+        let completions =
+            extension(payload, "completions").map(|found| completions(&found)).unwrap_or_default();
         let Some(list) = payload.get("responses").filter(|list| !list.value().is_null()) else {
             return Ok(Self { responses: None, entries: Vec::new(), completions });
         };
@@ -133,7 +134,11 @@ impl Callables {
 
 /// A list for the wire, without what belongs to OATF, and its items as the document has them. What is no list is put
 /// on the wire as it is.
-pub(super) fn listed(state: Option<Payload>, before: &'static str, hidden: &[&str]) -> (Wording, Vec<Payload>) {
+pub(super) fn listed(
+    state: Option<Payload>,
+    before: &'static str,
+    hidden: &[&str],
+) -> (Wording, Vec<Payload>) {
     match state {
         Some(state) if !state.value().is_array() => (Wording::around(before, state, "}"), Vec::new()),
         state => {

@@ -10,8 +10,7 @@ use crate::actor::Actor;
 use crate::payload::TooLarge;
 
 /// The levels of log messages.
-const LEVELS: [&str; 8] =
-    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// What a request is answered with.
 #[derive(Debug)]
@@ -101,7 +100,8 @@ fn call<'p>(
     params: &Value,
 ) -> Result<Outcome<'p>, Refusal> {
     let name = text(params, "name")?;
-    let unknown = || Refusal::params(format!("Unknown {what}: {}", name.chars().take(100).collect::<String>()));
+    let unknown =
+        || Refusal::params(format!("Unknown {what}: {}", name.chars().take(100).collect::<String>()));
     let callable: &Callable = callables.get(name).ok_or_else(unknown)?;
     let questions = if plan.elicitations.is_empty() { Vec::new() } else { plan.questions(params) };
     let entry = match callable.choose(params) {

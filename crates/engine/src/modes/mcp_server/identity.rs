@@ -23,8 +23,8 @@ pub(super) struct Identity {
 impl Identity {
     pub(super) fn new(phase: &Phase) -> Self {
         let server_info = phase.key("server_info");
-        let server_info = server_info
-            .unwrap_or_else(|| Payload::plain(json!({"name": "oatf-server", "version": "1.0.0"})));
+        let server_info =
+            server_info.unwrap_or_else(|| Payload::plain(json!({"name": "oatf-server", "version": "1.0.0"})));
         let capabilities = phase.key("capabilities").unwrap_or_else(|| Payload::plain(everything()));
         let version = phase.key("protocol_version");
         let instructions = phase.key("instructions");

@@ -176,9 +176,9 @@ impl Call {
             match step {
                 Step::Wait(time) => tokio::time::sleep(*time).await,
                 Step::Send { method, params } if is_notification(method) => {
-                    let filled = params.as_ref().map(|params| {
-                        params.fill(&self.peer.actor, &self.heard.content, response.as_ref())
-                    });
+                    let filled = params
+                        .as_ref()
+                        .map(|params| params.fill(&self.peer.actor, &self.heard.content, response.as_ref()));
                     match filled.transpose()? {
                         Some(None) => {}
                         None => self.notify(outlet, method, None),
@@ -204,7 +204,9 @@ impl Call {
                 let request = format!("{{\"method\":{}{params}}}", Value::from(method));
                 requests.insert(format!("{method}#{}", requests.len() + 1), request);
             } else {
-                self.peer.actor.warn(&format!("a client of {MODERN} cannot answer `{method}`: it is not asked"));
+                self.peer
+                    .actor
+                    .warn(&format!("a client of {MODERN} cannot answer `{method}`: it is not asked"));
             }
         };
         for question in &self.questions {
@@ -216,7 +218,8 @@ impl Call {
             if let Step::Send { method, params } = step
                 && !is_notification(method)
             {
-                let filled = params.as_ref().map(|params| params.fill(&self.peer.actor, &self.heard.content, None));
+                let filled =
+                    params.as_ref().map(|params| params.fill(&self.peer.actor, &self.heard.content, None));
                 match filled.transpose()? {
                     Some(None) => {}
                     filled => add(method, filled.flatten()),
@@ -239,8 +242,10 @@ impl Call {
             let half = (Direction::Request, Kind::Event);
             Server::said(&self.peer, &self.heard.phase, method, half, None, request.as_bytes());
         }
-        let requests: Vec<_> =
-            requests.iter().map(|(key, request)| format!("{}:{request}", Value::from(key.as_str()))).collect();
+        let requests: Vec<_> = requests
+            .iter()
+            .map(|(key, request)| format!("{}:{request}", Value::from(key.as_str())))
+            .collect();
         format!("{{\"resultType\":\"input_required\",\"inputRequests\":{{{}}}}}", requests.join(","))
     }
 

@@ -53,7 +53,8 @@ fn warn_of_synthesis(actor: &Actor, phase: &Phase) {
         let items = phase.state.value().get(key).and_then(Value::as_array).into_iter().flatten();
         for item in items {
             let entries = item.get("responses").and_then(Value::as_array).into_iter().flatten();
-            if entries.into_iter().any(|entry| entry.get("synthesize").is_some_and(|block| !block.is_null())) {
+            if entries.into_iter().any(|entry| entry.get("synthesize").is_some_and(|block| !block.is_null()))
+            {
                 let name = item.get("name").and_then(Value::as_str).unwrap_or_default();
                 actor.warn(&format!(
                     "phase `{}`: `synthesize` of `{name}` needs a model; its static content is served",

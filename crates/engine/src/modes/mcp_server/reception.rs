@@ -1,5 +1,6 @@
 //! Hears messages, and answers them.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -8,7 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use sortie_trace::{Direction, Kind};
 use sortie_wire::jsonrpc::{self, Incoming, Malformed, id_key};
-use sortie_wire::mcp::server::{Arrival, Outlet, Reply, Service, Transport};
+use sortie_wire::mcp::server::{Answer, Arrival, Outlet, Reply, Service, Transport};
 
 use super::dispatch::{Outcome, Refusal, dispatch};
 use super::modern;
@@ -120,7 +121,7 @@ impl Server {
         let answer = jsonrpc::error(text.as_deref(), -32600, "Unsupported MCP-Protocol-Version", None);
         let half = (Direction::Response, Kind::Error);
         Self::said(post.peer, &heard.phase, method, half, id.as_ref(), &answer);
-        Some(Reply::Answer(answer, StatusCode::BAD_REQUEST))
+        Some(refusing(answer, StatusCode::BAD_REQUEST))
     }
 
     fn request(self: &Arc<Self>, post: Post<'_>, id: Box<RawValue>, method: String) -> Reply {
@@ -138,31 +139,27 @@ impl Server {
                 let result = if modern { modern::completed(&asking.method, result) } else { result };
                 let answer = jsonrpc::result(asking.id.get(), &result);
                 asking.said(peer, &heard, Kind::Response, &answer);
-                Reply::answer(answer)
+                answering(answer, StatusCode::OK, heard)
             }
             Ok(Outcome::Talk { questions }) => {
                 let call = Call { server: self.clone(), peer: peer.clone(), heard, asking, questions };
                 Reply::Talk(Box::new(move |outlet| Box::pin(call.talk(outlet))))
             }
             Ok(Outcome::Listen) => {
-                let call = Call { server: self.clone(), peer: peer.clone(), heard, asking, questions: Vec::new() };
+                let call =
+                    Call { server: self.clone(), peer: peer.clone(), heard, asking, questions: Vec::new() };
                 Reply::Talk(Box::new(move |outlet| Box::pin(call.listen(outlet))))
             }
             Err(refusal) => {
                 let answer = asking.refused(&refusal);
                 asking.said(peer, &heard, Kind::Error, &answer);
-                Reply::Answer(answer, asking.status(&refusal))
+                answering(answer, asking.status(&refusal), heard)
             }
         }
     }
 
     /// What a request is answered with.
-    fn outcome<'s>(
-        &'s self,
-        post: Post<'_>,
-        asking: &Asking,
-        heard: &Heard,
-    ) -> Result<Outcome<'s>, Refusal> {
+    fn outcome<'s>(&'s self, post: Post<'_>, asking: &Asking, heard: &Heard) -> Result<Outcome<'s>, Refusal> {
         let peer = post.peer;
         let plan = self.plan(&heard.phase);
         let params = &heard.content;
@@ -237,7 +234,7 @@ impl Server {
     fn malformed(&self, post: Post<'_>, answer: &Bytes, id: Option<&Value>) -> Reply {
         let heard = post.heard(&[], "", (Direction::Request, Kind::Request), id);
         Self::said(post.peer, &heard.phase, "", (Direction::Response, Kind::Error), id, answer);
-        Reply::Answer(answer.clone(), StatusCode::BAD_REQUEST)
+        refusing(answer.clone(), StatusCode::BAD_REQUEST)
     }
 
     /// Several messages at once, where the revision has that.
@@ -247,7 +244,8 @@ impl Server {
             // Who says nothing speaks the revision that did not have to say it.
             None => {
                 let header = post.headers.and_then(|headers| headers.get("mcp-protocol-version"));
-                post.peer.transport == Transport::Single && header.is_none_or(|header| header == version::BATCHES)
+                post.peer.transport == Transport::Single
+                    && header.is_none_or(|header| header == version::BATCHES)
             }
         };
         let items = serde_json::from_slice::<Vec<&RawValue>>(post.bytes);
@@ -277,7 +275,12 @@ impl Post<'_> {
         self.peer.actor.heard(events, self.spoken(surfaces, half, id))
     }
 
-    fn spoken<'s>(&'s self, surfaces: &'s [&'s str], half: (Direction, Kind), id: Option<&'s Value>) -> Spoken<'s> {
+    fn spoken<'s>(
+        &'s self,
+        surfaces: &'s [&'s str],
+        half: (Direction, Kind),
+        id: Option<&'s Value>,
+    ) -> Spoken<'s> {
         let (direction, kind) = half;
         Spoken { surfaces, direction, kind, id, connection: &self.peer.name, bytes: self.bytes }
     }
@@ -307,6 +310,16 @@ impl Asking {
     }
 }
 
+/// An answer. When it ends the phase, the next one begins once it is on its way.
+fn answering(message: Bytes, status: StatusCode, heard: Heard) -> Reply {
+    let then: Option<Box<dyn Any + Send>> = if heard.has_fired() { Some(Box::new(heard)) } else { None };
+    Reply::Answer(Answer { message, status, then })
+}
+
+fn refusing(message: Bytes, status: StatusCode) -> Reply {
+    Reply::Answer(Answer { message, status, then: None })
+}
+
 /// What a message that nobody deals with is: its method, its half of an exchange, its id.
 fn outline(message: &Result<Incoming, Malformed>) -> (&str, (Direction, Kind), Option<Value>) {
     let value = |id: &RawValue| serde_json::from_str(id.get()).ok();
@@ -318,9 +331,6 @@ fn outline(message: &Result<Incoming, Malformed>) -> (&str, (Direction, Kind), O
             ("", (Direction::Response, Kind::Error), id.as_deref().and_then(value))
         }
         Ok(Incoming::Batch(_)) => ("", (Direction::Request, Kind::Request), None),
-        Err(malformed) => {
-            ("", (Direction::Request, Kind::Request), malformed.id.as_deref().and_then(value))
-        }
+        Err(malformed) => ("", (Direction::Request, Kind::Request), malformed.id.as_deref().and_then(value)),
     }
 }
-

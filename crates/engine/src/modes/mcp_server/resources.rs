@@ -34,7 +34,8 @@ impl Resources {
         let mut by_uri = HashMap::new();
         for item in items {
             if let Some(uri) = item.value().get("uri").and_then(Value::as_str) {
-                let content = extension(&item, "content").unwrap_or_else(|| Payload::plain(json!({"text": ""})));
+                let content =
+                    extension(&item, "content").unwrap_or_else(|| Payload::plain(json!({"text": ""})));
                 by_uri.entry(uri.to_owned()).or_insert_with(|| contents(&item, &content));
             }
         }
@@ -43,7 +44,9 @@ impl Resources {
             Some(Template {
                 uri: UriTemplate::new(item.value().get("uriTemplate")?.as_str()?),
                 contents: extension(item, "content").map(|content| contents(item, &content)),
-                completions: extension(item, "completions").map(|found| completions(&found)).unwrap_or_default(),
+                completions: extension(item, "completions")
+                    .map(|found| completions(&found))
+                    .unwrap_or_default(),
             })
         });
         Self { list, by_uri, templated: templated.collect(), templates }

@@ -20,9 +20,8 @@ const FAREWELL: Duration = Duration::from_millis(20);
 /// phase.
 pub async fn start(actor: Arc<Actor>, options: Options) -> Result<Serving, StartError> {
     let plans = Plan::all(&actor)?;
-    let listener = Listener::bind(options.listen, options.public).await.map_err(|error| StartError::Bind {
-        address: options.listen.to_string(),
-        reason: error.to_string(),
+    let listener = Listener::bind(options.listen, options.public).await.map_err(|error| {
+        StartError::Bind { address: options.listen.to_string(), reason: error.to_string() }
     })?;
     let url = format!("http://{}/mcp", reachable(listener.address()));
     let hosts = if options.public { Hosts::any() } else { Hosts::loopback_plus(&options.hosts) };

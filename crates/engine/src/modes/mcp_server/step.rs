@@ -38,7 +38,10 @@ impl Step {
         let found = match only.map(|(key, value)| (key.as_str(), value)) {
             Some(("send", send)) => send.get("method").and_then(Value::as_str).map(|method| Self::Send {
                 method: method.to_owned(),
-                params: step.get("send").and_then(|send| send.get("params")).map(|params| Typed::new(&params)),
+                params: step
+                    .get("send")
+                    .and_then(|send| send.get("params"))
+                    .map(|params| Typed::new(&params)),
             }),
             Some(("wait_ms", value)) => milliseconds(value).map(Self::Wait),
             Some(("disconnect", value)) => {

@@ -154,7 +154,8 @@ impl Call {
         response: Option<&Value>,
     ) -> Result<Option<String>, TooLarge> {
         let elicitation = &plan.elicitations[index];
-        let recent = self.asking.modern || self.peer.version().is_some_and(|version| version::is_recent(&version));
+        let recent =
+            self.asking.modern || self.peer.version().is_some_and(|version| version::is_recent(&version));
         let params = elicitation.params(recent).fill(&self.peer.actor, &self.heard.content, response)?;
         Ok(params.map(|params| {
             if !elicitation.needs_id() {
@@ -195,7 +196,9 @@ impl Call {
         match tokio::time::timeout(patience, answer).await {
             Ok(answer) => answer.ok(),
             Err(_) => {
-                self.peer.actor.warn(&format!("a client did not answer `{method}` in time: the call goes on without"));
+                self.peer
+                    .actor
+                    .warn(&format!("a client did not answer `{method}` in time: the call goes on without"));
                 None
             }
         }

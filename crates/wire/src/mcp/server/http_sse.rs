@@ -73,7 +73,9 @@ pub(super) async fn post<S: Service>(
         return unknown_session();
     };
     match endpoint.service.hear(&session.peer, arrival) {
-        Reply::Answer(message, status) if status != StatusCode::OK => return whole(message, status),
+        Reply::Answer(answer) if answer.status != StatusCode::OK => {
+            return whole(answer.message, answer.status);
+        }
         reply => say(reply, &Outlet::events(log)),
     }
     let mut response = Response::new(Body::from("Accepted"));
@@ -85,17 +87,22 @@ pub(super) async fn post<S: Service>(
 pub(super) fn say(reply: Reply, outlet: &Outlet) {
     match reply {
         Reply::Accepted => {}
-        Reply::Answer(message, _) => {
-            let _ = outlet.answer(message);
+        Reply::Answer(answer) => {
+            let _ = outlet.answer(answer.message);
+            drop(answer.then);
         }
         Reply::Talk(talk) => {
             tokio::spawn(talk(outlet.clone()));
         }
         Reply::Several(replies) => {
             let mut answers = Vec::new();
+            let mut then = Vec::new();
             for reply in replies {
                 match reply {
-                    Reply::Answer(message, _) => answers.push(message),
+                    Reply::Answer(answer) => {
+                        answers.push(answer.message);
+                        then.push(answer.then);
+                    }
                     other => say(other, outlet),
                 }
             }

@@ -10,7 +10,7 @@ use super::accept::Accepted;
 use super::endpoint::{Endpoint, Named, SESSION, events, refusal, status, whole};
 use super::log::{Log, array};
 use super::outlet::Outlet;
-use super::service::{Arrival, Reply, Service, Talk, Transport};
+use super::service::{Answer, Arrival, Reply, Service, Talk, Transport};
 use super::sessions::Session;
 use crate::http::{Body, Peer, RequestBody, TooManyStreams, read_body};
 use crate::jsonrpc::{self, Incoming, Malformed};
@@ -97,17 +97,18 @@ impl<S: Service> Exchange<'_, S> {
         match reply {
             Reply::Accepted => status(StatusCode::ACCEPTED),
             // A refusal of HTTP has its status, which a stream would not.
-            Reply::Answer(message, status) if status != StatusCode::OK => whole(message, status),
-            Reply::Answer(message, status) => {
+            Reply::Answer(answer) if answer.status != StatusCode::OK => answered(answer),
+            Reply::Answer(answer) => {
                 let unsaid = self.accepted.events && self.endpoint.service.has_unsaid(self.peer);
                 if self.accepted.json && !unsaid {
-                    return whole(message, status);
+                    return answered(answer);
                 }
                 self.stream(|outlet| {
                     if unsaid {
                         self.endpoint.service.listening(self.peer, outlet.clone());
                     }
-                    let _ = outlet.answer(message);
+                    let _ = outlet.answer(answer.message);
+                    drop(answer.then);
                 })
             }
             Reply::Talk(talk) if self.accepted.events => self.stream(|outlet| {
@@ -139,10 +140,14 @@ impl<S: Service> Exchange<'_, S> {
     /// Answers the messages of a batch with one array. What else is said has no place there.
     async fn several(&self, replies: Vec<Reply>) -> Response<Body> {
         let mut answers = Vec::new();
+        let mut then = Vec::new();
         let mut talks = JoinSet::new();
         for reply in replies {
             match reply {
-                Reply::Answer(message, _) => answers.push(message),
+                Reply::Answer(answer) => {
+                    answers.push(answer.message);
+                    then.push(answer.then);
+                }
                 Reply::Talk(talk) => {
                     talks.spawn(only_answer(talk));
                 }
@@ -152,17 +157,27 @@ impl<S: Service> Exchange<'_, S> {
         while let Some(answer) = talks.join_next().await {
             answers.extend(answer.ok().flatten());
         }
-        if answers.is_empty() { status(StatusCode::ACCEPTED) } else { self.whole_or_event(array(&answers)) }
-    }
-
-    fn whole_or_event(&self, message: Bytes) -> Response<Body> {
+        if answers.is_empty() {
+            return status(StatusCode::ACCEPTED);
+        }
+        let message = array(&answers);
         if self.accepted.json {
-            return whole(message, StatusCode::OK);
+            return answered(Answer { message, status: StatusCode::OK, then: Some(Box::new(then)) });
         }
         self.stream(|outlet| {
             let _ = outlet.answer(message);
         })
     }
+}
+
+/// An answer as a whole.
+fn answered(answer: Answer) -> Response<Body> {
+    let mut response = whole(Bytes::new(), answer.status);
+    *response.body_mut() = match answer.then {
+        Some(then) => Body::and_then(answer.message, then),
+        None => Body::from(answer.message),
+    };
+    response
 }
 
 /// Lets a talk run, and takes its answer.

@@ -1,5 +1,6 @@
 //! Who is asked.
 
+use std::any::Any;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -77,26 +78,30 @@ pub type Talk = Box<dyn FnOnce(Outlet) -> Pin<Box<dyn Future<Output = ()> + Send
 pub enum Reply {
     /// It is taken, and not answered.
     Accepted,
-    /// It is answered with this message, over HTTP with this status.
-    Answer(Bytes, StatusCode),
+    /// It is answered.
+    Answer(Answer),
     /// Something is said before the answer.
     Talk(Talk),
     /// The messages of a batch, each for itself.
     Several(Vec<Reply>),
 }
 
-impl Reply {
-    /// An answer that HTTP has nothing to say about.
-    pub fn answer(message: Bytes) -> Self {
-        Self::Answer(message, StatusCode::OK)
-    }
+/// An answer.
+#[derive(Debug)]
+pub struct Answer {
+    /// The message.
+    pub message: Bytes,
+    /// What HTTP says to it.
+    pub status: StatusCode,
+    /// Dropped once the answer is on its way.
+    pub then: Option<Box<dyn Any + Send>>,
 }
 
 impl std::fmt::Debug for Reply {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Accepted => f.write_str("Accepted"),
-            Self::Answer(message, status) => f.debug_tuple("Answer").field(message).field(status).finish(),
+            Self::Answer(answer) => f.debug_tuple("Answer").field(answer).finish(),
             Self::Talk(_) => f.write_str("Talk"),
             Self::Several(replies) => f.debug_tuple("Several").field(replies).finish(),
         }

@@ -115,8 +115,14 @@ impl<P> Sessions<P> {
     pub(super) fn add(&self, peer: Arc<P>, answers: Option<Arc<Log>>) -> Option<Added<P>> {
         let id = unguessable()?;
         let used = AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed));
-        let session =
-            Arc::new(Session { id: id.clone(), peer, answers, streams: Mutex::default(), used, kept: self.kept.clone() });
+        let session = Arc::new(Session {
+            id: id.clone(),
+            peer,
+            answers,
+            streams: Mutex::default(),
+            used,
+            kept: self.kept.clone(),
+        });
         let mut by_id = self.lock();
         let evicted = if by_id.len() < MOST { None } else { evict(&mut by_id) };
         by_id.insert(id, session.clone());
@@ -171,7 +177,8 @@ pub(super) struct Added<P> {
 
 /// Takes out the session that was silent for longest, preferably one on which nobody listens.
 fn evict<P>(by_id: &mut HashMap<String, Arc<Session<P>>>) -> Option<Arc<Session<P>>> {
-    let oldest = by_id.values().min_by_key(|session| (session.has_reader(), session.used.load(Ordering::Relaxed)));
+    let oldest =
+        by_id.values().min_by_key(|session| (session.has_reader(), session.used.load(Ordering::Relaxed)));
     let id = oldest?.id.clone();
     let session = by_id.remove(&id)?;
     for log in session.logs() {

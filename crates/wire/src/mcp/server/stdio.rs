@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 use super::http_sse::say;
 use super::outlet::Outlet;
 use super::service::{Arrival, Service, Transport};
+use crate::Limits;
 use crate::jsonrpc::{self, Fault, Malformed};
 use crate::stdio::{Line, Lines, write_line};
-use crate::Limits;
 
 /// How long what is being answered may take once the peer says nothing more.
 const FINISHING: Duration = Duration::from_millis(500);
