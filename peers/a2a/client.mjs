@@ -15,7 +15,7 @@
 // 3 no connection, or out of time.
 
 import { randomUUID } from 'node:crypto';
-import { use } from './peers.mjs';
+import { use } from '../installed.mjs';
 
 const { ClientFactory, DefaultAgentCardResolver } = await use('@a2a-js/sdk', './client');
 

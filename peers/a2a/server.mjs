@@ -11,7 +11,7 @@
 //     anything     submitted, working, one artifact in a chunk for each word, completed
 
 import { randomUUID } from 'node:crypto';
-import { bounded, use } from './peers.mjs';
+import { bounded, use } from '../installed.mjs';
 
 const { default: express } = await use('express');
 const { DefaultRequestHandler, InMemoryTaskStore, InMemoryPushNotificationStore, DefaultPushNotificationSender } =

@@ -2,7 +2,7 @@
 
 import { fstatSync, readFileSync } from 'node:fs';
 
-const folder = new URL('../../target/peers/npm/node_modules/', import.meta.url);
+const folder = new URL('../target/peers/npm/node_modules/', import.meta.url);
 
 // Imports an entry of a package as ES module. `require.resolve` would find the CommonJS build, where every entry of the
 // A2A SDK has classes of its own, and the server answers -32603 to everything.
@@ -12,7 +12,7 @@ export function use(name, entry = '.') {
   return import(new URL(description.exports?.[entry]?.import ?? description.main ?? 'index.js', home));
 }
 
-// Ends a program that a test forgot: with its standard input, if that is a pipe, or after some time.
+// Ends a server that a test forgot: with its standard input, if that is a pipe, or after some time.
 export function bounded(seconds) {
   setTimeout(() => process.exit(0), seconds * 1000).unref();
   const input = fstatSync(0);
