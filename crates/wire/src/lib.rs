@@ -8,6 +8,7 @@
 //! | [`jsonrpc`] | [`jsonrpc::read`] | [`jsonrpc::request`], [`jsonrpc::result`], … |
 //! | [`sse`] | [`sse::Decoder`] | [`sse::encode`], [`sse::comment`] |
 //! | [`http`] | [`http::Listener`], [`http::read_body`] | [`http::Client`], [`http::Streams`] |
+//! | [`mcp`] | [`mcp::client::Happened`] | [`mcp::client::Link`] |
 //! | [`stdio`] | [`stdio::Lines`] | [`stdio::write_line`], [`stdio::Child`] |
 //!
 //! Peers are hostile. Everything that a peer could make grow has a bound in [`Limits`], nothing recurses as deep as a
@@ -16,6 +17,7 @@
 pub mod http;
 pub mod jsonrpc;
 mod limits;
+pub mod mcp;
 pub mod sse;
 pub mod stdio;
 
