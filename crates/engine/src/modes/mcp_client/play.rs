@@ -170,9 +170,10 @@ impl Session {
 
     fn entry_step(&self, action: &EntryAction) -> Option<Step> {
         match action {
-            EntryAction::Send { method, params } => {
-                Some(Step { method: method.clone(), params: params.as_ref().map(Value::to_string) })
-            }
+            EntryAction::Send { method, params } => Some(Step {
+                method: method.clone(),
+                params: params.as_ref().map(|params| params.text().to_owned()),
+            }),
             EntryAction::Other { key, .. } => {
                 self.actor.warn(&format!("`{key}` is no entry action of an MCP client, and is skipped"));
                 None
