@@ -32,6 +32,7 @@ from a2a.server.tasks import (
 from a2a.types import AgentCapabilities, AgentCard, AgentSkill, Part, TaskState, TextPart
 from a2a.utils import new_agent_text_message, new_task
 
+sys.dont_write_bytecode = True  # the source tree stays as it is
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from lifetime import bounded  # noqa: E402
 

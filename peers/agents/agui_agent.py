@@ -31,6 +31,7 @@ from pydantic_ai.ui.ag_ui import AGUIAdapter
 from starlette.applications import Starlette
 from starlette.routing import Route
 
+sys.dont_write_bytecode = True  # the source tree stays as it is
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from lifetime import bounded  # noqa: E402
 
