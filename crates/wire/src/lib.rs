@@ -7,10 +7,12 @@
 //! |---|---|---|
 //! | [`jsonrpc`] | [`jsonrpc::read`] | [`jsonrpc::request`], [`jsonrpc::result`], … |
 //! | [`sse`] | [`sse::Decoder`] | [`sse::encode`], [`sse::comment`] |
+//! | [`http`] | [`http::Listener`], [`http::read_body`] | [`http::Client`], [`http::Streams`] |
 //!
 //! Peers are hostile. Everything that a peer could make grow has a bound in [`Limits`], nothing recurses as deep as a
 //! peer likes, and a fault of one message or one connection is never the end of the listener.
 
+pub mod http;
 pub mod jsonrpc;
 mod limits;
 pub mod sse;
