@@ -1,5 +1,8 @@
 //! The five postures of an actor, each over its protocol.
 
+mod a2a_push;
+pub mod a2a_server;
+
 use tokio::task::JoinHandle;
 
 /// A server actor that accepts connections.
