@@ -14,6 +14,7 @@
 //! Peers are hostile. Everything that a peer could make grow has a bound in [`Limits`], nothing recurses as deep as a
 //! peer likes, and a fault of one message or one connection is never the end of the listener.
 
+pub mod a2a;
 pub mod http;
 pub mod jsonrpc;
 mod limits;

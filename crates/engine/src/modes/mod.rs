@@ -1,5 +1,7 @@
 //! The five postures of an actor, each over its protocol.
 
+mod a2a_push;
+pub mod a2a_server;
 mod excerpt;
 mod hold;
 pub mod mcp_client;
