@@ -14,6 +14,7 @@ use super::dispatch::Refusal;
 use super::peer::{Peer, Unsaid};
 use super::server::{Server, key, lock};
 use super::talk::Call;
+use crate::members::Members;
 use crate::phase::Phase;
 
 /// What can be asked for, and the notification that it stands for.
@@ -46,38 +47,36 @@ impl Subscription {
 
     /// Says it, with the id by which the client knows the stream.
     pub(super) fn say(&self, unsaid: &Unsaid) {
-        let params = unsaid.params.as_deref().and_then(|params| serde_json::from_str(params).ok());
-        let mut params: Map<String, Value> = params.unwrap_or_default();
-        self.mark(&mut params);
-        self.send(&unsaid.phase, &unsaid.method, params);
+        let params = unsaid.params.as_deref().unwrap_or("{}");
+        self.send(&unsaid.phase, &unsaid.method, &self.marked(params));
     }
 
     fn acknowledge(&self, phase: &Phase) {
-        let mut params = Map::from_iter([("notifications".to_owned(), Value::Object(self.filter.clone()))]);
-        self.mark(&mut params);
-        self.send(phase, "notifications/subscriptions/acknowledged", params);
+        let params = json!({"notifications": self.filter}).to_string();
+        self.send(phase, "notifications/subscriptions/acknowledged", &self.marked(&params));
     }
 
-    fn send(&self, phase: &Phase, method: &str, params: Map<String, Value>) {
-        let message = jsonrpc::notification(method, Some(&Value::Object(params).to_string()));
+    fn send(&self, phase: &Phase, method: &str, params: &str) {
+        let message = jsonrpc::notification(method, Some(params));
         let half = (Direction::Request, Kind::Notification);
         Server::said(&self.peer, phase, method, half, None, &message);
         let _ = self.outlet.say(message);
     }
 
-    fn mark(&self, params: &mut Map<String, Value>) {
-        let id = serde_json::from_str(self.id.get()).unwrap_or_default();
-        let meta = params.entry("_meta").or_insert_with(|| json!({}));
-        if let Value::Object(meta) = meta {
-            meta.insert("io.modelcontextprotocol/subscriptionId".to_owned(), id);
+    /// The same object with the id of the subscription in its `_meta`; what is no object has no place for it.
+    fn marked(&self, object: &str) -> String {
+        let Some(mut members) = Members::of(object) else { return object.to_owned() };
+        let meta = members.get("_meta").unwrap_or("{}").to_owned();
+        if let Some(mut meta) = Members::of(&meta) {
+            meta.set("io.modelcontextprotocol/subscriptionId", self.id.get());
+            members.set("_meta", meta.write());
         }
+        members.write()
     }
 
     /// The answer to the request, which says that the stream ends.
     fn farewell(&self) -> Bytes {
-        let mut result = Map::from_iter([("resultType".to_owned(), Value::from("complete"))]);
-        self.mark(&mut result);
-        jsonrpc::result(self.id.get(), &Value::Object(result).to_string())
+        jsonrpc::result(self.id.get(), &self.marked("{\"resultType\":\"complete\"}"))
     }
 }
 

@@ -8,12 +8,14 @@ use http::header::ACCEPT;
 pub(super) struct Accepted {
     pub(super) json: bool,
     pub(super) events: bool,
+    /// It names events before JSON. The order of these names says nothing to HTTP, but the client had to choose one.
+    pub(super) events_first: bool,
 }
 
 impl Accepted {
     /// What the `Accept` headers say. Without any, HTTP means anything.
     pub(super) fn of(headers: &HeaderMap) -> Self {
-        let mut accepted = Self { json: false, events: false };
+        let mut accepted = Self { json: false, events: false, events_first: false };
         let mut any = false;
         for value in headers.get_all(ACCEPT) {
             any = true;
@@ -22,7 +24,7 @@ impl Accepted {
                 accepted.take(range);
             }
         }
-        if any { accepted } else { Self { json: true, events: true } }
+        if any { accepted } else { Self { json: true, events: true, events_first: false } }
     }
 
     fn take(&mut self, range: &str) {
@@ -37,6 +39,7 @@ impl Accepted {
         let is = |name: &str| kind.eq_ignore_ascii_case(name);
         self.json |= is("application/json") || is("application/*") || is("*/*");
         self.events |= is("text/event-stream") || is("text/*") || is("*/*");
+        self.events_first |= self.events && !self.json;
     }
 }
 
@@ -46,20 +49,23 @@ mod tests {
 
     #[test]
     fn what_a_client_takes_is_what_it_names() {
-        for (header, json, events) in [
-            ("application/json, text/event-stream", true, true),
-            ("text/event-stream, application/json", true, true),
-            ("Application/JSON; charset=utf-8", true, false),
-            ("text/event-stream;q=0.5", false, true),
-            ("application/json;q=0, text/event-stream", false, true),
-            ("*/*", true, true),
-            ("text/html", false, false),
-            ("", false, false),
+        for (header, json, events, events_first) in [
+            ("application/json, text/event-stream", true, true, false),
+            ("text/event-stream, application/json", true, true, true),
+            ("Application/JSON; charset=utf-8", true, false, false),
+            ("text/event-stream;q=0.5", false, true, true),
+            ("application/json;q=0, text/event-stream", false, true, true),
+            ("*/*", true, true, false),
+            ("text/html", false, false, false),
+            ("", false, false, false),
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT, header.parse().unwrap());
-            assert_eq!(Accepted::of(&headers), Accepted { json, events }, "{header}");
+            assert_eq!(Accepted::of(&headers), Accepted { json, events, events_first }, "{header}");
         }
-        assert_eq!(Accepted::of(&HeaderMap::new()), Accepted { json: true, events: true });
+        assert_eq!(
+            Accepted::of(&HeaderMap::new()),
+            Accepted { json: true, events: true, events_first: false }
+        );
     }
 }

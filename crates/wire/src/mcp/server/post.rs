@@ -100,7 +100,7 @@ impl<S: Service> Exchange<'_, S> {
             Reply::Answer(answer) if answer.status != StatusCode::OK => answered(answer),
             Reply::Answer(answer) => {
                 let unsaid = self.accepted.events && self.endpoint.service.has_unsaid(self.peer);
-                if self.accepted.json && !unsaid {
+                if !self.accepted.events_first && !unsaid {
                     return answered(answer);
                 }
                 self.stream(|outlet| {
@@ -161,7 +161,7 @@ impl<S: Service> Exchange<'_, S> {
             return status(StatusCode::ACCEPTED);
         }
         let message = array(&answers);
-        if self.accepted.json {
+        if !self.accepted.events_first {
             return answered(Answer { message, status: StatusCode::OK, then: Some(Box::new(then)) });
         }
         self.stream(|outlet| {
