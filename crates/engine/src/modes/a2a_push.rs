@@ -13,6 +13,7 @@ use sortie_wire::http::{Answer, Client, ClientError, ClientOptions, Response};
 use url::Url;
 
 use crate::actor::{Actor, Spoken};
+use crate::payload::Payload;
 use crate::phase::Phase;
 
 /// The entry action.
@@ -50,14 +51,15 @@ impl Push {
         &self,
         actor: &Arc<Actor>,
         phase: &Arc<Phase>,
-        action: &Value,
+        action: &Payload,
         webhook: impl FnOnce(&str) -> Webhook,
     ) {
         let _working = actor.working();
         let sent = async {
-            let url = action.get("url").and_then(Value::as_str).ok_or("it has no `url`")?;
+            let url = action.value().get("url").and_then(Value::as_str).ok_or("it has no `url`")?;
             self.check(url)?;
-            let payload = action.get("payload").unwrap_or(&Value::Null).to_string();
+            let payload =
+                action.get("payload").map_or_else(|| "null".to_owned(), |payload| payload.text().to_owned());
             self.post(actor, phase, url, webhook(url), payload).await
         };
         if let Err(why) = sent.await {

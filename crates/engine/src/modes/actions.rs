@@ -49,9 +49,10 @@ impl Step {
     /// An entry action, when it is one that every mode has.
     pub(crate) fn of_entry(action: &EntryAction) -> Option<Self> {
         match action {
-            EntryAction::Send { method, params } => {
-                Some(Self { method: method.clone(), params: params.as_ref().map(ToString::to_string) })
-            }
+            EntryAction::Send { method, params } => Some(Self {
+                method: method.clone(),
+                params: params.as_ref().map(|params| params.text().to_owned()),
+            }),
             EntryAction::Other { .. } => None,
         }
     }

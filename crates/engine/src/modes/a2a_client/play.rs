@@ -33,7 +33,7 @@ pub async fn play(actor: Arc<Actor>, target: Target, options: Options) {
         Some(Err(reason)) => return actor.failed("target_refused", &reason),
         None => return,
     };
-    let session = Session::new(actor.clone(), client, options);
+    let session = Session::new(actor.clone(), client, &options);
     let (sender, entered) = mpsc::unbounded_channel();
     let counts: Vec<bool> = scripts.iter().map(|script| !script.is_empty()).collect();
     let hold = session.hold.clone();

@@ -21,6 +21,7 @@ use crate::modes::a2a_push::{Push, Webhook};
 use crate::modes::actions::Step;
 use crate::modes::excerpt::excerpt;
 use crate::modes::hold::Hold;
+use crate::payload::Payload;
 use crate::phase::Phase;
 
 /// Our name for the agent: ids of requests are never given twice, so one will do.
@@ -62,7 +63,7 @@ struct Exchange<'e> {
 }
 
 impl Session {
-    pub(super) fn new(actor: Arc<Actor>, client: Client, options: Options) -> Arc<Self> {
+    pub(super) fn new(actor: Arc<Actor>, client: Client, options: &Options) -> Arc<Self> {
         Arc::new(Self {
             gone: actor.context().end.child_token(),
             actor,
@@ -93,7 +94,7 @@ impl Session {
     }
 
     /// The entry action of A2A.
-    pub(super) async fn notify(&self, phase: &Arc<Phase>, action: &Value) {
+    pub(super) async fn notify(&self, phase: &Arc<Phase>, action: &Payload) {
         self.gone
             .run_until_cancelled(self.push.send(&self.actor, phase, action, |_| Webhook::default()))
             .await;
@@ -207,7 +208,7 @@ impl Session {
                     }
                 }
                 Err(StreamError::TooLong(error)) => {
-                    self.actor.warn(&format!("`{method}`: {error}, and is skipped"))
+                    self.actor.warn(&format!("`{method}`: {error}, and is skipped"));
                 }
                 Err(StreamError::Broken(reason)) => {
                     return Err(protocol_error(format!("`{method}`: the stream broke: {reason}")));
