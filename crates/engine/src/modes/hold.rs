@@ -56,7 +56,8 @@ impl Hold {
     /// Everything of a phase is done: what was held ends it now.
     pub(crate) fn done(&self, phase: usize) {
         self.sent(phase);
-        let held = std::mem::take(&mut self.lock().held);
+        // Only its own: an answer to an earlier phase may come while this one still sends.
+        let held: Vec<_> = self.lock().held.extract_if(.., |heard| heard.phase.index == phase).collect();
         drop(held);
     }
 
