@@ -1,5 +1,6 @@
 //! The five postures of an actor, each over its protocol.
 
+pub mod ag_ui_client;
 mod excerpt;
 mod hold;
 pub mod mcp_client;
