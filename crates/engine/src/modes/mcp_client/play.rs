@@ -62,6 +62,7 @@ pub async fn play(actor: Arc<Actor>, target: Target, options: Options) {
     if let Some(Err(failure)) = played {
         actor.failed(failure.word, &failure.message);
     }
+    session.hold.forget();
     link.close(CLOSE_PATIENCE).await;
     listening.abort();
 }
