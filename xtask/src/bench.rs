@@ -1,8 +1,9 @@
-//! `cargo xtask bench`: the benchmark workspace, which alone knows the rival crate.
+//! `cargo xtask bench`: the benchmark workspaces, which alone know the rival crate and axum.
 
 use crate::step::{Failure, Runner, cargo};
 
 const MANIFEST: &str = "bench/Cargo.toml";
+const WIRE: &str = "bench/wire/Cargo.toml";
 
 pub(crate) fn run(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
     let mut command = cargo(["run", "--release", "--quiet", "--manifest-path", MANIFEST, "--"]);
@@ -16,28 +17,49 @@ pub(crate) fn run(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
     )
 }
 
-pub(crate) fn format(runner: &mut Runner) -> Result<(), Failure> {
+/// `cargo xtask bench wire`: the program as it is shipped, against a bare handler.
+pub(crate) fn wire(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
     runner.command(
-        "format (bench)",
-        &mut cargo(["fmt", "--manifest-path", MANIFEST, "--check"]),
-        "run `cargo fmt --manifest-path bench/Cargo.toml`",
-    )
+        "build",
+        &mut cargo(["build", "--release", "--quiet", "--package", "sortie"]),
+        "the program does not compile",
+    )?;
+    let mut command = cargo(["run", "--release", "--quiet", "--manifest-path", WIRE, "--"]);
+    command.arg("target/release/sortie");
+    if quick {
+        command.arg("--quick");
+    }
+    runner.command("bench wire", &mut command, "a bar that is not met: see the table above")
+}
+
+pub(crate) fn format(runner: &mut Runner) -> Result<(), Failure> {
+    for (name, manifest) in [("format (bench)", MANIFEST), ("format (bench wire)", WIRE)] {
+        runner.command(
+            name,
+            &mut cargo(["fmt", "--manifest-path", manifest, "--check"]),
+            &format!("run `cargo fmt --manifest-path {manifest}`"),
+        )?;
+    }
+    Ok(())
 }
 
 /// Benchmarks are no tests, but they must keep compiling.
 pub(crate) fn check(runner: &mut Runner) -> Result<(), Failure> {
-    runner.command(
-        "clippy (bench)",
-        &mut cargo([
-            "clippy",
-            "--quiet",
-            "--manifest-path",
-            MANIFEST,
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ]),
-        "bench/src/ours.rs is the only file that knows our API",
-    )
+    for (name, manifest) in [("clippy (bench)", MANIFEST), ("clippy (bench wire)", WIRE)] {
+        runner.command(
+            name,
+            &mut cargo([
+                "clippy",
+                "--quiet",
+                "--manifest-path",
+                manifest,
+                "--all-targets",
+                "--",
+                "-D",
+                "warnings",
+            ]),
+            "bench/src/ours.rs is the only file that knows our API",
+        )?;
+    }
+    Ok(())
 }

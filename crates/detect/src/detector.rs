@@ -8,7 +8,7 @@ use sortie_oatf::{
     Attack, Compiled, CorrelationLogic, DefaultCelEvaluator, Evaluators, IndicatorResult, SemanticEvaluator,
     compute_verdict,
 };
-use sortie_trace::{Note, Observed, Record};
+use sortie_trace::{Message, Note, Observed, Record};
 
 use crate::delivery::Delivery;
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ use crate::reach;
 use crate::report::{
     Actor, AttackVerdict, Delivered, Document, Excerpt, IndicatorVerdict, Match, Reach, Run, RunKind,
 };
-use crate::selector::{is_selected, is_within_sight};
+use crate::selector::{Label, is_selected, is_within_sight};
 use crate::tally::Tally;
 
 /// The program that says so, in every verdict.
@@ -130,27 +130,38 @@ impl Detector {
             Record::Message(message) => {
                 reach::said(&mut self.actors, message);
                 self.delivery.message(message);
+                let label = Label::from(&**message);
+                let indicators = self.document.indicators().iter().zip(&mut self.tallies);
+                for (indicator, tally) in indicators {
+                    tally.within_sight |= is_within_sight(indicator, label);
+                }
             }
             _ => {}
         }
+    }
+
+    /// Whether any indicator can still have something to say about a message. When none has, it need not be
+    /// [`observe`](Self::observe)d, and whoever derives can [`skip`](sortie_trace::Deriver::skip) it: most messages of most
+    /// runs.
+    pub fn looks_at(&self, message: &Message) -> bool {
+        let label = Label::from(message);
+        let mut indicators = self.document.indicators().iter().zip(&self.tallies);
+        indicators.any(|(indicator, tally)| !tally.is_settled() && is_selected(indicator, label))
     }
 
     /// Evaluates a message; its record has been through [`lifecycle`](Self::lifecycle). Gives the positions of the
     /// indicators that match now and did not before.
     pub fn observe(&mut self, observed: &Observed<'_>) -> Vec<usize> {
         self.note(observed);
+        let label = Label::from(observed);
         let mut matched = Vec::new();
         let cel = const { &DefaultCelEvaluator::new() };
         let semantic = self.semantic.as_deref().map(|engine| engine as &dyn SemanticEvaluator);
         let evaluators = Evaluators { cel: Some(cel), semantic };
         let indicators = self.document.indicators().iter().zip(&mut self.tallies);
         for (index, (indicator, tally)) in indicators.enumerate() {
-            if !is_within_sight(indicator, observed) {
-                continue;
-            }
-            tally.within_sight = true;
             if !tally.is_settled()
-                && is_selected(indicator, observed)
+                && is_selected(indicator, label)
                 && tally.add(indicator.evaluate(&observed.message, evaluators), observed)
             {
                 matched.push(index);

@@ -56,21 +56,21 @@ pub struct Entered {
 }
 
 /// An entry action that a binding carries out.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum EntryAction {
-    /// `send`: a method, and its params as JSON.
+    /// `send`: a method and its params.
     Send {
         /// The method.
         method: String,
-        /// Its params.
-        params: Option<Value>,
+        /// Its params, ready for the wire ([`Payload::text`]).
+        params: Option<Payload>,
     },
     /// One that a binding defines: its key and its value.
     Other {
         /// The key (`send_push_notification`).
         key: String,
-        /// The value.
-        value: Value,
+        /// The value, ready for the wire ([`Payload::text`]).
+        value: Payload,
     },
 }
 
@@ -263,11 +263,7 @@ impl Actor {
         let extracted = if payload.has_templates() { self.seen() } else { HashMap::new() };
         let filled = payload.fill(Scope { extracted: &extracted, request, response });
         match &filled {
-            Ok(filled) => {
-                for unresolved in &filled.unresolved {
-                    self.warn(&format!("W-004: {unresolved}"));
-                }
-            }
+            Ok(filled) => self.warn_unresolved(&filled.unresolved),
             Err(error) => self.warn(&error.to_string()),
         }
         filled
@@ -429,26 +425,26 @@ impl Actor {
     fn entry_actions(&self, phase: &Phase) -> Vec<EntryAction> {
         let mut actions = Vec::new();
         for action in &phase.on_enter {
+            let whole = |value: &Value, pointer: &str| {
+                self.filled(&Payload::new(value.clone(), &action.numbers, pointer))
+            };
             match &action.kind {
                 ActionKind::Log(log) => {
-                    let level = match log.level {
-                        Some(LogLevel::Warn) => "warn",
-                        Some(LogLevel::Error) => "error",
-                        _ => "info",
-                    };
-                    if let Some(Value::String(text)) = self.filled(&Value::from(log.message.as_str())) {
-                        self.context.recorder.log(&self.name, level, &text);
+                    let level = log.level.unwrap_or(LogLevel::Info).as_str();
+                    let text = self.filled(&Payload::plain(log.message.as_str().into()));
+                    if let Some(text) = text.as_ref().and_then(|text| text.value().as_str()) {
+                        self.context.recorder.log(&self.name, level, text);
                     }
                 }
                 ActionKind::Send(send) => {
-                    let params = send.params.as_ref().map(|params| self.filled(params));
+                    let params = send.params.as_ref().map(|params| whole(params, "/send/params"));
                     // Params that cannot be filled are no params: a warning says so, and nothing is sent.
                     let Some(params) = params.map_or(Some(None), |params| params.map(Some)) else { continue };
                     actions.push(EntryAction::Send { method: send.method.clone(), params });
                 }
                 ActionKind::Other(other) => {
                     for (key, value) in other {
-                        if let Some(value) = self.filled(value) {
+                        if let Some(value) = whole(value, &format!("/{key}")) {
                             actions.push(EntryAction::Other { key: key.clone(), value });
                         }
                     }
@@ -458,10 +454,24 @@ impl Actor {
         actions
     }
 
-    fn filled(&self, value: &Value) -> Option<Value> {
-        let payload = Payload::plain(value.clone());
-        let filled = self.fill(&payload, None, None).ok()?;
-        serde_json::from_str(&filled.json).ok()
+    fn filled(&self, payload: &Payload) -> Option<Payload> {
+        let filled = payload.filled(Scope { extracted: &self.seen(), request: None, response: None });
+        match filled {
+            Ok((filled, unresolved)) => {
+                self.warn_unresolved(&unresolved);
+                Some(filled)
+            }
+            Err(error) => {
+                self.warn(&error.to_string());
+                None
+            }
+        }
+    }
+
+    fn warn_unresolved(&self, unresolved: &[String]) {
+        for unresolved in unresolved {
+            self.warn(&format!("W-004: {unresolved}"));
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -100,16 +100,28 @@ impl Payload {
         &self.text
     }
 
+    /// The same with its templates filled, and what stands for nothing. What it says now is never filled again.
+    pub fn filled(&self, scope: Scope<'_>) -> Result<(Self, Vec<String>), TooLarge> {
+        self.check_size(scope)?;
+        let (value, warnings) =
+            interpolate_value(&self.value, scope.extracted, scope.request, scope.response);
+        let text = write(&value, &self.numbers).into_boxed_str();
+        let unresolved = warnings.into_iter().map(|warning| warning.message).collect();
+        Ok((Self { value, numbers: self.numbers.clone(), references: 0, text }, unresolved))
+    }
+
+    fn check_size(&self, scope: Scope<'_>) -> Result<(), TooLarge> {
+        let longest = scope.extracted.values().map(String::len).max().unwrap_or(0);
+        let longest = longest.max(scope.request.map_or(0, size)).max(scope.response.map_or(0, size));
+        if self.references.saturating_mul(longest) > MAX_FILLED_BYTES { Err(TooLarge) } else { Ok(()) }
+    }
+
     /// Fills the templates. Results are never filled again.
     pub fn fill(&self, scope: Scope<'_>) -> Result<Filled<'_>, TooLarge> {
         if !self.has_templates() {
             return Ok(Filled { json: Cow::Borrowed(&self.text), unresolved: Vec::new() });
         }
-        let longest = scope.extracted.values().map(String::len).max().unwrap_or(0);
-        let longest = longest.max(scope.request.map_or(0, size)).max(scope.response.map_or(0, size));
-        if self.references.saturating_mul(longest) > MAX_FILLED_BYTES {
-            return Err(TooLarge);
-        }
+        self.check_size(scope)?;
         let (filled, warnings) =
             interpolate_value(&self.value, scope.extracted, scope.request, scope.response);
         let unresolved = warnings.into_iter().map(|warning| warning.message).collect();

@@ -195,8 +195,13 @@ impl Recorder {
             Record::ActorFailed(_) => return self.pulse.send_modify(|pulse| pulse.failed = true),
             _ => return,
         };
-        let observed = inner.deriver.observe(message);
-        let matched = inner.detector.observe(&observed);
+        let mut matched = Vec::new();
+        if inner.detector.looks_at(message) {
+            let observed = inner.deriver.observe(message);
+            matched = inner.detector.observe(&observed);
+        } else {
+            inner.deriver.skip(message);
+        }
         for &index in &matched {
             let indicator = inner.detector.indicator_id(index).unwrap_or_default();
             self.watcher.event(&RunEvent::Matched { indicator, message });

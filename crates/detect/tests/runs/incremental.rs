@@ -146,6 +146,10 @@ proptest! {
         detector.lifecycle(&Record::Header(header));
         let mut newly = Vec::new();
         for (record, message) in &trace {
+            detector.lifecycle(&Record::Message(Box::new(record.clone())));
+            if !detector.looks_at(record) {
+                continue;
+            }
             let matched = detector.observe(&observed(record, message.clone()));
             newly.extend(matched.into_iter().map(|index| (index, record.seq)));
         }

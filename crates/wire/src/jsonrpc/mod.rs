@@ -1,0 +1,11 @@
+//! JSON-RPC 2.0, raw: envelopes are read and written, and what they carry stays the text it was.
+
+mod id;
+mod malformed;
+mod read;
+mod write;
+
+pub use id::{Ids, id_key};
+pub use malformed::{Fault, Malformed};
+pub use read::{Incoming, MAX_BATCH, read};
+pub use write::{error, notification, request, result};

@@ -1,0 +1,276 @@
+//! From bytes to a message.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::malformed::{Fault, Malformed};
+use crate::Limits;
+
+/// Messages in one batch, at most.
+pub const MAX_BATCH: usize = 100;
+
+/// A message as it arrived: the envelope is read, the rest is the text it was.
+#[derive(Clone, Debug)]
+pub enum Incoming {
+    /// Wants an answer.
+    Request {
+        /// A string or a number.
+        id: Box<RawValue>,
+        /// The method.
+        method: String,
+        /// Whatever stands there, of whatever type, `null` included.
+        params: Option<Box<RawValue>>,
+    },
+    /// Wants none.
+    Notification {
+        /// The method.
+        method: String,
+        /// Whatever stands there, of whatever type, `null` included.
+        params: Option<Box<RawValue>>,
+    },
+    /// Answers a request of ours.
+    Response {
+        /// A string or a number.
+        id: Box<RawValue>,
+        /// Whatever stands there.
+        result: Box<RawValue>,
+    },
+    /// Refuses a request of ours, or something that the peer could not read.
+    Error {
+        /// `None` when the peer could not tell which request it was.
+        id: Option<Box<RawValue>>,
+        /// Whatever stands there; it need not be an object.
+        error: Box<RawValue>,
+    },
+    /// Several at once. Batches are JSON-RPC, but of MCP only 2025-03-26 has them: the caller decides.
+    Batch(Vec<Result<Incoming, Malformed>>),
+}
+
+/// Reads one message.
+///
+/// When a key stands there twice the last one counts, as in the JSON readers of JavaScript and Python; unknown keys
+/// are nobody's fault.
+///
+/// ```
+/// use sortie_wire::{Limits, jsonrpc::{self, Incoming}};
+///
+/// let message = jsonrpc::read(br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#, &Limits::default()).unwrap();
+/// assert!(matches!(message, Incoming::Request { id, .. } if id.get() == "7"));
+///
+/// let fault = jsonrpc::read(b"hello", &Limits::default()).unwrap_err();
+/// assert_eq!(fault.code(), -32700);
+/// ```
+pub fn read(bytes: &[u8], limits: &Limits) -> Result<Incoming, Malformed> {
+    if bytes.len() > limits.message_bytes {
+        return Err(Malformed::anonymous(Fault::TooLong(limits.message_bytes)));
+    }
+    if deeper_than(bytes, limits.depth) {
+        return Err(Malformed::anonymous(Fault::TooDeep(limits.depth)));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| Malformed::anonymous(Fault::NotUtf8))?;
+    match text.trim_ascii_start().as_bytes().first() {
+        Some(b'[') => read_batch(text),
+        _ => read_one(text),
+    }
+}
+
+/// Whether arrays and objects stand inside each other more than `limit` times.
+///
+/// It counts and never recurses, so it may look at any text before a parser does. In what is no JSON the count means
+/// nothing, and does no harm: a parser refuses that text either way.
+fn deeper_than(bytes: &[u8], limit: usize) -> bool {
+    let mut depth = 0_usize;
+    let mut rest = bytes;
+    while let [byte, tail @ ..] = rest {
+        rest = tail;
+        match byte {
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > limit {
+                    return true;
+                }
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => rest = after_string(rest),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// What follows the string whose opening quote was just read.
+fn after_string(mut rest: &[u8]) -> &[u8] {
+    while let Some(at) = memchr::memchr2(b'"', b'\\', rest) {
+        if rest[at] == b'"' {
+            return &rest[at + 1..];
+        }
+        rest = rest.get(at + 2..).unwrap_or_default();
+    }
+    &[]
+}
+
+fn read_batch(text: &str) -> Result<Incoming, Malformed> {
+    let Batch { items, more } = serde_json::from_str(text)
+        .map_err(|error| Malformed::anonymous(Fault::NotJson(error.to_string())))?;
+    if more {
+        return Err(Malformed::anonymous(Fault::BatchTooLong(MAX_BATCH)));
+    }
+    if items.is_empty() {
+        return Err(Malformed::anonymous(Fault::NotMessage("the batch is empty")));
+    }
+    // An array among the items is no message, so batches do not nest.
+    Ok(Incoming::Batch(items.into_iter().map(|item| read_one(item.get())).collect()))
+}
+
+fn read_one(text: &str) -> Result<Incoming, Malformed> {
+    match serde_json::from_str::<Envelope<'_>>(text) {
+        Ok(envelope) => envelope.message(),
+        // No object: the rest of the text still decides whether it is JSON at all.
+        Err(error) => Err(Malformed::anonymous(match serde_json::from_str::<&RawValue>(text) {
+            Ok(_) if error.is_data() => Fault::NotMessage("it is no object"),
+            _ => Fault::NotJson(error.to_string()),
+        })),
+    }
+}
+
+/// The keys of a message, each as the text that stands there.
+#[derive(Default)]
+struct Envelope<'a> {
+    jsonrpc: Option<&'a RawValue>,
+    id: Option<&'a RawValue>,
+    method: Option<&'a RawValue>,
+    params: Option<&'a RawValue>,
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+}
+
+impl Envelope<'_> {
+    fn message(self) -> Result<Incoming, Malformed> {
+        let id = self.id.filter(|id| is_id(id)).map(ToOwned::to_owned);
+        let fault = |why| Err(Malformed { fault: Fault::NotMessage(why), id: id.clone() });
+        if self.jsonrpc.and_then(string).as_deref() != Some("2.0") {
+            return fault("`jsonrpc` is not \"2.0\"");
+        }
+        if self.id.is_some_and(|raw| !is_id(raw) && raw.get() != "null") {
+            return fault("`id` is neither a string nor a number");
+        }
+        if let Some(method) = self.method {
+            let Some(method) = string(method) else { return fault("`method` is no string") };
+            let params = self.params.map(ToOwned::to_owned);
+            return match (id, self.id) {
+                (Some(id), _) => Ok(Incoming::Request { id, method, params }),
+                (None, None) => Ok(Incoming::Notification { method, params }),
+                (None, Some(_)) => {
+                    Err(Malformed::anonymous(Fault::NotMessage("the `id` of a request is null")))
+                }
+            };
+        }
+        // `"error": null` beside a result is how JSON-RPC 1.0 said that all went well.
+        let error = self.error.filter(|error| self.result.is_none() || error.get() != "null");
+        match (self.result, error, id.clone()) {
+            (Some(_), Some(_), _) => fault("it has both `result` and `error`"),
+            (Some(result), None, Some(id)) => Ok(Incoming::Response { id, result: result.to_owned() }),
+            (Some(_), None, None) => fault("it has a `result` and no `id`"),
+            (None, Some(error), id) => Ok(Incoming::Error { id, error: error.to_owned() }),
+            (None, None, _) => fault("it has neither `method` nor `result` nor `error`"),
+        }
+    }
+}
+
+/// Whether it is a string that can be read, or a number.
+fn is_id(raw: &RawValue) -> bool {
+    raw.get().starts_with(|first: char| first == '-' || first.is_ascii_digit()) || string(raw).is_some()
+}
+
+fn string(raw: &RawValue) -> Option<String> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Key {
+    Jsonrpc,
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+    #[serde(other)]
+    Other,
+}
+
+impl<'de> Deserialize<'de> for Envelope<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // By hand, because a derived reader refuses a key that stands there twice.
+        struct Keys;
+        impl<'de> Visitor<'de> for Keys {
+            type Value = Envelope<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut envelope = Envelope::default();
+                while let Some(key) = map.next_key()? {
+                    let slot = match key {
+                        Key::Jsonrpc => &mut envelope.jsonrpc,
+                        Key::Id => &mut envelope.id,
+                        Key::Method => &mut envelope.method,
+                        Key::Params => &mut envelope.params,
+                        Key::Result => &mut envelope.result,
+                        Key::Error => &mut envelope.error,
+                        Key::Other => {
+                            map.next_value::<IgnoredAny>()?;
+                            continue;
+                        }
+                    };
+                    *slot = Some(map.next_value()?);
+                }
+                Ok(envelope)
+            }
+        }
+        deserializer.deserialize_map(Keys)
+    }
+}
+
+/// The first [`MAX_BATCH`] items, and whether there are more.
+struct Batch<'a> {
+    items: Vec<&'a RawValue>,
+    more: bool,
+}
+
+impl<'de> Deserialize<'de> for Batch<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Items;
+        impl<'de> Visitor<'de> for Items {
+            type Value = Batch<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut items = Vec::new();
+                while items.len() < MAX_BATCH {
+                    match seq.next_element()? {
+                        Some(item) => items.push(item),
+                        None => return Ok(Batch { items, more: false }),
+                    }
+                }
+                let mut more = false;
+                while seq.next_element::<IgnoredAny>()?.is_some() {
+                    more = true;
+                }
+                Ok(Batch { items, more })
+            }
+        }
+        deserializer.deserialize_seq(Items)
+    }
+}
+
+#[cfg(test)]
+mod tests;
