@@ -45,12 +45,13 @@ pub(super) enum StartError {
 impl Process {
     pub(super) fn start(start: Start<'_>) -> Result<Self, StartError> {
         let Start { command, env, folder, max_output_bytes, redactor } = start;
-        let files =
-            [folder.file("agent.stdout"), folder.file("agent.stderr")].map(|file| file.map_err(StartError::Files));
+        let files = [folder.file("agent.stdout"), folder.file("agent.stderr")]
+            .map(|file| file.map_err(StartError::Files));
         let [stdout, stderr] = files;
         let (stdout, stderr) = (stdout?, stderr?);
         // A command that can be filled in has at least a program.
-        let (program, arguments) = command.split_first().ok_or(StartError::Spawn(io::ErrorKind::NotFound.into()))?;
+        let (program, arguments) =
+            command.split_first().ok_or(StartError::Spawn(io::ErrorKind::NotFound.into()))?;
         let mut child = Command::new(program)
             .args(arguments)
             .env_clear()

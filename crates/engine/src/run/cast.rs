@@ -7,11 +7,10 @@ use tokio::task::{JoinError, JoinSet};
 
 use super::command::Addresses;
 use super::options::Options;
+use super::stand_in::{a2a_client, a2a_server, ag_ui_client, mcp_client, mcp_server};
 use crate::actor::Actor;
 use crate::context::Context;
-use crate::modes::{
-    Serving, StartError, Target, a2a_client, a2a_server, ag_ui_client, mcp_client, mcp_server,
-};
+use crate::modes::{Serving, StartError, Target};
 
 /// The actors of a run, and what they are doing.
 pub(super) struct Cast {
@@ -162,34 +161,23 @@ fn is_server(actor: &Actor) -> bool {
 async fn serve(actor: Arc<Actor>, options: &Options) -> Result<Serving, StartError> {
     let listen = options.address(actor.name());
     if actor.mode() == "a2a_server" {
-        let options = a2a_server::Options {
-            listen,
-            public: options.public,
-            hosts: options.hosts.clone(),
-            limits: options.limits,
-            verbatim_card: options.verbatim_card,
-            allow_hosts: options.allow_hosts.clone(),
-        };
+        let options = a2a_server::Options { listen };
         return a2a_server::start(actor, options).await;
     }
     let stdio = options.stdio;
-    let options = mcp_server::Options {
-        listen,
-        public: options.public,
-        hosts: options.hosts.clone(),
-        limits: options.limits,
-        wire: options.wire.clone(),
-        isolate: options.isolate,
-    };
-    if stdio { mcp_server::start_stdio(actor, options).await } else { mcp_server::start(actor, options).await }
+    let options = mcp_server::Options { listen };
+    if stdio {
+        mcp_server::start_stdio(actor, options).await
+    } else {
+        mcp_server::start(actor, options).await
+    }
 }
 
 async fn play(actor: Arc<Actor>, target: Target, options: &Options) {
     let (limits, connect_timeout) = (options.limits, options.connect_timeout);
     match actor.mode() {
         "mcp_client" => {
-            let wire = options.wire.clone();
-            mcp_client::play(actor, target, mcp_client::Options { limits, connect_timeout, wire }).await;
+            mcp_client::play(actor, target, mcp_client::Options { limits, connect_timeout }).await;
         }
         "a2a_client" => {
             a2a_client::play(actor, target, a2a_client::Options { limits, connect_timeout }).await;

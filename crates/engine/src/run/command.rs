@@ -39,7 +39,8 @@ impl Addresses {
     pub(super) fn planned(document: &Compiled) -> Self {
         let actors = document.document().attack.execution.actors.iter().flatten();
         let servers = actors.filter(|actor| ["mcp_server", "a2a_server"].contains(&actor.mode.as_str()));
-        let servers = servers.map(|actor| (actor.name.clone(), actor.mode.clone(), "http://127.0.0.1".into()));
+        let servers =
+            servers.map(|actor| (actor.name.clone(), actor.mode.clone(), "http://127.0.0.1".into()));
         Self { servers: servers.collect(), mcp_config: "mcp.json".into() }
     }
 
@@ -54,9 +55,9 @@ impl Addresses {
             env.extend(self.first(mode).map(|url| (name.to_owned(), url.to_owned())));
         }
         let named = self.servers.iter();
-        env.extend(named.map(|(actor, _, url)| {
-            (format!("SORTIE_URL_{}", actor.to_ascii_uppercase()), url.clone())
-        }));
+        env.extend(
+            named.map(|(actor, _, url)| (format!("SORTIE_URL_{}", actor.to_ascii_uppercase()), url.clone())),
+        );
         env
     }
 
@@ -140,7 +141,8 @@ fn fill_word(word: &str, addresses: &Addresses, prompt: Option<&str>) -> Result<
 /// The name of a placeholder at the start of a text, when its brace is closed.
 fn name(text: &str) -> Option<&str> {
     let (name, _) = text.split_once('}')?;
-    let letters = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit() || b"_:".contains(&letter);
+    let letters =
+        |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit() || b"_:".contains(&letter);
     (!name.is_empty() && name.bytes().all(letters)).then_some(name)
 }
 

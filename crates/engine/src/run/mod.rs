@@ -12,8 +12,9 @@ mod folder;
 mod journal;
 mod kept;
 mod options;
-mod play;
 mod plan;
+mod play;
+mod stand_in;
 mod synthesis;
 
 pub use command::{Addresses, CommandError, fill};
@@ -21,5 +22,5 @@ pub use ending::Ending;
 pub use error::{Misfit, RunError};
 pub use folder::Folder;
 pub use options::{Agent, Options};
-pub use play::{Case, run};
 pub use plan::{Plan, PlannedActor, PlannedIndicator, PlannedPhase};
+pub use play::{Case, run};

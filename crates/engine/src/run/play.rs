@@ -81,7 +81,8 @@ fn begin(case: &Case, options: &Options, watcher: Arc<dyn Watcher>) -> Result<Re
         watcher,
     )?;
     if case.document.indicators().is_empty() {
-        recorder.warn("the document has no indicators: this run only simulates, and says nothing about an agent");
+        recorder
+            .warn("the document has no indicators: this run only simulates, and says nothing about an agent");
     }
     for warning in synthesis::warnings(attack) {
         recorder.warn(warning);
@@ -115,7 +116,8 @@ impl Stage<'_> {
     /// Servers, then the agent, then clients.
     async fn start(&mut self) -> Result<(), Ending> {
         if self.cast.is_empty() {
-            let message = "nobody here knows the mode of any actor of the document, so there is nothing to play";
+            let message =
+                "nobody here knows the mode of any actor of the document, so there is nothing to play";
             return Err(Ending::Failure(Some(message.to_owned())));
         }
         let mut addresses = tokio::select! {
@@ -172,7 +174,8 @@ impl Stage<'_> {
                 return Ending::Idle;
             }
             // Silence before anyone has spoken is not the end of anything.
-            let silent_until = idle.filter(|_| now.heard).map(|idle| Instant::from_std(now.last_message) + idle);
+            let silent_until =
+                idle.filter(|_| now.heard).map(|idle| Instant::from_std(now.last_message) + idle);
             if silent_until.is_some_and(|until| until <= Instant::now()) {
                 if self.cast.could_be_over() {
                     return Ending::Idle;
@@ -189,7 +192,11 @@ impl Stage<'_> {
                     return Ending::AgentExit;
                 }
                 finished = self.cast.finished() => match finished {
-                    Finished::Server => return Ending::AgentExit,
+                    Finished::Server if self.options.stdio => return Ending::AgentExit,
+                    Finished::Server => {
+                        let message = "a listener closed although the run goes on; this is a bug of Sortie";
+                        return Ending::Failure(Some(message.to_owned()));
+                    }
                     Finished::Client | Finished::Panicked => {}
                 },
                 () = sleep_until(wake) => if Instant::now() >= limit {
