@@ -88,10 +88,9 @@ impl Cast {
     pub(super) async fn finished(&mut self) -> Finished {
         tokio::select! {
             Some(server) = self.servers.join_next() => match server {
-                Ok((_, Ok(()))) => Finished::Server,
                 Ok((actor, Err(error))) => panicked(&actor, &error),
-                // The wrapper only waits, so only an abort of ours gets here.
-                Err(_) => Finished::Server,
+                // The wrapper only waits: if it is not through, we have aborted it.
+                Ok((_, Ok(()))) | Err(_) => Finished::Server,
             },
             Some(client) = self.clients.join_next_with_id() => match client {
                 Ok((id, _)) => {

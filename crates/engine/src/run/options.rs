@@ -15,6 +15,7 @@ use crate::modes::{Target, Wire};
 
 /// Everything about a run that is not in the document. Each has a default, and none is without a limit.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own, and none depends on another")]
 pub struct Options {
     /// The agent under test; `None` when somebody else starts it, or has.
     pub agent: Option<Agent>,
@@ -104,7 +105,7 @@ impl Default for Options {
 
 impl Options {
     /// What the specification recommends for a terminal phase (§5.2).
-    pub const MAX_DURATION: Duration = Duration::from_secs(300);
+    pub const MAX_DURATION: Duration = Duration::from_mins(5);
     /// How long everybody must be silent unless something else is asked for.
     pub const IDLE: Duration = Duration::from_secs(30);
     /// How long is watched after the end when neither the document nor the user says.

@@ -1,5 +1,7 @@
 //! What a run would do, without a socket.
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 use serde_json::Value;
 use sortie_oatf::{ActionKind, Compiled, CorrelationLogic, Indicator, Trigger, known_modes};
@@ -109,10 +111,8 @@ impl Plan {
 fn planned_actor(actor: &sortie_oatf::Actor, options: &Options) -> PlannedActor {
     let known = known_modes().contains(&actor.mode.as_str());
     let server = known && actor.mode.ends_with("_server");
-    let listens = match options.stdio {
-        true => "stdio".to_owned(),
-        false => options.address(&actor.name).to_string(),
-    };
+    let address = || options.address(&actor.name).to_string();
+    let listens = server.then(|| if options.stdio { "stdio".to_owned() } else { address() });
     let target = options.targets.get(&actor.name).map(|target| match &target.place {
         Place::Url(url) => url.clone(),
         Place::Stdio(command) => format!("stdio:{}", command.join(" ")),
@@ -135,7 +135,7 @@ fn planned_actor(actor: &sortie_oatf::Actor, options: &Options) -> PlannedActor 
         name: actor.name.clone(),
         mode: actor.mode.clone(),
         skipped: !known,
-        listens: server.then_some(listens),
+        listens,
         target,
         phases: phases.collect(),
     }
@@ -240,7 +240,7 @@ fn planned_indicator(indicator: &Indicator) -> PlannedIndicator {
         looks_at.push_str(direction.as_str());
     }
     if let Some(actor) = &indicator.actor {
-        looks_at.push_str(&format!(" of `{actor}`"));
+        let _ = write!(looks_at, " of `{actor}`"); // writing to a string cannot fail
     }
     let method = match indicator {
         Indicator { pattern: Some(_), .. } => "pattern",

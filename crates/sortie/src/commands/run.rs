@@ -11,7 +11,6 @@ use sortie_detect::Report;
 use sortie_engine::modes::Wire;
 use sortie_engine::run::{Options, Plan};
 use sortie_trace::Rule;
-use sortie_wire::Limits;
 use tokio_util::sync::CancellationToken;
 
 use crate::console::Console;
@@ -21,7 +20,8 @@ use crate::failure::Failure;
 use crate::inputs::counted;
 use crate::render::{RunsFormat, RunsView, write_plans, write_plans_json};
 use crate::run::{
-    Asked, AskedBearer, AskedEnv, AskedHeader, AskedListen, AskedTarget, Config, Jobs, Prepared, duration,
+    Asked, AskedBearer, AskedEnv, AskedHeader, AskedListen, AskedTarget, Config, Jobs, LimitArgs, Prepared,
+    duration,
 };
 
 const EXAMPLES: &str = "\
@@ -55,8 +55,8 @@ pub(crate) struct Run {
     documents: Vec<PathBuf>,
 
     /// Show what would be served, sent and watched, and start nothing
-    #[arg(long)]
-    dry_run: bool,
+    #[arg(long = "dry-run")]
+    dry: bool,
 
     /// How many documents are played at once, each for itself
     #[arg(long, value_name = "N", default_value = "1")]
@@ -210,38 +210,6 @@ struct OutputArgs {
     allow_skipped: bool,
 }
 
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Limits")]
-struct LimitArgs {
-    /// Bytes of one message
-    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().message_bytes)]
-    max_message_bytes: usize,
-
-    /// Arrays and objects inside one another in one message
-    #[arg(long, value_name = "N", default_value_t = Limits::default().depth)]
-    max_depth: usize,
-
-    /// Open connections to one server actor
-    #[arg(long, value_name = "N", default_value_t = Limits::default().connections)]
-    max_connections: usize,
-
-    /// Open streams of one server actor
-    #[arg(long, value_name = "N", default_value_t = Limits::default().streams)]
-    max_streams: usize,
-
-    /// Messages that wait in one stream for its reader
-    #[arg(long, value_name = "N", default_value_t = Limits::default().queued)]
-    max_queued: usize,
-
-    /// Bytes of a trace; when it is full, the run ends
-    #[arg(long, value_name = "BYTES", default_value_t = Options::default().max_trace_bytes)]
-    max_trace_bytes: u64,
-
-    /// Bytes that are kept of each of the agent's two outputs
-    #[arg(long, value_name = "BYTES", default_value_t = Options::default().max_output_bytes)]
-    max_output_bytes: u64,
-}
-
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Isolate {
     /// Each MCP session begins with the first phase
@@ -261,7 +229,7 @@ fn wire(text: &str) -> Result<Wire, String> {
 
 impl Run {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        if self.dry_run && self.output.format == RunsFormat::Junit {
+        if self.dry && self.output.format == RunsFormat::Junit {
             return Err(Failure::new("`--dry-run` has no JUnit form: nothing is tested"));
         }
         let config = Config::load(self.config.as_deref(), console)?;
@@ -271,7 +239,7 @@ impl Run {
         }
         let interrupt = CancellationToken::new();
         let prepared = self.prepare(&config, documents, &interrupt)?;
-        if self.dry_run {
+        if self.dry {
             let plans = prepared
                 .iter()
                 .map(|Prepared { document, options }| Plan::new(&document.compiled, &document.name, options));
@@ -352,16 +320,9 @@ impl Run {
             connect_timeout: self.targets.connect_timeout,
             stop_on_match: end.stop_on_match,
             lenient: self.output.lenient,
-            max_trace_bytes: limits.max_trace_bytes,
-            max_output_bytes: limits.max_output_bytes,
-            limits: Limits {
-                message_bytes: limits.max_message_bytes,
-                depth: limits.max_depth,
-                connections: limits.max_connections,
-                streams: limits.max_streams,
-                queued: limits.max_queued,
-                ..Limits::default()
-            },
+            max_trace_bytes: limits.trace_bytes,
+            max_output_bytes: limits.output_bytes,
+            limits: limits.of_peers(),
             interrupt: interrupt.clone(),
             ..Options::default()
         }

@@ -21,7 +21,7 @@ mod tests {
     #[test]
     fn durations_are_written_as_in_documents_or_in_milliseconds() {
         assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
-        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        assert_eq!(duration("2m"), Ok(Duration::from_mins(2)));
         for wrong in ["ms", "-1ms", "1.5ms", "5", "s", ""] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }

@@ -87,7 +87,8 @@ impl Jobs {
                     let folder = folder_for(&document, folder.as_deref(), several)?;
                     let report = folder.report();
                     let case = Case { document: document.compiled, file: document.name, folder };
-                    let run = run(case, options, Arc::new(progress)).await.map_err(failure)?;
+                    let run =
+                        run(case, options, Arc::new(progress)).await.map_err(|error| failure(&error))?;
                     keep(&report, &run).map_err(|error| Failure::at(&report, "write", &error))?;
                     Ok(run)
                 };
@@ -105,7 +106,7 @@ impl Jobs {
             match task {
                 Some(Ok((index, played))) => ended[index] = played,
                 Some(Err(error)) => {
-                    failures.push(Failure::new(format!("a run died; this is a bug: {error}")))
+                    failures.push(Failure::new(format!("a run died; this is a bug: {error}")));
                 }
                 None => break,
             }
@@ -130,7 +131,7 @@ impl Jobs {
     }
 }
 
-fn failure(error: RunError) -> Failure {
+fn failure(error: &RunError) -> Failure {
     Failure::new(error.to_string())
 }
 
@@ -139,15 +140,16 @@ fn failure(error: RunError) -> Failure {
 fn folder_for(document: &Document, asked: Option<&Path>, several: bool) -> Result<Folder, Failure> {
     let name = name(document);
     match asked {
-        Some(folder) if several => Folder::create_within(folder, &name).map_err(failure),
+        Some(folder) if several => Folder::create_within(folder, &name).map_err(|error| failure(&error)),
         Some(folder) => Folder::create(folder).map_err(|error| {
-            failure(error).help("what another run has left there is not written over; choose another folder")
+            failure(&error).help("what another run has left there is not written over; choose another folder")
         }),
         None => {
             ignored(Path::new(RUNS)).map_err(|error| Failure::at(RUNS, "write", &error))?;
             let time = format_time(SystemTime::now());
             let time: String = time.chars().take(19).filter(|letter| !"-:".contains(*letter)).collect();
-            Folder::create_within(Path::new(RUNS), &format!("{time}Z-{name}")).map_err(failure)
+            Folder::create_within(Path::new(RUNS), &format!("{time}Z-{name}"))
+                .map_err(|error| failure(&error))
         }
     }
 }

@@ -81,10 +81,10 @@ impl Live {
             }
             _ => return,
         };
-        self.display.show(match file {
-            Some(file) => text.lines().map(|line| format!("{}: {line}\n", visible(file))).collect(),
-            None => text,
-        });
+        let prefix = file.map(|file| format!("{}: ", visible(file))).unwrap_or_default();
+        for line in text.lines() {
+            self.display.show(format!("{prefix}{line}\n"));
+        }
     }
 
     fn record(&self, record: &Record) -> String {

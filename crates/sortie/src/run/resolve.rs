@@ -217,7 +217,7 @@ impl Asked<'_> {
                 (named.place.clone(), headers.chain(bearer).collect(), named.env.clone())
             }
         };
-        let own = |asked: &Option<String>| self.is_for(asked.as_ref(), document, actor);
+        let own = |asked: &Option<String>| is_for(asked.as_ref(), document, actor);
         for asked in self.headers {
             if own(&asked.actor)? {
                 headers.push(Header::plain(&asked.name, asked.value.clone()));
@@ -254,16 +254,6 @@ impl Asked<'_> {
         };
         let headers = headers.into_iter().map(|header| header.filled(secrets));
         Ok(Some(Target { place, headers: headers.collect::<Result<_, _>>()?, env }))
-    }
-
-    /// Whether something without the name of an actor is for this one. A credential is never given to two.
-    fn is_for(&self, asked: Option<&String>, document: &Document, actor: &Actor) -> Result<bool, Failure> {
-        match asked {
-            Some(name) => Ok(*name == actor.name),
-            None if clients(document).count() == 1 => Ok(true),
-            None => Err(Failure::new(format!("`{}` has several client actors", document.name))
-                .help("say which of them gets the credential: `ACTOR=…`")),
-        }
     }
 }
 
@@ -304,6 +294,16 @@ fn actors(document: &Document) -> impl Iterator<Item = &Actor> {
 fn clients(document: &Document) -> impl Iterator<Item = &Actor> {
     actors(document)
         .filter(|actor| actor.mode.ends_with("_client") && known_modes().contains(&actor.mode.as_str()))
+}
+
+/// Whether something without the name of an actor is for this one. A credential is never given to two.
+fn is_for(asked: Option<&String>, document: &Document, actor: &Actor) -> Result<bool, Failure> {
+    match asked {
+        Some(name) => Ok(*name == actor.name),
+        None if clients(document).count() == 1 => Ok(true),
+        None => Err(Failure::new(format!("`{}` has several client actors", document.name))
+            .help("say which of them gets the credential: `ACTOR=…`")),
+    }
 }
 
 /// Whether a program can be found, so that a typo is noticed before anything listens.
