@@ -14,6 +14,7 @@ import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+sys.dont_write_bytecode = True  # the source tree stays as it is
 sys.path.insert(0, str(Path(__file__).parent))
 from langchain.agents import create_agent  # noqa: E402
 from langchain_core.tools import StructuredTool  # noqa: E402

@@ -14,6 +14,7 @@ import inspect
 import sys
 from pathlib import Path
 
+sys.dont_write_bytecode = True  # the source tree stays as it is
 sys.path.insert(0, str(Path(__file__).parent))
 from fastmcp.client.transports import StdioTransport  # noqa: E402
 from pydantic_ai import Agent, Tool, UsageLimits  # noqa: E402

@@ -174,3 +174,33 @@ impl Peer {
 fn at(path: &Path, error: &std::io::Error) -> String {
     format!("`{}`: {error}", path.display())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(file: &str) -> String {
+        std::fs::read_to_string(root().join("peers").join(file)).unwrap()
+    }
+
+    #[test]
+    fn lock_files_name_no_registry() {
+        assert!(!read("npm/package-lock.json").contains("\"resolved\""));
+        for name in ["uv"].iter().chain(&ENVIRONMENTS) {
+            assert!(!read(&format!("python/{name}.txt")).contains("://"), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_locked_is_what_we_ask_for() {
+        for name in ["uv"].iter().chain(&ENVIRONMENTS) {
+            let locked = read(&format!("python/{name}.txt"));
+            for line in read(&format!("python/{name}.in")).lines().filter(|line| line.contains("==")) {
+                // Extras are not repeated in the lock file.
+                let (package, version) = line.split_once("==").unwrap();
+                let wanted = format!("{}=={version}", package.split('[').next().unwrap_or(package));
+                assert!(locked.lines().any(|line| line.starts_with(&wanted)), "{name}: {wanted}");
+            }
+        }
+    }
+}

@@ -33,6 +33,7 @@ pub struct Actor {
     /// Shared with its forks, as is the next: the end of a run is theirs together.
     working: Arc<AtomicUsize>,
     reached_last: Arc<AtomicBool>,
+    through: AtomicBool,
     /// The phase, for those who wait for the next one.
     entered: watch::Sender<usize>,
 }
@@ -164,6 +165,7 @@ impl Actor {
             deriver: Mutex::new(Deriver::new()),
             working: Arc::default(),
             reached_last: Arc::default(),
+            through: AtomicBool::new(false),
             entered: watch::Sender::new(0),
         }
     }
@@ -287,6 +289,17 @@ impl Actor {
     /// Whether it, or a fork of it, has got to its last phase.
     pub fn has_reached_last_phase(&self) -> bool {
         self.reached_last.load(Ordering::Relaxed)
+    }
+
+    /// A client has said everything that its last phase has to say, and has its answers. From now on it only listens.
+    pub fn nothing_more(&self) {
+        self.through.store(true, Ordering::Relaxed);
+        self.context.recorder.wake();
+    }
+
+    /// Whether it has nothing more to say by itself.
+    pub fn is_through(&self) -> bool {
+        self.through.load(Ordering::Relaxed)
     }
 
     fn hear(

@@ -11,6 +11,7 @@ mod actor;
 mod context;
 mod event;
 mod extracted;
+mod members;
 pub mod modes;
 mod payload;
 mod phase;

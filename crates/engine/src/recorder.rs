@@ -162,6 +162,11 @@ impl Recorder {
         self.pulse.subscribe()
     }
 
+    /// Lets whoever decides when the run ends look again.
+    pub(crate) fn wake(&self) {
+        self.pulse.send_modify(|_| {});
+    }
+
     /// What is to be made of everything so far, with the warnings of the run.
     pub fn run(&self, place: Place) -> sortie_detect::Run {
         let inner = self.lock();

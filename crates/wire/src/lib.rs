@@ -8,13 +8,18 @@
 //! | [`jsonrpc`] | [`jsonrpc::read`] | [`jsonrpc::request`], [`jsonrpc::result`], … |
 //! | [`sse`] | [`sse::Decoder`] | [`sse::encode`], [`sse::comment`] |
 //! | [`http`] | [`http::Listener`], [`http::read_body`] | [`http::Client`], [`http::Streams`] |
+//! | [`mcp`] | [`mcp::client::Happened`] | [`mcp::client::Link`] |
+//! | [`stdio`] | [`stdio::Lines`] | [`stdio::write_line`], [`stdio::Child`] |
 //!
 //! Peers are hostile. Everything that a peer could make grow has a bound in [`Limits`], nothing recurses as deep as a
 //! peer likes, and a fault of one message or one connection is never the end of the listener.
 
+pub mod a2a;
 pub mod http;
 pub mod jsonrpc;
 mod limits;
+pub mod mcp;
 pub mod sse;
+pub mod stdio;
 
 pub use limits::Limits;

@@ -1,5 +1,13 @@
 //! The five postures of an actor, each over its protocol.
 
+mod a2a_push;
+pub mod a2a_server;
+mod excerpt;
+mod hold;
+pub mod mcp_client;
+mod responses;
+
+use http::{HeaderName, HeaderValue};
 use tokio::task::JoinHandle;
 
 /// A server actor that accepts connections.
@@ -52,6 +60,17 @@ pub struct Target {
     pub headers: Vec<(String, String)>,
     /// Environment of a process that we start, and nothing else.
     pub env: Vec<(String, String)>,
+}
+
+impl Target {
+    /// Its headers, as HTTP has them. The sentence that says which one is none does not repeat its value.
+    pub(crate) fn http_headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
+        let headers = self.headers.iter().map(|(name, value)| {
+            let read = name.parse().ok().zip(value.parse().ok());
+            read.ok_or_else(|| format!("`{name}` and its value are no HTTP header"))
+        });
+        headers.collect()
+    }
 }
 
 /// Where a target is.

@@ -7,10 +7,10 @@ use tokio::task::{JoinError, JoinSet};
 
 use super::command::Addresses;
 use super::options::Options;
-use super::stand_in::{a2a_client, a2a_server, ag_ui_client, mcp_client, mcp_server};
+use super::stand_in::{a2a_client, ag_ui_client, mcp_server};
 use crate::actor::Actor;
 use crate::context::Context;
-use crate::modes::{Serving, StartError, Target};
+use crate::modes::{Serving, StartError, Target, a2a_server, mcp_client};
 
 /// The actors of a run, and what they are doing.
 pub(super) struct Cast {
@@ -109,9 +109,10 @@ impl Cast {
         }
     }
 
-    /// Whether nothing will ever be said again: there are only clients, and none has anything more to do.
+    /// Whether nothing is to come: there are only clients, and none has anything more to say or is waiting for an answer.
     pub(super) fn is_through(&self) -> bool {
-        self.playing.is_empty() && !self.actors.iter().any(|actor| is_server(actor))
+        let through = |(_, actor): &(_, Arc<Actor>)| actor.is_through() && !actor.is_working();
+        self.playing.iter().all(through) && !self.actors.iter().any(|actor| is_server(actor))
     }
 
     /// Whether a client still plays.
@@ -160,7 +161,14 @@ fn is_server(actor: &Actor) -> bool {
 async fn serve(actor: Arc<Actor>, options: &Options) -> Result<Serving, StartError> {
     let listen = options.address(actor.name());
     if actor.mode() == "a2a_server" {
-        let options = a2a_server::Options { listen };
+        let options = a2a_server::Options {
+            listen,
+            public: options.public,
+            hosts: options.hosts.clone(),
+            limits: options.limits,
+            verbatim_card: options.verbatim_card,
+            allow_hosts: options.allow_hosts.clone(),
+        };
         return a2a_server::start(actor, options).await;
     }
     let stdio = options.stdio;
@@ -176,7 +184,10 @@ async fn play(actor: Arc<Actor>, target: Target, options: &Options) {
     let (limits, connect_timeout) = (options.limits, options.connect_timeout);
     match actor.mode() {
         "mcp_client" => {
-            mcp_client::play(actor, target, mcp_client::Options { limits, connect_timeout }).await;
+            let wire = options.wire.clone();
+            let options =
+                mcp_client::Options { limits, connect_timeout, wire, ..mcp_client::Options::default() };
+            mcp_client::play(actor, target, options).await;
         }
         "a2a_client" => {
             a2a_client::play(actor, target, a2a_client::Options { limits, connect_timeout }).await;

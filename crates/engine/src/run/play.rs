@@ -10,7 +10,7 @@ use sortie_trace::{Header, TracedDocument};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::agent::{Process, Start, StartError};
+use super::agent::{Process, Start};
 use super::cast::{Cast, Finished};
 use super::command;
 use super::ending::Ending;
@@ -27,8 +27,11 @@ use crate::recorder::Recorder;
 /// The program that writes the trace.
 const WRITTEN_BY: &str = concat!("sortie ", env!("CARGO_PKG_VERSION"));
 
-/// How long whatever is asked to end may take until it is ended.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the agent may take to end by itself, and then when it is asked to.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How long actors may take to say goodbye.
+const CLOSING: Duration = Duration::from_secs(2);
 
 /// How soon silence is looked at again when an actor is busy, or not yet where it could be the end.
 const LOOK: Duration = Duration::from_millis(100);
@@ -142,12 +145,7 @@ impl Stage<'_> {
                 max_output_bytes: self.options.max_output_bytes,
                 redactor: &self.options.redactor,
             });
-            self.agent = Some(started.map_err(|error| match error {
-                StartError::Files(error) => failed(error.to_string()),
-                StartError::Spawn(error) => {
-                    failed(format!("the agent `{}` cannot be started: {error}", command[0]))
-                }
-            })?);
+            self.agent = Some(started.map_err(|error| failed(error.to_string()))?);
         }
         self.cast.play(self.options);
         Ok(())
@@ -267,7 +265,7 @@ impl Stage<'_> {
                 agent.end(PATIENCE).await;
             }
         };
-        let _ = tokio::join!(agent, timeout(PATIENCE, self.cast.closed()));
+        let _ = tokio::join!(agent, timeout(CLOSING, self.cast.closed()));
         drop(self.cast);
         self.context.recorder.stopped(ending.as_str(), ending.message());
     }

@@ -77,18 +77,6 @@ pub(super) mod mcp_server {
     }
 }
 
-pub(super) mod a2a_server {
-    use super::*;
-
-    pub(crate) struct Options {
-        pub(crate) listen: std::net::SocketAddr,
-    }
-
-    pub(crate) async fn start(actor: Arc<Actor>, options: Options) -> Result<Serving, StartError> {
-        serve(actor, options.listen, "/").await
-    }
-}
-
 macro_rules! client {
     ($($mode:ident),*) => {$(
         pub(super) mod $mode {
@@ -107,4 +95,4 @@ macro_rules! client {
     )*};
 }
 
-client!(mcp_client, a2a_client, ag_ui_client);
+client!(a2a_client, ag_ui_client);

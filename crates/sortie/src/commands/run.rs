@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use sortie_detect::Report;
+use sortie_detect::{Fault, Report};
 use sortie_engine::modes::Wire;
 use sortie_engine::run::{Options, Plan};
 use sortie_trace::Rule;
@@ -266,6 +266,12 @@ impl Run {
                 "document was not played to its end",
                 "documents were not played to their end",
             ));
+        }
+        for failure in played.runs.iter().filter_map(|run| run.failure.as_ref()) {
+            // What is wrong with us is said wherever the report goes.
+            if failure.fault == Fault::Harness {
+                console.failure(&Failure::new(failure.message.clone()));
+            }
         }
         let report = Report::new(played.runs);
         self.write(&report, console)?;

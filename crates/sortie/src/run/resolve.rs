@@ -235,8 +235,7 @@ impl Asked<'_> {
         }
         let name = &actor.name;
         match &place {
-            Place::Stdio(command) if headers.is_empty() => is_there(&command[0])?,
-            Place::Stdio(_) => {
+            Place::Stdio(_) if !headers.is_empty() => {
                 return Err(Failure::new(format!(
                     "the target of actor `{name}` is a process, which has no headers"
                 ))
@@ -246,7 +245,7 @@ impl Asked<'_> {
                 return Err(Failure::new(format!("the target of actor `{name}` is no process of ours"))
                     .help("give it headers with `--target-header` and `--target-bearer`"));
             }
-            Place::Url(_) => {}
+            Place::Stdio(_) | Place::Url(_) => {}
         }
         let env = match &place {
             Place::Stdio(_) => environment(env.iter().map(String::as_str))?,

@@ -52,8 +52,9 @@ impl fmt::Debug for ClientOptions {
 
 /// Speaks HTTP/1.1 to one target, and does nothing that it is not told.
 ///
-/// No proxy, no redirect, no retry, no compression, no cookie, and nothing from the environment. Its headers go with
-/// every request, so a client that has credentials is for one target only. Clones share their connections.
+/// No proxy, no redirect, no retry, no compression, no cookie, no credential from the environment. Only which
+/// certificates are trusted is the system's to say, `SSL_CERT_FILE` included. Its headers go with every request, so a
+/// client that has credentials is for one target only. Clones share their connections.
 #[derive(Clone, Debug)]
 pub struct Client {
     http: reqwest::Client,
@@ -102,7 +103,7 @@ pub enum Answer {
 }
 
 impl Client {
-    /// A client without a connection yet. It reads the system's certificates, so make it once.
+    /// A client without a connection yet. It reads the system's certificates, which takes milliseconds: make it once.
     pub fn new(options: ClientOptions) -> Result<Self, ClientError> {
         let mut headers = HeaderMap::new();
         for (name, mut value) in options.headers {

@@ -1,0 +1,66 @@
+//! When a client goes on to its next phase: not before everything of the present one is sent.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::actor::Heard;
+
+/// Keeps what fired a trigger until the phase has nothing left to send, so that no payload of the document is dropped.
+///
+/// A [`Heard`] ends its phase when it is dropped. Here it waits, unless there is nothing to wait for. A timer waits for
+/// nobody.
+#[derive(Debug, Default)]
+pub(crate) struct Hold {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// The phase that sends, and whether it has something left.
+    phase: usize,
+    unsent: bool,
+    held: Vec<Heard>,
+}
+
+impl Hold {
+    /// A phase was entered. To be called when the actor says so and not later: what is heard first in a phase may end it.
+    ///
+    /// Nothing that was held is dropped here, since the actor is locked meanwhile.
+    pub(crate) fn enter(&self, phase: usize, unsent: bool) {
+        let mut inner = self.lock();
+        (inner.phase, inner.unsent) = (phase, unsent);
+    }
+
+    /// Something was heard. It is let go at once, unless it ends the phase too early.
+    pub(crate) fn heard(&self, heard: Heard) {
+        let mut inner = self.lock();
+        if heard.has_fired() && inner.unsent && heard.phase.index == inner.phase {
+            inner.held.push(heard);
+            return;
+        }
+        // The next phase is entered when it is dropped, and that asks for this lock.
+        drop(inner);
+    }
+
+    /// The phase has something to send, after all.
+    pub(crate) fn wait(&self, phase: usize) {
+        let mut inner = self.lock();
+        inner.unsent |= inner.phase == phase;
+    }
+
+    /// Everything of a phase is on its way, so whatever ends it may do so from now on.
+    pub(crate) fn sent(&self, phase: usize) {
+        let mut inner = self.lock();
+        inner.unsent &= inner.phase != phase;
+    }
+
+    /// Everything of a phase is done: what was held ends it now.
+    pub(crate) fn done(&self, phase: usize) {
+        self.sent(phase);
+        let held = std::mem::take(&mut self.lock().held);
+        drop(held);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

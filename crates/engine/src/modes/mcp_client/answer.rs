@@ -1,0 +1,114 @@
+//! Answers to what a server asks of its client.
+
+use serde_json::{Value, json};
+
+use super::elicitation;
+use super::script::Script;
+use crate::actor::Actor;
+use crate::payload::Payload;
+
+/// A user who said no, as the specification's own example has it.
+const REFUSED: i64 = -1;
+const METHOD_NOT_FOUND: i64 = -32601;
+const INTERNAL_ERROR: i64 = -32603;
+
+/// How a request of the server is answered.
+#[derive(Debug, PartialEq)]
+pub(super) enum Answer {
+    /// With a result, as JSON text.
+    Result(String),
+    /// With an error.
+    Error { code: i64, message: String },
+}
+
+/// The answer of a phase to a request of the server.
+pub(super) fn answer(actor: &Actor, script: &Script, method: &str, params: &Value) -> Answer {
+    match method {
+        "ping" => Answer::Result("{}".to_owned()),
+        "roots/list" => roots(actor, script, params),
+        "sampling/createMessage" => sampling(actor, script, params),
+        "elicitation/create" => elicit(actor, script, params),
+        _ => Answer::Error { code: METHOD_NOT_FOUND, message: "Method not found".to_owned() },
+    }
+}
+
+fn roots(actor: &Actor, script: &Script, params: &Value) -> Answer {
+    match &script.roots {
+        Some(roots) => filled(actor, roots, params, |roots| format!(r#"{{"roots":{roots}}}"#)),
+        None => Answer::Result(r#"{"roots":[]}"#.to_owned()),
+    }
+}
+
+fn sampling(actor: &Actor, script: &Script, params: &Value) -> Answer {
+    let content = script.sampling.select(params).and_then(|entry| entry.get("content"));
+    let Some(content) = content else {
+        actor.warn("the target asked for a completion, and no entry of `sampling_responses` answers it");
+        return Answer::Error { code: REFUSED, message: "User rejected sampling request".to_owned() };
+    };
+    filled(actor, &content, params, str::to_owned)
+}
+
+/// Without an entry that says otherwise, forms are accepted as they are.
+fn elicit(actor: &Actor, script: &Script, params: &Value) -> Answer {
+    let plain = Payload::plain(json!({}));
+    let entry = script.elicitation.select(params).unwrap_or(&plain);
+    let action = entry.get("action").unwrap_or_else(|| Payload::plain(json!("accept")));
+    let accepts = action.value() == "accept";
+    let is_form = params["mode"].as_str().is_none_or(|mode| mode == "form");
+    let mut members = vec![("action".to_owned(), action)];
+    match entry.get("content") {
+        Some(content) => members.push(("content".to_owned(), content)),
+        None if accepts && is_form => {
+            let content = elicitation::defaults(&params["requestedSchema"]);
+            // Not a payload: what a server sends is never a template of ours.
+            return with_members(actor, &members, entry, params, Some(content.to_string()));
+        }
+        None => {}
+    }
+    with_members(actor, &members, entry, params, None)
+}
+
+/// A result of members that a document gives; those that it has beside the ones we know are passed through too.
+fn with_members(
+    actor: &Actor,
+    members: &[(String, Payload)],
+    entry: &Payload,
+    params: &Value,
+    content: Option<String>,
+) -> Answer {
+    let known = ["when", "action", "content", "synthesize"];
+    let others = entry.value().as_object().into_iter().flatten().map(|(key, _)| key);
+    let others = others.filter(|key| !known.contains(&key.as_str()) && !key.starts_with("x-"));
+    let others = others.filter_map(|key| Some((key.clone(), entry.get(key)?)));
+    let mut text = String::from("{");
+    for (key, payload) in members.iter().cloned().chain(others) {
+        let Ok(filled) = actor.fill(&payload, Some(params), None) else { return too_large() };
+        push_member(&mut text, &key, &filled.json);
+    }
+    if let Some(content) = content {
+        push_member(&mut text, "content", &content);
+    }
+    text.push('}');
+    Answer::Result(text)
+}
+
+fn push_member(text: &mut String, key: &str, json: &str) {
+    if text.len() > 1 {
+        text.push(',');
+    }
+    text.push_str(&Value::from(key).to_string());
+    text.push(':');
+    text.push_str(json);
+}
+
+fn filled(actor: &Actor, payload: &Payload, params: &Value, wrap: impl Fn(&str) -> String) -> Answer {
+    match actor.fill(payload, Some(params), None) {
+        Ok(filled) => Answer::Result(wrap(&filled.json)),
+        Err(_) => too_large(),
+    }
+}
+
+/// The peer made templates explode. It gets no answer that large; a warning says so.
+fn too_large() -> Answer {
+    Answer::Error { code: INTERNAL_ERROR, message: "Internal error".to_owned() }
+}

@@ -1,0 +1,4 @@
+//! A2A over real sockets: what a peer sees, and what the trace says.
+
+mod server;
+mod stage;

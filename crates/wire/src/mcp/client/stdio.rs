@@ -1,0 +1,146 @@
+//! A process that speaks MCP by lines.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::io::AsyncReadExt as _;
+use tokio::process::{ChildStderr, ChildStdin};
+use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::task::AbortHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::link::{Ended, Happened, LinkError, Outgoing, QUEUED};
+use crate::Limits;
+use crate::http::ClientError;
+use crate::stdio::{Child, Line, Lines, WriteError, write_line};
+
+/// How much of what a process complained about is kept: the end, which says why it ended.
+const LAST_WORDS: usize = 400;
+
+/// How long we wait to learn how a process ended that has closed its output.
+const EXIT_PATIENCE: Duration = Duration::from_millis(500);
+
+/// A line to be written, and whoever wants to know that it was.
+type ToWrite = (Bytes, oneshot::Sender<Result<(), WriteError>>);
+
+/// A server that is a process.
+#[derive(Clone, Debug)]
+pub struct Stdio {
+    writer: mpsc::Sender<ToWrite>,
+    happened: mpsc::Sender<Happened>,
+    child: Arc<Mutex<Child>>,
+    closed: CancellationToken,
+}
+
+impl Stdio {
+    pub(super) fn new(mut child: Child, limits: Limits, happened: mpsc::Sender<Happened>) -> Self {
+        let (writer, to_write) = mpsc::channel(QUEUED);
+        let closed = CancellationToken::new();
+        if let Some(stdin) = child.stdin.take() {
+            tokio::spawn(write(stdin, to_write, limits, closed.clone()));
+        }
+        let stderr = child.stderr.take().map(|stderr| tokio::spawn(last_words(stderr)));
+        let stdout = child.stdout.take();
+        let this = Self { writer, happened, child: Arc::new(Mutex::new(child)), closed };
+        if let Some(stdout) = stdout {
+            let (reader, closed) = (this.clone(), this.closed.clone());
+            tokio::spawn(async move {
+                let lines = Lines::new(stdout, &limits);
+                let read = reader.read(lines, limits, stderr);
+                let _ = closed.run_until_cancelled(read).await;
+            });
+        }
+        this
+    }
+
+    pub(super) fn request(&self, key: String, outgoing: Outgoing) -> AbortHandle {
+        let this = self.clone();
+        tokio::spawn(async move {
+            if let Err(error) = this.tell(outgoing).await {
+                let how = Ended::Failed(ClientError::Broken(error.to_string()));
+                // Nobody listens any more when the run has ended.
+                let _ = this.happened.send(Happened::Ended { within: key, how }).await;
+            }
+        })
+        .abort_handle()
+    }
+
+    pub(super) async fn tell(&self, outgoing: Outgoing) -> Result<(), LinkError> {
+        let gone = |_| LinkError::Gone("the process does not read any more".to_owned());
+        let (told, written) = oneshot::channel();
+        self.writer.send((outgoing.bytes, told)).await.map_err(|_| gone(()))?;
+        written.await.map_err(|_| gone(()))?.map_err(|error| LinkError::Gone(error.to_string()))
+    }
+
+    pub(super) async fn close(&self, patience: Duration) {
+        // Its input is closed with the writer.
+        self.closed.cancel();
+        // What cannot be ended is killed when the child is dropped.
+        let _ = self.child.lock().await.end(patience / 3).await;
+    }
+
+    async fn read(
+        &self,
+        mut lines: Lines<tokio::process::ChildStdout>,
+        limits: Limits,
+        stderr: Option<tokio::task::JoinHandle<String>>,
+    ) {
+        let ended = loop {
+            let happened = match lines.next().await {
+                Ok(Some(Line::Frame(bytes))) => Happened::Message { bytes, within: None },
+                Ok(Some(Line::TooLong { .. })) => {
+                    Happened::TooLong { limit: limits.message_bytes, within: None }
+                }
+                Ok(None) => break "the process has closed its output".to_owned(),
+                Err(error) => break error.to_string(),
+            };
+            if self.happened.send(happened).await.is_err() {
+                return;
+            }
+        };
+        let mut child = self.child.lock().await;
+        let status = tokio::time::timeout(EXIT_PATIENCE, child.wait()).await;
+        drop(child);
+        let mut reason = match status {
+            Ok(Ok(status)) => format!("the process ended with {status}"),
+            _ => ended,
+        };
+        if let Some(stderr) = stderr
+            && let Ok(Ok(words)) = tokio::time::timeout(EXIT_PATIENCE, stderr).await
+            && !words.is_empty()
+        {
+            reason = format!("{reason}; the last that it said: {words}");
+        }
+        let _ = self.happened.send(Happened::Gone { reason }).await;
+    }
+}
+
+/// Writes lines one after the other. A line that was begun is finished, whoever asked for it.
+async fn write(
+    mut stdin: ChildStdin,
+    mut to_write: mpsc::Receiver<ToWrite>,
+    limits: Limits,
+    closed: CancellationToken,
+) {
+    while let Some(Some((bytes, told))) = closed.run_until_cancelled(to_write.recv()).await {
+        let written = write_line(&mut stdin, &bytes, &limits).await;
+        let broken = written.is_err();
+        let _ = told.send(written);
+        if broken {
+            return;
+        }
+    }
+}
+
+/// Reads what a process complains about, and keeps the end of it.
+async fn last_words(mut stderr: ChildStderr) -> String {
+    let mut piece = [0; 4096];
+    let mut words: Vec<u8> = Vec::new();
+    while let Ok(length @ 1..) = stderr.read(&mut piece).await {
+        words.extend_from_slice(&piece[..length]);
+        let too_many = words.len().saturating_sub(LAST_WORDS);
+        words.drain(..too_many);
+    }
+    String::from_utf8_lossy(&words).trim().escape_debug().to_string()
+}

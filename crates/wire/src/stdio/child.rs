@@ -1,0 +1,178 @@
+//! Processes that we start, and end with all that they started.
+//!
+//! For systems with process groups: Linux and macOS.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use thiserror::Error;
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::time::{Instant, timeout};
+
+/// What to start.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// The program and its arguments; no shell sees them. The program is looked for in the `PATH` of `env`.
+    pub argv: Vec<OsString>,
+    /// The whole environment: nothing of ours is added.
+    pub env: Vec<(OsString, OsString)>,
+    /// Where it starts; where we are when there is none.
+    pub cwd: Option<PathBuf>,
+}
+
+/// A program could not be started.
+#[derive(Debug, Error)]
+pub enum SpawnError {
+    /// There is nothing to start.
+    #[error("no program given")]
+    Empty,
+    /// There is no such program, or no such folder to start it in.
+    #[error("cannot find `{0}`")]
+    NotFound(String),
+    /// The system refuses.
+    #[error("cannot start `{program}`: {source}")]
+    Refused {
+        /// Which program.
+        program: String,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// A process that we started, with its streams, in a process group of its own.
+///
+/// When it is dropped the whole group is killed. A process that leaves the group (`setsid`) is not ours to find.
+#[derive(Debug)]
+pub struct Child {
+    /// What it reads. To drop it tells most programs to end.
+    pub stdin: Option<ChildStdin>,
+    /// What it says.
+    pub stdout: Option<ChildStdout>,
+    /// What it complains about. It must be read too, or the process waits for us once the pipe is full.
+    pub stderr: Option<ChildStderr>,
+    process: tokio::process::Child,
+    id: u32,
+    /// `None` once nobody is left in it: its number may then be given to others.
+    group: Option<Pid>,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself: before it was asked, or when its input was closed.
+    Itself(ExitStatus),
+    /// When it was asked to (SIGTERM).
+    Asked(ExitStatus),
+    /// It did not, and was killed (SIGKILL).
+    Killed(ExitStatus),
+}
+
+impl Ended {
+    /// What the process said by ending.
+    pub fn status(&self) -> ExitStatus {
+        match self {
+            Self::Itself(status) | Self::Asked(status) | Self::Killed(status) => *status,
+        }
+    }
+}
+
+impl Child {
+    /// Starts a program.
+    pub fn spawn(program: &Program) -> Result<Self, SpawnError> {
+        let [name, arguments @ ..] = program.argv.as_slice() else { return Err(SpawnError::Empty) };
+        let mut command = Command::new(name);
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(program.env.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        if let Some(cwd) = &program.cwd {
+            command.current_dir(cwd);
+        }
+        let shown = || name.to_string_lossy().into_owned();
+        let mut process = command.spawn().map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => SpawnError::NotFound(shown()),
+            _ => SpawnError::Refused { program: shown(), source },
+        })?;
+        // A process that was not waited for has an id.
+        let id = process.id().unwrap_or_default();
+        Ok(Self {
+            stdin: process.stdin.take(),
+            stdout: process.stdout.take(),
+            stderr: process.stderr.take(),
+            process,
+            id,
+            group: i32::try_from(id).ok().and_then(Pid::from_raw),
+        })
+    }
+
+    /// The id of the process and of its group.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Waits until the process ends by itself; what it started may go on. May be dropped while it waits.
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
+        let status = self.process.wait().await?;
+        self.forget_empty_group();
+        Ok(status)
+    }
+
+    /// Ends the process and all that it started.
+    ///
+    /// Its input is closed (unless [`stdin`](Self::stdin) was taken: then drop that first). What is not over after
+    /// `grace` is asked to end, and what is not over after `grace` again is killed; so it takes three times that at most.
+    pub async fn end(&mut self, grace: Duration) -> io::Result<Ended> {
+        self.stdin = None;
+        let ended = if let Ok(status) = timeout(grace, self.wait()).await {
+            Ended::Itself(status?)
+        } else {
+            self.signal(Signal::TERM);
+            if let Ok(status) = timeout(grace, self.wait()).await {
+                Ended::Asked(status?)
+            } else {
+                self.signal(Signal::KILL);
+                Ended::Killed(self.wait().await?)
+            }
+        };
+        self.end_group(grace).await;
+        Ok(ended)
+    }
+
+    /// Ends what the process left behind.
+    async fn end_group(&mut self, grace: Duration) {
+        self.signal(Signal::TERM);
+        let deadline = Instant::now() + grace;
+        while self.group.is_some() && Instant::now() < deadline {
+            // The system tells nobody when a process ends that is not its child.
+            tokio::time::sleep(Duration::from_millis(5).min(grace)).await;
+            self.forget_empty_group();
+        }
+        self.signal(Signal::KILL);
+        self.group = None;
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.group {
+            // Whoever is not there any more needs no signal.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
+    fn forget_empty_group(&mut self) {
+        self.group = self.group.filter(|group| test_kill_process_group(*group).is_ok());
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+    }
+}

@@ -1,0 +1,7 @@
+//! Messages as lines, on standard input and output, and the processes at the other end.
+
+mod child;
+mod lines;
+
+pub use child::{Child, Ended, Program, SpawnError};
+pub use lines::{Line, Lines, WriteError, write_line};
