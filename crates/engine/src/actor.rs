@@ -1,7 +1,7 @@
 //! An actor: a name, a mode, and the phase it is in.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -30,7 +30,10 @@ pub struct Actor {
     inner: Mutex<Inner>,
     /// Taken after `inner` where both are, so that entry actions can say something.
     deriver: Mutex<Deriver>,
+    /// Shared with its forks, as is the next: the end of a run is theirs together.
     working: Arc<AtomicUsize>,
+    reached_last: Arc<AtomicBool>,
+    through: AtomicBool,
     /// The phase, for those who wait for the next one.
     entered: watch::Sender<usize>,
 }
@@ -144,7 +147,10 @@ impl Actor {
     /// The same actor before its first phase, with a state of its own: for sessions that are kept apart.
     #[must_use]
     pub fn fork(&self) -> Arc<Self> {
-        Arc::new(Self::with_phases(&self.name, &self.mode, self.phases.clone(), self.context.clone()))
+        let mut fork = Self::with_phases(&self.name, &self.mode, self.phases.clone(), self.context.clone());
+        fork.working = self.working.clone();
+        fork.reached_last = self.reached_last.clone();
+        Arc::new(fork)
     }
 
     fn with_phases(name: &str, mode: &str, phases: Vec<Arc<Phase>>, context: Context) -> Self {
@@ -163,6 +169,8 @@ impl Actor {
             }),
             deriver: Mutex::new(Deriver::new()),
             working: Arc::default(),
+            reached_last: Arc::default(),
+            through: AtomicBool::new(false),
             entered: watch::Sender::new(0),
         }
     }
@@ -290,6 +298,22 @@ impl Actor {
         self.lock().index + 1 == self.phases.len()
     }
 
+    /// Whether it, or a fork of it, has got to its last phase.
+    pub fn has_reached_last_phase(&self) -> bool {
+        self.reached_last.load(Ordering::Relaxed)
+    }
+
+    /// A client has said everything that its last phase has to say, and has its answers. From now on it only listens.
+    pub fn nothing_more(&self) {
+        self.through.store(true, Ordering::Relaxed);
+        self.context.recorder.wake();
+    }
+
+    /// Whether it has nothing more to say by itself.
+    pub fn is_through(&self) -> bool {
+        self.through.load(Ordering::Relaxed)
+    }
+
     fn hear(
         self: &Arc<Self>,
         inner: &mut Inner,
@@ -395,6 +419,9 @@ impl Actor {
         inner.since = Instant::now();
         inner.trigger = TriggerState::default();
         inner.fired = false;
+        if phase.is_last {
+            self.reached_last.store(true, Ordering::Relaxed);
+        }
         self.context.recorder.phase(&self.name, &self.mode, &phase.name, index, because);
         self.start_timer(&phase);
         let actions = self.entry_actions(&phase);

@@ -145,6 +145,9 @@ impl Session {
             }
         }
         self.hold.done(phase.index);
+        if phase.is_last {
+            self.actor.nothing_more();
+        }
         tokio::select! {
             next = entered.recv() => Ok(next),
             // A server that ends when all is said has done nothing wrong.
