@@ -1,7 +1,10 @@
 //! The five postures of an actor, each over its protocol.
 
+pub mod a2a_client;
 mod a2a_push;
 pub mod a2a_server;
+mod actions;
+pub mod ag_ui_client;
 mod excerpt;
 mod hold;
 pub mod mcp_client;
