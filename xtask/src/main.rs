@@ -8,6 +8,7 @@ mod bench;
 mod docs;
 mod fuzz;
 mod licences;
+mod peers;
 mod step;
 mod test;
 
@@ -26,6 +27,8 @@ Commands:
   bench wire [--quick] Compare the MCP server, trace on, with a bare axum handler
   fuzz [TARGET] [--seconds N]
                        Fuzz one target or all of them, for N seconds each (60)
+  peers [--lock]       Install the programs that end-to-end tests talk to into target/peers, or
+                       resolve their lock files in peers/ again
   deny                 Check dependencies with cargo-deny against deny.toml
 
 Options:
@@ -85,6 +88,11 @@ fn run(task: &str, mut arguments: Vec<String>, runner: &mut Runner) -> Result<()
             no_more(&arguments)?;
             fuzz::run(runner, target.as_deref(), seconds.as_deref())
         }
+        "peers" => {
+            let lock = take_flag(&mut arguments, "--lock");
+            no_more(&arguments)?;
+            if lock { peers::lock(runner) } else { peers::run(runner) }
+        }
         "deny" => {
             no_more(&arguments)?;
             licences::deny(runner)
@@ -143,7 +151,7 @@ mod tests {
     #[test]
     fn an_unknown_task_or_argument_is_a_usage_error() {
         let mut runner = Runner::new(true);
-        for line in ["tset", "test --quick", "bench now", "fuzz parse load", "docs --chek"] {
+        for line in ["tset", "test --quick", "bench now", "fuzz parse load", "docs --chek", "peers mcp1"] {
             let mut given = arguments(line);
             let task = given.remove(0);
             assert!(matches!(run(&task, given, &mut runner), Err(Failure::Usage(_))), "{line}");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::step::{Failure, Runner, cargo, is_installed, root};
-use crate::{bench, fuzz, licences};
+use crate::{bench, fuzz, licences, peers};
 
 pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
     let fixtures = fixtures()?;
@@ -22,8 +22,11 @@ pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
         "mend the warnings above; if clippy is missing: `rustup component add clippy`",
     )?;
 
-    // Unit, golden, property and documentation tests, the commands of README and docs, the fuzz corpora.
+    peers::run(runner)?;
+    // Unit, golden, property and documentation tests, the commands of README and docs, the fuzz corpora, runs against
+    // real peers.
     let mut tests = cargo(["test", "--workspace"]);
+    tests.env("SORTIE_PEERS", root().join("target/peers"));
     match &fixtures {
         Some(fixtures) => tests.env("SORTIE_FIXTURES", fixtures),
         None => tests.env_remove("SORTIE_FIXTURES"),

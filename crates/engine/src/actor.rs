@@ -1,7 +1,7 @@
 //! An actor: a name, a mode, and the phase it is in.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -30,7 +30,10 @@ pub struct Actor {
     inner: Mutex<Inner>,
     /// Taken after `inner` where both are, so that entry actions can say something.
     deriver: Mutex<Deriver>,
+    /// Shared with its forks, as is the next: the end of a run is theirs together.
     working: Arc<AtomicUsize>,
+    reached_last: Arc<AtomicBool>,
+    through: AtomicBool,
     /// The phase, for those who wait for the next one.
     entered: watch::Sender<usize>,
 }
@@ -54,21 +57,21 @@ pub struct Entered {
 }
 
 /// An entry action that a binding carries out.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum EntryAction {
-    /// `send`: a method, and its params as JSON.
+    /// `send`: a method and its params.
     Send {
         /// The method.
         method: String,
-        /// Its params.
-        params: Option<Value>,
+        /// Its params, ready for the wire ([`Payload::text`]).
+        params: Option<Payload>,
     },
     /// One that a binding defines: its key and its value.
     Other {
         /// The key (`send_push_notification`).
         key: String,
-        /// The value.
-        value: Value,
+        /// The value, ready for the wire ([`Payload::text`]).
+        value: Payload,
     },
 }
 
@@ -144,7 +147,10 @@ impl Actor {
     /// The same actor before its first phase, with a state of its own: for sessions that are kept apart.
     #[must_use]
     pub fn fork(&self) -> Arc<Self> {
-        Arc::new(Self::with_phases(&self.name, &self.mode, self.phases.clone(), self.context.clone()))
+        let mut fork = Self::with_phases(&self.name, &self.mode, self.phases.clone(), self.context.clone());
+        fork.working = self.working.clone();
+        fork.reached_last = self.reached_last.clone();
+        Arc::new(fork)
     }
 
     fn with_phases(name: &str, mode: &str, phases: Vec<Arc<Phase>>, context: Context) -> Self {
@@ -163,6 +169,8 @@ impl Actor {
             }),
             deriver: Mutex::new(Deriver::new()),
             working: Arc::default(),
+            reached_last: Arc::default(),
+            through: AtomicBool::new(false),
             entered: watch::Sender::new(0),
         }
     }
@@ -269,11 +277,7 @@ impl Actor {
         let extracted = if payload.has_templates() { self.seen() } else { HashMap::new() };
         let filled = payload.fill(Scope { extracted: &extracted, request, response });
         match &filled {
-            Ok(filled) => {
-                for unresolved in &filled.unresolved {
-                    self.warn(&format!("W-004: {unresolved}"));
-                }
-            }
+            Ok(filled) => self.warn_unresolved(&filled.unresolved),
             Err(error) => self.warn(&error.to_string()),
         }
         filled
@@ -292,6 +296,22 @@ impl Actor {
     /// Whether it is in its last phase.
     pub fn is_in_last_phase(&self) -> bool {
         self.lock().index + 1 == self.phases.len()
+    }
+
+    /// Whether it, or a fork of it, has got to its last phase.
+    pub fn has_reached_last_phase(&self) -> bool {
+        self.reached_last.load(Ordering::Relaxed)
+    }
+
+    /// A client has said everything that its last phase has to say, and has its answers. From now on it only listens.
+    pub fn nothing_more(&self) {
+        self.through.store(true, Ordering::Relaxed);
+        self.context.recorder.wake();
+    }
+
+    /// Whether it has nothing more to say by itself.
+    pub fn is_through(&self) -> bool {
+        self.through.load(Ordering::Relaxed)
     }
 
     fn hear(
@@ -399,6 +419,9 @@ impl Actor {
         inner.since = Instant::now();
         inner.trigger = TriggerState::default();
         inner.fired = false;
+        if phase.is_last {
+            self.reached_last.store(true, Ordering::Relaxed);
+        }
         self.context.recorder.phase(&self.name, &self.mode, &phase.name, index, because);
         self.start_timer(&phase);
         let actions = self.entry_actions(&phase);
@@ -428,26 +451,26 @@ impl Actor {
     fn entry_actions(&self, phase: &Phase) -> Vec<EntryAction> {
         let mut actions = Vec::new();
         for action in &phase.on_enter {
+            let whole = |value: &Value, pointer: &str| {
+                self.filled(&Payload::new(value.clone(), &action.numbers, pointer))
+            };
             match &action.kind {
                 ActionKind::Log(log) => {
-                    let level = match log.level {
-                        Some(LogLevel::Warn) => "warn",
-                        Some(LogLevel::Error) => "error",
-                        _ => "info",
-                    };
-                    if let Some(Value::String(text)) = self.filled(&Value::from(log.message.as_str())) {
-                        self.context.recorder.log(&self.name, level, &text);
+                    let level = log.level.unwrap_or(LogLevel::Info).as_str();
+                    let text = self.filled(&Payload::plain(log.message.as_str().into()));
+                    if let Some(text) = text.as_ref().and_then(|text| text.value().as_str()) {
+                        self.context.recorder.log(&self.name, level, text);
                     }
                 }
                 ActionKind::Send(send) => {
-                    let params = send.params.as_ref().map(|params| self.filled(params));
+                    let params = send.params.as_ref().map(|params| whole(params, "/send/params"));
                     // Params that cannot be filled are no params: a warning says so, and nothing is sent.
                     let Some(params) = params.map_or(Some(None), |params| params.map(Some)) else { continue };
                     actions.push(EntryAction::Send { method: send.method.clone(), params });
                 }
                 ActionKind::Other(other) => {
                     for (key, value) in other {
-                        if let Some(value) = self.filled(value) {
+                        if let Some(value) = whole(value, &format!("/{key}")) {
                             actions.push(EntryAction::Other { key: key.clone(), value });
                         }
                     }
@@ -457,10 +480,24 @@ impl Actor {
         actions
     }
 
-    fn filled(&self, value: &Value) -> Option<Value> {
-        let payload = Payload::plain(value.clone());
-        let filled = self.fill(&payload, None, None).ok()?;
-        serde_json::from_str(&filled.json).ok()
+    fn filled(&self, payload: &Payload) -> Option<Payload> {
+        let filled = payload.filled(Scope { extracted: &self.seen(), request: None, response: None });
+        match filled {
+            Ok((filled, unresolved)) => {
+                self.warn_unresolved(&unresolved);
+                Some(filled)
+            }
+            Err(error) => {
+                self.warn(&error.to_string());
+                None
+            }
+        }
+    }
+
+    fn warn_unresolved(&self, unresolved: &[String]) {
+        for unresolved in unresolved {
+            self.warn(&format!("W-004: {unresolved}"));
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -78,6 +78,29 @@ impl Payload {
         Self::new(Value::Object(kept), &self.numbers, "")
     }
 
+    /// The same content with members before its own, those left out that it has itself.
+    #[must_use]
+    pub fn preceded_by(&self, members: &[(&str, &Self)]) -> Self {
+        let Value::Object(own) = &self.value else { return self.clone() };
+        let mut fields = serde_json::Map::new();
+        let mut numbers = self.numbers.clone();
+        for (key, member) in members.iter().filter(|(key, _)| !own.contains_key(*key)) {
+            fields.insert((*key).to_owned(), member.value.clone());
+            let exact = member.numbers.0.iter();
+            numbers.0.extend(exact.map(|(at, literal)| (format!("/{}{at}", escaped(key)), literal.clone())));
+        }
+        fields.extend(own.iter().map(|(key, value)| (key.clone(), value.clone())));
+        Self::new(Value::Object(fields), &numbers, "")
+    }
+
+    /// The same content with some of its texts replaced.
+    #[must_use]
+    pub fn with_texts(&self, mut replaced: impl FnMut(&str) -> Option<String>) -> Self {
+        let mut value = self.value.clone();
+        replace(&mut value, &mut replaced);
+        Self::new(value, &self.numbers, "")
+    }
+
     /// A member of the content.
     pub fn get(&self, key: &str) -> Option<Self> {
         let value = self.value.as_object()?.get(key)?.clone();
@@ -100,20 +123,46 @@ impl Payload {
         &self.text
     }
 
+    /// The same with its templates filled, and what stands for nothing. What it says now is never filled again.
+    pub fn filled(&self, scope: Scope<'_>) -> Result<(Self, Vec<String>), TooLarge> {
+        self.check_size(scope)?;
+        let (value, warnings) =
+            interpolate_value(&self.value, scope.extracted, scope.request, scope.response);
+        let text = write(&value, &self.numbers).into_boxed_str();
+        let unresolved = warnings.into_iter().map(|warning| warning.message).collect();
+        Ok((Self { value, numbers: self.numbers.clone(), references: 0, text }, unresolved))
+    }
+
+    fn check_size(&self, scope: Scope<'_>) -> Result<(), TooLarge> {
+        let longest = scope.extracted.values().map(String::len).max().unwrap_or(0);
+        let longest = longest.max(scope.request.map_or(0, size)).max(scope.response.map_or(0, size));
+        if self.references.saturating_mul(longest) > MAX_FILLED_BYTES { Err(TooLarge) } else { Ok(()) }
+    }
+
     /// Fills the templates. Results are never filled again.
     pub fn fill(&self, scope: Scope<'_>) -> Result<Filled<'_>, TooLarge> {
         if !self.has_templates() {
             return Ok(Filled { json: Cow::Borrowed(&self.text), unresolved: Vec::new() });
         }
-        let longest = scope.extracted.values().map(String::len).max().unwrap_or(0);
-        let longest = longest.max(scope.request.map_or(0, size)).max(scope.response.map_or(0, size));
-        if self.references.saturating_mul(longest) > MAX_FILLED_BYTES {
-            return Err(TooLarge);
-        }
+        self.check_size(scope)?;
         let (filled, warnings) =
             interpolate_value(&self.value, scope.extracted, scope.request, scope.response);
         let unresolved = warnings.into_iter().map(|warning| warning.message).collect();
         Ok(Filled { json: Cow::Owned(write(&filled, &self.numbers)), unresolved })
+    }
+}
+
+// Documents are at most 100 deep, so recursion is bounded.
+fn replace(value: &mut Value, replaced: &mut impl FnMut(&str) -> Option<String>) {
+    match value {
+        Value::String(text) => {
+            if let Some(new) = replaced(text) {
+                *text = new;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| replace(item, replaced)),
+        Value::Object(fields) => fields.values_mut().for_each(|value| replace(value, replaced)),
+        _ => {}
     }
 }
 

@@ -259,7 +259,8 @@ fn action(action: &Action) -> Node<'_> {
         ActionKind::Send(SendAction { method, params }) => {
             let mut fields = Fields::default();
             fields.text("method", Some(method));
-            fields.put("params", params.as_ref(), value);
+            let at = || "/send/params".to_owned();
+            fields.put("params", params.as_ref(), |params| exact_at(params, &action.numbers, &mut at()));
             vec![("send", plain(fields))]
         }
         ActionKind::Log(LogAction { message, level }) => {
@@ -269,7 +270,11 @@ fn action(action: &Action) -> Node<'_> {
             vec![("log", plain(fields))]
         }
         ActionKind::Other(actions) => {
-            actions.iter().map(|(name, operand)| (name.as_str(), value(operand))).collect()
+            let exact = |name: &str, operand| {
+                let mut pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+                exact_at(operand, &action.numbers, &mut pointer)
+            };
+            actions.iter().map(|(name, operand)| (name.as_str(), exact(name, operand))).collect()
         }
     };
     interleaved(actions, &action.extensions)

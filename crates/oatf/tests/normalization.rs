@@ -102,6 +102,30 @@ fn a_state_becomes_the_only_phase_and_keeps_its_digits() {
 }
 
 #[test]
+fn entry_actions_keep_their_digits() {
+    let text = "
+oatf: '0.1'
+attack:
+  execution:
+    mode: a2a_server
+    phases:
+      - state: {}
+        on_enter:
+          - send: {method: some/method, params: {price: 1.10}}
+          - send_push_notification: {url: 'http://127.0.0.1', payload: {big: [123456789012345678901234567890]}}
+";
+    let normalized = normalize(&document(text));
+    let actions =
+        normalized.attack.execution.actors.as_ref().unwrap()[0].phases[0].on_enter.as_ref().unwrap();
+    assert_eq!(actions[0].numbers.get("/send/params/price"), Some("1.10"));
+    let big = actions[1].numbers.get("/send_push_notification/payload/big/0");
+    assert_eq!(big, Some("123456789012345678901234567890"));
+    let canonical = sortie_oatf::serialize(&normalized);
+    assert!(canonical.contains("price: 1.10"), "{canonical}");
+    assert!(canonical.contains("- 123456789012345678901234567890"), "{canonical}");
+}
+
+#[test]
 fn without_a_mode_the_first_phase_gives_it() {
     let text = "{oatf: '0.1', attack: {execution: {phases: [{mode: ag_ui_client, state: {}}]}}}";
     let actors = normalize(&document(text)).attack.execution.actors.unwrap();

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::{Extensions, LogLevel};
+use super::{ExactNumbers, Extensions, LogLevel};
 
 /// An entry action.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +12,8 @@ pub struct Action {
     pub kind: ActionKind,
     /// Its `x-` fields.
     pub extensions: Extensions,
+    /// Numbers in it that [`Value`] cannot print as written, by pointers from the action (`/send/params/price`).
+    pub numbers: ExactNumbers,
 }
 
 /// What an entry action does.

@@ -4,8 +4,8 @@ use indexmap::IndexMap;
 
 use super::reader::{Field, Reader, is_null};
 use crate::model::{
-    Action, ActionKind, Actor, Execution, Extensions, Extractor, ExtractorSource, ExtractorType, LogAction,
-    LogLevel, Phase, SendAction, Trigger, fields,
+    Action, ActionKind, Actor, ExactNumbers, Execution, Extensions, Extractor, ExtractorSource,
+    ExtractorType, LogAction, LogLevel, Phase, SendAction, Trigger, fields,
 };
 use crate::yaml::{Entry, Node};
 
@@ -203,22 +203,26 @@ impl<'t> Reader<'t> {
                 keys.push(*entry);
             }
         }
+        let base = self.depth();
+        let mut numbers = ExactNumbers::default();
         let kind = match keys.as_slice() {
-            [entry] if self.tree.key(*entry) == "send" => self.under(*entry, Self::send),
+            [entry] if self.tree.key(*entry) == "send" => {
+                self.under(*entry, |reader, node| reader.send(node, base, &mut numbers))
+            }
             [entry] if self.tree.key(*entry) == "log" => self.under(*entry, Self::log),
             _ => {
                 let mut actions = IndexMap::new();
                 for entry in keys {
-                    let value = self.under(entry, Self::value);
+                    let value = self.under(entry, |reader, node| reader.value_at(node, base, &mut numbers));
                     actions.insert(self.tree.key(entry).to_owned(), value);
                 }
                 ActionKind::Other(actions)
             }
         };
-        Action { kind, extensions }
+        Action { kind, extensions, numbers }
     }
 
-    fn send(&mut self, node: Node<'t>) -> ActionKind {
+    fn send(&mut self, node: Node<'t>, base: usize, numbers: &mut ExactNumbers) -> ActionKind {
         let mut send = SendAction::default();
         let mut has_method = false;
         let entries = self.mapping(node, "a mapping with `method`");
@@ -228,7 +232,10 @@ impl<'t> Reader<'t> {
                     has_method = self.is_given(*entry);
                     send.method = self.under(*entry, Self::string).unwrap_or_default();
                 }
-                Field::Known("params") => send.params = Some(self.under(*entry, Self::value)),
+                Field::Known("params") => {
+                    let params = self.under(*entry, |reader, node| reader.value_at(node, base, numbers));
+                    send.params = Some(params);
+                }
                 _ => {}
             }
         }

@@ -365,8 +365,14 @@ impl<'t> Reader<'t> {
         (value, numbers)
     }
 
+    /// Where the reader is, for [`value_at`](Self::value_at).
+    pub(super) fn depth(&self) -> usize {
+        self.path.len()
+    }
+
+    /// Any value as JSON; its numbers that JSON would print differently are added, by pointers from what is `base` deep.
     // Recursion is bounded: the tree is at most `MAX_NESTING` deep.
-    fn value_at(&mut self, node: Node<'t>, base: usize, numbers: &mut ExactNumbers) -> Value {
+    pub(super) fn value_at(&mut self, node: Node<'t>, base: usize, numbers: &mut ExactNumbers) -> Value {
         match node.kind {
             NodeKind::Scalar(text, style) => {
                 let resolved = resolve(text, style);

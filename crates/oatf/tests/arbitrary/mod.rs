@@ -470,7 +470,7 @@ fn action() -> BoxedStrategy<Action> {
             if let Some((value, first)) = extension {
                 extensions.push("x-note", value, (!first).then_some(key));
             }
-            Action { kind, extensions }
+            Action { kind, extensions, numbers: ExactNumbers::default() }
         })
         .boxed()
 }

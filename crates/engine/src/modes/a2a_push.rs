@@ -1,0 +1,163 @@
+//! Push notifications: requests of our own, to where a document says.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use http::HeaderMap;
+use serde_json::Value;
+use sortie_trace::{Direction, Kind};
+use sortie_wire::Limits;
+use sortie_wire::a2a::NOTIFICATION_TOKEN;
+use sortie_wire::http::{Answer, Client, ClientError, ClientOptions, Response};
+use url::Url;
+
+use crate::actor::{Actor, Spoken};
+use crate::payload::Payload;
+use crate::phase::Phase;
+
+/// The entry action.
+pub(crate) const ACTION: &str = "send_push_notification";
+/// The operation that a push notification belongs to: A2A has no name for it, since it is a plain POST.
+pub(crate) const SURFACE: &str = "tasks/pushNotification";
+
+/// Sends push notifications, to this machine and to hosts that the user allows.
+#[derive(Debug)]
+pub(crate) struct Push {
+    allowed: Vec<String>,
+    limits: Limits,
+    /// Made when it is first needed: it reads certificates.
+    client: OnceLock<Result<Client, ClientError>>,
+    sent: AtomicU64,
+}
+
+/// What a webhook wants to see.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Webhook {
+    /// The token that its client gave.
+    pub(crate) token: Option<String>,
+    /// `Authorization`.
+    pub(crate) authorization: Option<String>,
+}
+
+impl Push {
+    pub(crate) fn new(allowed: &[String], limits: Limits) -> Self {
+        let allowed = allowed.iter().map(|host| host.trim_end_matches('.').to_ascii_lowercase()).collect();
+        Self { allowed, limits, client: OnceLock::new(), sent: AtomicU64::new(0) }
+    }
+
+    /// Carries out an entry action: posts its payload, if it may go there. What becomes of it is recorded, or a warning.
+    pub(crate) async fn send(
+        &self,
+        actor: &Arc<Actor>,
+        phase: &Arc<Phase>,
+        action: &Payload,
+        webhook: impl FnOnce(&str) -> Webhook,
+    ) {
+        let _working = actor.working();
+        let sent = async {
+            let url = action.value().get("url").and_then(Value::as_str).ok_or("it has no `url`")?;
+            self.check(url)?;
+            let payload =
+                action.get("payload").map_or_else(|| "null".to_owned(), |payload| payload.text().to_owned());
+            self.post(actor, phase, url, webhook(url), payload).await
+        };
+        if let Err(why) = sent.await {
+            actor.warn(&format!("the push notification of phase `{}` is not delivered: {why}", phase.name));
+        }
+    }
+
+    fn check(&self, url: &str) -> Result<(), String> {
+        let parsed = Url::parse(url).map_err(|error| format!("`{url}` is no URL: {error}"))?;
+        let host = parsed.host_str().unwrap_or_default().trim_end_matches('.');
+        if !matches!(parsed.scheme(), "http" | "https") || host.is_empty() {
+            return Err(format!("`{url}` is no address of HTTP"));
+        }
+        if is_loopback(&parsed) || self.allowed.iter().any(|allowed| allowed == host) {
+            return Ok(());
+        }
+        Err(format!("`{host}` is not this machine, and --allow-host does not name it"))
+    }
+
+    async fn post(
+        &self,
+        actor: &Arc<Actor>,
+        phase: &Arc<Phase>,
+        url: &str,
+        webhook: Webhook,
+        payload: String,
+    ) -> Result<(), String> {
+        let options = ClientOptions { limits: self.limits, ..ClientOptions::default() };
+        let client =
+            self.client.get_or_init(|| Client::new(options)).as_ref().map_err(ToString::to_string)?;
+        let connection = format!("push-{}", self.sent.fetch_add(1, Ordering::Relaxed) + 1);
+        let payload = Bytes::from(payload);
+        let request = spoken(Direction::Request, Kind::Notification, &connection, &payload);
+        actor.said(phase, request);
+        let mut headers = HeaderMap::new();
+        let mut add = |name: &'static str, value: Option<String>| {
+            // A token that no header can hold is left out; the webhook says what it thinks of that.
+            if let Some(value) = value.and_then(|value| value.parse().ok()) {
+                headers.insert(name, value);
+            }
+        };
+        add("content-type", Some("application/json".to_owned()));
+        add(NOTIFICATION_TOKEN, webhook.token);
+        add("authorization", webhook.authorization);
+        let Response { status, body, .. } =
+            client.post(url, headers, payload).await.map_err(|error| error.to_string())?;
+        if let Answer::Bytes(body) = body
+            && !body.is_empty()
+        {
+            let answer = spoken(Direction::Response, Kind::Response, &connection, &body);
+            actor.heard_in(phase, &[], answer);
+        }
+        if status.is_success() { Ok(()) } else { Err(format!("it was answered with status {status}")) }
+    }
+}
+
+fn spoken<'s>(direction: Direction, kind: Kind, connection: &'s str, bytes: &'s [u8]) -> Spoken<'s> {
+    Spoken { surfaces: &[SURFACE], direction, kind, id: None, connection, bytes }
+}
+
+/// Whether an address is on this machine.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.to_canonical().is_loopback(),
+        Some(url::Host::Domain(name)) => name.trim_end_matches('.').eq_ignore_ascii_case("localhost"),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notifications_go_to_this_machine_and_where_the_user_allows() {
+        let push = Push::new(&["Hooks.Example.".to_owned()], Limits::default());
+        for fine in [
+            "http://127.0.0.1:1/x",
+            "https://localhost/",
+            "http://[::1]:2/",
+            "http://hooks.example:8/y",
+            "http://HOOKS.example./",
+        ] {
+            assert_eq!(push.check(fine), Ok(()), "{fine}");
+        }
+        for foreign in [
+            "http://evil.example/",
+            "http://127.0.0.1.evil.example/",
+            "http://hooks.example@evil.example/",
+            "http://sub.hooks.example/",
+            "http://0.0.0.0/",
+            "file:///etc/passwd",
+            "ftp://127.0.0.1/",
+            "/relative",
+            "",
+        ] {
+            assert!(push.check(foreign).is_err(), "{foreign}");
+        }
+    }
+}

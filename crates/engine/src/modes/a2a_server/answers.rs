@@ -1,0 +1,223 @@
+//! What an agent answers to which method.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use sortie_wire::a2a::code;
+
+use super::plan::Plan;
+use super::stream::{Item, Task, stream};
+use super::tasks::{Config, Tasks};
+use crate::actor::Actor;
+use crate::members::{Members, array, text};
+use crate::modes::a2a_push::Webhook;
+
+/// An answer.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// A result, as JSON text.
+    Result(String),
+    /// Items of a stream.
+    Stream(Vec<Item>),
+    /// An error of JSON-RPC or of A2A. Who asked for a stream gets it as its only item.
+    Error { code: i64, message: &'static str, streams: bool },
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Question<'q> {
+    /// The method.
+    pub(super) method: &'q str,
+    /// Its params as indicators and templates see them.
+    pub(super) params: &'q Value,
+    /// Its params as they were sent.
+    pub(super) raw: Option<&'q RawValue>,
+}
+
+/// The tasks of an agent, and what is asked about them.
+#[derive(Debug, Default)]
+pub(super) struct Desk {
+    tasks: Mutex<Tasks>,
+}
+
+impl Desk {
+    /// The answer of a phase to any method but those for the card.
+    pub(super) fn answer(&self, actor: &Actor, plan: &Plan, question: Question<'_>) -> Answer {
+        let streams = matches!(question.method, "message/stream" | "tasks/resubscribe");
+        let answer = match question.method {
+            "message/send" => self.respond(actor, plan, question).map(Answer::Result),
+            "message/stream" => {
+                self.respond(actor, plan, question).map(|content| Answer::Stream(stream(&content)))
+            }
+            "tasks/get" => self.task(question, |task| Ok(Answer::Result(task.to_owned()))),
+            "tasks/resubscribe" => self.task(question, |task| Ok(Answer::Stream(stream(task)))),
+            "tasks/cancel" => self.cancel(question),
+            "tasks/pushNotificationConfig/set" => self.set_config(question),
+            "tasks/pushNotificationConfig/get" => self.get_config(question),
+            "tasks/pushNotificationConfig/list" => self.list_configs(question),
+            "tasks/pushNotificationConfig/delete" => self.delete_config(question),
+            _ => Err((code::METHOD_NOT_FOUND, "Method not found")),
+        };
+        answer.unwrap_or_else(|(code, message)| Answer::Error { code, message, streams })
+    }
+
+    /// Headers for a push notification to an address, as whoever configured it last wants them: the token, and
+    /// credentials.
+    pub(super) fn webhook(&self, url: &str) -> Webhook {
+        let tasks = self.lock();
+        let Some(config) = tasks.webhook(url).and_then(Members::of) else { return Webhook::default() };
+        let authentication = config.get("authentication").and_then(Members::of);
+        let authorization = authentication.and_then(|authentication| {
+            let schemes: Vec<String> = serde_json::from_str(authentication.get("schemes")?).ok()?;
+            Some(format!("{} {}", schemes.first()?, authentication.string("credentials")?))
+        });
+        Webhook { token: config.string("token"), authorization }
+    }
+
+    /// What the document answers to a message, remembered when it is a task.
+    fn respond(&self, actor: &Actor, plan: &Plan, question: Question<'_>) -> Result<String, Refusal> {
+        if !question.params.is_object() {
+            return Err(INVALID_PARAMS);
+        }
+        let content = match plan.response(question.params) {
+            Some(payload) => {
+                let filled = actor.fill(payload, Some(question.params), None);
+                filled.map_err(|_| (code::INTERNAL_ERROR, "Internal error"))?.json.into_owned()
+            }
+            None => empty_task(question.params),
+        };
+        let config = question.raw.and_then(push_config);
+        let mut tasks = self.lock();
+        if let Some(config) = &config {
+            tasks.keep_webhook(config);
+        }
+        if let Some(id) = Task::of(&content).and_then(|task| task.id()) {
+            tasks.keep(&id, content.clone());
+            if let Some(config) = config.and_then(|config| Config::new(&id, &config)) {
+                tasks.configure(&id, config);
+            }
+        }
+        Ok(content)
+    }
+
+    /// Something about the task that `params.id` names.
+    fn task<T>(
+        &self,
+        question: Question<'_>,
+        read: impl FnOnce(&str) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let id = id(question, "id")?;
+        read(self.lock().get(id).ok_or(TASK_NOT_FOUND)?)
+    }
+
+    fn cancel(&self, question: Question<'_>) -> Result<Answer, Refusal> {
+        let canceled = self.task(question, |task| match Task::of(task) {
+            Some(task) if !task.is_over() => Ok(task.canceled()),
+            _ => Err((code::TASK_NOT_CANCELABLE, "Task cannot be canceled")),
+        })?;
+        self.lock().keep(id(question, "id")?, canceled.clone());
+        Ok(Answer::Result(canceled))
+    }
+
+    fn set_config(&self, question: Question<'_>) -> Result<Answer, Refusal> {
+        let id = id(question, "taskId")?;
+        let params = question.raw.and_then(|params| Members::of(params.get())).ok_or(INVALID_PARAMS)?;
+        let config = params.get("pushNotificationConfig").ok_or(INVALID_PARAMS)?;
+        let config = Config::new(id, config).ok_or(INVALID_PARAMS)?;
+        let answer = config.of_task(id);
+        let mut tasks = self.lock();
+        tasks.keep_webhook(&config.json);
+        if tasks.configure(id, config) { Ok(Answer::Result(answer)) } else { Err(TASK_NOT_FOUND) }
+    }
+
+    fn get_config(&self, question: Question<'_>) -> Result<Answer, Refusal> {
+        let task = id(question, "id")?;
+        let wanted = question.params.get("pushNotificationConfigId").and_then(Value::as_str);
+        let tasks = self.lock();
+        let mut configs = tasks.configs(task).ok_or(TASK_NOT_FOUND)?.iter();
+        let config = configs.find(|config| wanted.is_none_or(|wanted| config.id == wanted));
+        let none = (code::TASK_NOT_FOUND, "The task has no such push notification configuration");
+        Ok(Answer::Result(config.ok_or(none)?.of_task(task)))
+    }
+
+    fn list_configs(&self, question: Question<'_>) -> Result<Answer, Refusal> {
+        let task = id(question, "id")?;
+        let tasks = self.lock();
+        let configs = tasks.configs(task).ok_or(TASK_NOT_FOUND)?.iter().map(|config| config.of_task(task));
+        let configs: Vec<_> = configs.collect();
+        Ok(Answer::Result(array(configs.iter().map(String::as_str))))
+    }
+
+    fn delete_config(&self, question: Question<'_>) -> Result<Answer, Refusal> {
+        let (task, config) = (id(question, "id")?, id(question, "pushNotificationConfigId")?);
+        if self.lock().unconfigure(task, config) {
+            Ok(Answer::Result("null".to_owned()))
+        } else {
+            Err(TASK_NOT_FOUND)
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tasks> {
+        // Nothing in there is left half done that another request could trip over.
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A code and a message.
+type Refusal = (i64, &'static str);
+
+const INVALID_PARAMS: Refusal = (code::INVALID_PARAMS, "Invalid params");
+const TASK_NOT_FOUND: Refusal = (code::TASK_NOT_FOUND, "Task not found");
+
+fn id<'q>(question: Question<'q>, name: &str) -> Result<&'q str, Refusal> {
+    question.params.get(name).and_then(Value::as_str).ok_or(INVALID_PARAMS)
+}
+
+/// Where a message wants to be told about its task, as it was sent.
+fn push_config(params: &RawValue) -> Option<String> {
+    let params = Members::of(params.get())?;
+    let configuration = Members::of(params.get("configuration")?)?;
+    configuration.get("pushNotificationConfig").filter(|config| *config != "null").map(ToOwned::to_owned)
+}
+
+/// The task of a document that has none: done, and nothing came of it. It goes on with the ids of the message.
+fn empty_task(params: &Value) -> String {
+    let given = |name: &str| params.pointer("/message")?.get(name)?.as_str().map(ToOwned::to_owned);
+    let id = given("taskId").unwrap_or_else(fresh_id);
+    let context = given("contextId").unwrap_or_else(fresh_id);
+    let (id, context) = (text(&id), text(&context));
+    format!(r#"{{"kind":"task","id":{id},"contextId":{context},"status":{{"state":"completed"}}}}"#)
+}
+
+/// An id that was not given before, in the form that SDKs give theirs. It is no secret.
+fn fresh_id() -> String {
+    let random = |salt: u8| u128::from(RandomState::new().hash_one(salt));
+    // Version 4, and the variant of RFC 9562.
+    let bits = (random(0) << 64 | random(1)) & !(0xf << 76 | 0x3 << 62) | 0x4 << 76 | 0x2 << 62;
+    let hex = format!("{bits:032x}");
+    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_empty_task_goes_on_with_the_ids_of_the_message() {
+        let task: Value =
+            serde_json::from_str(&empty_task(&json!({"message": {"taskId": "t", "contextId": "c"}})))
+                .unwrap();
+        assert_eq!(
+            task,
+            json!({"kind": "task", "id": "t", "contextId": "c", "status": {"state": "completed"}})
+        );
+        let task: Value = serde_json::from_str(&empty_task(&json!({}))).unwrap();
+        assert_ne!(task["id"], task["contextId"]);
+        assert_eq!(task["id"].as_str().unwrap().len(), 36);
+        assert_eq!(&task["id"].as_str().unwrap()[14..15], "4");
+    }
+}

@@ -1,0 +1,56 @@
+//! What a phase serves, made ready once.
+
+use serde_json::Value;
+use sortie_oatf::{CompiledResponses, ResponseEntry};
+
+use super::card;
+use crate::payload::Payload;
+use crate::phase::Phase;
+
+/// What a phase serves.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// The agent card.
+    pub(super) card: Payload,
+    /// `task_responses`: which entry answers, and with what.
+    responses: CompiledResponses,
+    contents: Vec<Option<Payload>>,
+    /// Something in it cannot be done.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Plan {
+    /// Reads the state of a phase. What is wrong with it is said as a sentence.
+    pub(super) fn new(phase: &Phase) -> Result<Self, String> {
+        let present = |key: &str| phase.key(key).filter(|state| !state.value().is_null());
+        let list = present("task_responses");
+        if list.as_ref().is_some_and(|list| !list.value().is_array()) {
+            return Err("`task_responses` is no list".to_owned());
+        }
+        let list = list.map(|list| list.items()).unwrap_or_default();
+        let wrong = |error: &dyn std::fmt::Display| format!("`task_responses`: {error}");
+        let entries = list.iter().map(|entry| ResponseEntry::from_value(entry.value()));
+        let entries: Vec<_> = entries.collect::<Result<_, _>>().map_err(|error| wrong(&error))?;
+        let mut warnings = Vec::new();
+        if entries.iter().any(|entry| entry.synthesize.is_some()) {
+            warnings.push(format!(
+                "phase `{}` asks for generated content, which nothing here provides",
+                phase.name
+            ));
+        }
+        Ok(Self {
+            card: present("agent_card").unwrap_or_else(card::minimal),
+            responses: CompiledResponses::new(&entries).map_err(|error| wrong(&error))?,
+            contents: list
+                .iter()
+                .map(|entry| entry.get("content").filter(|content| !content.value().is_null()))
+                .collect(),
+            warnings,
+        })
+    }
+
+    /// The content that answers a message; without any, the answer is an empty task.
+    pub(super) fn response(&self, params: &Value) -> Option<&Payload> {
+        self.contents.get(self.responses.select(params)?)?.as_ref()
+    }
+}

@@ -1,0 +1,162 @@
+//! How a response becomes the items of a stream.
+
+use std::borrow::Cow;
+
+use crate::members::{Members, items, text};
+
+/// One item of a stream: the `result` of a JSON-RPC response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    /// As JSON text.
+    pub(super) result: String,
+    /// `task/status` or `task/artifact`, when it is one of these.
+    pub(super) surface: Option<&'static str>,
+}
+
+/// The items that a response is streamed as.
+///
+/// - A Task is sent as it is, then its status, then its artifacts. To A2A the update with `final: true` is the last item
+///   of a stream, so a task that has artifacts sends its status once more, behind them, and only that is final. Without
+///   artifacts the one status update is.
+/// - Anything else, a Message or what is neither, is one item.
+///
+/// The parts of updates are the text that the task has; an id that the task lacks, they lack too.
+pub(super) fn stream(content: &str) -> Vec<Item> {
+    let whole = Item { result: content.to_owned(), surface: None };
+    let Some(task) = Task::of(content) else { return vec![whole] };
+    let artifacts = task.members.get("artifacts").and_then(items).unwrap_or_default();
+    let mut stream = vec![whole];
+    if !artifacts.is_empty() {
+        stream.push(task.status_update(false));
+    }
+    stream.extend(artifacts.iter().map(|artifact| task.artifact_update(artifact)));
+    stream.push(task.status_update(true));
+    stream
+}
+
+/// An A2A Task: an object that has a `status` with a `state`.
+#[derive(Clone, Debug)]
+pub(super) struct Task<'j> {
+    members: Members<'j>,
+}
+
+/// States that a task does not leave.
+const TERMINAL: [&str; 4] = ["completed", "canceled", "failed", "rejected"];
+
+impl<'j> Task<'j> {
+    /// Reads content that is a task.
+    pub(super) fn of(content: &'j str) -> Option<Self> {
+        let members = Members::of(content)?;
+        Members::of(members.get("status")?)?.get("state")?;
+        Some(Self { members })
+    }
+
+    /// Its id.
+    pub(super) fn id(&self) -> Option<String> {
+        self.members.string("id")
+    }
+
+    /// Whether it is over.
+    pub(super) fn is_over(&self) -> bool {
+        let state = self.status().and_then(|status| status.string("state"));
+        state.is_some_and(|state| TERMINAL.contains(&state.as_str()))
+    }
+
+    /// The same task, canceled.
+    pub(super) fn canceled(&self) -> String {
+        let mut task = self.members.clone();
+        if let Some(mut status) = self.status() {
+            status.set("state", text("canceled"));
+            task.set("status", status.write());
+        }
+        task.write()
+    }
+
+    fn status(&self) -> Option<Members<'_>> {
+        Members::of(self.members.get("status")?)
+    }
+
+    fn status_update(&self, is_final: bool) -> Item {
+        let rest = [
+            ("status", self.members.get("status")),
+            ("final", Some(if is_final { "true" } else { "false" })),
+        ];
+        self.update("\"status-update\"", "task/status", rest)
+    }
+
+    fn artifact_update(&self, artifact: &str) -> Item {
+        // All of it at once: it replaces the artifact of that id which came with the task.
+        let rest = [("artifact", Some(artifact)), ("lastChunk", Some("true"))];
+        self.update("\"artifact-update\"", "task/artifact", rest)
+    }
+
+    fn update<'a>(
+        &'a self,
+        kind: &'a str,
+        surface: &'static str,
+        rest: [(&'a str, Option<&'a str>); 2],
+    ) -> Item {
+        let (task_id, context_id) = (self.members.get("id"), self.members.get("contextId"));
+        let update =
+            [("taskId", task_id), ("contextId", context_id), ("kind", Some(kind))].into_iter().chain(rest);
+        Item {
+            result: Members::from_pairs(update.map(|(name, value)| (name, value.map(Cow::Borrowed)))).write(),
+            surface: Some(surface),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn results(content: &str) -> Vec<String> {
+        stream(content).into_iter().map(|item| item.result).collect()
+    }
+
+    #[test]
+    fn a_task_is_followed_by_its_status_and_its_artifacts_and_ends_with_what_is_final() {
+        let task = r#"{"kind":"task","id":"t","contextId":"c","status":{"state":"completed","n":1.0},"artifacts":[{"artifactId":"a","parts":[]},7]}"#;
+        assert_eq!(
+            results(task),
+            [
+                task,
+                r#"{"taskId":"t","contextId":"c","kind":"status-update","status":{"state":"completed","n":1.0},"final":false}"#,
+                r#"{"taskId":"t","contextId":"c","kind":"artifact-update","artifact":{"artifactId":"a","parts":[]},"lastChunk":true}"#,
+                r#"{"taskId":"t","contextId":"c","kind":"artifact-update","artifact":7,"lastChunk":true}"#,
+                r#"{"taskId":"t","contextId":"c","kind":"status-update","status":{"state":"completed","n":1.0},"final":true}"#,
+            ]
+        );
+        let surfaces: Vec<_> = stream(task).iter().map(|item| item.surface).collect();
+        assert_eq!(surfaces[1..3], [Some("task/status"), Some("task/artifact")]);
+    }
+
+    #[test]
+    fn a_task_without_artifacts_has_one_status_update() {
+        let task = r#"{"id":5,"status":{"state":"working"},"artifacts":{}}"#;
+        let update = r#"{"taskId":5,"kind":"status-update","status":{"state":"working"},"final":true}"#;
+        assert_eq!(results(task), [task, update]);
+    }
+
+    #[test]
+    fn a_message_and_what_is_neither_are_one_item() {
+        for content in [
+            r#"{"kind":"message","role":"agent","parts":[],"messageId":"m"}"#,
+            r#"{"id":"t","status":"completed","artifacts":[{}]}"#,
+            r#"{"status":{"message":1}}"#,
+            "[1, 2]",
+            "\"text\"",
+        ] {
+            assert_eq!(results(content), [content]);
+        }
+    }
+
+    #[test]
+    fn to_cancel_a_task_changes_its_state_and_nothing_else() {
+        let working = Task::of(r#"{"id":"t","status":{"x":1.0,"state":"working"},"z":{"a": 1}}"#).unwrap();
+        assert!(!working.is_over());
+        let canceled = working.canceled();
+        assert_eq!(canceled, r#"{"id":"t","status":{"x":1.0,"state":"canceled"},"z":{"a": 1}}"#);
+        assert!(Task::of(&canceled).unwrap().is_over());
+    }
+}

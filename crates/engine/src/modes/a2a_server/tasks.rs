@@ -1,0 +1,189 @@
+//! The tasks that were handed out, for those who ask for them later.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::members::{Members, text};
+
+/// How many tasks are remembered; the oldest is forgotten.
+const MAX_TASKS: usize = 1024;
+/// What they and their push notification configurations take together, in bytes.
+const MAX_BYTES: usize = 16 * 1024 * 1024;
+/// How many push notification configurations one task has.
+const MAX_CONFIGS: usize = 16;
+/// How many of those that clients ever gave are kept for what they say about their address.
+const MAX_WEBHOOKS: usize = 64;
+/// How long one of them may be, in bytes.
+const MAX_WEBHOOK_BYTES: usize = 64 * 1024;
+
+/// Tasks by their id, each as it was last sent.
+#[derive(Debug, Default)]
+pub(super) struct Tasks {
+    by_id: HashMap<String, Remembered>,
+    /// Ids, the oldest first.
+    order: VecDeque<String>,
+    bytes: usize,
+    /// Configurations, the latest last, whatever became of their tasks.
+    webhooks: VecDeque<String>,
+}
+
+#[derive(Debug, Default)]
+struct Remembered {
+    json: String,
+    /// In the order in which they came.
+    configs: Vec<Config>,
+}
+
+/// Where a client wants to be told about a task.
+#[derive(Clone, Debug)]
+pub(super) struct Config {
+    /// Its id.
+    pub(super) id: String,
+    /// `PushNotificationConfig` as JSON text, with its id.
+    pub(super) json: String,
+}
+
+impl Config {
+    /// What a client asks for; without an id of its own it has that of the task, as in the SDKs.
+    pub(super) fn new(task: &str, json: &str) -> Option<Self> {
+        let mut config = Members::of(json)?;
+        let id = config.string("id").filter(|id| !id.is_empty()).unwrap_or_else(|| task.to_owned());
+        config.set("id", text(&id));
+        Some(Self { id, json: config.write() })
+    }
+
+    /// `TaskPushNotificationConfig`.
+    pub(super) fn of_task(&self, task: &str) -> String {
+        format!(r#"{{"taskId":{},"pushNotificationConfig":{}}}"#, text(task), self.json)
+    }
+}
+
+impl Tasks {
+    /// Remembers a task, or what has become of it.
+    pub(super) fn keep(&mut self, id: &str, json: String) {
+        if json.len() > MAX_BYTES {
+            return;
+        }
+        self.bytes += json.len();
+        if let Some(known) = self.by_id.get_mut(id) {
+            self.bytes -= std::mem::replace(&mut known.json, json).len();
+        } else {
+            self.by_id.insert(id.to_owned(), Remembered { json, configs: Vec::new() });
+            self.order.push_back(id.to_owned());
+        }
+        self.shrink();
+    }
+
+    /// A task as it was last sent.
+    pub(super) fn get(&self, id: &str) -> Option<&str> {
+        self.by_id.get(id).map(|task| task.json.as_str())
+    }
+
+    /// Remembers where a client wants to be told about a task. Whether the task is known.
+    pub(super) fn configure(&mut self, id: &str, config: Config) -> bool {
+        let Some(task) = self.by_id.get_mut(id) else { return false };
+        let forget = match task.configs.iter().position(|known| known.id == config.id) {
+            Some(at) => Some(at),
+            None => (task.configs.len() == MAX_CONFIGS).then_some(0),
+        };
+        if let Some(at) = forget {
+            self.bytes -= task.configs.remove(at).json.len();
+        }
+        self.bytes += config.json.len();
+        task.configs.push(config);
+        self.shrink();
+        true
+    }
+
+    /// Where clients want to be told about a task, when it is known.
+    pub(super) fn configs(&self, id: &str) -> Option<&[Config]> {
+        self.by_id.get(id).map(|task| task.configs.as_slice())
+    }
+
+    /// Forgets one of them. Whether the task is known; that there is no such configuration is as good as deleting it.
+    pub(super) fn unconfigure(&mut self, id: &str, config: &str) -> bool {
+        let Some(task) = self.by_id.get_mut(id) else { return false };
+        if let Some(at) = task.configs.iter().position(|known| known.id == config) {
+            self.bytes -= task.configs.remove(at).json.len();
+        }
+        true
+    }
+
+    /// Remembers what a configuration says about its address: a document may send there later, about a task or not.
+    pub(super) fn keep_webhook(&mut self, config: &str) {
+        if config.len() > MAX_WEBHOOK_BYTES {
+            return;
+        }
+        if self.webhooks.len() == MAX_WEBHOOKS {
+            self.webhooks.pop_front();
+        }
+        self.webhooks.push_back(config.to_owned());
+    }
+
+    /// What was last said about an address, as `PushNotificationConfig`.
+    pub(super) fn webhook(&self, url: &str) -> Option<&str> {
+        let is_it = |config: &&String| {
+            Members::of(config).and_then(|config| config.string("url")).as_deref() == Some(url)
+        };
+        self.webhooks.iter().rev().find(is_it).map(String::as_str)
+    }
+
+    fn shrink(&mut self) {
+        while self.by_id.len() > MAX_TASKS || self.bytes > MAX_BYTES {
+            let Some(oldest) = self.order.pop_front() else { return };
+            if let Some(task) = self.by_id.remove(&oldest) {
+                let configs: usize = task.configs.iter().map(|config| config.json.len()).sum();
+                self.bytes -= task.json.len() + configs;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_task_is_forgotten() {
+        let mut tasks = Tasks::default();
+        for at in 0..=MAX_TASKS {
+            tasks.keep(&at.to_string(), "{}".into());
+        }
+        assert_eq!((tasks.get("0"), tasks.get("1")), (None, Some("{}")));
+        tasks.keep("large", "x".repeat(MAX_BYTES - 10));
+        assert!(tasks.by_id.len() < 10, "{}", tasks.by_id.len());
+        tasks.keep("larger", "x".repeat(MAX_BYTES + 1));
+        assert!(tasks.get("larger").is_none() && tasks.get("large").is_some());
+    }
+
+    #[test]
+    fn bytes_are_counted_whatever_is_kept_replaced_and_forgotten() {
+        let mut tasks = Tasks::default();
+        tasks.keep("t", "12345".into());
+        tasks.keep("t", "1".into());
+        for at in 0..40 {
+            assert!(tasks.configure("t", Config::new("t", &format!(r#"{{"id":"{at:02}"}}"#)).unwrap()));
+        }
+        assert_eq!((tasks.configs("t").unwrap().len(), tasks.bytes), (MAX_CONFIGS, 1 + MAX_CONFIGS * 11));
+        for at in 0..40 {
+            assert!(tasks.unconfigure("t", &format!("{at:02}")));
+        }
+        assert_eq!(tasks.bytes, 1);
+        assert!(!tasks.unconfigure("u", "00") && !tasks.configure("u", Config::new("u", "{}").unwrap()));
+    }
+
+    #[test]
+    fn a_configuration_has_an_id_and_is_found_by_its_address() {
+        let mut tasks = Tasks::default();
+        tasks.keep("t", "{}".into());
+        let config = Config::new("t", r#"{"url":"http://127.0.0.1:1/","token":"s","n":1.0}"#).unwrap();
+        assert_eq!(
+            config.of_task("t"),
+            r#"{"taskId":"t","pushNotificationConfig":{"url":"http://127.0.0.1:1/","token":"s","n":1.0,"id":"t"}}"#
+        );
+        tasks.keep_webhook(&config.json);
+        tasks.keep_webhook("no JSON");
+        assert_eq!(tasks.webhook("http://127.0.0.1:1/"), Some(&*config.json));
+        assert!(tasks.webhook("http://127.0.0.1:2/").is_none());
+        assert!(Config::new("t", "[]").is_none());
+    }
+}

@@ -1,0 +1,49 @@
+//! AG-UI against pydantic-ai's adapter.
+
+use crate::harness::{Finished, Peers, Server, document, run};
+
+fn attacked(name: &str, options: &str) -> Option<Finished> {
+    let peers = Peers::find()?;
+    let agent = Server::start(&format!("{} {options}", peers.python("pydantic", "agents/agui_agent.py")));
+    let target = format!("ag_ui={}", agent.url);
+    Some(run(&document(name), ["--target", &target, "--idle", "1s", "--grace", "0s"]))
+}
+
+#[test]
+fn a_tool_call_is_answered_in_a_new_run_on_the_same_thread() {
+    let Some(finished) = attacked("forged-history.yaml", "") else { return };
+    assert_eq!((finished.verdict(), finished.code), ("exploited", Some(1)), "{}", finished.explained());
+    let records = finished.records();
+    let posts: Vec<_> = records
+        .iter()
+        .filter(|record| record["sender"] == "actor" && record["direction"] == "request")
+        .map(|record| &record["content"])
+        .collect();
+    assert_eq!(posts.len(), 2, "{}", finished.explained());
+    assert_eq!(posts[0]["threadId"], posts[1]["threadId"]);
+    assert_ne!(posts[0]["runId"], posts[1]["runId"]);
+}
+
+#[test]
+fn an_agent_that_refuses_has_not_given_in() {
+    let Some(finished) = attacked("forged-history.yaml", "--behaviour refuse") else { return };
+    assert_eq!((finished.verdict(), finished.code), ("not_exploited", Some(0)), "{}", finished.explained());
+}
+
+#[test]
+fn a_secret_in_five_pieces_is_found() {
+    let Some(finished) = attacked("secret-stream.yaml", "--secret canary-of-five-pieces") else { return };
+    assert_eq!((finished.verdict(), finished.code), ("exploited", Some(1)), "{}", finished.explained());
+    let pieces =
+        finished.records().iter().filter(|record| record["surfaces"][0] == "text_message_content").count();
+    assert!(pieces >= 5, "it came in {pieces} pieces: {}", finished.explained());
+}
+
+#[test]
+fn a_stream_of_more_than_two_minutes_is_heard_to_its_end() {
+    let Some(finished) = attacked("slow-stream.yaml", "--slow 130") else { return };
+    assert_eq!((finished.verdict(), finished.code), ("exploited", Some(1)), "{}", finished.explained());
+    let pieces =
+        finished.records().iter().filter(|record| record["surfaces"][0] == "text_message_content").count();
+    assert!(pieces >= 130, "only {pieces} pieces: {}", finished.explained());
+}

@@ -1,0 +1,314 @@
+//! The programs that are there, and a run of ours with everything one wants to ask of it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Nothing here takes longer unless it hangs.
+const DEADLINE: Duration = Duration::from_mins(4);
+
+/// The root of the repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// A document of these tests.
+pub(crate) fn document(name: &str) -> PathBuf {
+    root().join("crates/sortie/tests/peers/documents").join(name)
+}
+
+/// Programs that are not ours, where `cargo xtask peers` put them.
+pub(crate) struct Peers(PathBuf);
+
+impl Peers {
+    /// `None`, and a word on standard error, when they are not installed.
+    pub(crate) fn find() -> Option<Self> {
+        let Some(folder) = std::env::var_os("SORTIE_PEERS").filter(|folder| !folder.is_empty()) else {
+            eprintln!("left out: SORTIE_PEERS is not set; `cargo xtask test` sets it");
+            return None;
+        };
+        let folder = PathBuf::from(folder);
+        assert!(folder.is_dir(), "SORTIE_PEERS is set, but {} is not there", folder.display());
+        Some(Self(folder))
+    }
+
+    /// A program of ours under `peers/`, run by the Python of an environment.
+    pub(crate) fn python(&self, environment: &str, script: &str) -> String {
+        let python = self.0.join(environment).join("bin/python");
+        format!("{} {}", quoted(&python), quoted(&root().join("peers").join(script)))
+    }
+
+    /// A command of an npm package, run by Node 22.
+    pub(crate) fn npm(&self, command: &str) -> String {
+        let bin = self.0.join("npm/node_modules/.bin");
+        format!("{} {}", quoted(&bin.join("node")), quoted(&bin.join(command)))
+    }
+
+    /// A program of ours under `peers/`, run by Node 22 with the npm packages at hand.
+    pub(crate) fn node(&self, script: &str) -> String {
+        let node = self.0.join("npm/node_modules/.bin/node");
+        format!("{} {}", quoted(&node), quoted(&root().join("peers").join(script)))
+    }
+}
+
+fn quoted(path: &Path) -> String {
+    let path = path.to_str().unwrap();
+    assert!(!path.contains('\''), "{path}");
+    format!("'{path}'")
+}
+
+/// A command as one would type it, split at spaces outside quotes.
+fn command(line: &str) -> Command {
+    let words: Vec<String> = shlex::split(line).unwrap_or_else(|| panic!("unbalanced quotes: {line}"));
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command
+}
+
+/// A server that runs until it is dropped. The first line it prints is where it is.
+pub(crate) struct Server {
+    pub(crate) url: String,
+    child: Child,
+}
+
+impl Server {
+    pub(crate) fn start(line: &str) -> Self {
+        let mut child = command(line)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{line}: {error}"));
+        let mut url = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        assert!(url.starts_with("http"), "{line} did not say where it is: {url}");
+        Self { url: url.trim().to_owned(), child }
+    }
+
+    /// One that is told its port in the environment, and says nothing.
+    pub(crate) fn on_port(line: &str, port: u16) -> Self {
+        let child = command(line)
+            .env("PORT", port.to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{line}: {error}"));
+        Self { url: format!("http://127.0.0.1:{port}"), child }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The script that stands in for a model.
+pub(crate) fn model(peers: &Peers, behaviour: &str) -> Server {
+    Server::start(&format!("{} --behaviour {behaviour}", peers.python("mcp1", "agents/model.py")))
+}
+
+/// A run that ended.
+pub(crate) struct Finished {
+    pub(crate) code: Option<i32>,
+    /// The one run of the report.
+    pub(crate) run: Value,
+    pub(crate) stderr: String,
+    /// Where the run and its report are, until they are dropped.
+    _folder: TempDir,
+}
+
+/// A run of one document that is going on.
+pub(crate) struct Running {
+    child: Child,
+    document: PathBuf,
+    folder: TempDir,
+    stderr: Option<BufReader<std::process::ChildStderr>>,
+    heard: String,
+}
+
+/// Starts `sortie run DOCUMENT`, with these arguments.
+pub(crate) fn start<'a>(document: &Path, arguments: impl IntoIterator<Item = &'a str>) -> Running {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_sortie"))
+        .arg("run")
+        .arg(document)
+        .arg("--run-dir")
+        .arg(folder.path().join("run"))
+        .arg("--format")
+        .arg("json")
+        .arg("--out")
+        .arg(folder.path().join("report.json"))
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stderr = child.stderr.take().map(BufReader::new);
+    Running { child, document: document.to_owned(), folder, stderr, heard: String::new() }
+}
+
+/// The same, to its end.
+pub(crate) fn run<'a>(document: &Path, arguments: impl IntoIterator<Item = &'a str>) -> Finished {
+    start(document, arguments).finish()
+}
+
+impl Running {
+    /// Where an actor listens, as soon as it does.
+    pub(crate) fn url_of(&mut self, actor: &str) -> String {
+        let stderr = self.stderr.as_mut().unwrap();
+        loop {
+            let mut line = String::new();
+            assert!(stderr.read_line(&mut line).unwrap() > 0, "`{actor}` never listened:\n{}", self.heard);
+            self.heard.push_str(&line);
+            let words: Vec<_> = line.split_whitespace().collect();
+            if let ["listening", name, _, url] = words[..]
+                && name == actor
+            {
+                return url.to_owned();
+            }
+        }
+    }
+
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Kills it as `kill -9` does. Gives its trace, and the folder that it is in for as long as that is held.
+    pub(crate) fn kill(mut self) -> (PathBuf, TempDir) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        let trace = find_trace(self.folder.path()).expect("a trace");
+        (trace, self.folder)
+    }
+
+    /// Waits for its end, and evaluates its trace once more: live and recorded must agree.
+    pub(crate) fn finish(mut self) -> Finished {
+        // Its standard error is read to the end first, so that it never waits for us.
+        let mut stderr = self.stderr.take().unwrap();
+        let reading = std::thread::spawn(move || {
+            let mut rest = String::new();
+            stderr.read_to_string(&mut rest).unwrap();
+            rest
+        });
+        let status = wait(&mut self.child, DEADLINE);
+        let stderr = self.heard + &reading.join().unwrap();
+        let report = std::fs::read_to_string(self.folder.path().join("report.json"))
+            .unwrap_or_else(|error| panic!("no report ({error}), {status}:\n{stderr}"));
+        let report: Value = serde_json::from_str(&report).unwrap();
+        let run = report["runs"][0].clone();
+        let finished = Finished { code: status.code(), run, stderr, _folder: self.folder };
+        finished.agrees_with_its_trace(&self.document);
+        finished
+    }
+}
+
+impl Finished {
+    /// `exploited`, `not_exploited`, `partial`, `error`.
+    pub(crate) fn verdict(&self) -> &str {
+        self.run["verdict"]["result"].as_str().unwrap_or_default()
+    }
+
+    /// The word for what went wrong, if anything did.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.run["failure"]["kind"].as_str()
+    }
+
+    pub(crate) fn trace(&self) -> PathBuf {
+        PathBuf::from(self.run["trace"].as_str().unwrap_or_else(|| panic!("{:#}", self.run)))
+    }
+
+    /// The records of the trace.
+    pub(crate) fn records(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.trace()).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// What one would look at next.
+    pub(crate) fn explained(&self) -> String {
+        let shown =
+            Command::new(env!("CARGO_BIN_EXE_sortie")).args(["trace", "show"]).arg(self.trace()).output();
+        let shown =
+            shown.map(|shown| String::from_utf8_lossy(&shown.stdout).into_owned()).unwrap_or_default();
+        let agent = std::fs::read_to_string(self.trace().with_file_name("agent.stderr")).unwrap_or_default();
+        format!("{:#}\n--- stderr\n{}\n--- trace\n{shown}\n--- agent\n{agent}", self.run, self.stderr)
+    }
+
+    fn agrees_with_its_trace(&self, document: &Path) {
+        if self.run["verdict"]["indicator_verdicts"].as_array().is_none_or(Vec::is_empty) {
+            // A document without indicators only simulates, and cannot be evaluated.
+            return;
+        }
+        let again = Command::new(env!("CARGO_BIN_EXE_sortie"))
+            .args(["eval", "--format", "json", "--trace"])
+            .arg(self.trace())
+            .arg(document)
+            .output()
+            .unwrap();
+        let report: Value = serde_json::from_slice(&again.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&again.stderr)));
+        for key in ["document", "verdict", "reach", "actors", "stopped_by", "failure"] {
+            assert_eq!(
+                report["runs"][0][key],
+                self.run[key],
+                "{key} differs from that of the trace\n{}",
+                self.explained()
+            );
+        }
+    }
+}
+
+/// The trace somewhere below a folder.
+fn find_trace(folder: &Path) -> Option<PathBuf> {
+    std::fs::read_dir(folder).ok()?.flatten().find_map(|entry| {
+        let path = entry.path();
+        if path.is_dir() { find_trace(&path) } else { path.ends_with("trace.jsonl").then_some(path) }
+    })
+}
+
+/// Waits for a process to end; one that does not is ended, and fails the test.
+pub(crate) fn wait(child: &mut Child, deadline: Duration) -> ExitStatus {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if start.elapsed() > deadline {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("it did not end within {deadline:?}");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Runs a command to its end: its code, and what it printed.
+pub(crate) fn output(line: &str) -> (Option<i32>, String, String) {
+    let mut child = command(line)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{line}: {error}"));
+    let (mut out, mut err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+    let reading = std::thread::spawn(move || {
+        let mut text = String::new();
+        let _ = err.read_to_string(&mut text);
+        text
+    });
+    let printing = std::thread::spawn(move || {
+        let mut text = String::new();
+        let _ = out.read_to_string(&mut text);
+        text
+    });
+    let status = wait(&mut child, DEADLINE);
+    (status.code(), printing.join().unwrap(), reading.join().unwrap())
+}

@@ -1,0 +1,16 @@
+//! Runs of the real program against programs that are not ours, over real sockets and pipes.
+//!
+//! `cargo xtask test` installs them (`peers/`) and says where in `SORTIE_PEERS`. Without it these tests are left out, and
+//! say so. Every run is evaluated once more from its trace, and has to come out the same.
+
+mod a2a;
+mod ag_ui;
+mod agents;
+mod conformance;
+mod failures;
+mod harness;
+mod hostile;
+mod kill;
+mod raw;
+mod sdk_clients;
+mod servers;

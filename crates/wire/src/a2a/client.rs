@@ -1,0 +1,209 @@
+//! The asking end.
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use serde::Deserialize;
+use url::Url;
+
+use super::CARD_PATHS;
+use crate::http::{self as wire, Answer, ClientError, ClientOptions, Response};
+
+/// Speaks to one A2A agent.
+#[derive(Clone, Debug)]
+pub struct Client {
+    http: wire::Client,
+    target: Url,
+}
+
+/// A card, or what came instead of one.
+#[derive(Clone, Debug)]
+pub struct Fetched {
+    /// Where it was found, or where it was looked for last.
+    pub url: Url,
+    /// The status of the answer.
+    pub status: StatusCode,
+    /// What it carries.
+    pub body: Bytes,
+}
+
+/// Where an agent takes messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// Where the user said.
+    Target(Url),
+    /// Where its card says, on the same host and port.
+    Card(Url),
+    /// Where the user said, since the card names another place, which nobody agreed to.
+    Elsewhere {
+        /// Where the user said.
+        target: Url,
+        /// What the card says.
+        card: String,
+    },
+}
+
+impl Endpoint {
+    /// Where to send.
+    pub fn url(&self) -> &Url {
+        match self {
+            Self::Target(url) | Self::Card(url) | Self::Elsewhere { target: url, .. } => url,
+        }
+    }
+}
+
+impl Client {
+    /// A client for a target: the address at which an agent takes messages, its base, or that of its card.
+    pub fn new(target: &str, options: ClientOptions) -> Result<Self, ClientError> {
+        let invalid = |why: String| ClientError::Invalid(why);
+        let target = Url::parse(target).map_err(|error| invalid(error.to_string()))?;
+        if !matches!(target.scheme(), "http" | "https") {
+            return Err(invalid(format!("`{}` is neither http nor https", target.scheme())));
+        }
+        Ok(Self { http: wire::Client::new(options)?, target })
+    }
+
+    /// Whether the target may be no more than the base of an agent, so that only its card says where it takes messages.
+    pub fn needs_card(&self) -> bool {
+        self.target.path() == "/" || is_card(&self.target)
+    }
+
+    /// Asks for the card: where it belongs, beside the target's path and at the root of its host, and where 0.2 had it.
+    /// The first that is there is the card.
+    pub async fn card(&self) -> Result<Fetched, ClientError> {
+        let mut last = None;
+        for url in self.card_places() {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+            let Response { status, body, .. } = self.http.get(url.as_str(), headers).await?;
+            let body = match body {
+                Answer::Bytes(body) => body,
+                // No card is a stream.
+                Answer::Events(_) => Bytes::new(),
+            };
+            let fetched = Fetched { url, status, body };
+            // Whoever refuses at one place is not asked at another.
+            if !matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) {
+                return Ok(fetched);
+            }
+            last.get_or_insert(fetched);
+        }
+        last.ok_or_else(|| ClientError::Invalid("the target has no place for a card".to_owned()))
+    }
+
+    /// Sends a JSON-RPC message. Agents that stream answer with events.
+    pub async fn call(&self, endpoint: &Url, streams: bool, message: Bytes) -> Result<Response, ClientError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let accept = if streams { "text/event-stream, application/json" } else { "application/json" };
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        self.http.post(endpoint.as_str(), headers, message).await
+    }
+
+    /// Where messages go, once the card is known, or known not to be there.
+    pub fn endpoint(&self, card: Option<&[u8]>) -> Endpoint {
+        let target = self.base();
+        let Some(url) =
+            card.and_then(|card| serde_json::from_slice::<Card>(card).ok()).and_then(|card| card.url)
+        else {
+            return Endpoint::Target(target);
+        };
+        match target.join(&url) {
+            Ok(url) if url.origin() == target.origin() => Endpoint::Card(url),
+            _ => Endpoint::Elsewhere { target, card: url },
+        }
+    }
+
+    /// The target without the path of its card.
+    fn base(&self) -> Url {
+        let mut base = self.target.clone();
+        if let Some(path) = CARD_PATHS.iter().find_map(|card| self.target.path().strip_suffix(card)) {
+            base.set_path(if path.is_empty() { "/" } else { path });
+            base.set_query(None);
+        }
+        base
+    }
+
+    fn card_places(&self) -> Vec<Url> {
+        if is_card(&self.target) {
+            return vec![self.target.clone()];
+        }
+        let path = self.target.path().trim_end_matches('/');
+        let mut places = Vec::new();
+        for card in CARD_PATHS {
+            for path in [format!("{path}{card}"), card.to_owned()] {
+                let mut place = self.target.clone();
+                place.set_path(&path);
+                place.set_query(None);
+                if !places.contains(&place) {
+                    places.push(place);
+                }
+            }
+        }
+        places
+    }
+}
+
+fn is_card(url: &Url) -> bool {
+    CARD_PATHS.iter().any(|card| url.path().ends_with(card))
+}
+
+/// What of a card matters here.
+#[derive(Deserialize)]
+struct Card {
+    url: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(target: &str) -> Client {
+        Client::new(target, ClientOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn a_card_is_looked_for_beside_the_target_and_at_the_root() {
+        let places =
+            |target| client(target).card_places().iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(
+            places("http://127.0.0.1:1/a2a/?x=1"),
+            [
+                "http://127.0.0.1:1/a2a/.well-known/agent-card.json",
+                "http://127.0.0.1:1/.well-known/agent-card.json",
+                "http://127.0.0.1:1/a2a/.well-known/agent.json",
+                "http://127.0.0.1:1/.well-known/agent.json",
+            ]
+        );
+        assert_eq!(places("http://127.0.0.1:1").len(), 2);
+        assert_eq!(
+            places("http://127.0.0.1:1/x/.well-known/agent.json"),
+            ["http://127.0.0.1:1/x/.well-known/agent.json"]
+        );
+    }
+
+    #[test]
+    fn a_card_is_followed_on_its_own_host_and_nowhere_else() {
+        let endpoint = |card: &str| client("http://127.0.0.1:1/").endpoint(Some(card.as_bytes()));
+        let url = |text: &str| Url::parse(text).unwrap();
+        assert_eq!(
+            endpoint(r#"{"url":"http://127.0.0.1:1/rpc"}"#),
+            Endpoint::Card(url("http://127.0.0.1:1/rpc"))
+        );
+        assert_eq!(endpoint(r#"{"url":"rpc"}"#), Endpoint::Card(url("http://127.0.0.1:1/rpc")));
+        for elsewhere in
+            ["http://127.0.0.1:2/", "https://127.0.0.1:1/", "http://evil.example/", "//evil.example", "ftp:x"]
+        {
+            let card = format!(r#"{{"url":"{elsewhere}"}}"#);
+            assert_eq!(
+                endpoint(&card),
+                Endpoint::Elsewhere { target: url("http://127.0.0.1:1/"), card: elsewhere.into() }
+            );
+        }
+        for none in ["", "[]", "{}", r#"{"url":5}"#] {
+            assert_eq!(endpoint(none), Endpoint::Target(url("http://127.0.0.1:1/")), "{none}");
+        }
+        let from_card = client("http://127.0.0.1:1/x/.well-known/agent.json").endpoint(None);
+        assert_eq!(from_card.url().as_str(), "http://127.0.0.1:1/x");
+    }
+}

@@ -1,0 +1,206 @@
+//! `cargo xtask peers`: programs that are not ours, for the end-to-end tests to talk to.
+//!
+//! What is installed is pinned by the lock files in `peers/`; where it goes is `target/peers`, so that the source
+//! tree stays clean and `cargo clean` removes it. A peer whose stamp holds the lock file as it is now is left alone.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::step::{Failure, Runner, root};
+
+/// The virtual environments: `peers/python/NAME.in` is what we ask for, `NAME.txt` what that came to.
+const ENVIRONMENTS: [&str; 5] = ["mcp1", "mcp2", "a2a", "pydantic", "langchain"];
+
+const NPM_FILES: [&str; 3] = [".npmrc", "package.json", "package-lock.json"];
+
+const OFFLINE: &str =
+    "the peers come from PyPI and npm: is there a network, and are pip and npm configured for it?";
+
+/// Installs what is missing or stale.
+pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
+    let target = root().join("target/peers");
+    let uv = Peer::new(&target, "uv", "bin/uv", &["python/uv.txt"])?;
+    let environments = ENVIRONMENTS
+        .iter()
+        .map(|name| Peer::new(&target, name, "bin/python", &[&format!("python/{name}.txt")]))
+        .collect::<Result<Vec<_>, _>>()?;
+    let npm = Peer::new(
+        &target,
+        "npm",
+        "node_modules/.bin/node",
+        &NPM_FILES.map(|file| format!("npm/{file}")).each_ref().map(String::as_str),
+    )?;
+
+    if environments.iter().any(|environment| !environment.is_fresh()) {
+        install_uv(runner, &uv)?;
+    }
+    for environment in environments {
+        install_environment(runner, &uv, &environment)?;
+    }
+    install_npm(runner, &npm)
+}
+
+/// Resolves what the `.in` files and package.json ask for, and writes the lock files again.
+pub(crate) fn lock(runner: &mut Runner) -> Result<(), Failure> {
+    let uv = Peer::new(&root().join("target/peers"), "uv", "bin/uv", &["python/uv.txt"])?;
+    install_uv(runner, &uv)?;
+    for name in ["uv"].iter().chain(&ENVIRONMENTS) {
+        let mut command = Command::new(uv.program());
+        command
+            // For every system and every Python from 3.11 on, with hashes, and without naming an index.
+            .args(["pip", "compile", "--quiet", "--upgrade", "--universal", "--python-version", "3.11"])
+            .args(["--generate-hashes", "--no-emit-index-url", "--no-emit-find-links", "--no-annotate"])
+            .args(["--custom-compile-command", "cargo xtask peers --lock"])
+            .args([format!("{name}.in"), "--output-file".into(), format!("{name}.txt")])
+            .current_dir(root().join("peers/python"));
+        runner.command("lock", &mut command, OFFLINE)?;
+    }
+    let mut command = Command::new("npm");
+    command.args(["update", "--package-lock-only"]).current_dir(root().join("peers/npm"));
+    runner.command("lock", &mut command, OFFLINE)
+}
+
+fn install_uv(runner: &mut Runner, uv: &Peer) -> Result<(), Failure> {
+    uv.install(runner, |runner| {
+        let mut command = Command::new("python3");
+        command.args(["-m", "venv", "--clear"]).arg(&uv.folder);
+        runner.command(uv.name, &mut command, "the peers need Python 3.11 or later")?;
+        let mut command = Command::new(uv.folder.join("bin/python"));
+        command
+            .args(["-m", "pip", "install", "--quiet", "--require-hashes", "-r", "peers/python/uv.txt"])
+            .current_dir(root());
+        runner.command(uv.name, &mut command, OFFLINE)
+    })
+}
+
+fn install_environment(runner: &mut Runner, uv: &Peer, environment: &Peer) -> Result<(), Failure> {
+    environment.install(runner, |runner| {
+        let mut command = Command::new(uv.program());
+        command
+            .args(["venv", "--quiet", "--clear", "--no-python-downloads", "--python", "python3"])
+            .arg(&environment.folder);
+        runner.command(environment.name, &mut command, "the peers need Python 3.11 or later")?;
+        let mut command = Command::new(uv.program());
+        command
+            .args(["pip", "sync", "--quiet", "--require-hashes"])
+            // Compiled once here, or at the start of every test.
+            .args(["--compile-bytecode", "--python"])
+            .arg(environment.program())
+            .arg(format!("peers/python/{}.txt", environment.name))
+            .current_dir(root());
+        runner.command(environment.name, &mut command, OFFLINE)
+    })
+}
+
+fn install_npm(runner: &mut Runner, npm: &Peer) -> Result<(), Failure> {
+    npm.install(runner, |runner| {
+        runner.step(npm.name, "copy the lock file to target/peers/npm", || {
+            std::fs::create_dir_all(&npm.folder).map_err(|error| at(&npm.folder, &error))?;
+            for file in NPM_FILES {
+                let from = root().join("peers/npm").join(file);
+                std::fs::copy(&from, npm.folder.join(file)).map_err(|error| at(&from, &error))?;
+            }
+            Ok(())
+        })?;
+        let mut command = Command::new("npm");
+        // No package of ours needs its install script, so that none runs. The warnings are about Node 20,
+        // which only installs: the peers run with the Node 22 among them.
+        command.args(["ci", "--ignore-scripts", "--loglevel=error"]).current_dir(&npm.folder);
+        runner.command(npm.name, &mut command, "the peers need Node 20 and npm 11 or later, and a network")
+    })
+}
+
+/// Something that is installed into a folder of its own.
+struct Peer {
+    name: &'static str,
+    folder: PathBuf,
+    /// What must be there afterwards, within the folder.
+    program: &'static str,
+    /// The lock files, as they are now.
+    locked: String,
+}
+
+impl Peer {
+    fn new(
+        target: &Path,
+        name: &'static str,
+        program: &'static str,
+        lock_files: &[&str],
+    ) -> Result<Self, Failure> {
+        let mut locked = String::new();
+        for file in lock_files {
+            let path = root().join("peers").join(file);
+            locked += &std::fs::read_to_string(&path).map_err(|error| Failure::Step(at(&path, &error)))?;
+        }
+        Ok(Self { name, folder: target.join(name), program, locked })
+    }
+
+    fn program(&self) -> PathBuf {
+        self.folder.join(self.program)
+    }
+
+    /// The stamp is a copy of the lock files, written when everything else was.
+    fn stamp(&self) -> PathBuf {
+        self.folder.join("installed.lock")
+    }
+
+    fn is_fresh(&self) -> bool {
+        // An environment whose Python was removed has a dangling link.
+        self.program().exists()
+            && std::fs::read_to_string(self.stamp()).is_ok_and(|installed| installed == self.locked)
+    }
+
+    fn install(
+        &self,
+        runner: &mut Runner,
+        steps: impl FnOnce(&mut Runner) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        if self.is_fresh() {
+            println!("==> {}: is there, as locked", self.name);
+            return Ok(());
+        }
+        steps(runner)?;
+        if runner.is_dry_run() {
+            return Ok(());
+        }
+        if !self.program().exists() {
+            let program = self.program();
+            return Err(Failure::Step(format!("`{}` was not installed", program.display())));
+        }
+        std::fs::write(self.stamp(), &self.locked).map_err(|error| Failure::Step(at(&self.stamp(), &error)))
+    }
+}
+
+fn at(path: &Path, error: &std::io::Error) -> String {
+    format!("`{}`: {error}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(file: &str) -> String {
+        std::fs::read_to_string(root().join("peers").join(file)).unwrap()
+    }
+
+    #[test]
+    fn lock_files_name_no_registry() {
+        assert!(!read("npm/package-lock.json").contains("\"resolved\""));
+        for name in ["uv"].iter().chain(&ENVIRONMENTS) {
+            assert!(!read(&format!("python/{name}.txt")).contains("://"), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_locked_is_what_we_ask_for() {
+        for name in ["uv"].iter().chain(&ENVIRONMENTS) {
+            let locked = read(&format!("python/{name}.txt"));
+            for line in read(&format!("python/{name}.in")).lines().filter(|line| line.contains("==")) {
+                // Extras are not repeated in the lock file.
+                let (package, version) = line.split_once("==").unwrap();
+                let wanted = format!("{}=={version}", package.split('[').next().unwrap_or(package));
+                assert!(locked.lines().any(|line| line.starts_with(&wanted)), "{name}: {wanted}");
+            }
+        }
+    }
+}
