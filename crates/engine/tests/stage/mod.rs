@@ -25,9 +25,9 @@ const DEADLINE: Duration = Duration::from_secs(20);
 
 /// An actor, and what was recorded of it.
 #[derive(Clone)]
-pub struct Stage {
-    pub actor: Arc<Actor>,
-    pub end: CancellationToken,
+pub(crate) struct Stage {
+    pub(crate) actor: Arc<Actor>,
+    pub(crate) end: CancellationToken,
     trace: Shared,
     warnings: Arc<Mutex<Vec<String>>>,
 }
@@ -57,7 +57,7 @@ impl Watcher for Warnings {
 
 impl Stage {
     /// The first actor of a document whose `execution` this is, as flow or block YAML with an indentation of four.
-    pub fn new(execution: &str) -> Self {
+    pub(crate) fn new(execution: &str) -> Self {
         let text = format!("oatf: '0.1'\nattack:\n  execution:\n{execution}\n");
         let document = Arc::new(Compiled::new(load(&text).unwrap().document).unwrap());
         let (trace, warnings) = (Shared::default(), Arc::default());
@@ -78,13 +78,13 @@ impl Stage {
         Self { actor: Actor::new(&document, 0, context), end, trace, warnings }
     }
 
-    pub fn records(&self) -> Vec<Record> {
+    pub(crate) fn records(&self) -> Vec<Record> {
         let bytes = self.trace.0.lock().unwrap().clone();
         let (_, records) = Trace::open(&bytes[..]).unwrap();
         records.map(Result::unwrap).collect()
     }
 
-    pub fn messages(&self) -> Vec<Message> {
+    pub(crate) fn messages(&self) -> Vec<Message> {
         let messages = self.records().into_iter().filter_map(|record| match record {
             Record::Message(message) => Some(*message),
             _ => None,
@@ -93,7 +93,7 @@ impl Stage {
     }
 
     /// What happened, a line each: `phase: sender surface`, `enter phase`, `failed word`.
-    pub fn story(&self) -> Vec<String> {
+    pub(crate) fn story(&self) -> Vec<String> {
         let lines = self.records().into_iter().map(|record| match record {
             Record::Phase(phase) => format!("enter {}", phase.phase),
             Record::Message(message) => {
@@ -107,7 +107,7 @@ impl Stage {
     }
 
     /// Why actors failed: the word and the sentence.
-    pub fn failures(&self) -> Vec<(String, String)> {
+    pub(crate) fn failures(&self) -> Vec<(String, String)> {
         let failures = self.records().into_iter().filter_map(|record| match record {
             Record::ActorFailed(failed) => Some((failed.failure, failed.message)),
             _ => None,
@@ -115,16 +115,16 @@ impl Stage {
         failures.collect()
     }
 
-    pub fn warnings(&self) -> Vec<String> {
+    pub(crate) fn warnings(&self) -> Vec<String> {
         self.warnings.lock().unwrap().clone()
     }
 
     /// Waits until the story has this line.
-    pub async fn until(&self, line: &str) {
+    pub(crate) async fn until(&self, line: &str) {
         self.until_that(line, |stage| stage.story().iter().any(|told| told == line)).await;
     }
 
-    pub async fn until_that(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+    pub(crate) async fn until_that(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
         let waited = async {
             while !is_so(self) {
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -135,30 +135,30 @@ impl Stage {
     }
 
     /// Waits until a player has returned by itself.
-    pub async fn returned(&self, playing: JoinHandle<()>) {
+    pub(crate) async fn returned(&self, playing: JoinHandle<()>) {
         let returned = tokio::time::timeout(DEADLINE, playing).await;
         assert!(returned.is_ok(), "still playing; {:#?}", self.story());
         returned.unwrap().unwrap();
     }
 
     /// Ends the run, and waits until the player has returned.
-    pub async fn ended(&self, playing: JoinHandle<()>) {
+    pub(crate) async fn ended(&self, playing: JoinHandle<()>) {
         self.end.cancel();
         self.returned(playing).await;
     }
 }
 
 /// What was on the wire.
-pub fn content(message: &Message) -> String {
+pub(crate) fn content(message: &Message) -> String {
     message.content.text().into_owned()
 }
 
-pub fn at(url: &str) -> Target {
+pub(crate) fn at(url: &str) -> Target {
     Target { place: Place::Url(url.to_owned()), headers: Vec::new(), env: Vec::new() }
 }
 
 /// A shell script that reads and writes lines.
-pub fn script(script: &str) -> Target {
+pub(crate) fn script(script: &str) -> Target {
     let command = ["sh", "-c", script].map(str::to_owned);
     let path = ("PATH".to_owned(), std::env::var("PATH").unwrap());
     Target { place: Place::Stdio(command.to_vec()), headers: Vec::new(), env: vec![path] }
@@ -166,28 +166,28 @@ pub fn script(script: &str) -> Target {
 
 /// A request that a peer got.
 #[derive(Clone, Debug)]
-pub struct Request {
-    pub method: String,
-    pub path: String,
-    pub headers: HashMap<String, String>,
-    pub body: String,
+pub(crate) struct Request {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) headers: HashMap<String, String>,
+    pub(crate) body: String,
 }
 
 impl Request {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_default()
     }
 }
 
 /// A peer on a loopback socket.
-pub struct Peer {
-    pub url: String,
+pub(crate) struct Peer {
+    pub(crate) url: String,
     got: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Peer {
     /// Answers every request with whatever `answer` writes; then the connection is closed.
-    pub async fn start<F, A>(answer: F) -> Self
+    pub(crate) async fn start<F, A>(answer: F) -> Self
     where
         F: Fn(Request, Connection) -> A + Send + Sync + 'static,
         A: Future<Output = ()> + Send + 'static,
@@ -211,13 +211,13 @@ impl Peer {
         Self { url, got }
     }
 
-    pub fn got(&self) -> Vec<Request> {
+    pub(crate) fn got(&self) -> Vec<Request> {
         self.got.lock().unwrap().clone()
     }
 }
 
 /// A connection on which a request came.
-pub struct Connection(TcpStream);
+pub(crate) struct Connection(TcpStream);
 
 impl Connection {
     async fn request(&mut self) -> Option<Request> {
@@ -250,34 +250,36 @@ impl Connection {
     }
 
     /// Writes bytes as they are. A client that has hung up does not read them.
-    pub async fn raw(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+    pub(crate) async fn raw(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         self.0.write_all(bytes.as_ref()).await.is_ok()
     }
 
     /// A whole answer.
-    pub async fn answer(&mut self, status: &str, headers: &str, body: impl AsRef<[u8]>) {
+    pub(crate) async fn answer(&mut self, status: &str, headers: &str, body: impl AsRef<[u8]>) {
         let body = body.as_ref();
         let length = body.len();
-        self.raw(format!("HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n"))
-            .await;
+        self.raw(format!(
+            "HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n"
+        ))
+        .await;
         self.raw(body).await;
     }
 
-    pub async fn json(&mut self, body: impl AsRef<[u8]>) {
+    pub(crate) async fn json(&mut self, body: impl AsRef<[u8]>) {
         self.answer("200 OK", "content-type: application/json\r\n", body).await;
     }
 
     /// The head of a stream of events, which ends with the connection.
-    pub async fn events(&mut self) {
+    pub(crate) async fn events(&mut self) {
         self.raw("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n").await;
     }
 
-    pub async fn event(&mut self, data: impl std::fmt::Display) -> bool {
+    pub(crate) async fn event(&mut self, data: impl std::fmt::Display) -> bool {
         self.raw(format!("data: {data}\n\n")).await
     }
 
     /// Waits until the client hangs up.
-    pub async fn hung_up(&mut self) {
+    pub(crate) async fn hung_up(&mut self) {
         let mut piece = [0; 64];
         while matches!(self.0.read(&mut piece).await, Ok(1..)) {}
     }
