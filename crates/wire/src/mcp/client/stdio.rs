@@ -58,7 +58,9 @@ impl Stdio {
         let this = self.clone();
         tokio::spawn(async move {
             if let Err(error) = this.tell(outgoing).await {
-                let how = Ended::Failed(ClientError::Broken(error.to_string()));
+                // A process that has ended is told of when its output ends, and then we know why.
+                tokio::time::sleep(2 * EXIT_PATIENCE).await;
+                let how = Ended::Failed(ClientError::Refused(error.to_string()));
                 // Nobody listens any more when the run has ended.
                 let _ = this.happened.send(Happened::Ended { within: key, how }).await;
             }
