@@ -1,64 +1,16 @@
-//! An MCP client against servers that do what they should, and servers that do not.
+//! An MCP client plays a document.
 
 mod stage;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use sortie_engine::modes::Wire;
-use sortie_engine::modes::mcp_client::{Options, play};
-use sortie_wire::Limits;
-use stage::{Connection, Peer, Request, Stage, at, content, script};
+use sortie_engine::modes::mcp_client::Options;
+use stage::mcp::{answers_everything, one_phase, result, start, start_with, usual};
+use stage::{Connection, Peer, Request, Stage, content};
 use tokio::sync::Notify;
-use tokio::task::JoinHandle;
-
-/// One phase with these actions, as flow YAML.
-fn one_phase(actions: &str) -> Stage {
-    Stage::new(&format!("    mode: mcp_client\n    state: {{actions: [{actions}]}}"))
-}
-
-fn start(stage: &Stage, peer: &Peer) -> JoinHandle<()> {
-    start_with(stage, peer, Options::default())
-}
-
-fn start_with(stage: &Stage, peer: &Peer, options: Options) -> JoinHandle<()> {
-    tokio::spawn(play(stage.actor.clone(), at(&peer.url), options))
-}
-
-fn result(request: &Request, result: &Value) -> String {
-    json!({"jsonrpc": "2.0", "id": request.json()["id"], "result": result}).to_string()
-}
-
-/// What a server does with everything but the calls that a test is about: `None` when it was one of those.
-async fn usual(request: Request, mut connection: Connection) -> Option<(Request, Connection)> {
-    let message = request.json();
-    match (request.method.as_str(), message["method"].as_str()) {
-        ("POST", Some("initialize")) => {
-            let version = message["params"]["protocolVersion"].clone();
-            let answer = result(&request, &json!({"protocolVersion": version, "capabilities": {}}));
-            let headers = "content-type: application/json\r\nmcp-session-id: s-1\r\n";
-            connection.answer("200 OK", headers, answer).await;
-        }
-        ("POST", Some(method)) if method.starts_with("notifications/") => {
-            connection.answer("202 Accepted", "", "").await;
-        }
-        ("POST", Some(method)) if method != "tools/call" => {
-            connection.json(result(&request, &json!({"from": method}))).await;
-        }
-        ("GET", _) => connection.answer("405 No", "", "").await,
-        ("DELETE", _) => connection.answer("200 OK", "", "").await,
-        _ => return Some((request, connection)),
-    }
-    None
-}
-
-async fn answers_everything(request: Request, connection: Connection) {
-    if let Some((request, mut connection)) = usual(request, connection).await {
-        connection.json(result(&request, &json!({"from": "tools/call"}))).await;
-    }
-}
 
 #[tokio::test]
 async fn a_document_is_asked_in_order_and_nothing_of_a_phase_is_dropped() {
@@ -322,122 +274,6 @@ async fn what_a_server_asks_is_answered_and_what_nobody_knows_is_refused() {
 }
 
 #[tokio::test]
-async fn a_target_that_refuses_is_named_and_redirects_are_not_followed() {
-    let elsewhere = Peer::start(answers_everything).await;
-    let location = format!("location: {}\r\n", elsewhere.url);
-    let cases = [
-        ("401 No", String::new(), "who are you", "HTTP status 401: who are you"),
-        ("307 There", location, "", "HTTP status 307"),
-        ("404 No", String::new(), "nothing", "HTTP status 404: nothing"),
-        (
-            "200 OK",
-            String::new(),
-            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"go"}}"#,
-            "an error: go",
-        ),
-    ];
-    for (status, headers, body, sentence) in cases {
-        let stage = one_phase("{method: tools/list}");
-        let answer = (status, headers.clone(), body);
-        let peer = Peer::start(move |_, mut connection: Connection| {
-            let (status, headers, body) = answer.clone();
-            async move { connection.answer(status, &headers, body).await }
-        })
-        .await;
-        stage.returned(start(&stage, &peer)).await;
-        let failures = stage.failures();
-        assert!(failures[0].0 == "target_refused", "{status}: {failures:?}");
-        assert!(failures[0].1.ends_with(sentence), "{status}: {failures:?}");
-    }
-    assert!(elsewhere.got().is_empty(), "a redirect was followed");
-}
-
-#[tokio::test]
-async fn answers_that_are_none_are_recorded_and_never_a_pass() {
-    let cases: [(&str, &str, &str); 4] = [
-        ("200 OK", "garbage", "what came is no answer"),
-        ("200 OK", r#"{"jsonrpc":"2.0","id":99,"result":{}}"#, "what came is no answer"),
-        ("500 Oh", "<html>", "HTTP status 500: <html>"),
-        ("200 OK", "", "what came is no answer"),
-    ];
-    for (status, body, sentence) in cases {
-        let stage = one_phase("{method: tools/call}, {method: prompts/list}");
-        let peer = Peer::start(move |request, connection| async move {
-            if let Some((_, mut connection)) = usual(request, connection).await {
-                connection.answer(status, "content-type: application/json\r\n", body).await;
-            }
-        })
-        .await;
-        let playing = start(&stage, &peer);
-        // The run goes on.
-        stage.until("phase-1: agent prompts/list").await;
-        stage.ended(playing).await;
-        let failures = stage.failures();
-        assert_eq!(failures[0].0, "protocol_error", "{body}");
-        assert!(failures[0].1.contains(sentence), "{body}: {failures:?}");
-        let recorded = stage.messages().iter().any(|message| content(message) == body);
-        assert!(recorded || body.is_empty(), "{body}");
-    }
-}
-
-#[tokio::test]
-async fn a_stream_of_garbage_around_an_answer_is_recorded() {
-    let stage = one_phase("{method: tools/call}");
-    let peer = Peer::start(|request, connection| async move {
-        let Some((request, mut connection)) = usual(request, connection).await else { return };
-        connection.events().await;
-        connection.raw(b"\xff\x00\r\rdata: {\n\ndata: \xff\xfe\n\nevent: ?\ndata: 3\n\n").await;
-        connection.event(format!("{}{}", "[".repeat(100_000), "]".repeat(100_000))).await;
-        connection.event(r#"{"jsonrpc":"2.0","method":7}"#).await;
-        connection.event(r#"[{"jsonrpc":"2.0","method":"notifications/x"},[]]"#).await;
-        connection.raw(format!("data: {}", result(&request, &json!({})))).await;
-    })
-    .await;
-    let playing = start(&stage, &peer);
-    stage.until("phase-1: agent tools/call").await;
-    stage.ended(playing).await;
-    let story = stage.story();
-    assert_eq!(story.iter().filter(|line| *line == "phase-1: agent ").count(), 6, "{story:#?}");
-    assert!(story.contains(&"phase-1: agent notifications/x".to_owned()), "{story:#?}");
-    assert_eq!(stage.failures(), []);
-}
-
-#[tokio::test]
-async fn a_stream_that_never_ends_ends_with_the_run() {
-    let stage = one_phase("{method: tools/call}");
-    let events = Arc::new(AtomicUsize::new(0));
-    let count = events.clone();
-    let peer = Peer::start(move |request, connection| {
-        let events = events.clone();
-        async move {
-            let Some((_, mut connection)) = usual(request, connection).await else { return };
-            connection.events().await;
-            while connection.event(r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#).await {
-                events.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-    })
-    .await;
-    let playing = start(&stage, &peer);
-    stage.until_that("many events", |_| count.load(Ordering::Relaxed) > 1000).await;
-    assert!(stage.actor.is_working());
-    stage.ended(playing).await;
-}
-
-#[tokio::test]
-async fn a_server_that_hangs_up_is_a_protocol_error() {
-    let stage = one_phase("{method: tools/call}, {method: prompts/list}");
-    let peer = Peer::start(|request, connection| async move {
-        drop(usual(request, connection).await);
-    })
-    .await;
-    let playing = start(&stage, &peer);
-    stage.until("phase-1: agent prompts/list").await;
-    stage.ended(playing).await;
-    assert_eq!(stage.failures()[0].0, "protocol_error");
-}
-
-#[tokio::test]
 async fn the_revision_without_sessions_says_in_every_request_who_asks() {
     let stage = Stage::new(
         "
@@ -477,79 +313,4 @@ async fn the_revision_without_sessions_says_in_every_request_who_asks() {
     assert_eq!(got[2].json()["params"]["requestState"], "s");
     assert!(got[2].body.contains(r#""n":1.00"#));
     assert_eq!(got.len(), 3);
-}
-
-/// Answers `initialize` and takes the notification that follows.
-const GREETING: &str =
-    r#"read a; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}'; read b;"#;
-
-fn start_script(stage: &Stage, rest: &str, options: Options) -> JoinHandle<()> {
-    tokio::spawn(play(stage.actor.clone(), script(&format!("{GREETING} {rest}")), options))
-}
-
-#[tokio::test]
-async fn a_line_of_100_megabytes_is_passed_over_and_never_a_pass() {
-    let stage = one_phase("{method: tools/call}");
-    let rest = r#"read c; echo hello; head -c 100000000 /dev/zero | tr '\0' x; echo; echo '{"jsonrpc":"2.0","id":2,"result":{}}'; cat >/dev/null"#;
-    let limits = Limits { message_bytes: 1 << 16, ..Limits::default() };
-    let playing = start_script(&stage, rest, Options { limits, ..Options::default() });
-    stage.until("phase-1: agent tools/call").await;
-    stage.ended(playing).await;
-    let why = "a message longer than 65536 bytes was passed over".to_owned();
-    assert_eq!(stage.failures(), [("protocol_error".to_owned(), why)]);
-    // What a process prints between its messages is recorded too.
-    assert!(stage.messages().iter().any(|message| content(message) == "hello"));
-}
-
-#[tokio::test]
-async fn a_process_that_ends_in_the_middle_is_gone_and_says_why() {
-    let stage = one_phase("{method: tools/call}, {method: prompts/list}");
-    let playing = start_script(&stage, "read c; echo 'out of memory' >&2; exit 7", Options::default());
-    stage.returned(playing).await;
-    let failures = stage.failures();
-    assert_eq!(failures[0].0, "protocol_error");
-    assert!(failures[0].1.contains("exit status: 7; the last that it said: out of memory"), "{failures:?}");
-}
-
-#[tokio::test]
-async fn a_process_that_ends_when_all_is_said_has_done_nothing_wrong() {
-    let stage = one_phase("{method: tools/call}");
-    let rest = r#"read c; echo '{"jsonrpc":"2.0","id":2,"result":{}}'"#;
-    stage.returned(start_script(&stage, rest, Options::default())).await;
-    assert_eq!(stage.failures(), []);
-    assert_eq!(stage.story().last().unwrap(), "phase-1: agent tools/call");
-}
-
-#[tokio::test]
-async fn a_process_that_is_not_there_or_does_not_speak_is_a_refusal() {
-    let stage = one_phase("{method: tools/call}");
-    let mut target = script("");
-    target.place = sortie_engine::modes::Place::Stdio(vec!["/no/such/program".to_owned()]);
-    play(stage.actor.clone(), target, Options::default()).await;
-    assert_eq!(stage.failures()[0].0, "target_refused");
-
-    let stage = one_phase("{method: tools/call}");
-    play(stage.actor.clone(), script("exit 3"), Options::default()).await;
-    assert_eq!(stage.failures()[0].0, "target_refused");
-}
-
-#[tokio::test]
-async fn a_process_ends_with_the_run_and_so_does_what_it_started() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("pid");
-    let stage = one_phase("{method: tools/call}");
-    let rest = format!("sleep 600 & echo $! > {}; read c; wait", file.display());
-    let playing = start_script(&stage, &rest, Options::default());
-    stage.until("phase-1: actor tools/call").await;
-    stage
-        .until_that("started", |_| std::fs::read_to_string(&file).is_ok_and(|pid| pid.ends_with('\n')))
-        .await;
-    let pid = std::fs::read_to_string(&file).unwrap();
-    stage.ended(playing).await;
-    let alive = |pid: &str| {
-        let state = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-        // What has ended and was not waited for by its new parent is not alive.
-        !state.is_empty() && !state.contains(") Z ")
-    };
-    stage.until_that("ended", |_| !alive(&pid)).await;
 }

@@ -3,6 +3,8 @@
 // Every test binary uses its own part of this.
 #![allow(dead_code)]
 
+pub(crate) mod mcp;
+
 use std::collections::HashMap;
 use std::future::Future;
 use std::io::Write;

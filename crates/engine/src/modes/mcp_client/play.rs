@@ -185,9 +185,8 @@ impl Session {
                     let again = self.more(&phase, params.as_deref(), &result);
                     outcome = self.ask(&phase, &method, Some(&again));
                 }
-                Ok(Outcome::Result(_) | Outcome::Error(_)) | Err(_) => return,
-                // That was warned about.
-                Ok(Outcome::Lost(Lost::TimedOut)) => return,
+                // That nothing came in time was warned about.
+                Ok(Outcome::Result(_) | Outcome::Error(_) | Outcome::Lost(Lost::TimedOut)) | Err(_) => return,
                 Ok(Outcome::Lost(Lost::Refused(reason))) => return self.lose(reason),
                 Ok(Outcome::Lost(why)) => {
                     let Failure { word, message } = failure_of(&method, &why, false);

@@ -69,10 +69,10 @@ impl Stdio {
     }
 
     pub(super) async fn tell(&self, outgoing: Outgoing) -> Result<(), LinkError> {
-        let gone = |_| LinkError::Gone("the process does not read any more".to_owned());
+        let gone = || LinkError::Gone("the process does not read any more".to_owned());
         let (told, written) = oneshot::channel();
-        self.writer.send((outgoing.bytes, told)).await.map_err(|_| gone(()))?;
-        written.await.map_err(|_| gone(()))?.map_err(|error| LinkError::Gone(error.to_string()))
+        self.writer.send((outgoing.bytes, told)).await.map_err(|_| gone())?;
+        written.await.map_err(|_| gone())?.map_err(|error| LinkError::Gone(error.to_string()))
     }
 
     pub(super) async fn close(&self, patience: Duration) {
