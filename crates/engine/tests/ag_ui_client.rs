@@ -144,6 +144,25 @@ async fn a_timer_does_not_wait_for_a_stream_that_never_ends() {
 }
 
 #[tokio::test]
+async fn a_timer_leaves_out_results_that_come_too_late() {
+    let stage = Stage::new(&TWO_PHASES.replace("event: TRIGGER", "after: 1s"));
+    let peer = Peer::start(|request: Request, mut connection: Connection| async move {
+        connection.events().await;
+        if !request.body.contains("\"r9\"") {
+            for event in CALL {
+                connection.event(event).await;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+        }
+        connection.event(FINISHED).await;
+    })
+    .await;
+    stage.returned(start(&stage, &peer)).await;
+    assert!(stage.warnings()[0].contains("was up before the results"), "{:?}", stage.warnings());
+    assert_eq!(peer.got().len(), 2);
+}
+
+#[tokio::test]
 async fn a_secret_in_pieces_is_joined_for_whoever_looks() {
     let stage = Stage::new(
         "
