@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use crate::harness::{Finished, Peers, document, run};
+use crate::harness::{Finished, Peers, document, output, run};
 
 const SERVED: [&str; 5] =
     ["poisoned-description.yaml", "poisoned-result.yaml", "rug-pull.yaml", "timer.yaml", "chain.yaml"];
@@ -59,9 +59,14 @@ fn the_agent_crashes_at_start() {
 
 #[test]
 fn an_agent_that_cannot_be_started_is_an_error_before_anything_else() {
-    let finished = run(&document("timer.yaml"), ["--agent", "/no/such/program"]);
-    assert_eq!(finished.code, Some(3), "{}", finished.explained());
-    assert!(finished.stderr.contains("/no/such/program"), "{}", finished.stderr);
+    let line = format!(
+        "'{}' run --agent /no/such/program '{}'",
+        env!("CARGO_BIN_EXE_sortie"),
+        document("timer.yaml").display()
+    );
+    let (code, out, err) = output(&line);
+    assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
+    assert!(err.contains("/no/such/program") && !err.contains("listening"), "{err}");
 }
 
 #[test]
