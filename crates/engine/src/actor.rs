@@ -110,6 +110,11 @@ impl Heard {
     pub fn has_fired(&self) -> bool {
         self.fired.is_some()
     }
+
+    /// Lets it go without ending the phase, since the run is over.
+    pub(crate) fn forget(mut self) {
+        self.fired = None;
+    }
 }
 
 impl Drop for Heard {
@@ -219,7 +224,7 @@ impl Actor {
         let mut inner = self.lock();
         self.expire(&mut inner);
         let phase = self.phases[inner.index].clone();
-        self.hear(&mut inner, phase, events, spoken)
+        self.hear(&mut inner, phase, Sender::Agent, events, spoken)
     }
 
     /// The same for an answer, or an item of a stream, to what was said in an earlier phase: it is recorded as belonging to
@@ -227,7 +232,14 @@ impl Actor {
     pub fn heard_in(self: &Arc<Self>, phase: &Arc<Phase>, events: &[&str], spoken: Spoken<'_>) -> Heard {
         let mut inner = self.lock();
         self.expire(&mut inner);
-        self.hear(&mut inner, phase.clone(), events, spoken)
+        self.hear(&mut inner, phase.clone(), Sender::Agent, events, spoken)
+    }
+
+    /// The same for what the actor says itself, where the binding makes that an event too.
+    pub fn said_event(self: &Arc<Self>, phase: &Arc<Phase>, events: &[&str], spoken: Spoken<'_>) -> Heard {
+        let mut inner = self.lock();
+        self.expire(&mut inner);
+        self.hear(&mut inner, phase.clone(), Sender::Actor, events, spoken)
     }
 
     /// Something was said: it is recorded, and extractors read it. `phase` is the one that says it.
@@ -306,10 +318,11 @@ impl Actor {
         self: &Arc<Self>,
         inner: &mut Inner,
         phase: Arc<Phase>,
+        sender: Sender,
         events: &[&str],
         spoken: Spoken<'_>,
     ) -> Heard {
-        let message = self.message(&phase, Sender::Agent, spoken);
+        let message = self.message(&phase, sender, spoken);
         let content = self.observe(&message);
         self.context.recorder.message(message);
         self.extract(&phase, source(spoken.direction), &content);
