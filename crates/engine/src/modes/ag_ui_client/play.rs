@@ -127,7 +127,7 @@ impl Stage {
     fn entry_input(&self, action: &EntryAction) -> Option<Payload> {
         match action {
             EntryAction::Send { method, params } if event_name(method) == "run_agent_input" => {
-                Some(Payload::plain(params.clone().unwrap_or_default()))
+                Some(params.clone().unwrap_or_else(|| Payload::plain(serde_json::Value::Null)))
             }
             EntryAction::Send { method, .. } => {
                 let why = "an AG-UI client can send `run_agent_input` only";
