@@ -128,7 +128,6 @@ pub(crate) struct Finished {
 pub(crate) struct Running {
     child: Child,
     document: PathBuf,
-    /// Whether silence counts as resistance, in the run and when it is evaluated once more.
     lenient: bool,
     folder: TempDir,
     stderr: Option<BufReader<std::process::ChildStderr>>,
@@ -137,9 +136,9 @@ pub(crate) struct Running {
 
 /// Starts `sortie run DOCUMENT`, with these arguments.
 pub(crate) fn start<'a>(document: &Path, arguments: impl IntoIterator<Item = &'a str>) -> Running {
-    let folder = tempfile::tempdir().unwrap();
     let arguments: Vec<_> = arguments.into_iter().collect();
     let lenient = arguments.contains(&"--lenient");
+    let folder = tempfile::tempdir().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_sortie"))
         .arg("run")
         .arg(document)
