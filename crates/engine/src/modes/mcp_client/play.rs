@@ -62,6 +62,7 @@ pub async fn play(actor: Arc<Actor>, target: Target, options: Options) {
     if let Some(Err(failure)) = played {
         actor.failed(failure.word, &failure.message);
     }
+    session.hold.forget();
     link.close(CLOSE_PATIENCE).await;
     listening.abort();
 }
@@ -144,6 +145,9 @@ impl Session {
             }
         }
         self.hold.done(phase.index);
+        if phase.is_last {
+            self.actor.nothing_more();
+        }
         tokio::select! {
             next = entered.recv() => Ok(next),
             // A server that ends when all is said has done nothing wrong.
