@@ -7,10 +7,11 @@ use tokio::task::{JoinError, JoinSet};
 
 use super::command::Addresses;
 use super::options::Options;
-use super::stand_in::{a2a_client, ag_ui_client, mcp_server};
 use crate::actor::Actor;
 use crate::context::Context;
-use crate::modes::{Serving, StartError, Target, a2a_server, mcp_client};
+use crate::modes::{
+    Serving, StartError, Target, a2a_client, a2a_server, ag_ui_client, mcp_client, mcp_server,
+};
 
 /// The actors of a run, and what they are doing.
 pub(super) struct Cast {
@@ -172,12 +173,16 @@ async fn serve(actor: Arc<Actor>, options: &Options) -> Result<Serving, StartErr
         return a2a_server::start(actor, options).await;
     }
     let stdio = options.stdio;
-    let options = mcp_server::Options { listen };
-    if stdio {
-        mcp_server::start_stdio(actor, options).await
-    } else {
-        mcp_server::start(actor, options).await
-    }
+    let options = mcp_server::Options {
+        listen,
+        public: options.public,
+        hosts: options.hosts.clone(),
+        limits: options.limits,
+        wire: options.wire.clone(),
+        isolate: options.isolate,
+        ..mcp_server::Options::default()
+    };
+    if stdio { mcp_server::start_stdio(actor, options) } else { mcp_server::start(actor, options).await }
 }
 
 async fn play(actor: Arc<Actor>, target: Target, options: &Options) {
@@ -190,8 +195,19 @@ async fn play(actor: Arc<Actor>, target: Target, options: &Options) {
             mcp_client::play(actor, target, options).await;
         }
         "a2a_client" => {
-            a2a_client::play(actor, target, a2a_client::Options { limits, connect_timeout }).await;
+            let allow_hosts = options.allow_hosts.clone();
+            let options = a2a_client::Options {
+                limits,
+                connect_timeout,
+                allow_hosts,
+                ..a2a_client::Options::default()
+            };
+            a2a_client::play(actor, target, options).await;
         }
-        _ => ag_ui_client::play(actor, target, ag_ui_client::Options { limits, connect_timeout }).await,
+        _ => {
+            let options =
+                ag_ui_client::Options { limits, connect_timeout, ..ag_ui_client::Options::default() };
+            ag_ui_client::play(actor, target, options).await;
+        }
     }
 }

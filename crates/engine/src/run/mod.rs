@@ -14,7 +14,6 @@ mod kept;
 mod options;
 mod plan;
 mod play;
-mod stand_in;
 mod synthesis;
 
 pub use command::{Addresses, CommandError, fill};

@@ -66,7 +66,7 @@ fn our_client_passes_the_official_scenarios() {
             client(folder.path(), scenario)
         ));
         assert_eq!(code, Some(0), "{scenario}: {out}\n{err}");
-        assert!(out.contains("passed") || err.contains("passed"), "{scenario}: {out}\n{err}");
+        assert!(format!("{out}{err}").contains("OVERALL: PASSED"), "{scenario}: {out}\n{err}");
         let trace = std::fs::read_dir(folder.path().join("run"));
         assert!(
             trace.is_ok_and(|mut entries| entries.next().is_some()),
