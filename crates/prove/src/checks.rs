@@ -1,7 +1,7 @@
 //! What may be wrong with a proof, or with what it proves.
 
 use serde_json::Value;
-use sortie_oatf::{AttackResult, Evaluators, Indicator, IndicatorResult, Tier, WildcardPath};
+use sortie_oatf::{Evaluators, Indicator, IndicatorResult, Tier, WildcardPath};
 use sortie_trace::{Observed, Sender};
 
 use crate::folder::{MANIFEST, Proofs, folder_of};
@@ -207,7 +207,8 @@ fn quoted(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>], told: &Told) -> Ve
     }
     let mut findings = Vec::new();
     let mut shown = false;
-    for judged in judged.iter().filter(|judged| judged.proof.verdict == AttackResult::NotExploited) {
+    // With `logic: all` a refusal may be `partial`, so what counts is whether this one must match.
+    for judged in judged.iter().filter(|judged| !judged.proof.matched.iter().any(|matched| matched == id)) {
         let quotes = |message: &&Observed<'_>| {
             sortie_detect::selects(scene.compiled, message) && told.is_repeated_in(message)
         };
@@ -226,7 +227,7 @@ fn quoted(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>], told: &Told) -> Ve
         let message = format!("`{id}` looks at what the agent says, and no run shows a refusal that repeats the attack");
         let finding = Finding::new(FindingKind::QuoteNotShown, message).about(id);
         findings.push(finding.help(format!(
-            "add one that must give `not_exploited`, in which {} that repeats words of the attack",
+            "add one in which it must not match, and in which {} that repeats words of the attack",
             scene.sent()
         )));
     }

@@ -69,6 +69,16 @@ impl Compares {
         }
     }
 
+    /// "asks for …"
+    const fn wanted(self) -> &'static str {
+        match self {
+            Self::Equals => "exactly",
+            Self::Contains => "something that contains",
+            Self::StartsWith => "something that starts with",
+            Self::EndsWith => "something that ends with",
+        }
+    }
+
     const fn lacks(self) -> &'static str {
         match self {
             Self::Equals => "is more than that",
@@ -136,7 +146,7 @@ impl Variations<'_, '_, '_> {
     }
 
     fn equal_truth(&mut self, truth: bool) {
-        let words = (format!("is {} instead of {truth}", !truth), self.trace(&format!("is {truth}")));
+        let words = (format!("asks for {} instead of {truth}", !truth), self.trace(&format!("is {truth}")));
         let (from, to) = (truth.to_string(), (!truth).to_string());
         self.add(Operator::NegateConjunct, &from, &to, words, Condition::Value(Value::Bool(!truth)));
     }
@@ -148,7 +158,7 @@ impl Variations<'_, '_, '_> {
                 _ => condition.lte = Some(number.clone()),
             });
             let words = (
-                format!("is {says} {number} instead of exactly that"),
+                format!("asks for {says} {number} instead of exactly that"),
                 self.trace(&format!("is {differs} {number}")),
             );
             self.add(Operator::OtherOperator, &format!("equals {number}"), word, words, condition);
@@ -185,7 +195,7 @@ impl Variations<'_, '_, '_> {
             for half in kept {
                 if let Some(condition) = rebuilt(by, half) {
                     let words = (
-                        format!("{} {} instead of {shown}", by.says(), quoted(half)),
+                        format!("asks for {} {} instead of {shown}", by.wanted(), quoted(half)),
                         self.trace(&format!("{} {} and not {shown}", by.says(), quoted(half))),
                     );
                     self.add(Operator::Widen, &from, &format!("{} {half}", by.word()), words, condition);
@@ -198,7 +208,7 @@ impl Variations<'_, '_, '_> {
             let mut condition = rest.cloned().unwrap_or_default();
             condition.regex = Some(pattern.clone());
             let words = (
-                format!("{} {shown} in upper or lower case", by.says()),
+                format!("asks for {} {shown} in upper or lower case", by.wanted()),
                 self.trace(&format!("{} {shown} in other letters, and not in these", by.says())),
             );
             self.add(Operator::Widen, &from, &pattern, words, Condition::Match(condition));
@@ -212,7 +222,8 @@ impl Variations<'_, '_, '_> {
             } else {
                 format!("{} {shown} but {}, or the other way round", by.says(), other.lacks())
             };
-            let words = (format!("{} {shown} instead of {}", other.says(), by.gerund()), self.trace(&telling));
+            let change = format!("asks for {} {shown} instead of {}", other.wanted(), by.gerund());
+            let words = (change, self.trace(&telling));
             self.add(Operator::OtherOperator, &from, other.word(), words, condition);
         }
     }
@@ -231,7 +242,7 @@ impl Variations<'_, '_, '_> {
                 let mut other = condition.clone();
                 other.regex = Some(variant.pattern.clone());
                 let words = (
-                    format!("matches {}", variant.change),
+                    format!("asks for a match of {}", variant.change),
                     self.trace(&format!("is a text {}", variant.telling)),
                 );
                 self.add(variant.operator, pattern, &variant.pattern, words, Condition::Match(other));
@@ -255,9 +266,9 @@ impl Variations<'_, '_, '_> {
         self.bounds(condition);
         if let (Some(exists), 1) = (condition.exists, condition.operator_count()) {
             let words = if exists {
-                ("is not there instead of there".to_owned(), self.trace("is there"))
+                ("asks for its absence".to_owned(), self.trace("is there"))
             } else {
-                ("is there instead of not there".to_owned(), self.trace("is there"))
+                ("asks for its presence".to_owned(), self.trace("is there"))
             };
             let negated = only(|condition| condition.exists = Some(!exists));
             self.add(Operator::NegateConjunct, "exists", &format!("{exists}"), words, negated);
@@ -321,7 +332,7 @@ impl Variations<'_, '_, '_> {
             };
             if let Some(other) = moved(opposite) {
                 let words = (
-                    format!("is not `{word}: {bound}` instead of that"),
+                    format!("asks for the opposite of `{word}: {bound}`"),
                     self.trace(&format!("is a number beyond {bound}, on either side")),
                 );
                 self.add(Operator::NegateConjunct, word, &bound.to_string(), words, other);
@@ -342,7 +353,7 @@ impl Variations<'_, '_, '_> {
             return;
         }
         let words = (
-            "is there, whatever it says".to_owned(),
+            "is content with whatever is there".to_owned(),
             self.trace("is there and is something else than what is looked for"),
         );
         self.add(Operator::Widen, "condition", "exists", words, only(|condition| condition.exists = Some(true)));

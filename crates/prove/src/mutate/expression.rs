@@ -175,7 +175,7 @@ impl Rewriting<'_, '_, '_> {
         if function == "matches" {
             for variant in variants(literal) {
                 let words = (
-                    format!("matches {}", variant.change),
+                    format!("asks for a match of {}", variant.change),
                     self.trace(&format!("{} is a text {}", quoted(self.text(text)), variant.telling)),
                 );
                 let key = (literal, variant.pattern.as_str());
