@@ -234,9 +234,14 @@ fn quoted(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>], told: &Told) -> Ve
     findings
 }
 
-/// Mutants that got away, and acceptances that accept nothing.
-pub(crate) fn of_mutants(mutants: &[MutantReport], proofs: &Proofs) -> Vec<Finding> {
-    let survivors = mutants.iter().filter(|mutant| mutant.fate == Fate::Survived).map(|mutant| {
+/// Mutants that got away, and acceptances that accept nothing. Of an indicator that `others` have something to say about
+/// none is listed: nearly all would be, and they go away with the cause.
+pub(crate) fn of_mutants(mutants: &[MutantReport], proofs: &Proofs, others: &[Finding]) -> Vec<Finding> {
+    let is_sound = |mutant: &&MutantReport| {
+        mutant.indicator.is_none() || !others.iter().any(|other| other.indicator == mutant.indicator)
+    };
+    let survived = mutants.iter().filter(|mutant| mutant.fate == Fate::Survived);
+    let survivors = survived.filter(is_sound).map(|mutant| {
         let message = format!("no run would notice if {}", subject(mutant));
         let mut finding = Finding::new(FindingKind::Survivor, message).help(format!("killed by {}", mutant.wanted));
         finding.indicator.clone_from(&mutant.indicator);

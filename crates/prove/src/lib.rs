@@ -39,7 +39,7 @@ mod scene;
 pub use folder::{MANIFEST, MAX_PROOF_BYTES, Proofs, ProofsError, folder_of, is_proofs_folder};
 pub use manifest::{Manifest, Proof, Said, Shows, Survivor};
 pub use mutate::{MOST_MUTANTS, Mutant, Operator};
-pub use prover::prove;
+pub use prover::{mutants, prove};
 pub use reading::MOST_LISTED;
 pub use recording::Recording;
 pub use report::{

@@ -12,7 +12,7 @@ use sortie_trace::Observed;
 use crate::checks;
 use crate::folder::Proofs;
 use crate::manifest::Proof;
-use crate::mutate::{Mutant, mutants};
+use crate::mutate::{self, Mutant};
 use crate::recording::Recording;
 use crate::report::{
     Document, Fate, Finding, FindingKind, Given, IndicatorReport, MutantReport, ProofReport, Proved, Score,
@@ -46,29 +46,17 @@ pub fn prove(document: &Arc<Compiled>, file: &str, proofs: Option<&Proofs>) -> P
     let judged: Vec<Judged<'_>> = cases
         .filter_map(|((proof, recording), observed)| judge(document, proof, recording, observed))
         .collect();
-    let described = document.document().attack.indicators.as_deref().unwrap_or_default();
-    let messages: Vec<&Observed<'_>> = observed.iter().flatten().collect();
-    let scenes: Vec<Scene<'_>> = described
-        .iter()
-        .zip(document.indicators())
-        .enumerate()
-        .map(|(index, (indicator, compiled))| {
-            Scene::new(document.document(), index, indicator, compiled, messages.clone())
-        })
-        .collect();
-    let (mutants, left_out) = mutants(&scenes, document.document());
-    let mutants: Vec<MutantReport> = mutants
-        .iter()
-        .map(|mutant| MutantReport {
-            indicator: mutant.indicator.and_then(|index| described.get(index)?.id.clone()),
-            ..tried(document, mutant, &judged, proofs)
-        })
-        .collect();
+    let scenes = scenes(document, &observed);
+    let (mutants, mut left_out) = mutate::mutants(&scenes, document.document());
+    let thought_of = mutants.len();
+    let mutants: Vec<MutantReport> =
+        mutants.iter().filter_map(|mutant| tried(document, mutant, &judged, proofs)).collect();
+    left_out += thought_of - mutants.len();
     let indicators: Vec<IndicatorReport> =
         scenes.iter().map(|scene| indicator_report(scene, &judged, &mutants)).collect();
     let mut findings = checks::of_runs(&judged, proofs);
     findings.extend(checks::of_indicators(&scenes, &indicators, &judged));
-    findings.extend(checks::of_mutants(&mutants, proofs));
+    findings.extend(checks::of_mutants(&mutants, proofs, &findings));
     Proved {
         document: named(document, file),
         proved: findings.is_empty(),
@@ -80,6 +68,25 @@ pub fn prove(document: &Arc<Compiled>, file: &str, proofs: Option<&Proofs>) -> P
         left_out,
         findings,
     }
+}
+
+/// The mutants of a document. Which neighbours of a field and which operations are tried depends on what recordings
+/// show.
+pub fn mutants(document: &Compiled, recordings: &[Recording]) -> Vec<Mutant> {
+    let observed: Vec<Vec<Observed<'_>>> = recordings.iter().map(Recording::observed).collect();
+    mutate::mutants(&scenes(document, &observed), document.document()).0
+}
+
+fn scenes<'s>(document: &'s Compiled, observed: &'s [Vec<Observed<'s>>]) -> Vec<Scene<'s>> {
+    let described = document.document().attack.indicators.iter().flatten();
+    let messages: Vec<&Observed<'_>> = observed.iter().flatten().collect();
+    described
+        .zip(document.indicators())
+        .enumerate()
+        .map(|(index, (indicator, compiled))| {
+            Scene::new(document.document(), index, indicator, compiled, messages.clone())
+        })
+        .collect()
 }
 
 fn named(document: &Compiled, file: &str) -> Document {
@@ -182,11 +189,19 @@ fn outcome(run: &Run) -> (AttackResult, Vec<bool>) {
     (run.verdict.result, verdicts.map(|verdict| verdict.result == IndicatorResult::Matched).collect())
 }
 
-/// Tries a mutant on every run.
-fn tried(document: &Arc<Compiled>, mutant: &Mutant, judged: &[Judged<'_>], proofs: &Proofs) -> MutantReport {
+/// Tries a mutant on every run; `None` for one that is no valid document, as when its patterns are too large together.
+fn tried(
+    document: &Arc<Compiled>,
+    mutant: &Mutant,
+    judged: &[Judged<'_>],
+    proofs: &Proofs,
+) -> Option<MutantReport> {
+    let (wrong, _) = Validated::new(mutant.document(document.document())).ok()?;
+    let wrong = Arc::new(document.again(wrong).ok()?);
+    let indicator = mutant.indicator.and_then(|index| Some(document.indicators().get(index)?.id.clone()));
     let report = |fate, killed_by, reason| MutantReport {
         id: mutant.id.clone(),
-        indicator: None,
+        indicator: indicator.clone(),
         operator: mutant.operator,
         change: mutant.change.clone(),
         fate,
@@ -194,22 +209,18 @@ fn tried(document: &Arc<Compiled>, mutant: &Mutant, judged: &[Judged<'_>], proof
         wanted: mutant.wanted.clone(),
         reason,
     };
-    let wrong = Validated::new(mutant.document(document.document())).ok();
-    let wrong = wrong.and_then(|(wrong, _)| document.again(wrong).ok()).map(Arc::new);
-    let killer = wrong.as_ref().and_then(|wrong| {
-        let differs = |judged: &&Judged<'_>| {
-            let run = judged.recording.judged(judged.observed, wrong, None);
-            run.is_ok_and(|run| outcome(&run) != outcome(&judged.run))
-        };
-        judged.iter().find(differs).map(|judged| judged.proof.name.clone())
-    });
-    match (killer, &mutant.equivalent, proofs.manifest.accepts(&mutant.id)) {
+    let differs = |judged: &&Judged<'_>| {
+        let run = judged.recording.judged(judged.observed, &wrong, None);
+        run.is_ok_and(|run| outcome(&run) != outcome(&judged.run))
+    };
+    let killer = judged.iter().find(differs).map(|judged| judged.proof.name.clone());
+    Some(match (killer, &mutant.equivalent, proofs.manifest.accepts(&mutant.id)) {
         // A run that does what nobody thought possible is right.
         (Some(killer), _, _) => report(Fate::Killed, Some(killer), None),
         (None, Some(reason), _) => report(Fate::Equivalent, None, Some(reason.clone())),
         (None, None, Some(accepted)) => report(Fate::Accepted, None, Some(accepted.reason.clone())),
         (None, None, None) => report(Fate::Survived, None, None),
-    }
+    })
 }
 
 fn proof_report(judged: &Judged<'_>) -> ProofReport {

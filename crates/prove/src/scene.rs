@@ -20,7 +20,7 @@ pub(crate) struct Scene<'s> {
     pub(crate) messages: Vec<&'s Observed<'s>>,
     /// The modes of the actors whose messages it sees.
     modes: Vec<&'s str>,
-    /// Paths without which an expression is false, whatever else a message holds.
+    /// Fields without which an expression is false, whatever else a message holds.
     needed: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ impl<'s> Scene<'s> {
             .filter(|actor| indicator.actor.as_deref().is_none_or(|own| own == actor.name))
             .map(|actor| actor.mode.as_str())
             .filter(|mode| extract_protocol(mode) == protocol);
-        let needed = needed_paths(indicator);
+        let needed = needed_fields(indicator);
         Self { document, index, indicator, compiled, messages, modes: modes.collect(), needed }
     }
 
@@ -176,6 +176,8 @@ impl<'s> Scene<'s> {
         let needed: Vec<&str> = match &self.indicator.pattern {
             Some(pattern) if is_presence(pattern.condition.as_ref()) => vec![self.target()],
             Some(_) => return None,
+            // What is no object has no fields, and asking for one fails.
+            None if self.may_be_list(surface, direction) => return None,
             None => self.needed.iter().map(String::as_str).collect(),
         };
         needed.into_iter().find_map(|path| self.never_has(surface, direction, path))
@@ -225,6 +227,11 @@ impl<'s> Scene<'s> {
         (!seen.any(|message| !target.resolve(&message.message).is_empty())).then(|| reason.to_string())
     }
 
+    fn may_be_list(&self, surface: Option<&str>, direction: Option<Direction>) -> bool {
+        let asked = reachability(self.protocol(), surface, direction.map(side), &self.modes, "[*]");
+        asked == Reachability::Possible
+    }
+
     fn document_says(&self, key: &str) -> bool {
         let actors = self.document.attack.execution.actors.iter().flatten();
         let mut states = actors.flat_map(|actor| &actor.phases).filter_map(|phase| phase.state.as_ref());
@@ -237,10 +244,10 @@ fn is_presence(condition: Option<&Condition>) -> bool {
     !matches!(condition, Some(Condition::Match(condition)) if condition.exists == Some(false))
 }
 
-/// The paths that an expression asks for with `has()` before anything else. Where one of them is missing it is false,
-/// whatever its other parts would say: `false && fault` is false. One below another counts only when that is asked
-/// for as well, since `has(message.a.b)` fails where there is no `a`.
-fn needed_paths(indicator: &Indicator) -> Vec<String> {
+/// The fields of a message that an expression asks for with `has()`, and with which it is false whatever its other parts
+/// would say: `false && fault` is false. Fields further down do not count, since `has(message.a.b)` fails, and is seen to
+/// fail, where there is no `a`, or where it is a list.
+fn needed_fields(indicator: &Indicator) -> Vec<String> {
     let Some(expression) = &indicator.expression else { return Vec::new() };
     let renamed = expression.variables.as_ref().is_some_and(|variables| variables.contains_key("message"));
     let Some(program) = Program::compile(&expression.cel).ok().filter(|_| !renamed) else { return Vec::new() };
@@ -249,25 +256,11 @@ fn needed_paths(indicator: &Indicator) -> Vec<String> {
     if expression.cel.trim().len() != span.len() {
         return Vec::new();
     }
-    let asked: Vec<&str> = parts
-        .iter()
-        .filter(|part| operands.contains(&part.span))
-        .filter_map(|part| match &part.kind {
-            PartKind::Has { path: Some(path) } => path.strip_prefix("message."),
-            _ => None,
-        })
-        .collect();
-    let is_sound = |path: &&&str| {
-        let mut above = path.rsplit_once('.');
-        while let Some((parent, _)) = above {
-            if !asked.contains(&parent) {
-                return false;
-            }
-            above = parent.rsplit_once('.');
-        }
-        !path.contains('[')
-    };
-    asked.iter().filter(is_sound).map(|path| (*path).to_owned()).collect()
+    let asked = parts.iter().filter(|part| operands.contains(&part.span)).filter_map(|part| match &part.kind {
+        PartKind::Has { path: Some(path) } => path.strip_prefix("message."),
+        _ => None,
+    });
+    asked.filter(|path| !path.contains(['.', '['])).map(ToOwned::to_owned).collect()
 }
 
 pub(crate) const fn side(direction: Direction) -> Side {

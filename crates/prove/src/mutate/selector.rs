@@ -8,7 +8,7 @@ use super::text::quoted;
 use crate::scene::Scene;
 
 /// So many other operations are tried.
-const MOST_SURFACES: usize = 2;
+const MOST_SURFACES: usize = 4;
 
 pub(super) fn mutate(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
     direction(scene, drafts);
@@ -90,20 +90,15 @@ fn surface(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
             reason,
         );
     }
-    for seen in scene.surfaces_seen().into_iter().filter(|seen| Some(*seen) != own).take(MOST_SURFACES) {
-        if scene.cannot_match(Some(seen), direction).is_none() {
-            add(
-                Operator::SwapSurface,
-                Some(seen),
-                format!("looks at {} instead of {}", quoted(seen), own.map_or("every operation".to_owned(), quoted)),
-                format!(
-                    "{}, and nothing of the kind in {}",
-                    scene.trace_with("is what is looked for"),
-                    quoted(seen)
-                ),
-                None,
-            );
-        }
+    let able = |seen: &&str| Some(*seen) != own && scene.cannot_match(Some(seen), direction).is_none();
+    for seen in scene.surfaces_seen().into_iter().filter(able).take(MOST_SURFACES) {
+        add(
+            Operator::SwapSurface,
+            Some(seen),
+            format!("looks at {} instead of {}", quoted(seen), own.map_or("every operation".to_owned(), quoted)),
+            format!("{}, and nothing of the kind in {}", scene.trace_with("is what is looked for"), quoted(seen)),
+            None,
+        );
     }
 }
 

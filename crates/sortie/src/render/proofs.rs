@@ -20,7 +20,7 @@ pub(crate) enum ProofsFormat {
 }
 
 /// How far the words at the start of lines are padded.
-const WORD: usize = 12;
+const WORD: usize = 17;
 
 /// Writes a report. With `mutants`, people see each of them.
 pub(crate) fn write_proofs(
