@@ -41,7 +41,7 @@ fn mcp_client() {
     let Some(peers) = Peers::find() else { return };
     let target = format!("mcp=stdio:{} stdio", peers.npm("mcp-server-everything"));
     let document = page("mcp_client", "docs/examples/modes/mcp_client.yaml");
-    expect(&run(&document, ["--target", &target, "--grace", "0s"]), "exploited");
+    expect(&run(&document, ["--target", &target, "--grace", "0s"]), "not_exploited");
 }
 
 #[test]
