@@ -141,6 +141,27 @@ async fn who_hangs_up_in_the_middle_of_a_call_is_forgotten() {
 }
 
 #[tokio::test]
+async fn calls_that_wait_for_their_client_do_not_pile_up() {
+    let (stage, serving) = serve(SERVER).await;
+    let mut agent = Agent::new(&serving);
+    agent.url = serving.url.replace("/mcp", "/sse");
+    let mut events = agent.listen().await;
+    let endpoint = events.event().await.unwrap();
+    agent.url = serving.url.replace("/mcp", std::str::from_utf8(&endpoint.data).unwrap());
+    // All with one id, so that ids are no way around.
+    for _ in 0..1030 {
+        agent.post(&request(7, "tools/call", &named("asks"))).await;
+    }
+    let mut refused = 0;
+    while refused == 0 {
+        refused += usize::from(events.message().await["error"]["code"] == -32603);
+    }
+    is_well(&serving).await;
+    stage.end();
+    within(serving.done).await.unwrap();
+}
+
+#[tokio::test]
 async fn templates_do_not_multiply_what_a_peer_sends_without_end() {
     let (_stage, serving) = serve(SERVER).await;
     let agent = Agent::connected(&serving).await;
