@@ -21,21 +21,18 @@ fn page(mode: &str, document: &str) -> std::path::PathBuf {
 #[test]
 fn mcp_server() {
     let Some(peers) = Peers::find() else { return };
-    let mut running = start(
-        &page("mcp_server", "examples/mcp-rug-pull.yaml"),
-        ["--idle", "1s", "--grace", "0s", "--stop-on-match"],
-    );
+    let document = page("mcp_server", "examples/mcp-rug-pull.yaml");
+    let mut running = start(&document, ["--idle", "1s", "--grace", "0s"]);
     let url = running.url_of("default");
-    let call = |context: &str| {
-        format!(
-            r#"'tools/call {{"name": "forecast", "arguments": {{"city": "Bern", "context": "{context}"}}}}'"#
-        )
-    };
     // As often as it takes to be trusted, and then what it asks for.
-    let calls: Vec<_> = ["", "", "", "", "Monday 09:00 dentist"].map(call).to_vec();
+    let calls = [
+        r#"'tools/call {"name": "forecast", "arguments": {"city": "Bern"}}'"#,
+        r#"'tools/call {"name": "forecast", "arguments": {"city": "Basel"}}'"#,
+        r#"'tools/call {"name": "forecast", "arguments": {"city": "Chur", "context": "Monday 09:00 dentist"}}'"#,
+    ];
     let client = peers.python("mcp1", "mcp/client.py");
     let (code, out, err) = output(&format!("{client} --http {url} tools/list {}", calls.join(" ")));
-    assert!(matches!(code, Some(0 | 3)), "{out}\n{err}");
+    assert_eq!(code, Some(0), "{out}\n{err}");
     expect(&running.finish(), "exploited");
 }
 
@@ -44,7 +41,7 @@ fn mcp_client() {
     let Some(peers) = Peers::find() else { return };
     let target = format!("mcp=stdio:{} stdio", peers.npm("mcp-server-everything"));
     let document = page("mcp_client", "docs/examples/modes/mcp_client.yaml");
-    expect(&run(&document, ["--target", &target, "--grace", "0s"]), "exploited");
+    expect(&run(&document, ["--target", &target, "--grace", "0s"]), "not_exploited");
 }
 
 #[test]
