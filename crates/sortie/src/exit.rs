@@ -3,7 +3,7 @@
 //! | code | meaning |
 //! |---|---|
 //! | 0 | clean |
-//! | 1 | findings: an error in a document, a denied warning, a formatting difference, a failed case |
+//! | 1 | findings: an error in a document, a denied warning, a formatting difference, a failed case, a surviving mutant |
 //! | 2 | invalid input: wrong usage, a file that cannot be read or written, nothing to work on |
 //! | 130 | interrupted: the shell's code for a process that Ctrl-C ended |
 //!
