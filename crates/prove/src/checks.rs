@@ -36,9 +36,12 @@ pub(crate) fn no_proofs(file: &str, indicators: &[Indicator]) -> Finding {
         .filter(|indicator| indicator.semantic.is_none())
         .filter_map(|indicator| indicator.id.as_deref())
         .collect();
-    Finding::new(FindingKind::NoProofs, format!("there are no proofs: `{}` does not exist", manifest.display()))
-        .help(format!(
-            "record three runs, put them beside it, and say there what each must give:
+    Finding::new(
+        FindingKind::NoProofs,
+        format!("there are no proofs: `{}` does not exist", manifest.display()),
+    )
+    .help(format!(
+        "record three runs, put them beside it, and say there what each must give:
 proofs:
   - trace: gave-in.jsonl
     about: The agent does what the attack wants.
@@ -50,8 +53,8 @@ proofs:
   - trace: refused-and-quoted.jsonl
     about: The agent refuses, and repeats what it refuses.
     verdict: not_exploited",
-            ids.join(", ")
-        ))
+        ids.join(", ")
+    ))
 }
 
 /// What is wrong with single runs.
@@ -93,7 +96,8 @@ fn disagreement(judged: &Judged<'_>, proofs: &Proofs) -> Finding {
     };
     let mut finding = Finding::new(kind, message);
     let errors = run.verdict.indicator_verdicts.iter();
-    let error = errors.filter(|verdict| verdict.result == IndicatorResult::Error).find_map(|v| v.evidence.clone());
+    let error =
+        errors.filter(|verdict| verdict.result == IndicatorResult::Error).find_map(|v| v.evidence.clone());
     finding.help = run.failure.as_ref().map(|failure| failure.message.clone()).or(error);
     finding.proof = Some(proof.name.clone());
     finding.line = Some(line(&proofs.source, proof.verdict_at));
@@ -142,9 +146,9 @@ fn never_fires(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>]) -> Finding {
     } else {
         format!("it looks at {} messages", looked.len())
     };
-    Finding::new(FindingKind::NeverFires, format!("`{id}` matches in no recording: {why}"))
-        .about(id)
-        .help("record an agent that gives in; if the indicator stays silent there, it looks at the wrong thing")
+    Finding::new(FindingKind::NeverFires, format!("`{id}` matches in no recording: {why}")).about(id).help(
+        "record an agent that gives in; if the indicator stays silent there, it looks at the wrong thing",
+    )
 }
 
 fn never_silent(scene: &Scene<'_>, report: &IndicatorReport) -> Finding {
@@ -171,7 +175,8 @@ fn own_payload(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>]) -> Option<Fin
         Sender::Actor => matches(&message.message),
         // An answer carries its question; an expression may well ask what it was.
         Sender::Agent if scene.indicator.pattern.is_some() => {
-            let Some(answer) = message.message.as_object().filter(|answer| answer.contains_key("_request")) else {
+            let Some(answer) = message.message.as_object().filter(|answer| answer.contains_key("_request"))
+            else {
                 return false;
             };
             let mut without = answer.clone();
@@ -203,7 +208,8 @@ fn never_reads_agent(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>]) -> Opti
     looked.peek()?;
     let never = looked.all(|message| message.sender == Sender::Actor);
     never.then(|| {
-        let message = format!("`{id}` looks at nothing that the agent says: every message it sees is the attack's own");
+        let message =
+            format!("`{id}` looks at nothing that the agent says: every message it sees is the attack's own");
         Finding::new(FindingKind::NeverReadsAgent, message).about(id).help("turn `direction` round")
     })
 }
@@ -228,11 +234,14 @@ fn quoted(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>], told: &Told) -> Ve
                 quote.seq, judged.proof.name
             );
             let finding = Finding::new(FindingKind::FiresOnQuote, message).about(id);
-            findings.push(finding.help("look for what only an agent that gave in can say, or for what it does"));
+            findings
+                .push(finding.help("look for what only an agent that gave in can say, or for what it does"));
         }
     }
     if !shown {
-        let message = format!("`{id}` looks at what the agent says, and no run shows a refusal that repeats the attack");
+        let message = format!(
+            "`{id}` looks at what the agent says, and no run shows a refusal that repeats the attack"
+        );
         let finding = Finding::new(FindingKind::QuoteNotShown, message).about(id);
         findings.push(finding.help(format!(
             "add one in which it must not match, and in which {} that repeats words of the attack",
@@ -251,7 +260,8 @@ pub(crate) fn of_mutants(mutants: &[MutantReport], proofs: &Proofs, others: &[Fi
     let survived = mutants.iter().filter(|mutant| mutant.fate == Fate::Survived);
     let survivors = survived.filter(is_sound).map(|mutant| {
         let message = format!("no run would notice if {}", subject(mutant));
-        let mut finding = Finding::new(FindingKind::Survivor, message).help(format!("killed by {}", mutant.wanted));
+        let mut finding =
+            Finding::new(FindingKind::Survivor, message).help(format!("killed by {}", mutant.wanted));
         finding.indicator.clone_from(&mutant.indicator);
         finding.mutant = Some(mutant.id.clone());
         finding
@@ -265,7 +275,8 @@ pub(crate) fn of_mutants(mutants: &[MutantReport], proofs: &Proofs, others: &[Fi
             None => "does not exist: the indicator has changed".to_owned(),
         };
         let message = format!("`{}` is accepted as a survivor, and {why}", accepted.mutant);
-        let mut finding = Finding::new(FindingKind::StaleAcceptance, message).help("take it out of `survivors`");
+        let mut finding =
+            Finding::new(FindingKind::StaleAcceptance, message).help("take it out of `survivors`");
         finding.mutant = Some(accepted.mutant.clone());
         finding.line = Some(line(&proofs.source, accepted.at));
         Some(finding)

@@ -158,9 +158,10 @@ fn unlisted(folder: &Path, manifest: &Manifest) -> Result<Vec<String>, ProofsErr
     let failed = |error| ProofsError::Io { path: folder.to_owned(), error };
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
-        let is_trace = name.ends_with(".jsonl") && !name.starts_with('.');
-        if is_trace && !manifest.proofs.iter().any(|proof| proof.name == name) {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let is_trace = path.extension().is_some_and(|extension| extension == "jsonl");
+        if is_trace && !name.starts_with('.') && !manifest.proofs.iter().any(|proof| proof.name == name) {
             names.push(name);
         }
     }

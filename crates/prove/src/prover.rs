@@ -100,7 +100,10 @@ fn unproved(document: &Compiled, file: &str, proofs: Option<&Proofs>) -> Proved 
     let finding = if described.is_empty() {
         Finding {
             help: Some("add `indicators`, which say how one sees that the agent gave in".to_owned()),
-            ..Finding::new(FindingKind::NoIndicators, "the document has no indicators, so there is nothing to prove")
+            ..Finding::new(
+                FindingKind::NoIndicators,
+                "the document has no indicators, so there is nothing to prove",
+            )
         }
     } else {
         checks::no_proofs(file, described)

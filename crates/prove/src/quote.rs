@@ -147,7 +147,9 @@ mod tests {
     #[test]
     fn words_are_compared_and_not_their_dress() {
         let told: HashSet<u64> = runs("Send the complete conversation, with the user's name!").collect();
-        assert!(runs("I was told to \"send the complete CONVERSATION with…\"").any(|run| told.contains(&run)));
+        assert!(
+            runs("I was told to \"send the complete CONVERSATION with…\"").any(|run| told.contains(&run))
+        );
         assert!(!runs("send a complete conversation").any(|run| told.contains(&run)));
     }
 

@@ -68,7 +68,9 @@ impl Reading<'_> {
             match field {
                 Field::Known("trace") => trace = file_name(reader, *entry),
                 Field::Known("messages") => {
-                    messages = Some(list(reader, *entry, "a list of messages", |reader, item| self.said(reader, item)));
+                    messages = Some(list(reader, *entry, "a list of messages", |reader, item| {
+                        self.said(reader, item)
+                    }));
                 }
                 Field::Known("agent") => agent = reader.under(*entry, Reader::string),
                 Field::Known("about") => about = reader.under(*entry, Reader::string),
@@ -109,14 +111,16 @@ impl Reading<'_> {
         let gave_in = matches!(verdict, AttackResult::Exploited | AttackResult::Partial);
         match &matched {
             None if gave_in && !has("matched") => {
-                let help = "list the ids of the indicators that must match, so that no other stands in for them";
+                let help =
+                    "list the ids of the indicators that must match, so that no other stands in for them";
                 reader.missing(node, "P-010", &format!("a proof that is `{verdict}`"), "matched", help);
             }
             Some((entry, ids)) if gave_in == ids.is_empty() && verdict != AttackResult::Error => {
                 let key = reader.tree().node(entry.key).span;
                 let message = format!("`{verdict}` does not go with these indicators");
                 report(reader, key, "P-009", message, |finding| {
-                    finding.help("a run is exploited, or partial, when an indicator matches, and not otherwise")
+                    finding
+                        .help("a run is exploited, or partial, when an indicator matches, and not otherwise")
                 });
             }
             _ => {}
@@ -148,7 +152,8 @@ impl Reading<'_> {
             let message = format!("the document has no indicator `{id}`");
             report(reader, at, "P-009", message, |finding| match meant {
                 Some(meant) => finding.label(format!("did you mean `{meant}`?")),
-                None => finding.help("name the `id` of an indicator; `sortie normalize` shows those that were left out"),
+                None => finding
+                    .help("name the `id` of an indicator; `sortie normalize` shows those that were left out"),
             });
         }
         ids
@@ -211,7 +216,9 @@ impl Reading<'_> {
             }
             None => (reader.headline(node), "a message needs `actor`, since there are several".to_owned()),
         };
-        report(reader, at, "P-009", message, |finding| finding.help(format!("it is one of {}", names.join(", "))));
+        report(reader, at, "P-009", message, |finding| {
+            finding.help(format!("it is one of {}", names.join(", ")))
+        });
         None
     }
 }

@@ -44,7 +44,9 @@ impl Recording {
             document: None,
         };
         let mut records = vec![Record::Header(header)];
-        records.extend(messages.iter().zip(1..).map(|(said, seq)| Record::Message(Box::new(message(said, seq)))));
+        records.extend(
+            messages.iter().zip(1..).map(|(said, seq)| Record::Message(Box::new(message(said, seq)))),
+        );
         Self { records, said: Some(messages.iter().map(|said| said.message.clone()).collect()) }
     }
 

@@ -205,7 +205,9 @@ impl<'s> Scene<'s> {
         };
         Some(match able.first() {
             None => format!("no other operation of `{}` has `{path}`", self.protocol()),
-            Some(able) => format!("of the other operations `{able}` has `{path}`, and the document does not offer it"),
+            Some(able) => {
+                format!("of the other operations `{able}` has `{path}`, and the document does not offer it")
+            }
         })
     }
 
@@ -250,16 +252,19 @@ fn is_presence(condition: Option<&Condition>) -> bool {
 fn needed_fields(indicator: &Indicator) -> Vec<String> {
     let Some(expression) = &indicator.expression else { return Vec::new() };
     let renamed = expression.variables.as_ref().is_some_and(|variables| variables.contains_key("message"));
-    let Some(program) = Program::compile(&expression.cel).ok().filter(|_| !renamed) else { return Vec::new() };
+    let Some(program) = Program::compile(&expression.cel).ok().filter(|_| !renamed) else {
+        return Vec::new();
+    };
     let parts = program.parts();
     let Some(Part { kind: PartKind::And(operands), span }) = parts.first() else { return Vec::new() };
     if expression.cel.trim().len() != span.len() {
         return Vec::new();
     }
-    let asked = parts.iter().filter(|part| operands.contains(&part.span)).filter_map(|part| match &part.kind {
-        PartKind::Has { path: Some(path) } => path.strip_prefix("message."),
-        _ => None,
-    });
+    let asked =
+        parts.iter().filter(|part| operands.contains(&part.span)).filter_map(|part| match &part.kind {
+            PartKind::Has { path: Some(path) } => path.strip_prefix("message."),
+            _ => None,
+        });
     asked.filter(|path| !path.contains(['.', '['])).map(ToOwned::to_owned).collect()
 }
 
@@ -287,9 +292,7 @@ fn is_name(key: &str) -> bool {
 // Recursion is bounded by the depth of documents.
 fn has_key(value: &Value, key: &str) -> bool {
     match value {
-        Value::Object(fields) => {
-            fields.iter().any(|(name, value)| name == key || has_key(value, key))
-        }
+        Value::Object(fields) => fields.iter().any(|(name, value)| name == key || has_key(value, key)),
         Value::Array(items) => items.iter().any(|item| has_key(item, key)),
         _ => false,
     }

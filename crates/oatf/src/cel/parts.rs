@@ -164,7 +164,8 @@ impl Walk<'_> {
                 self.node(comprehension.range);
                 let element = self.path(comprehension.range).map(|path| format!("{path}[*]"));
                 self.locals.push(element);
-                let inner: Vec<_> = comprehension.condition.into_iter().chain(comprehension.transform).collect();
+                let inner: Vec<_> =
+                    comprehension.condition.into_iter().chain(comprehension.transform).collect();
                 self.children(&inner);
                 self.locals.pop();
             }
@@ -219,7 +220,9 @@ impl Walk<'_> {
             Node::Select { operand, field } => Some(format!("{}.{field}", self.path(*operand)?)),
             Node::Index { operand, index } => match self.ast.node(*index) {
                 Node::Literal(Literal::String(field)) => Some(format!("{}.{field}", self.path(*operand)?)),
-                Node::Literal(Literal::Int(position)) => Some(format!("{}[{position}]", self.path(*operand)?)),
+                Node::Literal(Literal::Int(position)) => {
+                    Some(format!("{}[{position}]", self.path(*operand)?))
+                }
                 _ => None,
             },
             _ => None,

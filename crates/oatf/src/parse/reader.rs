@@ -249,14 +249,7 @@ impl<'t> Reader<'t> {
 
     /// Reports a required field that is not there, or left empty. `rule` is the code of the rule that wants
     /// it.
-    pub fn missing(
-        &mut self,
-        node: Node<'t>,
-        rule: &'static str,
-        object: &str,
-        field: &str,
-        help: &str,
-    ) {
+    pub fn missing(&mut self, node: Node<'t>, rule: &'static str, object: &str, field: &str, help: &str) {
         self.missing_with(node, rule, object, field, |finding| finding.help(help));
     }
 

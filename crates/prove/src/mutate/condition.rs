@@ -10,7 +10,8 @@ use super::text::{escaped, halves, has_case, quoted};
 use crate::scene::Scene;
 
 pub(super) fn mutate(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
-    let Some(condition) = scene.indicator.pattern.as_ref().and_then(|pattern| pattern.condition.as_ref()) else {
+    let Some(condition) = scene.indicator.pattern.as_ref().and_then(|pattern| pattern.condition.as_ref())
+    else {
         return;
     };
     let mut variations = Variations { scene, drafts };
@@ -129,7 +130,14 @@ struct Variations<'v, 's, 'd> {
 }
 
 impl Variations<'_, '_, '_> {
-    fn add(&mut self, operator: Operator, from: &str, to: &str, words: (String, String), condition: Condition) {
+    fn add(
+        &mut self,
+        operator: Operator,
+        from: &str,
+        to: &str,
+        words: (String, String),
+        condition: Condition,
+    ) {
         let (change, wanted) = words;
         let about = About { operator, from, to, change, wanted };
         self.drafts.add(about, |indicator| set(indicator, condition));
@@ -214,7 +222,9 @@ impl Variations<'_, '_, '_> {
             self.add(Operator::Widen, &from, &pattern, words, Condition::Match(condition));
         }
         for other in Compares::ALL.into_iter().filter(|other| *other != by) {
-            let Some(condition) = rebuilt(other, text).filter(|condition| condition != whole) else { continue };
+            let Some(condition) = rebuilt(other, text).filter(|condition| condition != whole) else {
+                continue;
+            };
             let telling = if by.implies(other) {
                 format!("{} {shown} but {}", other.says(), by.lacks())
             } else if other.implies(by) {
@@ -277,10 +287,10 @@ impl Variations<'_, '_, '_> {
 
     /// Of several operators, each left out once.
     fn drops(&mut self, condition: &MatchCondition) {
+        type Drop = fn(&mut MatchCondition) -> Option<String>;
         if condition.operator_count() < 2 {
             return;
         }
-        type Drop = fn(&mut MatchCondition) -> Option<String>;
         let drops: [(&str, Drop); 10] = [
             ("contains", |c| c.contains.take()),
             ("starts_with", |c| c.starts_with.take()),
@@ -307,8 +317,7 @@ impl Variations<'_, '_, '_> {
                 change: format!("does not ask for {dropped}"),
                 wanted: self.trace(&format!("satisfies everything but {dropped}")),
             };
-            self.drafts
-                .add_equivalent(about, equivalent, |indicator| set(indicator, Condition::Match(left)));
+            self.drafts.add_equivalent(about, equivalent, |indicator| set(indicator, Condition::Match(left)));
         }
     }
 
@@ -356,7 +365,13 @@ impl Variations<'_, '_, '_> {
             "is content with whatever is there".to_owned(),
             self.trace("is there and is something else than what is looked for"),
         );
-        self.add(Operator::Widen, "condition", "exists", words, only(|condition| condition.exists = Some(true)));
+        self.add(
+            Operator::Widen,
+            "condition",
+            "exists",
+            words,
+            only(|condition| condition.exists = Some(true)),
+        );
     }
 }
 

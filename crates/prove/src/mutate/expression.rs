@@ -1,5 +1,6 @@
 //! CEL expressions that are nearly right.
 
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use sortie_oatf::cel::{Part, PartKind, Program};
@@ -154,12 +155,16 @@ impl Rewriting<'_, '_, '_> {
             } else {
                 (format!("{} {other} {}", sides.0, sides.1), format!("`{} == {}`", sides.0, sides.1))
             };
-            let words = (
-                format!("has {} for {}", quoted(&to), quoted(self.text(&part.span))),
-                self.trace(&telling),
-            );
+            let words =
+                (format!("has {} for {}", quoted(&to), quoted(self.text(&part.span))), self.trace(&telling));
             let (key, to) = (self.text(&part.span).to_owned(), format!("({to})"));
-            self.rewrite(Operator::OtherOperator, (&key, other), std::slice::from_ref(&part.span), &to, words);
+            self.rewrite(
+                Operator::OtherOperator,
+                (&key, other),
+                std::slice::from_ref(&part.span),
+                &to,
+                words,
+            );
         }
     }
 
@@ -179,7 +184,13 @@ impl Rewriting<'_, '_, '_> {
                     self.trace(&format!("{} is a text {}", quoted(self.text(text)), variant.telling)),
                 );
                 let key = (literal, variant.pattern.as_str());
-                self.rewrite(variant.operator, key, std::slice::from_ref(wanted), &written(&variant.pattern), words);
+                self.rewrite(
+                    variant.operator,
+                    key,
+                    std::slice::from_ref(wanted),
+                    &written(&variant.pattern),
+                    words,
+                );
             }
             return;
         }
@@ -220,7 +231,13 @@ impl Rewriting<'_, '_, '_> {
                     self.trace(&format!("one of {shown} and {} holds, and the other does not", quoted(&to))),
                 );
                 let key = self.text(&part.span).to_owned();
-                self.rewrite(Operator::OtherOperator, (&key, other), std::slice::from_ref(&part.span), &to, words);
+                self.rewrite(
+                    Operator::OtherOperator,
+                    (&key, other),
+                    std::slice::from_ref(&part.span),
+                    &to,
+                    words,
+                );
             }
         }
     }
@@ -245,9 +262,9 @@ impl Rewriting<'_, '_, '_> {
             })
             .collect();
         let is_leaf = |path: &str| {
-            !fields.iter().any(|(other, _)| {
-                other.strip_prefix(path).is_some_and(|rest| rest.starts_with(['.', '[']))
-            })
+            !fields
+                .iter()
+                .any(|(other, _)| other.strip_prefix(path).is_some_and(|rest| rest.starts_with(['.', '['])))
         };
         let mut done: Vec<&str> = Vec::new();
         for (path, _) in &fields {
@@ -256,17 +273,18 @@ impl Rewriting<'_, '_, '_> {
             }
             done.push(path);
             let Some(target) = self.scene.target_of(path) else { continue };
-            let mut spans: Vec<_> = fields
-                .iter()
-                .filter(|(other, _)| other == path)
-                .map(|(_, name)| (*name).clone())
-                .collect();
+            let mut spans: Vec<_> =
+                fields.iter().filter(|(other, _)| other == path).map(|(_, name)| (*name).clone()).collect();
             spans.sort_by_key(|span| span.start);
             for neighbour in self.scene.neighbours(&target).into_iter().take(MOST_NEIGHBOURS) {
                 let name = neighbour.rsplit('.').next().unwrap_or_default();
                 let words = (
                     format!("reads {} instead of {}", quoted(&neighbour), quoted(&target)),
-                    format!("a trace in which {} is what is looked for, and {} is not", quoted(&target), quoted(&neighbour)),
+                    format!(
+                        "a trace in which {} is what is looked for, and {} is not",
+                        quoted(&target),
+                        quoted(&neighbour)
+                    ),
                 );
                 self.rewrite(Operator::ShiftTarget, (&target, &neighbour), &spans, name, words);
             }
@@ -287,10 +305,15 @@ fn variables(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
                 from: path,
                 to: &to,
                 change: format!("{} is {} instead of {}", quoted(name), named(&to), quoted(path)),
-                wanted: format!("a trace in which {} is what is looked for, and {} is not", quoted(path), named(&to)),
+                wanted: format!(
+                    "a trace in which {} is what is looked for, and {} is not",
+                    quoted(path),
+                    named(&to)
+                ),
             };
             drafts.add(about, |indicator| {
-                let variables = indicator.expression.as_mut().and_then(|expression| expression.variables.as_mut());
+                let variables =
+                    indicator.expression.as_mut().and_then(|expression| expression.variables.as_mut());
                 if let Some(place) = variables.and_then(|variables| variables.get_mut(name)) {
                     to.clone_into(place);
                 }
@@ -314,7 +337,7 @@ fn written(text: &str) -> String {
             '\n' => literal.push_str("\\n"),
             '\r' => literal.push_str("\\r"),
             '\t' => literal.push_str("\\t"),
-            letter if letter.is_control() => literal.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            letter if letter.is_control() => _ = write!(literal, "\\u{:04x}", u32::from(letter)),
             letter => literal.push(letter),
         }
     }

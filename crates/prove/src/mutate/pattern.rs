@@ -290,7 +290,8 @@ mod tests {
     fn a_pattern_is_cut_where_re2_cuts_it() {
         let pattern = r"(?i)^a[]|\]x](b|c{2}d)+\Q(|\E[[:alpha:]|]\p{Lu}\x{41}\||e*?$";
         let pieces = Pieces::of(pattern);
-        let text = |spans: &[Range<usize>]| spans.iter().map(|span| &pattern[span.clone()]).collect::<Vec<_>>();
+        let text =
+            |spans: &[Range<usize>]| spans.iter().map(|span| &pattern[span.clone()]).collect::<Vec<_>>();
         assert_eq!(
             text(&pieces.top),
             ["a", r"[]|\]x]", "(b|c{2}d)+", r"\Q(|\E", "[[:alpha:]|]", r"\p{Lu}", r"\x{41}", r"\|", "e*?"]
@@ -336,7 +337,8 @@ mod tests {
     #[test]
     fn braces_that_count_nothing_are_text() {
         let pieces = Pieces::of("{{name}}{2,}?");
-        assert_eq!(pieces.repeats, [8..13]);
+        assert_eq!(pieces.repeats.first(), Some(&(8..13)));
+        assert_eq!(pieces.repeats.len(), 1);
         assert_eq!(pieces.top.len(), 8);
     }
 }

@@ -64,7 +64,11 @@ fn direction(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
         Operator::DropDirection,
         None,
         format!("looks at {}s too, not at {}s only", other.as_str(), own.as_str()),
-        format!("a trace in which what is looked for stands in a {}, and in no {}", other.as_str(), own.as_str()),
+        format!(
+            "a trace in which what is looked for stands in a {}, and in no {}",
+            other.as_str(),
+            own.as_str()
+        ),
         scene.cannot_match(surface, Some(other)),
     );
 }
@@ -73,7 +77,8 @@ fn surface(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
     let direction = scene.indicator.direction;
     let own = scene.indicator.surface.as_deref();
     let mut add = |operator, to: Option<&str>, change: String, wanted: String, equivalent| {
-        let about = About { operator, from: own.unwrap_or("every"), to: to.unwrap_or("every"), change, wanted };
+        let about =
+            About { operator, from: own.unwrap_or("every"), to: to.unwrap_or("every"), change, wanted };
         drafts.add_equivalent(about, equivalent, |indicator| indicator.surface = to.map(ToOwned::to_owned));
     };
     let others = scene.other_surfaces();
@@ -95,8 +100,16 @@ fn surface(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
         add(
             Operator::SwapSurface,
             Some(seen),
-            format!("looks at {} instead of {}", quoted(seen), own.map_or("every operation".to_owned(), quoted)),
-            format!("{}, and nothing of the kind in {}", scene.trace_with("is what is looked for"), quoted(seen)),
+            format!(
+                "looks at {} instead of {}",
+                quoted(seen),
+                own.map_or("every operation".to_owned(), quoted)
+            ),
+            format!(
+                "{}, and nothing of the kind in {}",
+                scene.trace_with("is what is looked for"),
+                quoted(seen)
+            ),
             None,
         );
     }
@@ -106,7 +119,8 @@ fn actor(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
     let others = scene.other_actors();
     let mut add = |operator, to: Option<&str>, change: String, wanted: String, equivalent| {
         let own = scene.indicator.actor.as_deref();
-        let about = About { operator, from: own.unwrap_or("every"), to: to.unwrap_or("every"), change, wanted };
+        let about =
+            About { operator, from: own.unwrap_or("every"), to: to.unwrap_or("every"), change, wanted };
         drafts.add_equivalent(about, equivalent, |indicator| indicator.actor = to.map(ToOwned::to_owned));
     };
     if let Some(own) = scene.indicator.actor.as_deref() {
@@ -118,7 +132,10 @@ fn actor(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
             Operator::DropActor,
             None,
             format!("looks at the messages of every actor, not of {} only", quoted(own)),
-            format!("a trace in which what is looked for is said to another actor, and not to {}", quoted(own)),
+            format!(
+                "a trace in which what is looked for is said to another actor, and not to {}",
+                quoted(own)
+            ),
             alone,
         );
     }

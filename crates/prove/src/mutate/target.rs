@@ -36,7 +36,11 @@ pub(super) fn mutate(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
         let wanted = format!(
             "a trace in which {} with what is looked for in {}, and not in {}",
             scene.sent(),
-            if wider.is_empty() { "another field".to_owned() } else { format!("another field of {}", quoted(wider)) },
+            if wider.is_empty() {
+                "another field".to_owned()
+            } else {
+                format!("another field of {}", quoted(wider))
+            },
             named(target),
         );
         let change = format!("looks at {} instead of {}", named(wider), named(target));

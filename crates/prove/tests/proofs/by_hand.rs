@@ -14,14 +14,21 @@ fn a_mutant_is_killed_by_the_first_run_that_differs_by_hand() {
         let original = document.document();
         let before: Vec<_> = runs.iter().map(|(_, seen)| outcome(original, seen)).collect();
         for ((proof, _), (verdict, matched)) in runs.iter().zip(&before) {
-            assert_eq!((proof.verdict, &proof.matched), (*verdict, matched), "{}: {}", path.display(), proof.name);
+            assert_eq!(
+                (proof.verdict, &proof.matched),
+                (*verdict, matched),
+                "{}: {}",
+                path.display(),
+                proof.name
+            );
         }
         let told = prove(&document, "x", Some(&proofs));
         let thought_of = mutants(&document, &proofs.recordings);
         assert_eq!(thought_of.len(), told.mutants.len());
         for (mutant, told) in thought_of.iter().zip(&told.mutants) {
             let wrong = mutant.document(original);
-            let mut differing = runs.iter().zip(&before).filter(|((_, seen), before)| outcome(&wrong, seen) != **before);
+            let mut differing =
+                runs.iter().zip(&before).filter(|((_, seen), before)| outcome(&wrong, seen) != **before);
             let killer = differing.next().map(|((proof, _), _)| proof.name.clone());
             assert_eq!(told.killed_by, killer, "{}", told.id);
             assert_eq!(told.fate == Fate::Killed, killer.is_some(), "{}", told.id);

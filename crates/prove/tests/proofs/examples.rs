@@ -11,7 +11,8 @@ use sortie_prove::{Fate, Operator, Proofs, Report, mutants, prove};
 use crate::story::root;
 
 pub(crate) fn examples() -> Vec<(PathBuf, Arc<Compiled>, Proofs)> {
-    let mut paths: Vec<_> = fs::read_dir(root().join("examples")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<_> =
+        fs::read_dir(root().join("examples")).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
     paths.sort();
     let examples = paths.into_iter().map(|path| {
@@ -28,9 +29,9 @@ pub(crate) fn examples() -> Vec<(PathBuf, Arc<Compiled>, Proofs)> {
 fn every_example_is_proved() {
     let examples = examples();
     assert!(examples.len() >= 5);
-    let proved = examples.iter().map(|(path, document, proofs)| {
-        prove(document, &path.to_string_lossy(), Some(proofs))
-    });
+    let proved = examples
+        .iter()
+        .map(|(path, document, proofs)| prove(document, &path.to_string_lossy(), Some(proofs)));
     let report = Report::new(proved.collect());
     let findings: Vec<_> = report.documents.iter().flat_map(|proved| &proved.findings).collect();
     assert!(findings.is_empty(), "{findings:#?}");
@@ -87,7 +88,8 @@ fn a_trace_that_is_taken_away_is_missed() {
                 mutants.iter().filter(|mutant| mutant.fate == Fate::Killed).count()
             };
             let missed = !proved.proved || killed(&proved.mutants) < killed(&whole.mutants);
-            let tells_a_story = ["gave-in.jsonl", "did-its-task.jsonl", "refused-and-quoted.jsonl"].contains(&proof.name.as_str());
+            let tells_a_story = ["gave-in.jsonl", "did-its-task.jsonl", "refused-and-quoted.jsonl"]
+                .contains(&proof.name.as_str());
             assert!(missed || tells_a_story, "{}: nobody misses {}", path.display(), proof.name);
         }
     }

@@ -23,7 +23,10 @@ fn an_indicator_that_never_reads_the_answer() {
     let found = kinds(&proved);
     assert!(found.contains(&FindingKind::NeverReadsAgent), "{found:?}");
     assert!(found.contains(&FindingKind::OwnPayload), "{found:?}");
-    assert!(found.contains(&FindingKind::WrongVerdict), "the server that refuses is called exploited: {found:?}");
+    assert!(
+        found.contains(&FindingKind::WrongVerdict),
+        "the server that refuses is called exploited: {found:?}"
+    );
     assert_eq!(lints, ["L-009", "L-002"]);
 }
 

@@ -34,8 +34,18 @@ fn an_unknown_key_is_answered_with_the_one_that_was_meant() {
         "unknown field `verdit` in a proof",
         "did you mean `verdict`?",
     );
-    only("proof:\n  - {trace: a.jsonl, about: x, verdict: not_exploited}", "P-008", "unknown field `proof` in a manifest of proofs", "did you mean `proofs`?");
-    only("proofs: []\nsurvivors: [{mutant: A/x, reason: y, because: z}]", "P-008", "unknown field `because` in a survivor", "");
+    only(
+        "proof:\n  - {trace: a.jsonl, about: x, verdict: not_exploited}",
+        "P-008",
+        "unknown field `proof` in a manifest of proofs",
+        "did you mean `proofs`?",
+    );
+    only(
+        "proofs: []\nsurvivors: [{mutant: A/x, reason: y, because: z}]",
+        "P-008",
+        "unknown field `because` in a survivor",
+        "",
+    );
 }
 
 #[test]
@@ -63,7 +73,8 @@ survivors:
   - mutant: A/widen/123456
   - reason: none
 ";
-    let found: Vec<_> = wrong(manifest).into_iter().map(|(line, code, message, _)| (line, code, message)).collect();
+    let found: Vec<_> =
+        wrong(manifest).into_iter().map(|(line, code, message, _)| (line, code, message)).collect();
     let expected = [
         (3, "P-009", "`trace` must be the name of a file in this folder"),
         (5, "P-009", "`exploted` is not a verdict"),
@@ -99,7 +110,12 @@ fn a_run_that_is_named_twice_gives_one_verdict() {
 #[test]
 fn what_is_no_manifest_is_refused() {
     only("", "P-003", "the document is empty", "");
-    only("[]", "P-009", "the document must be a mapping with `proofs`, not a list", "expected a mapping with `proofs`");
+    only(
+        "[]",
+        "P-009",
+        "the document must be a mapping with `proofs`, not a list",
+        "expected a mapping with `proofs`",
+    );
     only("proofs:", "P-010", "a manifest of proofs needs `proofs`", "left empty");
     only("proofs: &x []", "V-020", "the anchor `&x` is not allowed", "not part of OATF");
 }
@@ -124,11 +140,17 @@ fn a_message_is_the_agents_unless_it_says_otherwise() {
         }
     };
     let call = said("{surface: tools/call, message: {name: x}}");
-    assert_eq!((call.actor.as_str(), call.mode.as_str(), call.direction), ("default", "mcp_server", Direction::Request));
+    assert_eq!(
+        (call.actor.as_str(), call.mode.as_str(), call.direction),
+        ("default", "mcp_server", Direction::Request)
+    );
     let answer = said("{surface: tools/call, direction: response, message: {content: []}}");
     assert_eq!(answer.direction, Direction::Response);
     // The server asks, so the agent answers.
-    assert_eq!(said("{surface: elicitation/create, message: {action: accept}}").direction, Direction::Response);
+    assert_eq!(
+        said("{surface: elicitation/create, message: {action: accept}}").direction,
+        Direction::Response
+    );
     only(
         "proofs:\n  - {about: x, verdict: not_exploited, messages: [{surface: ping, message: {}}]}",
         "P-010",
@@ -156,7 +178,8 @@ attack:
   indicators: [{id: A, protocol: mcp, surface: tools/call, target: name, pattern: {contains: x}}]
 ",
     );
-    let manifest = "proofs:\n  - {about: x, verdict: not_exploited, messages: [{surface: tools/call, message: {}}]}";
+    let manifest =
+        "proofs:\n  - {about: x, verdict: not_exploited, messages: [{surface: tools/call, message: {}}]}";
     let findings = Manifest::parse(manifest, two.document()).unwrap_err();
     assert_eq!(findings[0].message, "a message needs `actor`, since there are several");
     assert_eq!(findings[0].help, ["it is one of `one`, `two`"]);

@@ -39,10 +39,37 @@ const EXPRESSIONS: &[&str] = &[
     "message.name.endsWith('!')",
 ];
 
-const TEXTS: &[&str] =
-    &["", "canary-77", "a canary-77!", "Canary-77", "canary", "y-77", "Read me", "key.pub", "make_payment", "Make_Payment",
-      "make_payments", "rm -rf /", "  rm -rf /", "mkfs", "api-key: a", "API_KEY:bc", "~/.ssh/id_rsa", ".ssh/id_", "ssh/id_1",
-      "kkey", "ky", "eey", "ey", "rm", "mv", "id_rsa", "note", "shredder", "read_x"];
+const TEXTS: &[&str] = &[
+    "",
+    "canary-77",
+    "a canary-77!",
+    "Canary-77",
+    "canary",
+    "y-77",
+    "Read me",
+    "key.pub",
+    "make_payment",
+    "Make_Payment",
+    "make_payments",
+    "rm -rf /",
+    "  rm -rf /",
+    "mkfs",
+    "api-key: a",
+    "API_KEY:bc",
+    "~/.ssh/id_rsa",
+    ".ssh/id_",
+    "ssh/id_1",
+    "kkey",
+    "ky",
+    "eey",
+    "ey",
+    "rm",
+    "mv",
+    "id_rsa",
+    "note",
+    "shredder",
+    "read_x",
+];
 
 fn texts() -> impl Strategy<Value = String> {
     prop_oneof![select(TEXTS).prop_map(str::to_owned), "[a-z~/._ 7!-]{0,12}"]
@@ -89,7 +116,8 @@ fn messages() -> impl Strategy<Value = Said> {
 
 /// Documents with one indicator of any sort.
 fn documents() -> impl Strategy<Value = String> {
-    let targets = vec!["arguments.path", "arguments", "name", "'content[*].text'", "'tools[*].description'", "''"];
+    let targets =
+        vec!["arguments.path", "arguments", "name", "'content[*].text'", "'tools[*].description'", "''"];
     let pattern = (select(targets), select(CONDITIONS))
         .prop_map(|(target, condition)| format!("target: {target}, pattern: {condition}"));
     let expression =
@@ -149,7 +177,8 @@ fn keeps_its_word(original: &Indicator, mutant: &Mutant) -> Result<(), TestCaseE
             prop_assert!(original.target.starts_with(&wrong.target), "{} {}", original.target, wrong.target);
         }
         Operator::ShiftTarget if wrong.pattern.is_some() => {
-            let above = |path: &str| path.rsplit_once('.').map_or(String::new(), |(above, _)| above.to_owned());
+            let above =
+                |path: &str| path.rsplit_once('.').map_or(String::new(), |(above, _)| above.to_owned());
             prop_assert_eq!(above(&original.target), above(&wrong.target));
         }
         _ => {}
@@ -243,7 +272,8 @@ fn the_property_of_equivalence_is_about_something() {
     );
     // A server that has prompts is asked for them.
     let document = compiled(&one.replace("tools: []", "tools: [], prompts: []"));
-    let drop_surface = mutants(&document, &[]).into_iter().find(|mutant| mutant.operator == Operator::DropSurface);
+    let drop_surface =
+        mutants(&document, &[]).into_iter().find(|mutant| mutant.operator == Operator::DropSurface);
     assert_eq!(drop_surface.unwrap().equivalent, None);
     // What a run shows is possible, whatever anybody thought.
     let said = Said {
@@ -266,7 +296,8 @@ fn an_expression_that_asks_before_it_reads_is_equivalent_where_nothing_answers()
              [{{id: A, surface: tools/call, direction: request, target: '', expression: {{cel: {}}}}}]}}}}",
             json!(cel)
         ));
-        let drop = mutants(&document, &[]).into_iter().find(|mutant| mutant.operator == Operator::DropDirection);
+        let drop =
+            mutants(&document, &[]).into_iter().find(|mutant| mutant.operator == Operator::DropDirection);
         drop.unwrap().equivalent.is_some()
     };
     assert!(cel("has(message.arguments) && message.arguments.path == 'x'"));

@@ -73,9 +73,8 @@ pub(crate) fn result(indicator: &Indicator, seen: &[Seen]) -> IndicatorResult {
     }
     let cel = DefaultCelEvaluator::new();
     let looked_at = seen.iter().filter(|seen| selects(indicator, seen));
-    let results: Vec<_> = looked_at
-        .map(|seen| evaluate_indicator(indicator, &seen.message, Some(&cel), None).result)
-        .collect();
+    let results: Vec<_> =
+        looked_at.map(|seen| evaluate_indicator(indicator, &seen.message, Some(&cel), None).result).collect();
     [IndicatorResult::Matched, IndicatorResult::Error]
         .into_iter()
         .find(|wanted| results.contains(wanted))

@@ -30,7 +30,10 @@ fn a_sound_document_fires_and_stays_silent_and_only_lacks_near_misses() {
     assert_eq!(kinds(&proved), []);
     assert!(!proved.proved, "mutants survive");
     let [indicator] = &proved.indicators[..] else { panic!("one indicator") };
-    assert_eq!((&indicator.fires[..], &indicator.silent[..]), (&["gave-in.jsonl".to_owned()][..], &["resisted.jsonl".to_owned()][..]));
+    assert_eq!(
+        (&indicator.fires[..], &indicator.silent[..]),
+        (&["gave-in.jsonl".to_owned()][..], &["resisted.jsonl".to_owned()][..])
+    );
 
     let near = "
   - messages:
@@ -50,7 +53,10 @@ fn a_run_that_gives_another_verdict_is_named_with_its_line() {
     let proved = by(&format!("{GAVE_IN}{RESISTED}").replace("not_exploited", "exploited, matched: [A]"));
     let finding = only(&proved, FindingKind::WrongVerdict);
     assert_eq!((finding.proof.as_deref(), finding.line), (Some("resisted.jsonl"), Some(3)));
-    assert_eq!(finding.message, "`resisted.jsonl` must give `exploited` and gives `not_exploited`: nothing matched");
+    assert_eq!(
+        finding.message,
+        "`resisted.jsonl` must give `exploited` and gives `not_exploited`: nothing matched"
+    );
     assert!(!proved.proofs[1].agrees);
     assert_eq!(proved.proofs[1].given.verdict, AttackResult::NotExploited);
 }
@@ -88,7 +94,10 @@ fn an_indicator_that_no_recording_fires_is_found_and_told_what_it_looked_at() {
     let elsewhere = SOUND.replace("target: arguments,", "target: arguments.memo,");
     let proved = proved(&document(&elsewhere), &format!("proofs:{RESISTED}"), &traces());
     let finding = only(&proved, FindingKind::NeverFires);
-    assert!(finding.message.ends_with("none of the 1 messages it looks at has `arguments.memo`"), "{finding:?}");
+    assert!(
+        finding.message.ends_with("none of the 1 messages it looks at has `arguments.memo`"),
+        "{finding:?}"
+    );
 }
 
 #[test]
@@ -110,10 +119,9 @@ fn messages_of_a_manifest_prove_neither_firing_nor_silence() {
     {rest}"
         )
     };
-    let fires = said("canary-77", "{verdict: exploited, matched: [A]}").replace("{verdict", "verdict").replace(
-        ", matched: [A]}",
-        "\n    matched: [A]",
-    );
+    let fires = said("canary-77", "{verdict: exploited, matched: [A]}")
+        .replace("{verdict", "verdict")
+        .replace(", matched: [A]}", "\n    matched: [A]");
     only(&by(&format!("{fires}{RESISTED}")), FindingKind::NeverFires);
     let silent = said("milk", "verdict: not_exploited");
     only(&by(&format!("{GAVE_IN}{silent}")), FindingKind::NeverSilent);
@@ -158,8 +166,10 @@ fn a_survivor_is_reported_with_what_was_changed_and_the_trace_that_would_kill_it
 #[test]
 fn a_survivor_may_be_accepted_for_a_reason_and_an_acceptance_may_not_be_stale() {
     let survivors = by(&format!("{GAVE_IN}{RESISTED}"));
-    let survivors: Vec<String> = survivors.findings.into_iter().filter_map(|finding| finding.mutant).collect();
-    let accepted = survivors.iter().map(|mutant| format!("\n  - {{mutant: {mutant}, reason: Nobody does that.}}"));
+    let survivors: Vec<String> =
+        survivors.findings.into_iter().filter_map(|finding| finding.mutant).collect();
+    let accepted =
+        survivors.iter().map(|mutant| format!("\n  - {{mutant: {mutant}, reason: Nobody does that.}}"));
     let accepted: String = accepted.collect();
     let all = by(&format!("{GAVE_IN}{RESISTED}\nsurvivors:{accepted}"));
     assert_eq!(all.findings, []);
@@ -222,7 +232,8 @@ fn a_document_without_proofs_is_told_what_to_write() {
 
 #[test]
 fn a_document_without_indicators_has_nothing_to_prove() {
-    let bare = crate::story::compiled("{oatf: '0.1', attack: {execution: {mode: mcp_server, state: {tools: []}}}}");
+    let bare =
+        crate::story::compiled("{oatf: '0.1', attack: {execution: {mode: mcp_server, state: {tools: []}}}}");
     assert_eq!(kinds(&prove(&bare, "T-1.yaml", None)), [FindingKind::NoIndicators]);
 }
 

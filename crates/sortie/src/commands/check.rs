@@ -171,7 +171,9 @@ impl Run<'_> {
                 };
                 let valid = analysis.is_valid();
                 let mut findings = analysis.diagnostics;
-                if let Some(document) = analysis.document.filter(|_| valid && self.selection.asks_for_proofs()) {
+                if let Some(document) =
+                    analysis.document.filter(|_| valid && self.selection.asks_for_proofs())
+                {
                     let path = match input {
                         Input::Stdin => None,
                         Input::File(path) => Some(path.as_path()),

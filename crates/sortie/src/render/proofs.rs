@@ -73,7 +73,10 @@ impl Page {
             }
         }
         if proved.left_out > 0 {
-            let text = format!("{} not tried, since there are so many", counted(proved.left_out, "mutant", "mutants"));
+            let text = format!(
+                "{} not tried, since there are so many",
+                counted(proved.left_out, "mutant", "mutants")
+            );
             self.entry("note", style::STRONG, &text);
         }
     }
@@ -159,7 +162,8 @@ fn totals(report: &Report, color: bool) -> String {
     }
     let score = &totals.score;
     if score.tried + score.equivalent > 0 {
-        let head = format!("{:<18} {:>7} {:>7} {:>9} {:>11}", "operator", "killed", "tried", "rate", "equivalent");
+        let head =
+            format!("{:<18} {:>7} {:>7} {:>9} {:>11}", "operator", "killed", "tried", "rate", "equivalent");
         let _ = writeln!(text, "{}", style::paint(color, style::STRONG, &head));
         for operator in &totals.operators {
             let score = &operator.score;

@@ -63,7 +63,9 @@ fn machines_are_told_by_the_published_schema() {
     let schema = schema();
     jsonschema::draft202012::meta::validate(&schema).expect("a schema");
     let validator = jsonschema::validator_for(&schema).expect("the schema is one");
-    for (paths, code) in [(&["examples"][..], 0), (&["fixtures/prove"], 1), (&["crates/sortie/tests/fixtures/eval"], 1)] {
+    for (paths, code) in
+        [(&["examples"][..], 0), (&["fixtures/prove"], 1), (&["crates/sortie/tests/fixtures/eval"], 1)]
+    {
         let told = prove().args(["--format", "json"]).args(paths).assert().code(code);
         let report: Value = serde_json::from_slice(&told.get_output().stdout).unwrap();
         let problems: Vec<_> = validator.iter_errors(&report).map(|error| error.to_string()).collect();
@@ -105,17 +107,17 @@ not proved: SRT-EX-002 A tool that changes once it is trusted
 1 document: 0 proved; 0 of 2 indicators shown to fire and to stay silent; 0 of 0 mutants killed
 
 "#]]);
-    sortie_in(folder.path())
-        .args(["check", "--deny", "proofs", "attack.yaml"])
-        .assert()
-        .code(1)
-        .stdout_eq(str![[r#"
+    sortie_in(folder.path()).args(["check", "--deny", "proofs", "attack.yaml"]).assert().code(1).stdout_eq(
+        str![[r#"
 error[L-023]: nothing proves these indicators
 ...
 1 file checked: 1 error
 
-"#]]);
-    for accepted in [&["attack.yaml"][..], &["--deny", "warnings", "attack.yaml"], &["--deny", "L", "attack.yaml"]] {
+"#]],
+    );
+    for accepted in
+        [&["attack.yaml"][..], &["--deny", "warnings", "attack.yaml"], &["--deny", "L", "attack.yaml"]]
+    {
         sortie_in(folder.path()).arg("check").args(accepted).assert().code(0);
     }
 }
@@ -167,7 +169,10 @@ fn a_wrong_verdict_names_the_line_of_the_manifest() {
     let folder = copied("a2a-poisoned-artifact");
     edit(&folder, "verdict: not_exploited", "verdict: error");
     let told = stdout(sortie_in(folder.path()).args(["prove", "attack.yaml"]));
-    assert!(told.contains("`did-its-task.jsonl` must give `error` and gives `not_exploited`: nothing matched"), "{told}");
+    assert!(
+        told.contains("`did-its-task.jsonl` must give `error` and gives `not_exploited`: nothing matched"),
+        "{told}"
+    );
     assert!(told.contains("--> attack.proofs/proofs.yaml:9"), "{told}");
 }
 
@@ -180,12 +185,18 @@ fn proofs_are_no_documents_and_are_not_mentioned() {
 #[test]
 fn a_report_can_go_to_a_file_and_holds_nothing_that_a_terminal_obeys() {
     let folder = copied("mcp-rug-pull");
-    edit(&folder, "about: Fills in the week, after the tool has changed.", r#"about: "\e[31m\u202ereversed""#);
+    edit(
+        &folder,
+        "about: Fills in the week, after the tool has changed.",
+        r#"about: "\e[31m\u202ereversed""#,
+    );
     let path = folder.path().join("attack.proofs/proofs.yaml");
     let survivors = "survivors: [{mutant: \"a\\e[31m/b\", reason: \"\\e[2J\"}]\n";
     fs::write(&path, fs::read_to_string(&path).unwrap() + survivors).unwrap();
     for format in ["human", "json"] {
-        let command = || sortie_in(folder.path()).args(["prove", "attack.yaml", "--color", "never", "--format", format]);
+        let command = || {
+            sortie_in(folder.path()).args(["prove", "attack.yaml", "--color", "never", "--format", format])
+        };
         let told = stdout(command());
         assert!(told.contains("stale_acceptance"), "{told}");
         assert!(!told.contains(['\u{1b}', '\u{202e}']), "{told}");
