@@ -66,3 +66,21 @@ fn an_indicator_that_matches_its_own_payload() {
     );
     assert_eq!(lints, ["L-009", "L-002"]);
 }
+
+#[test]
+fn what_the_attack_says_itself_is_no_quote() {
+    let path = root().join("examples/a2a-poisoned-artifact.yaml");
+    // Looks at both halves, so at the report too.
+    let text = fs::read_to_string(&path)
+        .unwrap()
+        .replace("      direction: request\n      description: A message", "      description: A message");
+    let text = text.replace("target: message.parts[*].text", "target: \"\"");
+    let document = Arc::new(Compiled::new(load(&text).unwrap().document).unwrap());
+    let mut proofs = Proofs::beside(&path, document.document()).unwrap().unwrap();
+    assert!(!kinds(&prove(&document, "x", Some(&proofs))).contains(&FindingKind::QuoteNotShown));
+    let quoted =
+        proofs.manifest.proofs.iter().position(|proof| proof.name == "refused-and-quoted.jsonl").unwrap();
+    proofs.manifest.proofs.remove(quoted);
+    proofs.recordings.remove(quoted);
+    assert!(kinds(&prove(&document, "x", Some(&proofs))).contains(&FindingKind::QuoteNotShown));
+}

@@ -13,6 +13,7 @@ use crate::story::compiled;
 
 const CONDITIONS: &[&str] = &[
     "{contains: canary-77}",
+    "{contains: '77'}",
     "{starts_with: Read}",
     "{ends_with: .pub}",
     "{condition: make_payment}",
@@ -210,8 +211,12 @@ proptest! {
     fn a_mutant_differs_in_exactly_the_way_it_says(text in documents(), said in proptest::collection::vec(messages(), 0..6)) {
         let document = compiled(&text);
         let original = original(&document);
+        let mut known: Vec<Mutant> = Vec::new();
         for mutant in mutants(&document, &[Recording::of_messages(&said)]) {
             let wrong = mutant.mutated().unwrap();
+            let again = |other: &Mutant| other.id == mutant.id || other.mutated() == Some(wrong);
+            prop_assert!(!known.iter().any(again), "{} is there twice", mutant.id);
+            known.push(mutant.clone());
             prop_assert_ne!(wrong, original);
             prop_assert_eq!(wrong, &touched(original, wrong, mutant.operator), "{}: {}", mutant.id, mutant.change);
             keeps_its_word(original, &mutant)?;
@@ -283,9 +288,107 @@ fn the_property_of_equivalence_is_about_something() {
         direction: Direction::Request,
         message: json!({"name": "p", "arguments": {"path": "x"}}),
     };
-    let shown = mutants(&compiled(one), &[Recording::of_messages(&[said])]);
-    let drop_surface = shown.into_iter().find(|mutant| mutant.operator == Operator::DropSurface);
-    assert_eq!(drop_surface.unwrap().equivalent, None);
+    let shown = |said: &Said, operator: Operator| {
+        let mutants = mutants(&compiled(one), &[Recording::of_messages(std::slice::from_ref(said))]);
+        mutants.into_iter().find(|mutant| mutant.operator == operator).unwrap().equivalent
+    };
+    assert_eq!(shown(&said, Operator::DropSurface), None);
+    let answer = Said { surface: "tools/call".to_owned(), direction: Direction::Response, ..said };
+    assert_eq!(shown(&answer, Operator::DropDirection), None);
+    assert!(shown(&answer, Operator::DropSurface).is_some());
+}
+
+/// The mutants of an indicator, without those of what it looks at.
+fn changes(method: &str) -> Vec<String> {
+    let document = compiled(&format!(
+        "{{oatf: '0.1', attack: {{execution: {{mode: mcp_server, state: {{tools: []}}}}, indicators: \
+         [{{id: A, surface: tools/call, direction: request, target: name, {method}}}]}}}}"
+    ));
+    let about_selection = |mutant: &Mutant| {
+        let of = mutant.operator;
+        of >= Operator::ShiftTarget && of < Operator::AnyAll
+    };
+    let mutants = mutants(&document, &[]).into_iter().filter(|mutant| !about_selection(mutant));
+    mutants.map(|mutant| format!("{}: {}", mutant.operator, mutant.change)).collect()
+}
+
+#[test]
+fn every_part_of_a_condition_is_wrong_once() {
+    assert_eq!(
+        changes("pattern: {condition: {contains: ary, gt: 3, exists: true}}"),
+        [
+            "drop_conjunct: does not ask for `contains: ary`",
+            "drop_conjunct: does not ask for `gt: 3`",
+            "drop_conjunct: does not ask for `exists: true`",
+            "widen: asks for something that contains `ar` instead of `ary`",
+            "widen: asks for something that contains `ry` instead of `ary`",
+            "widen: asks for something that contains `ary` in upper or lower case",
+            "other_operator: asks for exactly `ary` instead of containing it",
+            "other_operator: asks for something that starts with `ary` instead of containing it",
+            "other_operator: asks for something that ends with `ary` instead of containing it",
+            "negate_conjunct: asks for the opposite of `gt: 3`",
+            "other_operator: counts 3 itself otherwise than `gt: 3`",
+            "widen: is content with whatever is there",
+        ]
+    );
+    assert_eq!(
+        changes("pattern: {condition: {any_of: [rm, 3]}}"),
+        [
+            "drop_alternative: does not look for `rm`",
+            "drop_alternative: does not look for `3`",
+            "widen: is content with whatever is there",
+        ]
+    );
+    assert_eq!(changes("pattern: {condition: {exists: true}}"), ["negate_conjunct: asks for its absence"]);
+    assert_eq!(changes("pattern: {condition: {exists: false}}"), ["negate_conjunct: asks for its presence"]);
+    assert_eq!(
+        changes("pattern: {condition: true}"),
+        ["negate_conjunct: asks for false instead of true", "widen: is content with whatever is there"]
+    );
+    assert_eq!(
+        changes("pattern: {condition: 5}"),
+        [
+            "other_operator: asks for at least 5 instead of exactly that",
+            "other_operator: asks for at most 5 instead of exactly that",
+            "widen: is content with whatever is there",
+        ]
+    );
+}
+
+#[test]
+fn every_part_of_an_expression_is_wrong_once() {
+    assert_eq!(
+        changes(
+            r#"expression: {cel: "has(message.name) && (message.name == 'x' || !message.name.startsWith('ab'))"}"#
+        ),
+        [
+            "drop_conjunct: does not ask for `has(message.name)`",
+            "drop_conjunct: does not ask for `(message.name == 'x' || !message.name.startsWith('ab'))`",
+            "negate_conjunct: asks for the opposite of `has(message.name)`",
+            "negate_conjunct: asks for the opposite of `(message.name == 'x' || !message.name.startsWith('ab'))`",
+            "any_all: has `||` for `&&` in `has(message.name) && (message.name == 'x' || !message.name.s…`",
+            "drop_alternative: does not ask for `message.name == 'x'`",
+            "drop_alternative: does not ask for `!message.name.startsWith('ab')`",
+            "negate_conjunct: asks for the opposite of `message.name == 'x'`",
+            "negate_conjunct: asks for the opposite of `!message.name.startsWith('ab')`",
+            "any_all: has `&&` for `||` in `(message.name == 'x' || !message.name.startsWith('ab'))`",
+            "other_operator: has `message.name.contains('x')` for `message.name == 'x'`",
+            "other_operator: has `message.name.startsWith('x')` for `message.name == 'x'`",
+            "other_operator: has `message.name.endsWith('x')` for `message.name == 'x'`",
+            "widen: looks for `a` in `message.name.startsWith('ab')`",
+            "other_operator: has `message.name.contains('ab')` for `message.name.startsWith('ab')`",
+            "other_operator: has `message.name.endsWith('ab')` for `message.name.startsWith('ab')`",
+            "other_operator: has `(message.name == 'ab')` for `message.name.startsWith('ab')`",
+        ]
+    );
+    assert_eq!(
+        changes(r#"expression: {cel: "message.tools.all(t, size(t.name) > 3)"}"#),
+        [
+            "negate_conjunct: asks for the opposite of `message.tools.all(t, size(t.name) > 3)`",
+            "any_all: has `exists` for `all` in `message.tools.all(t, size(t.name) > 3)`",
+            "other_operator: has `size(t.name) >= 3` for `size(t.name) > 3`",
+        ]
+    );
 }
 
 #[test]

@@ -174,7 +174,12 @@ fn a_survivor_may_be_accepted_for_a_reason_and_an_acceptance_may_not_be_stale() 
     let all = by(&format!("{GAVE_IN}{RESISTED}\nsurvivors:{accepted}"));
     assert_eq!(all.findings, []);
     assert_eq!(all.score.accepted, survivors.len());
-    assert!(all.score.rate.unwrap() < 1.0, "what is accepted is not killed");
+    let tried = all.mutants.iter().filter(|mutant| mutant.fate != Fate::Equivalent).count();
+    assert_eq!(
+        (all.score.tried, all.score.killed),
+        (tried, tried - survivors.len()),
+        "accepted is not killed"
+    );
 
     let killed = all.mutants.iter().find(|mutant| mutant.fate == Fate::Killed).unwrap();
     let equivalent = all.mutants.iter().find(|mutant| mutant.fate == Fate::Equivalent).unwrap();
@@ -261,4 +266,24 @@ fn what_needs_a_judge_is_unproved_and_hinders_nothing() {
     // What the pattern says is not the judge's to decide.
     let manifest = manifest.replace("matched: [S]", "matched: [A]");
     assert_eq!(kinds(&proved(&document(&two), &manifest, &traces())), [FindingKind::WrongVerdict]);
+}
+
+#[test]
+fn what_a_run_shows_is_right_whatever_the_protocol_says() {
+    let cel = "
+    - {id: A, surface: tools/call, direction: request, target: '', expression: {cel: 'has(message.arguments) && message.arguments.text.contains(\"canary-77\")'}}";
+    let fate = |message: &str| {
+        let said = format!(
+            "
+  - messages: [{{surface: tools/call, direction: response, message: {message}}}]
+    about: An answer.
+    verdict: not_exploited"
+        );
+        let manifest = format!("proofs:{GAVE_IN}{RESISTED}{said}");
+        let told = proved(&document(cel), &manifest, &traces());
+        told.mutants.iter().find(|mutant| mutant.operator == Operator::DropDirection).unwrap().fate
+    };
+    assert_eq!(fate("{content: []}"), Fate::Equivalent);
+    // No answer is a bare text; one that is makes the expression fail, and that is seen.
+    assert_eq!(fate("no object"), Fate::Killed);
 }
