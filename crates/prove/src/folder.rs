@@ -17,6 +17,9 @@ pub const MANIFEST: &str = "proofs.yaml";
 /// A trace that proves something is at most so long, in bytes.
 pub const MAX_PROOF_BYTES: u64 = 16 * 1024 * 1024;
 
+/// All traces that prove one document are at most so long, in bytes: they are held in memory.
+pub const MAX_PROOFS_BYTES: u64 = 64 * 1024 * 1024;
+
 /// The proofs of a document, read.
 #[derive(Debug)]
 pub struct Proofs {
@@ -62,7 +65,7 @@ pub enum ProofsError {
         error: TraceError,
     },
     /// A recording is too long to prove anything.
-    #[error("`{}` is longer than {MAX_PROOF_BYTES} bytes, which are the limit for a proof", path.display())]
+    #[error("`{}` is too long: {MAX_PROOF_BYTES} bytes are the limit for a proof, {MAX_PROOFS_BYTES} for all of a document", path.display())]
     TooLong {
         /// Its file.
         path: PathBuf,
@@ -124,8 +127,9 @@ impl Proofs {
         let source = Source::new(text);
         let manifest =
             Manifest::parse(text, document).map_err(|findings| invalid(source.clone(), findings))?;
-        let recordings =
-            manifest.proofs.iter().map(|proof| recording(&folder, proof)).collect::<Result<_, _>>()?;
+        let mut left = MAX_PROOFS_BYTES;
+        let recordings = manifest.proofs.iter().map(|proof| recording(&folder, proof, &mut left));
+        let recordings = recordings.collect::<Result<_, _>>()?;
         let unlisted = unlisted(&folder, &manifest)?;
         Ok(Some(Self { file, source, manifest, recordings, unlisted }))
     }
@@ -138,7 +142,8 @@ fn bounded(file: File, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn recording(folder: &Path, proof: &Proof) -> Result<Recording, ProofsError> {
+/// Reads a run. `left` is what all of them may still take.
+fn recording(folder: &Path, proof: &Proof, left: &mut u64) -> Result<Recording, ProofsError> {
     let name = match &proof.shows {
         Shows::Messages(messages) => return Ok(Recording::of_messages(messages)),
         Shows::Trace(name) => name,
@@ -146,9 +151,11 @@ fn recording(folder: &Path, proof: &Proof) -> Result<Recording, ProofsError> {
     let path = folder.join(name);
     let failed = |error| ProofsError::Io { path: path.clone(), error };
     let file = File::open(&path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.len() > MAX_PROOF_BYTES {
+    let length = file.metadata().map_err(failed)?.len();
+    if length > MAX_PROOF_BYTES.min(*left) {
         return Err(ProofsError::TooLong { path });
     }
+    *left -= length;
     let bounded = BufReader::new(file.take(MAX_PROOF_BYTES));
     Recording::read(bounded).map_err(|error| ProofsError::Trace { path: path.clone(), error })
 }

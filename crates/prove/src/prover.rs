@@ -79,12 +79,11 @@ pub fn mutants(document: &Compiled, recordings: &[Recording]) -> Vec<Mutant> {
 
 fn scenes<'s>(document: &'s Compiled, observed: &'s [Vec<Observed<'s>>]) -> Vec<Scene<'s>> {
     let described = document.document().attack.indicators.iter().flatten();
-    let messages: Vec<&Observed<'_>> = observed.iter().flatten().collect();
     described
         .zip(document.indicators())
         .enumerate()
         .map(|(index, (indicator, compiled))| {
-            Scene::new(document.document(), index, indicator, compiled, messages.clone())
+            Scene::new(document.document(), index, indicator, compiled, observed)
         })
         .collect()
 }

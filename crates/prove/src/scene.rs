@@ -17,7 +17,8 @@ pub(crate) struct Scene<'s> {
     pub(crate) index: usize,
     pub(crate) indicator: &'s Indicator,
     pub(crate) compiled: &'s CompiledIndicator,
-    pub(crate) messages: Vec<&'s Observed<'s>>,
+    /// What the proofs show, run by run.
+    observed: &'s [Vec<Observed<'s>>],
     /// The modes of the actors whose messages it sees.
     modes: Vec<&'s str>,
     /// Fields without which an expression is false, whatever else a message holds.
@@ -30,7 +31,7 @@ impl<'s> Scene<'s> {
         index: usize,
         indicator: &'s Indicator,
         compiled: &'s CompiledIndicator,
-        messages: Vec<&'s Observed<'s>>,
+        observed: &'s [Vec<Observed<'s>>],
     ) -> Self {
         let protocol = indicator.protocol.as_deref().unwrap_or_default();
         let actors = document.attack.execution.actors.iter().flatten();
@@ -39,7 +40,7 @@ impl<'s> Scene<'s> {
             .map(|actor| actor.mode.as_str())
             .filter(|mode| extract_protocol(mode) == protocol);
         let needed = needed_fields(indicator);
-        Self { document, index, indicator, compiled, messages, modes: modes.collect(), needed }
+        Self { document, index, indicator, compiled, observed, modes: modes.collect(), needed }
     }
 
     fn protocol(&self) -> &'s str {
@@ -98,9 +99,13 @@ impl<'s> Scene<'s> {
         found.into_iter().map(|(_, path)| path).collect()
     }
 
+    fn messages(&self) -> impl Iterator<Item = &'s Observed<'s>> {
+        self.observed.iter().flatten()
+    }
+
     /// The messages that the indicator looks at.
     pub(crate) fn selected(&self) -> impl Iterator<Item = &'s Observed<'s>> {
-        self.messages.iter().copied().filter(|message| sortie_detect::selects(self.compiled, message))
+        self.messages().filter(|message| sortie_detect::selects(self.compiled, message))
     }
 
     /// "the agent sends a `tools/call` request"
@@ -153,11 +158,11 @@ impl<'s> Scene<'s> {
     /// The operations that the traces show in the direction it looks at, by name.
     pub(crate) fn surfaces_seen(&self) -> Vec<&'s str> {
         let direction = self.indicator.direction;
-        let fits = |message: &&&Observed<'s>| {
+        let fits = |message: &&Observed<'s>| {
             message.protocol == self.protocol()
                 && direction.is_none_or(|direction| side(direction) == side_of(message))
         };
-        let seen = self.messages.iter().filter(fits).flat_map(|message| message.surfaces);
+        let seen = self.messages().filter(fits).flat_map(|message| message.surfaces);
         let mut seen: Vec<_> = seen.map(String::as_str).collect();
         seen.sort_unstable();
         seen.dedup();
@@ -220,12 +225,12 @@ impl<'s> Scene<'s> {
             return None;
         }
         let target = WildcardPath::parse(path).ok()?;
-        let is_of = |message: &&&Observed<'_>| {
+        let is_of = |message: &&Observed<'_>| {
             message.protocol == self.protocol()
                 && surface.is_none_or(|surface| message.surfaces.iter().any(|known| known == surface))
                 && direction.is_none_or(|direction| side(direction) == side_of(message))
         };
-        let mut seen = self.messages.iter().filter(is_of);
+        let mut seen = self.messages().filter(is_of);
         (!seen.any(|message| !target.resolve(&message.message).is_empty())).then(|| reason.to_string())
     }
 
