@@ -55,3 +55,28 @@ fn assert_is_the_look_ahead(error: &Diagnostic, text: &str) {
     assert!(text[span.range()].starts_with("(?!"), "underlined: {}", &text[span.range()]);
     assert!(!error.help.is_empty(), "there is no help");
 }
+
+/// The numbers stand in `docs/check.md`.
+#[test]
+fn a_third_of_their_indicators_can_never_fire_and_none_always_does() {
+    let Some(fixtures) = fixtures() else {
+        println!("left out: SORTIE_FIXTURES is not set");
+        return;
+    };
+    let (mut indicators, mut never, mut documents_with_never, mut always) = (0, 0, 0, 0);
+    for path in documents(&fixtures.join("scenarios")) {
+        let found = analyze(&std::fs::read_to_string(&path).unwrap());
+        if !found.is_valid() {
+            continue;
+        }
+        let count = |codes: &[&str]| {
+            found.diagnostics.iter().filter(|finding| codes.contains(&finding.code)).count()
+        };
+        indicators += found.document.as_ref().unwrap().attack.indicators.iter().flatten().count();
+        let of_document = count(&["L-001", "L-016"]);
+        never += of_document;
+        documents_with_never += usize::from(of_document > 0);
+        always += count(&["L-002", "L-003"]);
+    }
+    assert_eq!((indicators, never, documents_with_never, always), (176, 59, 32, 0));
+}
