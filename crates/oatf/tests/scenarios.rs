@@ -69,9 +69,8 @@ fn a_third_of_their_indicators_can_never_fire_and_none_always_does() {
         if !found.is_valid() {
             continue;
         }
-        let count = |codes: &[&str]| {
-            found.diagnostics.iter().filter(|finding| codes.contains(&finding.code)).count()
-        };
+        let count =
+            |codes: &[&str]| found.diagnostics.iter().filter(|finding| codes.contains(&finding.code)).count();
         indicators += found.document.as_ref().unwrap().attack.indicators.iter().flatten().count();
         let of_document = count(&["L-001", "L-016"]);
         never += of_document;

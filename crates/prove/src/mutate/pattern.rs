@@ -334,6 +334,17 @@ mod tests {
         assert_eq!(ends, ["(?i)ab?c", "b?c", "ab?", r"\A(?:ab?c)\z"]);
     }
 
+    proptest::proptest! {
+        #[test]
+        fn whatever_re2_takes_can_be_cut(pattern in r"([()|*+?{}\[\]^$\\.:,a-cAzQEbpLxéß0-9 -]|\(\?i\)|\\Q|\\E|\\pL|\{2,\}){0,16}") {
+            if Regex::new(&pattern).is_ok() {
+                for variant in variants(&pattern) {
+                    proptest::prop_assert_ne!(variant.pattern, pattern.clone());
+                }
+            }
+        }
+    }
+
     #[test]
     fn braces_that_count_nothing_are_text() {
         let pieces = Pieces::of("{{name}}{2,}?");

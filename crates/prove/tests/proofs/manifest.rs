@@ -231,3 +231,13 @@ proofs:
     proofs.unlisted.push("c.jsonl".to_owned());
     assert_eq!(kinds(&prove(&document, "x", Some(&proofs))), [FindingKind::UnlistedTrace]);
 }
+
+proptest::proptest! {
+    #[test]
+    fn whatever_is_written_is_answered(text in "(proofs|survivors|messages|trace|about|verdict|matched|mutant|reason|surface|message|actor|exploited|A|[:\\[\\]{},#&*!|>'\"%@é \n-]| : |\n  - ){0,40}") {
+        let document = document(SOUND);
+        if let Err(findings) = Manifest::parse(&text, document.document()) {
+            proptest::prop_assert!(!findings.is_empty());
+        }
+    }
+}
