@@ -136,9 +136,9 @@ fn a_manifest_that_is_wrong_is_shown_underlined() {
     edit(&folder, "verdict: exploited", "verdit: exploited");
     sortie_in(folder.path()).args(["prove", "."]).assert().code(2).stdout_eq("").stderr_eq(str![[r#"
 error[P-008]: unknown field `verdit` in a proof
- --> attack.proofs/proofs.yaml:5:5
+ --> attack.proofs/proofs.yaml:4:5
   |
-5 |     verdit: exploited
+4 |     verdit: exploited
   |     ^^^^^^ did you mean `verdict`?
   |
   = help: rename the field to `verdict`
