@@ -1,0 +1,5 @@
+//! Practice targets.
+#![allow(dead_code)]
+mod callable;
+mod matching;
+mod reading;
