@@ -11,10 +11,10 @@ mod verb;
 use crate::callable::{Callable, Property};
 
 pub(crate) use disguise::undisguised;
-pub(crate) use instruction::{Instruction, Source, Step, When};
+pub(crate) use instruction::{Call, Instruction, Source, Step, When};
 pub(crate) use object::Thing;
 pub(crate) use reader::read;
-pub(crate) use sentence::sentences;
+pub(crate) use sentence::{Sentence, sentences};
 pub(crate) use slots::{email, given, named, numbers, paths, quoted, separate, times, uris};
 
 /// What a reader knows beside the text.

@@ -27,7 +27,7 @@ patterns! {
     NAMED_FIELD = r#"["'`]?([A-Za-z_][\w.-]*)["'`]?\s+(?:parameter|field|argument|param|property|header|attribute|input)\b"#;
     FIELD_NAMED = r#"\b(?:parameter|field|argument|param|property|attribute)s?\s+(?:named\s+|called\s+)?["'`]([A-Za-z_][\w.-]*)["'`]"#;
     AS_FIELD = r#"\b(?:as|in|into|to|under|inside)\s+(?:the\s+|a\s+|an\s+|its\s+)?["'`]?([A-Za-z_][\w-]*)["'`]?"#;
-    TIMES = r"(?i)\b(\d{1,6}|two|three|four|five|six|seven|eight|nine|ten|twice|hundred|thousand)\s+(?:[A-Za-z]+\s+)?(?:times|requests|calls|copies|messages|emails)\b|\b(twice)\b";
+    TIMES = r"(?i)\b(\d{1,6}|two|three|four|five|six|seven|eight|nine|ten|hundred|thousand)\s+(?:times\b|(?:[A-Za-z]+\s+)?(?:requests|calls|copies|messages|emails)\b)|\b(twice)\b";
     UNKNOWN_TOOL = r#"(?i)\b(?:call|invoke|use|run|execute|calling|using)\s+(?:the\s+)?(?:tool\s+)?["`']([A-Za-z_][\w.-]{1,63})(?:\(\))?["`']|\bthe\s+["`']?([A-Za-z_][\w.-]{1,63})["`']?\s+tool\b"#;
 }
 
