@@ -175,6 +175,11 @@ impl Detector {
         self.document.indicators().get(index).map(|indicator| indicator.id.as_str())
     }
 
+    /// How far each actor has got.
+    pub fn actors(&self) -> &[Actor] {
+        &self.actors
+    }
+
     /// Whether the verdict would be `exploited` if the run ended here: the moment to stop on a match.
     pub fn is_exploited(&self) -> bool {
         let logic = self.attack().correlation.as_ref().and_then(|correlation| correlation.logic);

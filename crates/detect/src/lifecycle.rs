@@ -13,6 +13,8 @@ pub(crate) struct Lifecycle {
     failed: Option<ActorFailed>,
     agent_exit: Option<AgentExit>,
     pub(crate) stopped_by: Option<String>,
+    /// What the run says about its end.
+    said: Option<String>,
     /// The time of the last record.
     pub(crate) time: Option<String>,
 }
@@ -35,7 +37,10 @@ impl Lifecycle {
             // What comes later often follows from the first.
             Record::ActorFailed(failed) => _ = self.failed.get_or_insert_with(|| failed.clone()),
             Record::AgentExit(exit) => self.agent_exit = Some(exit.clone()),
-            Record::Stopped(stopped) => self.stopped_by = Some(stopped.because.clone()),
+            Record::Stopped(stopped) => {
+                self.stopped_by = Some(stopped.because.clone());
+                self.said.clone_from(&stopped.message);
+            }
             Record::Message(_) | Record::Phase(_) | Record::Listening(_) => {}
         }
     }
@@ -77,11 +82,8 @@ impl Lifecycle {
     fn actor_failure(&self) -> Option<Failure> {
         let Some(ActorFailed { actor, failure: word, message, .. }) = &self.failed else {
             return (self.stopped_by.as_deref() == Some("failure")).then(|| {
-                failure(
-                    FailureKind::ActorFailed,
-                    Fault::Harness,
-                    "the run stopped because of a failure that was not recorded",
-                )
+                let unknown = "the run stopped because of a failure that was not recorded";
+                failure(FailureKind::ActorFailed, Fault::Harness, self.said.as_deref().unwrap_or(unknown))
             });
         };
         let (kind, fault, what) = match word.as_str() {

@@ -1,7 +1,7 @@
 //! An actor: a name, a mode, and the phase it is in.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -30,7 +30,10 @@ pub struct Actor {
     inner: Mutex<Inner>,
     /// Taken after `inner` where both are, so that entry actions can say something.
     deriver: Mutex<Deriver>,
+    /// Shared with its forks, as is the next: the end of a run is theirs together.
     working: Arc<AtomicUsize>,
+    reached_last: Arc<AtomicBool>,
+    through: AtomicBool,
     /// The phase, for those who wait for the next one.
     entered: watch::Sender<usize>,
 }
@@ -107,6 +110,11 @@ impl Heard {
     pub fn has_fired(&self) -> bool {
         self.fired.is_some()
     }
+
+    /// Lets it go without ending the phase, since the run is over.
+    pub(crate) fn forget(mut self) {
+        self.fired = None;
+    }
 }
 
 impl Drop for Heard {
@@ -139,7 +147,10 @@ impl Actor {
     /// The same actor before its first phase, with a state of its own: for sessions that are kept apart.
     #[must_use]
     pub fn fork(&self) -> Arc<Self> {
-        Arc::new(Self::with_phases(&self.name, &self.mode, self.phases.clone(), self.context.clone()))
+        let mut fork = Self::with_phases(&self.name, &self.mode, self.phases.clone(), self.context.clone());
+        fork.working = self.working.clone();
+        fork.reached_last = self.reached_last.clone();
+        Arc::new(fork)
     }
 
     fn with_phases(name: &str, mode: &str, phases: Vec<Arc<Phase>>, context: Context) -> Self {
@@ -158,6 +169,8 @@ impl Actor {
             }),
             deriver: Mutex::new(Deriver::new()),
             working: Arc::default(),
+            reached_last: Arc::default(),
+            through: AtomicBool::new(false),
             entered: watch::Sender::new(0),
         }
     }
@@ -211,7 +224,7 @@ impl Actor {
         let mut inner = self.lock();
         self.expire(&mut inner);
         let phase = self.phases[inner.index].clone();
-        self.hear(&mut inner, phase, events, spoken)
+        self.hear(&mut inner, phase, Sender::Agent, events, spoken)
     }
 
     /// The same for an answer, or an item of a stream, to what was said in an earlier phase: it is recorded as belonging to
@@ -219,7 +232,14 @@ impl Actor {
     pub fn heard_in(self: &Arc<Self>, phase: &Arc<Phase>, events: &[&str], spoken: Spoken<'_>) -> Heard {
         let mut inner = self.lock();
         self.expire(&mut inner);
-        self.hear(&mut inner, phase.clone(), events, spoken)
+        self.hear(&mut inner, phase.clone(), Sender::Agent, events, spoken)
+    }
+
+    /// The same for what the actor says itself, where the binding makes that an event too.
+    pub fn said_event(self: &Arc<Self>, phase: &Arc<Phase>, events: &[&str], spoken: Spoken<'_>) -> Heard {
+        let mut inner = self.lock();
+        self.expire(&mut inner);
+        self.hear(&mut inner, phase.clone(), Sender::Actor, events, spoken)
     }
 
     /// Something was said: it is recorded, and extractors read it. `phase` is the one that says it.
@@ -278,14 +298,31 @@ impl Actor {
         self.lock().index + 1 == self.phases.len()
     }
 
+    /// Whether it, or a fork of it, has got to its last phase.
+    pub fn has_reached_last_phase(&self) -> bool {
+        self.reached_last.load(Ordering::Relaxed)
+    }
+
+    /// A client has said everything that its last phase has to say, and has its answers. From now on it only listens.
+    pub fn nothing_more(&self) {
+        self.through.store(true, Ordering::Relaxed);
+        self.context.recorder.wake();
+    }
+
+    /// Whether it has nothing more to say by itself.
+    pub fn is_through(&self) -> bool {
+        self.through.load(Ordering::Relaxed)
+    }
+
     fn hear(
         self: &Arc<Self>,
         inner: &mut Inner,
         phase: Arc<Phase>,
+        sender: Sender,
         events: &[&str],
         spoken: Spoken<'_>,
     ) -> Heard {
-        let message = self.message(&phase, Sender::Agent, spoken);
+        let message = self.message(&phase, sender, spoken);
         let content = self.observe(&message);
         self.context.recorder.message(message);
         self.extract(&phase, source(spoken.direction), &content);
@@ -382,6 +419,9 @@ impl Actor {
         inner.since = Instant::now();
         inner.trigger = TriggerState::default();
         inner.fired = false;
+        if phase.is_last {
+            self.reached_last.store(true, Ordering::Relaxed);
+        }
         self.context.recorder.phase(&self.name, &self.mode, &phase.name, index, because);
         self.start_timer(&phase);
         let actions = self.entry_actions(&phase);

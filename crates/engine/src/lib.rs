@@ -4,6 +4,7 @@
 //! |---|---|
 //! | what a phase serves, when the next one begins, what is captured | [`Actor`] |
 //! | pass-through content on its way to the wire | [`Payload`] |
+//! | a document from its first phase to a verdict | [`run`](mod@run) |
 //! | one order of everything that happens: trace, verdict, display | [`Recorder`] |
 
 mod actor;
@@ -15,6 +16,7 @@ pub mod modes;
 mod payload;
 mod phase;
 mod recorder;
+pub mod run;
 
 pub use actor::{Actor, Entered, EntryAction, Heard, Spoken, Working};
 pub use context::Context;

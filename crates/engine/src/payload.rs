@@ -78,6 +78,29 @@ impl Payload {
         Self::new(Value::Object(kept), &self.numbers, "")
     }
 
+    /// The same content with members before its own, those left out that it has itself.
+    #[must_use]
+    pub fn preceded_by(&self, members: &[(&str, &Self)]) -> Self {
+        let Value::Object(own) = &self.value else { return self.clone() };
+        let mut fields = serde_json::Map::new();
+        let mut numbers = self.numbers.clone();
+        for (key, member) in members.iter().filter(|(key, _)| !own.contains_key(*key)) {
+            fields.insert((*key).to_owned(), member.value.clone());
+            let exact = member.numbers.0.iter();
+            numbers.0.extend(exact.map(|(at, literal)| (format!("/{}{at}", escaped(key)), literal.clone())));
+        }
+        fields.extend(own.iter().map(|(key, value)| (key.clone(), value.clone())));
+        Self::new(Value::Object(fields), &numbers, "")
+    }
+
+    /// The same content with some of its texts replaced.
+    #[must_use]
+    pub fn with_texts(&self, mut replaced: impl FnMut(&str) -> Option<String>) -> Self {
+        let mut value = self.value.clone();
+        replace(&mut value, &mut replaced);
+        Self::new(value, &self.numbers, "")
+    }
+
     /// A member of the content.
     pub fn get(&self, key: &str) -> Option<Self> {
         let value = self.value.as_object()?.get(key)?.clone();
@@ -126,6 +149,20 @@ impl Payload {
             interpolate_value(&self.value, scope.extracted, scope.request, scope.response);
         let unresolved = warnings.into_iter().map(|warning| warning.message).collect();
         Ok(Filled { json: Cow::Owned(write(&filled, &self.numbers)), unresolved })
+    }
+}
+
+// Documents are at most 100 deep, so recursion is bounded.
+fn replace(value: &mut Value, replaced: &mut impl FnMut(&str) -> Option<String>) {
+    match value {
+        Value::String(text) => {
+            if let Some(new) = replaced(text) {
+                *text = new;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| replace(item, replaced)),
+        Value::Object(fields) => fields.values_mut().for_each(|value| replace(value, replaced)),
+        _ => {}
     }
 }
 

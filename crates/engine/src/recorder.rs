@@ -6,8 +6,8 @@ use std::time::{Instant, SystemTime};
 
 use sortie_detect::{Detector, Place};
 use sortie_trace::{
-    ActorFailed, AgentExit, Deriver, Header, Listening, Message, PhaseEntered, Record, Redactor, Stopped,
-    WriteError, Writer,
+    ActorFailed, AgentExit, Deriver, Header, Listening, Message, PhaseEntered, Record, Redactor, Sender,
+    Stopped, WriteError, Writer,
 };
 use tokio::sync::watch;
 
@@ -27,10 +27,14 @@ pub struct Recorder {
 /// How the run is doing, for whoever decides when it ends.
 #[derive(Clone, Debug)]
 pub struct Pulse {
-    /// When something was last said.
+    /// When something was last said. Whoever waits for a change is not told about this one, which is all the time.
     pub last_message: Instant,
+    /// Whether anyone has ever spoken to an actor.
+    pub heard: bool,
     /// Whether the verdict would be `exploited` now.
     pub exploited: bool,
+    /// Whether an actor cannot go on.
+    pub failed: bool,
     /// Why the trace cannot go on. The run has to end.
     pub broken: Option<String>,
 }
@@ -41,6 +45,8 @@ struct Inner {
     detector: Detector,
     warnings: Vec<String>,
     more_warnings: u64,
+    /// The run has ended: what comes now is not part of it.
+    closed: bool,
 }
 
 impl Recorder {
@@ -53,13 +59,27 @@ impl Recorder {
         mut detector: Detector,
         watcher: Arc<dyn Watcher>,
     ) -> Result<Self, WriteError> {
-        let record = Record::Header(header.clone());
+        // What is evaluated is what a reader of the trace will evaluate.
+        let mut record = Record::Header(header.clone());
+        redactor.redact(&mut record);
         let writer = Writer::begin_with(out, header, redactor, limit)?;
         detector.lifecycle(&record);
         watcher.event(&RunEvent::Recorded(&record));
-        let inner =
-            Inner { writer, deriver: Deriver::new(), detector, warnings: Vec::new(), more_warnings: 0 };
-        let pulse = Pulse { last_message: Instant::now(), exploited: false, broken: None };
+        let inner = Inner {
+            writer,
+            deriver: Deriver::new(),
+            detector,
+            warnings: Vec::new(),
+            more_warnings: 0,
+            closed: false,
+        };
+        let pulse = Pulse {
+            last_message: Instant::now(),
+            heard: false,
+            exploited: false,
+            failed: false,
+            broken: None,
+        };
         Ok(Self { inner: Mutex::new(inner), watcher, pulse: watch::Sender::new(pulse) })
     }
 
@@ -103,9 +123,11 @@ impl Recorder {
         self.append(Record::AgentExit(AgentExit { seq: 0, time: String::new(), code, signal }));
     }
 
-    /// The run ended.
-    pub fn stopped(&self, because: &str) {
-        self.append(Record::Stopped(Stopped { seq: 0, time: String::new(), because: because.to_owned() }));
+    /// The run ended, for a reason that `message` explains where no record does. What happens later is not recorded.
+    pub fn stopped(&self, because: &str, message: Option<&str>) {
+        let (because, message) = (because.to_owned(), message.map(str::to_owned));
+        self.append(Record::Stopped(Stopped { seq: 0, time: String::new(), because, message }));
+        self.lock().closed = true;
     }
 
     /// Something a person should know. The same sentence is kept once.
@@ -130,9 +152,19 @@ impl Recorder {
         self.watcher.event(&RunEvent::Logged { actor, level, text });
     }
 
+    /// Whether anyone has ever spoken to an actor of that name.
+    pub fn is_connected(&self, actor: &str) -> bool {
+        self.lock().detector.actors().iter().any(|reached| reached.name == actor && reached.connected)
+    }
+
     /// How the run is doing, now and whenever that changes.
     pub fn pulse(&self) -> watch::Receiver<Pulse> {
         self.pulse.subscribe()
+    }
+
+    /// Lets whoever decides when the run ends look again.
+    pub(crate) fn wake(&self) {
+        self.pulse.send_modify(|_| {});
     }
 
     /// What is to be made of everything so far, with the warnings of the run.
@@ -149,6 +181,9 @@ impl Recorder {
     fn append(&self, mut record: Record) {
         let mut inner = self.lock();
         let inner = &mut *inner;
+        if inner.closed {
+            return;
+        }
         if let Err(error) = inner.writer.append(SystemTime::now(), &mut record) {
             // What is not in the trace did not happen: evaluating it would give another verdict than the trace does.
             self.pulse.send_if_modified(|pulse| {
@@ -160,7 +195,11 @@ impl Recorder {
         }
         inner.detector.lifecycle(&record);
         self.watcher.event(&RunEvent::Recorded(&record));
-        let Record::Message(message) = &record else { return };
+        let message = match &record {
+            Record::Message(message) => message,
+            Record::ActorFailed(_) => return self.pulse.send_modify(|pulse| pulse.failed = true),
+            _ => return,
+        };
         let mut matched = Vec::new();
         if inner.detector.looks_at(message) {
             let observed = inner.deriver.observe(message);
@@ -172,9 +211,12 @@ impl Recorder {
             let indicator = inner.detector.indicator_id(index).unwrap_or_default();
             self.watcher.event(&RunEvent::Matched { indicator, message });
         }
-        self.pulse.send_modify(|pulse| {
+        self.pulse.send_if_modified(|pulse| {
+            let before = (pulse.heard, pulse.exploited);
             pulse.last_message = Instant::now();
+            pulse.heard |= message.sender == Sender::Agent;
             pulse.exploited = (pulse.exploited || !matched.is_empty()) && inner.detector.is_exploited();
+            before != (pulse.heard, pulse.exploited)
         });
     }
 

@@ -19,6 +19,16 @@ pub(crate) struct Console {
     color_notes: bool,
 }
 
+/// What standard error takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Notes {
+    /// Whether a person reads it as it comes.
+    pub(crate) terminal: bool,
+    pub(crate) color: bool,
+    /// How wide its lines may be.
+    pub(crate) width: Option<usize>,
+}
+
 impl Console {
     pub(crate) fn new(choice: ColorChoice) -> Self {
         let stdout = io::stdout();
@@ -34,6 +44,13 @@ impl Console {
     /// How wide the text may be.
     pub(crate) fn width(&self) -> Option<usize> {
         self.terminal.then(terminal_size::terminal_size)?.map(|(width, _)| usize::from(width.0))
+    }
+
+    /// What standard error takes.
+    pub(crate) fn notes(&self) -> Notes {
+        let terminal = io::stderr().is_terminal();
+        let width = terminal.then(|| terminal_size::terminal_size_of(io::stderr())).flatten();
+        Notes { terminal, color: self.color_notes, width: width.map(|(width, _)| usize::from(width.0)) }
     }
 
     /// Writes the text of a document: untouched into a file or a pipe, with control characters made

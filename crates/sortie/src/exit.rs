@@ -5,7 +5,7 @@
 //! | 0 | clean |
 //! | 1 | findings: an error in a document, a denied warning, a formatting difference, a failed case |
 //! | 2 | invalid input: wrong usage, a file that cannot be read or written, nothing to work on |
-//! | 130 | interrupted: the shell's code for a process that Ctrl-C ended, so nothing here returns it |
+//! | 130 | interrupted: the shell's code for a process that Ctrl-C ended |
 //!
 //! For commands that attack or evaluate, the same codes say more, and there is one more:
 //!
@@ -44,6 +44,8 @@ pub(crate) enum Exit {
     Findings,
     /// The command could not do its work, or not all of it.
     Invalid,
+    /// The user did not want to wait. What there is was reported.
+    Interrupted,
 }
 
 impl From<Exit> for ExitCode {
@@ -53,6 +55,7 @@ impl From<Exit> for ExitCode {
             Exit::Findings => 1,
             Exit::Invalid => 2,
             Exit::Undecided => 3,
+            Exit::Interrupted => 130,
         })
     }
 }

@@ -4,13 +4,16 @@
 mod cli;
 mod commands;
 mod console;
+mod documents;
 mod exit;
 mod failure;
 mod inputs;
 mod recognize;
 mod render;
 mod replace;
+mod run;
 mod selection;
+mod suggest;
 
 use std::process::ExitCode;
 

@@ -293,6 +293,9 @@ pub struct Stopped {
     pub time: String,
     /// Why: `agent_exit`, `idle`, `max_duration`, `interrupted`, `match`, `failure`.
     pub because: String,
+    /// What happened, where `because` does not say enough and no other record does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ pub enum WriteError {
 ///
 /// let start = UNIX_EPOCH + Duration::from_secs(1_795_000_000);
 /// let mut writer = Writer::begin(Vec::new(), Header::run("sortie 0.1.0", start), Redactor::default()).unwrap();
-/// let mut end = Record::Stopped(Stopped { seq: 0, time: String::new(), because: "idle".into() });
+/// let mut end = Record::Stopped(Stopped { seq: 0, time: String::new(), because: "idle".into(), message: None });
 /// assert_eq!(writer.append(start + Duration::from_millis(1500), &mut end).unwrap(), 1);
 /// assert_eq!(end.time(), "2026-11-18T11:06:41.500000Z");
 ///
@@ -173,7 +173,7 @@ mod tests {
     use crate::{Content, Stopped, Trace};
 
     fn stopped() -> Record {
-        Record::Stopped(Stopped { seq: 0, time: String::new(), because: "idle".into() })
+        Record::Stopped(Stopped { seq: 0, time: String::new(), because: "idle".into(), message: None })
     }
 
     fn header() -> Header {

@@ -65,7 +65,7 @@ fn records() -> Vec<Record> {
         }),
         Record::AgentExit(AgentExit { seq, time: time.clone(), code: Some(-1), signal: None }),
         Record::AgentExit(AgentExit { seq, time: time.clone(), code: None, signal: Some(9) }),
-        Record::Stopped(Stopped { seq, time, because: "idle".into() }),
+        Record::Stopped(Stopped { seq, time, because: "idle".into(), message: None }),
     ]
 }
 

@@ -8,18 +8,22 @@
 //! | [`jsonrpc`] | [`jsonrpc::read`] | [`jsonrpc::request`], [`jsonrpc::result`], … |
 //! | [`sse`] | [`sse::Decoder`] | [`sse::encode`], [`sse::comment`] |
 //! | [`http`] | [`http::Listener`], [`http::read_body`] | [`http::Client`], [`http::Streams`] |
-//! | [`mcp`] | [`mcp::client::Happened`] | [`mcp::client::Link`] |
+//! | [`ag_ui`] | [`ag_ui::Event`], [`ag_ui::Transcript`] | [`ag_ui::follow_up`] |
+//! | [`mcp`] | [`mcp::client::Happened`], [`mcp::server::Service`] | [`mcp::client::Link`], [`mcp::server::Outlet`] |
 //! | [`stdio`] | [`stdio::Lines`] | [`stdio::write_line`], [`stdio::Child`] |
 //!
 //! Peers are hostile. Everything that a peer could make grow has a bound in [`Limits`], nothing recurses as deep as a
 //! peer likes, and a fault of one message or one connection is never the end of the listener.
 
 pub mod a2a;
+pub mod ag_ui;
 pub mod http;
 pub mod jsonrpc;
 mod limits;
 pub mod mcp;
+mod members;
 pub mod sse;
 pub mod stdio;
 
 pub use limits::Limits;
+pub use members::Members;

@@ -102,7 +102,7 @@ fn record() -> impl Strategy<Value = Record> {
 }
 
 fn stopped(because: &str) -> Record {
-    Record::Stopped(Stopped { seq: 0, time: String::new(), because: because.to_owned() })
+    Record::Stopped(Stopped { seq: 0, time: String::new(), because: because.to_owned(), message: None })
 }
 
 fn detector() -> Detector {

@@ -162,7 +162,12 @@ impl Story {
 
     pub(crate) fn stops(&mut self, because: &str) -> &mut Self {
         let (seq, time) = self.tick();
-        self.detector.lifecycle(&Record::Stopped(Stopped { seq, time, because: because.into() }));
+        self.detector.lifecycle(&Record::Stopped(Stopped {
+            seq,
+            time,
+            because: because.into(),
+            message: None,
+        }));
         self
     }
 

@@ -19,6 +19,8 @@ struct Inner {
     phase: usize,
     unsent: bool,
     held: Vec<Heard>,
+    /// The phases that something ended which was heard, and not their timer.
+    ended: Vec<usize>,
 }
 
 impl Hold {
@@ -33,6 +35,9 @@ impl Hold {
     /// Something was heard. It is let go at once, unless it ends the phase too early.
     pub(crate) fn heard(&self, heard: Heard) {
         let mut inner = self.lock();
+        if heard.has_fired() {
+            inner.ended.push(heard.phase.index);
+        }
         if heard.has_fired() && inner.unsent && heard.phase.index == inner.phase {
             inner.held.push(heard);
             return;
@@ -55,9 +60,27 @@ impl Hold {
 
     /// Everything of a phase is done: what was held ends it now.
     pub(crate) fn done(&self, phase: usize) {
-        self.sent(phase);
-        let held = std::mem::take(&mut self.lock().held);
+        let mut inner = self.lock();
+        if inner.phase != phase {
+            return;
+        }
+        inner.unsent = false;
+        let held = std::mem::take(&mut inner.held);
+        // The next phase is entered when they are dropped, and that asks for this lock.
+        drop(inner);
         drop(held);
+    }
+
+    /// Whether the time of a phase was up before anything ended it.
+    pub(crate) fn timed_out(&self, phase: usize) -> bool {
+        let inner = self.lock();
+        inner.phase != phase && !inner.ended.contains(&phase)
+    }
+
+    /// The run is over: nothing that was held ends a phase any more.
+    pub(crate) fn forget(&self) {
+        let held = std::mem::take(&mut self.lock().held);
+        held.into_iter().for_each(Heard::forget);
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -1,10 +1,14 @@
 //! The five postures of an actor, each over its protocol.
 
+pub mod a2a_client;
 mod a2a_push;
 pub mod a2a_server;
+mod actions;
+pub mod ag_ui_client;
 mod excerpt;
 mod hold;
 pub mod mcp_client;
+pub mod mcp_server;
 mod responses;
 
 use http::{HeaderName, HeaderValue};

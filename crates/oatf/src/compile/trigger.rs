@@ -29,6 +29,11 @@ impl CompiledTrigger {
         })
     }
 
+    /// The event it waits for.
+    pub fn event(&self) -> Option<&str> {
+        self.event.as_deref()
+    }
+
     /// When the phase ends regardless of events.
     pub fn after(&self) -> Option<Duration> {
         self.after

@@ -5,14 +5,13 @@ use std::io::{BufReader, Write as _};
 use std::path::PathBuf;
 
 use clap::Args;
-use sortie_detect::{Detector, NoIndicators, Place, Report, replay};
-use sortie_oatf::{Compiled, Diagnostic, Source, analyze, load};
+use sortie_detect::{Detector, Place, Report, replay};
 
 use crate::console::Console;
+use crate::documents;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::inputs::{self, Content, Input, counted};
-use crate::render::{Checked, RunsFormat, write_runs};
+use crate::render::{RunsFormat, RunsView};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,69 +78,31 @@ impl Eval {
 
     /// Reads every document before anything is evaluated, and refuses all of them when one cannot be.
     fn load(&self, console: &mut Console) -> Result<(Vec<String>, Vec<Detector>), Failure> {
-        let found = inputs::find(&self.documents);
-        if found.is_empty() {
-            return Err(inputs::nothing_found(&self.documents));
-        }
-        let mut refused = found.failures.len();
-        for failure in &found.failures {
-            console.failure(failure);
-        }
-        let (mut names, mut detectors) = (Vec::new(), Vec::new());
-        for input in &found.inputs {
-            match detector(input, console) {
-                Ok(detector) => {
-                    names.push(input.name());
-                    detectors.push(detector.lenient(self.lenient));
-                }
-                Err(failure) => {
-                    console.failure(&failure);
-                    refused += 1;
-                }
+        let documents = documents::ready(&self.documents, "evaluated", console, |document| {
+            if document.compiled.indicators().is_empty() {
+                let message =
+                    format!("`{}` has no indicators, so it says nothing about an agent", document.name);
+                return Err(Failure::new(message)
+                    .help("add `indicators`, which say how one sees that the agent gave in"));
             }
-        }
-        for note in found.notes() {
-            console.note(&note);
-        }
-        match refused {
-            0 => Ok((names, detectors)),
-            refused => {
-                let refused = counted(refused, "input was", "inputs were");
-                Err(Failure::new(format!("{refused} refused, so nothing was evaluated")))
-            }
-        }
+            Ok(())
+        })?;
+        let detectors = documents.iter().map(|document| {
+            // Like `Detector::new`, which refuses what was refused above.
+            Detector::simulating(document.compiled.clone()).lenient(self.lenient)
+        });
+        let detectors = detectors.collect();
+        Ok((documents.into_iter().map(|document| document.name).collect(), detectors))
     }
 
     fn write(&self, report: &Report, console: &mut Console) -> Result<(), Failure> {
         let color = console.color && self.out.is_none();
         let mut text = Vec::new();
-        write_runs(&mut text, report, self.format, color, self.allow_skipped)?;
+        let view = RunsView { format: self.format, color, allow_skipped: self.allow_skipped, live: false };
+        view.write(report, &mut text)?;
         match &self.out {
             Some(path) => fs::write(path, &text).map_err(|error| Failure::at(path, "write", &error)),
             None => Ok(console.out.write_all(&text)?),
         }
     }
-}
-
-/// What evaluates a document, or why there is no such thing.
-fn detector(input: &Input, console: &mut Console) -> Result<Detector, Failure> {
-    let name = input.name();
-    let invalid = match input.read()? {
-        Content::Refused(source, finding) => (source, vec![*finding]),
-        Content::Text(text) => {
-            if let Ok(loaded) = load(&text) {
-                let compiled = Compiled::new(loaded.document)
-                    .map_err(|error| Failure::new(format!("`{name}` cannot be evaluated: {error}")))?;
-                return Detector::new(compiled).map_err(|NoIndicators| {
-                    Failure::new(format!("`{name}` has no indicators, so it says nothing about an agent"))
-                        .help("add `indicators`, which say how one sees that the agent gave in")
-                });
-            }
-            let findings = analyze(&text).diagnostics.into_iter().filter(Diagnostic::is_error);
-            (Source::new(text.as_str()), findings.collect())
-        }
-    };
-    let (source, findings) = invalid;
-    console.findings(&Checked { name: name.clone(), source, valid: false, findings })?;
-    Err(Failure::new(format!("`{name}` is not valid")))
 }

@@ -8,6 +8,7 @@ mod explain;
 mod fmt;
 mod new;
 mod normalize;
+mod run;
 mod schema;
 mod trace;
 
@@ -20,6 +21,7 @@ use crate::failure::Failure;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Check(check::Check),
+    Run(Box<run::Run>),
     Eval(eval::Eval),
     Fmt(fmt::Fmt),
     Normalize(normalize::Normalize),
@@ -35,6 +37,7 @@ impl Command {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         match self {
             Self::Check(command) => command.run(console),
+            Self::Run(command) => command.run(console),
             Self::Eval(command) => command.run(console),
             Self::Fmt(command) => command.run(console),
             Self::Normalize(command) => command.run(console),

@@ -79,7 +79,9 @@ impl Reporter for Human {
 /// One finding: title, place, source, help, and where to read more.
 fn report<'r>(checked: &'r Checked, finding: &'r Diagnostic) -> Group<'r> {
     let level = if finding.is_error() { Level::ERROR } else { Level::WARNING };
-    let mut group = Group::with_title(level.primary_title(visible(&finding.message)).id(finding.code));
+    let title = level.primary_title(visible(&finding.message));
+    // What is not about a document has no rule, and no code.
+    let mut group = Group::with_title(if finding.code.is_empty() { title } else { title.id(finding.code) });
     let snippets = snippets(checked, finding);
     if snippets.is_empty() {
         let origin = Origin::path(visible(&checked.name));

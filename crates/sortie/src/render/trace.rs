@@ -79,8 +79,11 @@ impl TraceView {
                 (None, None) => writeln!(out, "{start}the agent ended"),
             },
             Record::Stopped(stopped) => {
-                let because = short(&stopped.because, NAME);
-                self.separator(&start, style::STRONG, &format!("stopped: {because}"), out)
+                let mut words = format!("stopped: {}", short(&stopped.because, NAME));
+                if let Some(message) = &stopped.message {
+                    let _ = write!(words, ": {}", short(message, SENTENCE)); // writing to a string cannot fail
+                }
+                self.separator(&start, style::STRONG, &words, out)
             }
         }
     }

@@ -16,7 +16,7 @@ fn a_tool_call_is_answered_in_a_new_run_on_the_same_thread() {
     let records = finished.records();
     let posts: Vec<_> = records
         .iter()
-        .filter(|record| record["sender"] == "actor" && record["direction"] == "request")
+        .filter(|record| record["sender"] == "actor" && record["kind"] == "request")
         .map(|record| &record["content"])
         .collect();
     assert_eq!(posts.len(), 2, "{}", finished.explained());

@@ -128,6 +128,7 @@ pub(crate) struct Finished {
 pub(crate) struct Running {
     child: Child,
     document: PathBuf,
+    lenient: bool,
     folder: TempDir,
     stderr: Option<BufReader<std::process::ChildStderr>>,
     heard: String,
@@ -135,6 +136,8 @@ pub(crate) struct Running {
 
 /// Starts `sortie run DOCUMENT`, with these arguments.
 pub(crate) fn start<'a>(document: &Path, arguments: impl IntoIterator<Item = &'a str>) -> Running {
+    let arguments: Vec<_> = arguments.into_iter().collect();
+    let lenient = arguments.contains(&"--lenient");
     let folder = tempfile::tempdir().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_sortie"))
         .arg("run")
@@ -152,7 +155,7 @@ pub(crate) fn start<'a>(document: &Path, arguments: impl IntoIterator<Item = &'a
         .spawn()
         .unwrap();
     let stderr = child.stderr.take().map(BufReader::new);
-    Running { child, document: document.to_owned(), folder, stderr, heard: String::new() }
+    Running { child, document: document.to_owned(), lenient, folder, stderr, heard: String::new() }
 }
 
 /// The same, to its end.
@@ -206,7 +209,7 @@ impl Running {
         let report: Value = serde_json::from_str(&report).unwrap();
         let run = report["runs"][0].clone();
         let finished = Finished { code: status.code(), run, stderr, _folder: self.folder };
-        finished.agrees_with_its_trace(&self.document);
+        finished.agrees_with_its_trace(&self.document, self.lenient);
         finished
     }
 }
@@ -242,7 +245,7 @@ impl Finished {
         format!("{:#}\n--- stderr\n{}\n--- trace\n{shown}\n--- agent\n{agent}", self.run, self.stderr)
     }
 
-    fn agrees_with_its_trace(&self, document: &Path) {
+    fn agrees_with_its_trace(&self, document: &Path, lenient: bool) {
         if self.run["verdict"]["indicator_verdicts"].as_array().is_none_or(Vec::is_empty) {
             // A document without indicators only simulates, and cannot be evaluated.
             return;
@@ -251,6 +254,7 @@ impl Finished {
             .args(["eval", "--format", "json", "--trace"])
             .arg(self.trace())
             .arg(document)
+            .args(lenient.then_some("--lenient"))
             .output()
             .unwrap();
         let report: Value = serde_json::from_slice(&again.stdout)

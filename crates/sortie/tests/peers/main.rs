@@ -6,6 +6,7 @@
 mod a2a;
 mod ag_ui;
 mod agents;
+mod conformance;
 mod failures;
 mod harness;
 mod hostile;

@@ -20,8 +20,9 @@ const OPERATIONS: &[&str] = &[
     "tools/list",
 ];
 
-fn operations() -> String {
-    let quoted = OPERATIONS.iter().map(|operation| format!("'{operation}'"));
+/// Everything there is to do, after what comes first.
+fn operations(first: &[&str]) -> String {
+    let quoted = first.iter().chain(OPERATIONS).map(|operation| format!("'{operation}'"));
     format!("--elicit '{{\"passport\": \"X1234567\"}}' {}", quoted.collect::<Vec<_>>().join(" "))
 }
 
@@ -56,12 +57,13 @@ fn over_http() {
         let mut running = start(&document("everything.yaml"), ["--idle", "2s", "--grace", "0s"]);
         let url = running.url_of("default");
         let client = peers.python(sdk, "mcp/client.py");
-        let listen = if protocol.ends_with("auto") {
-            r#"'subscriptions/listen {"toolsListChanged": true}'"#
+        // Without a session, changes are heard of by who subscribes.
+        let listen: &[&str] = if protocol.ends_with("auto") {
+            &[r#"subscriptions/listen {"toolsListChanged": true}"#]
         } else {
-            ""
+            &[]
         };
-        let (code, out, err) = output(&format!("{client} --http {url} {protocol} {listen} {}", operations()));
+        let (code, out, err) = output(&format!("{client} --http {url} {protocol} {}", operations(listen)));
         let listened = |line: &&str| !line.contains("subscriptions/listen");
         let out = out.lines().filter(listened).collect::<Vec<_>>().join("\n");
         check(&format!("{sdk} {protocol}"), code, &out, &err);
@@ -88,7 +90,8 @@ fn over_standard_input_and_output() {
             folder.path().join("report.json").display(),
         );
         let client = peers.python(sdk, "mcp/client.py");
-        let (code, out, err) = output(&format!("{client} --stdio \"{server}\" {protocol} {}", operations()));
+        let (code, out, err) =
+            output(&format!("{client} --stdio \"{server}\" {protocol} {}", operations(&[])));
         check(&format!("{sdk} {protocol} stdio"), code, &out, &err);
         let report = std::fs::read_to_string(folder.path().join("report.json")).unwrap();
         let report: Value = serde_json::from_str(&report).unwrap();

@@ -23,10 +23,7 @@ fn every_action_is_answered(finished: &Finished) {
 }
 
 fn attack(name: &str, target: &str) -> Finished {
-    let finished = run(
-        &document(name),
-        ["--target", target, "--env", "MEMORY_FILE_PATH", "--idle", "2s", "--grace", "0s"],
-    );
+    let finished = run(&document(name), ["--target", target, "--idle", "2s", "--grace", "0s"]);
     every_action_is_answered(&finished);
     finished
 }
@@ -66,6 +63,9 @@ fn a_file_outside_the_folder_stays_there() {
 #[test]
 fn what_is_planted_in_a_memory_is_read_back() {
     let Some(peers) = Peers::find() else { return };
-    let finished = attack("memory-server.yaml", &format!("mcp=stdio:{}", peers.npm("mcp-server-memory")));
+    let place = tempfile::tempdir().unwrap();
+    let memory = place.path().join("memory.jsonl");
+    let server = format!("env MEMORY_FILE_PATH='{}' {}", memory.display(), peers.npm("mcp-server-memory"));
+    let finished = attack("memory-server.yaml", &format!("mcp=stdio:{server}"));
     assert_eq!((finished.verdict(), finished.code), ("exploited", Some(1)), "{}", finished.explained());
 }

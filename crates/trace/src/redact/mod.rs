@@ -103,7 +103,8 @@ impl Redactor {
             }
             Record::Listening(listening) => self.text_in_place(&mut listening.url),
             Record::ActorFailed(failed) => self.text_in_place(&mut failed.message),
-            Record::Phase(_) | Record::AgentExit(_) | Record::Stopped(_) => {}
+            Record::Stopped(stopped) => stopped.message.iter_mut().for_each(|text| self.text_in_place(text)),
+            Record::Phase(_) | Record::AgentExit(_) => {}
         }
     }
 

@@ -1,5 +1,6 @@
 //! What requests and responses carry.
 
+use std::any::Any;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -21,7 +22,7 @@ pub struct Body(Kind);
 
 #[derive(Debug)]
 enum Kind {
-    Whole(Bytes),
+    Whole { bytes: Bytes, _then: Option<Box<dyn Any + Send>> },
     Stream(StreamBody),
 }
 
@@ -30,11 +31,17 @@ impl Body {
     pub fn empty() -> Self {
         Self::from(Bytes::new())
     }
+
+    /// Bytes, and something that is dropped once they are on their way, or cannot be: what is to happen after an
+    /// answer waits there.
+    pub fn and_then(bytes: Bytes, then: Box<dyn Any + Send>) -> Self {
+        Self(Kind::Whole { bytes, _then: Some(then) })
+    }
 }
 
 impl From<Bytes> for Body {
     fn from(bytes: Bytes) -> Self {
-        Self(Kind::Whole(bytes))
+        Self(Kind::Whole { bytes, _then: None })
     }
 }
 
@@ -70,19 +77,19 @@ impl http_body::Body for Body {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         match &mut self.0 {
-            Kind::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
-            Kind::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Kind::Whole { bytes, .. } if bytes.is_empty() => Poll::Ready(None),
+            Kind::Whole { bytes, .. } => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Kind::Stream(stream) => stream.poll_next(context).map_ok(Frame::data),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(&self.0, Kind::Whole(bytes) if bytes.is_empty())
+        matches!(&self.0, Kind::Whole { bytes, .. } if bytes.is_empty())
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Kind::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Kind::Whole { bytes, .. } => SizeHint::with_exact(bytes.len() as u64),
             Kind::Stream(_) => SizeHint::default(),
         }
     }

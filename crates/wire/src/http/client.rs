@@ -283,5 +283,5 @@ pub async fn wait_until_accepts(url: &str, deadline: Instant) -> Result<(), Clie
         }
         tokio::time::sleep_until(again).await;
     }
-    Err(last.map_or(ClientError::TimedOut, |error| ClientError::Refused(error.to_string())))
+    Err(last.map_or(ClientError::TimedOut, |error| ClientError::Refused(format!("{host}:{port}: {error}"))))
 }

@@ -1,3 +1,4 @@
-//! The Model Context Protocol.
+//! The Model Context Protocol: how its messages travel. What they say is the caller's business.
 
 pub mod client;
+pub mod server;

@@ -15,9 +15,10 @@ use super::answer::{Answer, answer};
 use super::handshake::{Failure, failure_of, handshake};
 use super::options::Options;
 use super::pending::{Lost, Outcome};
-use super::script::{Action, Script};
+use super::script::Script;
 use super::session::Session;
 use crate::actor::{Actor, Entered, EntryAction};
+use crate::modes::actions::{Step, left_out};
 use crate::modes::hold::Hold;
 use crate::modes::{Place, Target};
 use crate::phase::Phase;
@@ -27,13 +28,6 @@ const CLOSE_PATIENCE: Duration = Duration::from_secs(3);
 
 /// How often a server may answer that it needs more before it answers.
 const MAX_ROUNDS: usize = 10;
-
-/// Something to send.
-struct Step {
-    method: String,
-    /// JSON text.
-    params: Option<String>,
-}
 
 /// Plays an actor that is an MCP client against a target, until the run ends or the target is gone.
 ///
@@ -68,6 +62,7 @@ pub async fn play(actor: Arc<Actor>, target: Target, options: Options) {
     if let Some(Err(failure)) = played {
         actor.failed(failure.word, &failure.message);
     }
+    session.hold.forget();
     link.close(CLOSE_PATIENCE).await;
     listening.abort();
 }
@@ -122,12 +117,12 @@ impl Session {
         let count = actions.len() + script.actions.len();
         for at in 0..count {
             if let Ok(next) = entered.try_recv() {
-                self.left_out(&phase, count - at);
+                left_out(&self.actor, &phase, count - at);
                 return Ok(Some(next));
             }
             let step = match actions.get(at) {
                 Some(action) => self.entry_step(action),
-                None => self.step(&script.actions[at - actions.len()]),
+                None => script.actions[at - actions.len()].step(&self.actor),
             };
             let Some(Step { method, params }) = step else { continue };
             if method.starts_with("notifications/") {
@@ -143,13 +138,16 @@ impl Session {
             tokio::select! {
                 _ = answered => {}
                 Some(next) = entered.recv() => {
-                    self.left_out(&phase, count - at - 1);
+                    left_out(&self.actor, &phase, count - at - 1);
                     return Ok(Some(next));
                 }
                 () = self.gone.cancelled() => return Err(self.is_gone()),
             }
         }
         self.hold.done(phase.index);
+        if phase.is_last {
+            self.actor.nothing_more();
+        }
         tokio::select! {
             next = entered.recv() => Ok(next),
             // A server that ends when all is said has done nothing wrong.
@@ -159,33 +157,11 @@ impl Session {
         }
     }
 
-    /// An action with its templates filled. `None` when that cannot be done, which was warned about.
-    fn step(&self, action: &Action) -> Option<Step> {
-        let params = match &action.params {
-            Some(params) => Some(self.actor.fill(params, None, None).ok()?.json.into_owned()),
-            None => None,
-        };
-        Some(Step { method: action.method.clone(), params })
-    }
-
     fn entry_step(&self, action: &EntryAction) -> Option<Step> {
-        match action {
-            EntryAction::Send { method, params } => Some(Step {
-                method: method.clone(),
-                params: params.as_ref().map(|params| params.text().to_owned()),
-            }),
-            EntryAction::Other { key, .. } => {
-                self.actor.warn(&format!("`{key}` is no entry action of an MCP client, and is skipped"));
-                None
-            }
+        if let EntryAction::Other { key, .. } = action {
+            self.actor.warn(&format!("`{key}` is no entry action of an MCP client, and is skipped"));
         }
-    }
-
-    fn left_out(&self, phase: &Phase, count: usize) {
-        if count > 0 {
-            let what = format!("the time of phase `{}` was up before {count} of its actions", phase.name);
-            self.actor.warn(&what);
-        }
+        Step::of_entry(action)
     }
 
     /// Waits for the answer to a request, also when the phase is over before it comes. A server that needs more to answer

@@ -9,22 +9,22 @@ use sortie_oatf::{AttackResult, IndicatorResult};
 use sortie_trace::{Direction, Sender};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::{outcome, title};
+use super::{RunsView, outcome, title};
 use crate::inputs::counted;
 use crate::render::{style, visible};
 
 /// How far the words at the start of lines are padded, so that what they speak of is aligned.
 const WORD: usize = 12;
 
-pub(super) fn write(out: &mut dyn Write, report: &Report, color: bool) -> io::Result<()> {
+pub(super) fn write(out: &mut dyn Write, report: &Report, view: RunsView) -> io::Result<()> {
     for run in &report.runs {
-        writeln!(out, "{}", rendered(run, color))?;
+        writeln!(out, "{}", rendered(run, view.color, view.live))?;
     }
     writeln!(out, "{}", totals(report))
 }
 
 /// One run, as it is shown to people.
-pub(super) fn rendered(run: &Run, color: bool) -> String {
+pub(super) fn rendered(run: &Run, color: bool, live: bool) -> String {
     let mut page = Page { text: String::new(), color };
     page.headline(run);
     for verdict in &run.verdict.indicator_verdicts {
@@ -42,6 +42,10 @@ pub(super) fn rendered(run: &Run, color: bool) -> String {
     }
     for warning in &run.warnings {
         page.entry("warning", style::WARNING, warning);
+    }
+    if live {
+        page.entry("ended", style::STRONG, run.stopped_by.as_deref().unwrap_or("nobody knows why"));
+        page.entry("trace", style::STRONG, run.trace.as_deref().unwrap_or("none"));
     }
     page.text
 }

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use sortie_detect::{Report, Run, Standing};
 
 use super::human::rendered;
-use super::{outcome, title, why_undecided};
+use super::{RunsView, outcome, title, why_undecided};
 use crate::render::visible;
 
 /// What a case is to a reader that knows only this much.
@@ -33,8 +33,8 @@ fn mark(run: &Run, allow_skipped: bool) -> Mark {
     }
 }
 
-pub(super) fn write(out: &mut dyn Write, report: &Report, allow_skipped: bool) -> io::Result<()> {
-    let marks: Vec<_> = report.runs.iter().map(|run| mark(run, allow_skipped)).collect();
+pub(super) fn write(out: &mut dyn Write, report: &Report, view: RunsView) -> io::Result<()> {
+    let marks: Vec<_> = report.runs.iter().map(|run| mark(run, view.allow_skipped)).collect();
     let count = |wanted: Mark| marks.iter().filter(|mark| **mark == wanted).count();
     let counts = format!(
         r#"name="sortie" tests="{}" failures="{}" errors="{}" skipped="{}""#,
@@ -46,16 +46,16 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, allow_skipped: bool) -
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(xml, "<testsuites {counts}>\n  <testsuite {counts}>"); // memory takes everything
     for (run, mark) in report.runs.iter().zip(&marks) {
-        case(&mut xml, run, *mark);
+        case(&mut xml, run, *mark, view.live);
     }
     xml.push_str("  </testsuite>\n</testsuites>\n");
     out.write_all(xml.as_bytes())
 }
 
-fn case(xml: &mut String, run: &Run, mark: Mark) {
+fn case(xml: &mut String, run: &Run, mark: Mark, live: bool) {
     let (class, name) = (escaped(&run.document.file), escaped(&title(run)));
     let _ = writeln!(xml, r#"    <testcase classname="{class}" name="{name}">"#);
-    let text = escaped(&rendered(run, false));
+    let text = escaped(&rendered(run, false, live));
     let (kind, message) = why_undecided(run).unwrap_or_else(|| (run.verdict.result.as_str(), outcome(run)));
     let message = escaped(&message);
     let _ = match mark {

@@ -21,18 +21,24 @@ pub(crate) enum RunsFormat {
     Junit,
 }
 
-/// Writes a report. `allow_skipped` decides what `JUnit`, which knows only passed and not passed, is told.
-pub(crate) fn write_runs(
-    out: &mut dyn Write,
-    report: &Report,
-    format: RunsFormat,
-    color: bool,
-    allow_skipped: bool,
-) -> io::Result<()> {
-    match format {
-        RunsFormat::Human => human::write(out, report, color),
-        RunsFormat::Json => write_json(out, report),
-        RunsFormat::Junit => junit::write(out, report, allow_skipped),
+/// How a report is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunsView {
+    pub(crate) format: RunsFormat,
+    pub(crate) color: bool,
+    /// What `JUnit`, which knows only passed and not passed, is told about skipped cases.
+    pub(crate) allow_skipped: bool,
+    /// Whether the runs were just made, so that people want to know how they ended and where they are.
+    pub(crate) live: bool,
+}
+
+impl RunsView {
+    pub(crate) fn write(self, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+        match self.format {
+            RunsFormat::Human => human::write(out, report, self),
+            RunsFormat::Json => write_json(out, report),
+            RunsFormat::Junit => junit::write(out, report, self),
+        }
     }
 }
 
@@ -46,6 +52,9 @@ fn title(run: &Run) -> String {
 
 /// What it came to, in one word of the specification, and how far the attack got.
 fn outcome(run: &Run) -> String {
+    if run.verdict.indicator_verdicts.is_empty() {
+        return "simulated".to_owned();
+    }
     match run.verdict.max_tier {
         Some(tier) => format!("{} ({tier})", run.verdict.result),
         None => run.verdict.result.to_string(),
@@ -57,6 +66,9 @@ fn why_undecided(run: &Run) -> Option<(&'static str, String)> {
     match (run.standing(), &run.failure) {
         (Standing::Resisted | Standing::Exploited, _) => None,
         (_, Some(failure)) => Some((failure.kind.as_str(), failure.message.clone())),
+        (Standing::Skipped, None) if run.verdict.indicator_verdicts.is_empty() => {
+            Some(("simulated", "the document has no indicators".to_owned()))
+        }
         (Standing::Skipped, None) => {
             Some(("skipped", "not every indicator can be evaluated here".to_owned()))
         }

@@ -1,12 +1,11 @@
 //! What a 2026-07-28 request carries with it, since there is no handshake that it could refer to.
 
-use std::fmt::Write as _;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
-use serde_json::value::RawValue;
+
+use crate::Members;
 
 /// The revision without sessions.
 pub const STATELESS: &str = "2026-07-28";
@@ -23,21 +22,16 @@ pub struct Envelope {
 impl Envelope {
     /// Params with `_meta` in them. What the document has put there stays, and what is no object stays as it is.
     pub fn stamp(&self, params: Option<&str>) -> String {
-        let own = [
-            ("io.modelcontextprotocol/protocolVersion", format!("\"{STATELESS}\"")),
-            ("io.modelcontextprotocol/clientInfo", self.client_info.clone()),
-            ("io.modelcontextprotocol/clientCapabilities", self.capabilities.clone()),
-        ];
         let params = params.unwrap_or("{}");
-        let Ok(fields) = serde_json::from_str::<Fields>(params) else { return params.to_owned() };
-        let meta = fields.0.iter().find(|(key, _)| key == "_meta").map_or("{}", |(_, raw)| raw.get());
-        let Ok(stamped) = serde_json::from_str::<Fields>(meta) else { return params.to_owned() };
-        let own = own.iter().filter(|(key, _)| !stamped.0.iter().any(|(there, _)| there == key));
-        let own = own.map(|(key, text)| (*key, text.as_str()));
-        let meta = object(stamped.0.iter().map(|(key, raw)| (key.as_str(), raw.get())).chain(own));
-        let others = fields.0.iter().filter(|(key, _)| key != "_meta");
-        let others = others.map(|(key, raw)| (key.as_str(), raw.get()));
-        object(others.chain([("_meta", meta.as_str())]))
+        let Some(mut members) = Members::read(params) else { return params.to_owned() };
+        let Some(mut meta) = Members::read(members.get("_meta").unwrap_or("{}")) else {
+            return params.to_owned();
+        };
+        meta.set_missing("io.modelcontextprotocol/protocolVersion", &format!("\"{STATELESS}\""));
+        meta.set_missing("io.modelcontextprotocol/clientInfo", &self.client_info);
+        meta.set_missing("io.modelcontextprotocol/clientCapabilities", &self.capabilities);
+        members.set("_meta", &meta.to_string());
+        members.to_string()
     }
 }
 
@@ -72,53 +66,16 @@ fn encoded(value: &str) -> String {
     format!("=?base64?{}?=", STANDARD.encode(value))
 }
 
-/// What a server that needs more before it answers gets, when it is asked again.
+/// The params of a request that is asked again, since the server needs more before it answers. All are JSON texts.
 pub fn asked_again(params: Option<&str>, responses: Option<&str>, state: Option<&str>) -> String {
-    let fields = serde_json::from_str::<Fields>(params.unwrap_or("{}")).unwrap_or_default();
-    let added = ["inputResponses", "requestState"];
-    let others = fields.0.iter().filter(|(key, _)| !added.contains(&key.as_str()));
-    let others = others.map(|(key, raw)| (key.as_str(), raw.get()));
-    let responses = responses.map(|json| ("inputResponses", json));
-    let state = state.map(|json| ("requestState", json));
-    object(others.chain(responses).chain(state))
-}
-
-/// An object of JSON texts.
-fn object<'t>(fields: impl Iterator<Item = (&'t str, &'t str)>) -> String {
-    let mut text = String::from("{");
-    for (at, (key, json)) in fields.enumerate() {
-        let comma = if at > 0 { "," } else { "" };
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{comma}{}:{json}", Value::from(key));
+    let mut members = params.and_then(Members::read).unwrap_or_default();
+    if let Some(responses) = responses {
+        members.set("inputResponses", responses);
     }
-    text.push('}');
-    text
-}
-
-/// The members of an object in their order, as they are written.
-#[derive(Debug, Default)]
-struct Fields(Vec<(String, Box<RawValue>)>);
-
-impl<'de> serde::Deserialize<'de> for Fields {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> serde::de::Visitor<'de> for Members {
-            type Value = Fields;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
-                let mut fields = Vec::new();
-                while let Some(field) = map.next_entry()? {
-                    fields.push(field);
-                }
-                Ok(Fields(fields))
-            }
-        }
-        deserializer.deserialize_map(Members)
+    if let Some(state) = state {
+        members.set("requestState", state);
     }
+    members.to_string()
 }
 
 #[cfg(test)]
@@ -135,10 +92,10 @@ mod tests {
         assert_eq!(
             stamped,
             concat!(
-                r#"{"name":"x","_meta":{"progressToken":1.00,"#,
+                r#"{"_meta":{"progressToken":1.00,"#,
                 r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
                 r#""io.modelcontextprotocol/clientInfo":{"name":"c"},"#,
-                r#""io.modelcontextprotocol/clientCapabilities":{}}}"#
+                r#""io.modelcontextprotocol/clientCapabilities":{}},"name":"x"}"#
             )
         );
         let forged = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"1"}}"#;
@@ -160,6 +117,6 @@ mod tests {
     fn a_request_is_asked_again_with_what_was_missing() {
         let again =
             asked_again(Some(r#"{"name":"x","requestState":"old"}"#), Some(r#"{"a":{}}"#), Some("\"s\""));
-        assert_eq!(again, r#"{"name":"x","inputResponses":{"a":{}},"requestState":"s"}"#);
+        assert_eq!(again, r#"{"name":"x","requestState":"s","inputResponses":{"a":{}}}"#);
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::Url;
@@ -15,6 +16,7 @@ use super::resume::Pace;
 use crate::Limits;
 use crate::http::{Answer, Client, ClientError, EventStream, Response, StreamError};
 use crate::jsonrpc::{self, Incoming, id_key};
+use crate::sse::Event;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -228,7 +230,7 @@ impl Http {
     async fn refusal(&self, key: &str, response: Response) -> Ended {
         let body = match response.body {
             Answer::Bytes(bytes) => bytes,
-            Answer::Events(_) => Default::default(),
+            Answer::Events(_) => Bytes::new(),
         };
         // The length was checked when it was read.
         if jsonrpc::read(&body, &Limits { message_bytes: usize::MAX, ..Limits::default() }).is_ok() {
@@ -247,14 +249,7 @@ impl Http {
         let mut read = Read { answered: false, events: 0, last_id, retry: None, broken: None };
         while let Some(event) = events.next().await {
             match event {
-                Ok(event) => {
-                    read.events += 1;
-                    // Without data it only says from where the stream can be taken up.
-                    if !event.data.is_empty() {
-                        read.answered |= within.is_some_and(|key| answers(&event.data, key));
-                        self.message(event.data, within).await;
-                    }
-                }
+                Ok(event) => self.event(event, within, &mut read).await,
                 Err(StreamError::TooLong(too_long)) => {
                     let within = within.map(ToOwned::to_owned);
                     self.hand_on(Happened::TooLong { limit: too_long.0, within }).await;
@@ -262,13 +257,26 @@ impl Http {
                 Err(StreamError::Broken(reason)) => read.broken = Some(reason),
             }
         }
+        // Servers forget the empty line after their last event.
+        if let Some(event) = events.decoder().unfinished() {
+            self.event(event, within, &mut read).await;
+        }
         let decoder = events.decoder();
         read.last_id = decoder.last_id().map(ToOwned::to_owned).or(read.last_id);
         read.retry = decoder.retry();
         read
     }
 
-    async fn message(&self, bytes: bytes::Bytes, within: Option<&str>) {
+    async fn event(&self, event: Event, within: Option<&str>, read: &mut Read) {
+        read.events += 1;
+        // Without data it only says from where the stream can be taken up.
+        if !event.data.is_empty() {
+            read.answered |= within.is_some_and(|key| answers(&event.data, key));
+            self.message(event.data, within).await;
+        }
+    }
+
+    async fn message(&self, bytes: Bytes, within: Option<&str>) {
         self.hand_on(Happened::Message { bytes, within: within.map(ToOwned::to_owned) }).await;
     }
 

@@ -1,0 +1,140 @@
+//! From the first phase to the last.
+
+use std::sync::Arc;
+
+use sortie_wire::a2a::Client;
+use sortie_wire::http::{ClientError, ClientOptions, wait_until_accepts};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::options::Options;
+use super::session::Session;
+use crate::actor::{Actor, Entered, EntryAction};
+use crate::modes::a2a_push;
+use crate::modes::actions::{Action, Step, left_out};
+use crate::modes::{Place, Target};
+
+/// Plays an actor that is an A2A client against a target, until its last phase has nothing left to send and to hear, or
+/// the run ends.
+///
+/// Whatever goes wrong is recorded, never returned.
+pub async fn play(actor: Arc<Actor>, target: Target, options: Options) {
+    let scripts = actor
+        .phases()
+        .iter()
+        .map(|phase| Action::all(phase).map_err(|reason| format!("phase `{}`: {reason}", phase.name)));
+    let scripts = match scripts.collect::<Result<Vec<_>, _>>() {
+        Ok(scripts) => scripts,
+        Err(reason) => return actor.failed("internal", &reason),
+    };
+    let end = actor.context().end.clone();
+    let client = match end.run_until_cancelled(connect(&target, &options)).await {
+        Some(Ok(client)) => client,
+        Some(Err(reason)) => return actor.failed("target_refused", &reason),
+        None => return,
+    };
+    let session = Session::new(actor.clone(), client, &options);
+    let (sender, entered) = mpsc::unbounded_channel();
+    let counts: Vec<bool> = scripts.iter().map(|script| !script.is_empty()).collect();
+    let hold = session.hold.clone();
+    actor.begin(move |entered| {
+        hold.enter(entered.phase.index, counts[entered.phase.index] || !entered.actions.is_empty());
+        // Nobody listens any more when the run has ended.
+        let _ = sender.send(entered);
+    });
+    end.run_until_cancelled(session.play(&scripts, entered)).await;
+}
+
+async fn connect(target: &Target, options: &Options) -> Result<Client, String> {
+    let Place::Url(url) = &target.place else {
+        return Err("an A2A agent is a server that others reach: give its URL".to_owned());
+    };
+    let headers = target.http_headers()?;
+    let http = ClientOptions {
+        headers,
+        answer_timeout: options.action_timeout,
+        limits: options.limits,
+        ..ClientOptions::default()
+    };
+    let client = Client::new(url, http).map_err(|error| error.to_string())?;
+    let deadline = Instant::now() + options.connect_timeout;
+    wait_until_accepts(url, deadline).await.map_err(|error: ClientError| error.to_string())?;
+    Ok(client)
+}
+
+impl Session {
+    /// Plays every phase.
+    async fn play(self: &Arc<Self>, scripts: &[Vec<Action>], mut entered: mpsc::UnboundedReceiver<Entered>) {
+        let Some(mut present) = entered.recv().await else { return };
+        while let Some(next) = self.play_phase(&scripts[present.phase.index], present, &mut entered).await {
+            present = next;
+        }
+        // Streams of earlier phases may still have something to say.
+        self.tasks.close();
+        tokio::select! {
+            () = self.tasks.wait() => {}
+            () = self.gone.cancelled() => {}
+        }
+    }
+
+    /// Plays a phase until the next one is entered. `None` when nothing more is to come.
+    async fn play_phase(
+        self: &Arc<Self>,
+        script: &[Action],
+        Entered { phase, actions: entry }: Entered,
+        entered: &mut mpsc::UnboundedReceiver<Entered>,
+    ) -> Option<Entered> {
+        let before = entry.len();
+        let count = before + script.len();
+        for at in 0..count {
+            if let Ok(next) = entered.try_recv() {
+                left_out(&self.actor, &phase, count - at);
+                return Some(next);
+            }
+            let is_last = at + 1 == count;
+            if is_last {
+                self.hold.sent(phase.index);
+            }
+            let act = match entry.get(at) {
+                Some(EntryAction::Other { key, value }) if key == a2a_push::ACTION => {
+                    let (session, phase, value) = (self.clone(), phase.clone(), value.clone());
+                    self.tasks.spawn(async move { session.notify(&phase, &value).await })
+                }
+                Some(EntryAction::Other { key, .. }) => {
+                    self.actor.warn(&format!("`{key}` is no entry action of an A2A client, and is skipped"));
+                    continue;
+                }
+                entry => {
+                    let step = match entry {
+                        Some(entry) => Step::of_entry(entry),
+                        None => script[at - before].step(&self.actor),
+                    };
+                    let Some(step) = step else { continue };
+                    let (session, phase) = (self.clone(), phase.clone());
+                    self.tasks.spawn(async move { session.act(&phase, step, is_last).await })
+                }
+            };
+            tokio::select! {
+                acted = act => {
+                    if acted.is_err() {
+                        self.actor.failed("internal", "an action was not carried out, which is a fault of ours");
+                        return None;
+                    }
+                }
+                Some(next) = entered.recv() => {
+                    left_out(&self.actor, &phase, count - at - 1);
+                    return Some(next);
+                }
+                () = self.gone.cancelled() => return None,
+            }
+        }
+        self.hold.done(phase.index);
+        if phase.is_last {
+            return None;
+        }
+        tokio::select! {
+            next = entered.recv() => next,
+            () = self.gone.cancelled() => None,
+        }
+    }
+}

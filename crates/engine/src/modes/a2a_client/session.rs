@@ -1,0 +1,312 @@
+//! What is said to one agent, and what it answers.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use http::StatusCode;
+use serde_json::Value;
+use sortie_trace::{Direction, Kind};
+use sortie_wire::Limits;
+use sortie_wire::a2a::{Client, Endpoint, Fetched};
+use sortie_wire::http::{Answer as Body, ClientError, EventStream, Response, StreamError};
+use sortie_wire::jsonrpc::{self, Ids};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use url::Url;
+
+use super::answer::Answer;
+use super::options::Options;
+use crate::actor::{Actor, Spoken, Working};
+use crate::modes::a2a_push::{Push, Webhook};
+use crate::modes::actions::Step;
+use crate::modes::excerpt::excerpt;
+use crate::modes::hold::Hold;
+use crate::payload::Payload;
+use crate::phase::Phase;
+
+/// Our name for the agent: ids of requests are never given twice, so one will do.
+const CONNECTION: &str = "http-1";
+/// The operation that is no method.
+const CARD: &str = "agent_card/get";
+
+/// A client and the agent that it talks to.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) actor: Arc<Actor>,
+    pub(super) hold: Arc<Hold>,
+    /// Everything that is being asked.
+    pub(super) tasks: TaskTracker,
+    /// There is no point in going on.
+    pub(super) gone: CancellationToken,
+    client: Client,
+    ids: Ids,
+    /// Where messages go, once that is known.
+    endpoint: Mutex<Option<Url>>,
+    push: Push,
+    limits: Limits,
+}
+
+/// Why the actor cannot go on.
+struct Failure {
+    word: &'static str,
+    message: String,
+}
+
+/// What a request and its answers have in common.
+#[derive(Clone, Copy)]
+struct Exchange<'e> {
+    phase: &'e Arc<Phase>,
+    method: &'e str,
+    id: &'e Value,
+    /// Nothing of the phase is unsent.
+    is_last: bool,
+}
+
+impl Session {
+    pub(super) fn new(actor: Arc<Actor>, client: Client, options: &Options) -> Arc<Self> {
+        Arc::new(Self {
+            gone: actor.context().end.child_token(),
+            actor,
+            hold: Arc::default(),
+            tasks: TaskTracker::new(),
+            client,
+            ids: Ids::new(),
+            endpoint: Mutex::new(None),
+            push: Push::new(&options.allow_hosts, options.limits),
+            limits: options.limits,
+        })
+    }
+
+    /// Carries out one action and hears all that comes of it, also when its phase is over meanwhile.
+    pub(super) async fn act(self: &Arc<Self>, phase: &Arc<Phase>, step: Step, is_last: bool) {
+        let working = self.actor.working();
+        let done = self.gone.run_until_cancelled(async {
+            if step.method == CARD {
+                self.card(phase, &[CARD]).await.map(drop)
+            } else {
+                self.call(phase, step, is_last, working).await
+            }
+        });
+        if let Some(Err(Failure { word, message })) = done.await {
+            self.actor.failed(word, &message);
+            self.gone.cancel();
+        }
+    }
+
+    /// The entry action of A2A.
+    pub(super) async fn notify(&self, phase: &Arc<Phase>, action: &Payload) {
+        self.gone
+            .run_until_cancelled(self.push.send(&self.actor, phase, action, |_| Webhook::default()))
+            .await;
+    }
+
+    /// Asks for the agent card. A card that a document asks for is an event; one that we need to find the agent is none.
+    async fn card(&self, phase: &Arc<Phase>, events: &[&str]) -> Result<Option<Bytes>, Failure> {
+        // A GET carries nothing.
+        self.actor.said(phase, card(Direction::Request, Kind::Request, b"{}"));
+        let Fetched { url, status, body } = match self.client.card().await {
+            Ok(fetched) => fetched,
+            Err(error) => return self.unanswered(CARD, &error).map(|()| None),
+        };
+        let is_card = status.is_success() && Answer::read(&body, false, &self.limits).is_some();
+        let kind = if is_card { Kind::Response } else { Kind::Error };
+        let fires = if is_card { events } else { &[] };
+        if !body.is_empty() {
+            self.hold.heard(self.actor.heard_in(phase, fires, card(Direction::Response, kind, &body)));
+        }
+        if is_card {
+            self.follow(&body);
+            return Ok(Some(body));
+        }
+        // Who only looks for the agent can do without its card.
+        if events.is_empty() && matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) {
+            return Ok(None);
+        }
+        Err(no_answer(&format!("{CARD} at {url}"), status, &body))
+    }
+
+    /// Goes where a card leads, on the host that the user named.
+    fn follow(&self, card: &[u8]) {
+        if !self.client.needs_card() {
+            return;
+        }
+        let endpoint = self.client.endpoint(Some(card));
+        if let Endpoint::Elsewhere { target, card } = &endpoint {
+            let card = excerpt(card.as_bytes());
+            self.actor.warn(&format!("the card of the target leads to `{card}`, and messages go to {target} all the same: only you name targets"));
+        }
+        *self.endpoint.lock().unwrap_or_else(PoisonError::into_inner) = Some(endpoint.url().clone());
+    }
+
+    /// Where messages go.
+    async fn endpoint(&self, phase: &Arc<Phase>) -> Result<Url, Failure> {
+        let known = || self.endpoint.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if known().is_none() && self.client.needs_card() {
+            self.card(phase, &[]).await?;
+        }
+        Ok(known().unwrap_or_else(|| self.client.endpoint(None).url().clone()))
+    }
+
+    async fn call(
+        self: &Arc<Self>,
+        phase: &Arc<Phase>,
+        step: Step,
+        is_last: bool,
+        working: Working,
+    ) -> Result<(), Failure> {
+        let Step { method, params } = step;
+        let endpoint = self.endpoint(phase).await?;
+        let id = self.ids.fresh();
+        let request = jsonrpc::request(&id, &method, params.as_deref());
+        let id: Value = serde_json::from_str(&id).unwrap_or_default();
+        let exchange = Exchange { phase, method: &method, id: &id, is_last };
+        self.actor.said(phase, spoken(exchange, &[&method], Kind::Request, &request));
+        let streams = matches!(&*method, "message/stream" | "tasks/resubscribe");
+        match self.client.call(&endpoint, streams, request).await {
+            Ok(Response { status, body: Body::Bytes(body), .. }) => self.whole(exchange, status, &body),
+            Ok(Response { body: Body::Events(events), .. }) => self.stream(exchange, events, working).await,
+            Err(error) => self.unanswered(&method, &error),
+        }
+    }
+
+    /// An answer that came whole.
+    fn whole(&self, exchange: Exchange<'_>, status: StatusCode, body: &[u8]) -> Result<(), Failure> {
+        let Exchange { method, .. } = exchange;
+        match Answer::read(body, false, &self.limits) {
+            Some(answer) if status.is_success() || answer.odd.is_none() => {
+                self.hear(exchange, &answer, body);
+                Ok(())
+            }
+            _ => {
+                if !body.is_empty() {
+                    self.hear_nothing(exchange, Kind::Error, body);
+                }
+                Err(no_answer(method, status, body))
+            }
+        }
+    }
+
+    /// Items of a stream, until the one that is final. What follows that is heard too, and nobody waits for it.
+    async fn stream(
+        self: &Arc<Self>,
+        exchange: Exchange<'_>,
+        mut events: Box<EventStream>,
+        working: Working,
+    ) -> Result<(), Failure> {
+        let Exchange { method, .. } = exchange;
+        let mut heard = false;
+        while let Some(event) = events.next().await {
+            match event {
+                // An event without data says nothing.
+                Ok(event) if event.data.is_empty() => {}
+                Ok(event) => {
+                    heard = true;
+                    if self.item(exchange, &event.data) {
+                        self.tail(exchange, events);
+                        drop(working);
+                        return Ok(());
+                    }
+                }
+                Err(StreamError::TooLong(error)) => {
+                    self.actor.warn(&format!("`{method}`: {error}, and is skipped"));
+                }
+                Err(StreamError::Broken(reason)) => {
+                    return Err(protocol_error(format!("`{method}`: the stream broke: {reason}")));
+                }
+            }
+        }
+        if heard {
+            Ok(())
+        } else {
+            Err(protocol_error(format!("`{method}` was answered with an empty stream")))
+        }
+    }
+
+    /// Reads what an agent says after it said that it was done.
+    fn tail(self: &Arc<Self>, exchange: Exchange<'_>, mut events: Box<EventStream>) {
+        let Exchange { phase, method, id, is_last } = exchange;
+        let (session, phase, method, id) = (self.clone(), phase.clone(), method.to_owned(), id.clone());
+        let end = self.gone.clone();
+        // Not one of `tasks`: an agent that never hangs up would keep us for ever.
+        tokio::spawn(async move {
+            let exchange = Exchange { phase: &phase, method: &method, id: &id, is_last };
+            end.run_until_cancelled(async {
+                while let Some(Ok(event)) = events.next().await {
+                    if !event.data.is_empty() {
+                        session.item(exchange, &event.data);
+                    }
+                }
+            })
+            .await;
+        });
+    }
+
+    /// Hears an item of a stream. Whether it is the final one.
+    fn item(&self, exchange: Exchange<'_>, data: &[u8]) -> bool {
+        if let Some(answer) = Answer::read(data, true, &self.limits) {
+            self.hear(exchange, &answer, data);
+            return answer.is_final;
+        }
+        let Exchange { method, .. } = exchange;
+        self.actor.warn(&format!("`{method}`: an item of the stream is no JSON: {}", excerpt(data)));
+        self.hear_nothing(exchange, Kind::Event, data);
+        false
+    }
+
+    fn hear(&self, exchange: Exchange<'_>, answer: &Answer, bytes: &[u8]) {
+        let Exchange { phase, method, is_last, .. } = exchange;
+        if let Some(odd) = &answer.odd {
+            self.actor.warn(&format!("`{method}` was answered with something odd: {odd}"));
+        }
+        let both = [method, answer.surface.unwrap_or_default()];
+        let surfaces = if answer.surface.is_some() { &both[..] } else { &both[..1] };
+        self.hold.heard(self.actor.heard_in(phase, surfaces, spoken(exchange, surfaces, answer.kind, bytes)));
+        if is_last {
+            // The last action arrived, so what an earlier one fired need not wait for the end of a stream.
+            self.hold.done(phase.index);
+        }
+    }
+
+    /// Hears what says nothing to A2A: it is evidence, and no event.
+    fn hear_nothing(&self, exchange: Exchange<'_>, kind: Kind, bytes: &[u8]) {
+        let surfaces = [exchange.method];
+        self.actor.heard_in(exchange.phase, &[], spoken(exchange, &surfaces, kind, bytes));
+    }
+
+    /// What it means that a request has no answer.
+    fn unanswered(&self, method: &str, error: &ClientError) -> Result<(), Failure> {
+        match error {
+            ClientError::TimedOut => {
+                self.actor.warn(&format!("`{method}` was not answered in time"));
+                Ok(())
+            }
+            ClientError::Refused(_) => {
+                Err(Failure { word: "target_refused", message: format!("`{method}`: {error}") })
+            }
+            _ => Err(protocol_error(format!("`{method}`: {error}"))),
+        }
+    }
+}
+
+fn protocol_error(message: String) -> Failure {
+    Failure { word: "protocol_error", message }
+}
+
+/// What HTTP says when A2A has nothing to say.
+fn no_answer(method: &str, status: StatusCode, body: &[u8]) -> Failure {
+    let refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    let body = if body.is_empty() { "nothing".to_owned() } else { excerpt(body) };
+    Failure {
+        word: if refused { "target_refused" } else { "protocol_error" },
+        message: format!("`{method}` was answered with HTTP status {}: {body}", status.as_u16()),
+    }
+}
+
+fn card(direction: Direction, kind: Kind, bytes: &[u8]) -> Spoken<'_> {
+    Spoken { surfaces: &[CARD], direction, kind, id: None, connection: CONNECTION, bytes }
+}
+
+fn spoken<'s>(exchange: Exchange<'s>, surfaces: &'s [&'s str], kind: Kind, bytes: &'s [u8]) -> Spoken<'s> {
+    let direction = if kind == Kind::Request { Direction::Request } else { Direction::Response };
+    Spoken { surfaces, direction, kind, id: Some(exchange.id), connection: CONNECTION, bytes }
+}

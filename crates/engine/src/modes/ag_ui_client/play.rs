@@ -1,0 +1,150 @@
+//! From the first phase to the last.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sortie_wire::ag_ui::event_name;
+use sortie_wire::http::{Client, ClientOptions, wait_until_accepts};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::options::Options;
+use super::script::Script;
+use super::stage::Stage;
+use crate::actor::{Actor, Entered, EntryAction};
+use crate::modes::hold::Hold;
+use crate::modes::{Place, Target};
+use crate::payload::Payload;
+use crate::phase::Phase;
+
+/// Plays an actor that is an AG-UI client against a target, until there is nothing more to play or the run ends.
+///
+/// Whatever goes wrong is recorded, never returned.
+pub async fn play(actor: Arc<Actor>, target: Target, options: Options) {
+    let scripts = actor
+        .phases()
+        .iter()
+        .map(|phase| Script::new(phase).map_err(|reason| format!("phase `{}`: {reason}", phase.name)));
+    let scripts = match scripts.collect::<Result<Vec<_>, _>>() {
+        Ok(scripts) => scripts,
+        Err(reason) => return actor.failed("internal", &reason),
+    };
+    let end = actor.context().end.clone();
+    let target = match end.run_until_cancelled(connect(&target, &options)).await {
+        Some(Ok(target)) => target,
+        Some(Err(reason)) => return actor.failed("target_refused", &reason),
+        None => return,
+    };
+    let hold = Arc::new(Hold::default());
+    let stage = Stage::new(actor.clone(), scripts, hold.clone(), target, options);
+    let (sender, entered) = mpsc::unbounded_channel();
+    actor.begin(move |entered| {
+        // Every phase has a run to ask for.
+        hold.enter(entered.phase.index, true);
+        // Nobody listens any more when the run has ended.
+        let _ = sender.send(entered);
+    });
+    // Runs that go on in the background end with this set.
+    let mut runs = JoinSet::new();
+    let _ = end.run_until_cancelled(stage.play(entered, &mut runs)).await;
+    runs.shutdown().await;
+    stage.hold.forget();
+}
+
+async fn connect(target: &Target, options: &Options) -> Result<(Client, String), String> {
+    let Place::Url(url) = &target.place else {
+        return Err("an AG-UI agent is reached by HTTP, and this target is a process".to_owned());
+    };
+    let client = Client::new(ClientOptions {
+        headers: target.http_headers()?,
+        // An agent may think for as long as the run lasts.
+        answer_timeout: Duration::from_hours(24),
+        limits: options.limits,
+        ..ClientOptions::default()
+    });
+    let client = client.map_err(|error| error.to_string())?;
+    let deadline = Instant::now() + options.connect_timeout;
+    wait_until_accepts(url, deadline).await.map_err(|error| error.to_string())?;
+    Ok((client, url.clone()))
+}
+
+impl Stage {
+    async fn play(self: &Arc<Self>, mut entered: mpsc::UnboundedReceiver<Entered>, runs: &mut JoinSet<()>) {
+        let mut next = entered.recv().await;
+        while let Some(present) = next {
+            next = self.play_phase(present, &mut entered, runs).await;
+        }
+    }
+
+    /// Plays a phase until the next one is entered. `None` when nothing more is to come.
+    async fn play_phase(
+        self: &Arc<Self>,
+        Entered { phase, actions }: Entered,
+        entered: &mut mpsc::UnboundedReceiver<Entered>,
+        runs: &mut JoinSet<()>,
+    ) -> Option<Entered> {
+        let mut inputs: Vec<_> = actions.iter().filter_map(|action| self.entry_input(action)).collect();
+        inputs.push(self.scripts[phase.index].input.clone());
+        let count = inputs.len();
+        for (at, input) in inputs.iter().enumerate() {
+            if let Ok(next) = entered.try_recv() {
+                self.left_out(&phase, count - at);
+                return Some(next);
+            }
+            // What cannot be filled was warned about.
+            let Ok(filled) = self.actor.fill(input, None, None) else { continue };
+            let run = self.clone().run(phase.clone(), filled.json.into_owned(), at + 1 == count);
+            let (done, is_done) = oneshot::channel::<()>();
+            runs.spawn(async move {
+                run.await;
+                drop(done);
+            });
+            tokio::select! {
+                _ = is_done => {}
+                Some(next) = entered.recv() => {
+                    self.left_out(&phase, count - at - 1);
+                    return Some(next);
+                }
+            }
+            if self.refused.is_cancelled() {
+                return None;
+            }
+        }
+        self.hold.done(phase.index);
+        if phase.is_last {
+            while runs.join_next().await.is_some() {}
+            return None;
+        }
+        tokio::select! {
+            next = entered.recv() => next,
+            // A run of an earlier phase, in the background.
+            () = self.refused.cancelled() => None,
+        }
+    }
+
+    /// There is no channel to an agent but the POST that asks for a run, so that is all that can be sent.
+    fn entry_input(&self, action: &EntryAction) -> Option<Payload> {
+        match action {
+            EntryAction::Send { method, params } if event_name(method) == "run_agent_input" => {
+                Some(params.clone().unwrap_or_else(|| Payload::plain(serde_json::Value::Null)))
+            }
+            EntryAction::Send { method, .. } => {
+                let why = "an AG-UI client can send `run_agent_input` only";
+                self.actor.warn(&format!("`send` of `{method}` is skipped: {why}"));
+                None
+            }
+            EntryAction::Other { key, .. } => {
+                self.actor.warn(&format!("`{key}` is no entry action of an AG-UI client, and is skipped"));
+                None
+            }
+        }
+    }
+
+    fn left_out(&self, phase: &Phase, count: usize) {
+        if count > 0 {
+            let what = format!("the time of phase `{}` was up before {count} of its runs", phase.name);
+            self.actor.warn(&what);
+        }
+    }
+}

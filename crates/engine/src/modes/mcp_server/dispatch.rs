@@ -1,0 +1,178 @@
+//! Which method is answered with what.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use super::callable::{Callable, Callables, Chosen};
+use super::plan::Plan;
+use crate::actor::Actor;
+use crate::payload::TooLarge;
+
+/// The levels of log messages.
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+/// What a request is answered with.
+#[derive(Debug)]
+pub(super) enum Outcome<'p> {
+    /// A result as JSON text.
+    Result(Cow<'p, str>),
+    /// A result that something precedes: steps of its entry, and questions by their index.
+    Talk { questions: Vec<usize> },
+    /// A stream of what the client wants to hear of.
+    Listen,
+}
+
+/// A JSON-RPC error.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) code: i64,
+    pub(super) message: String,
+    /// JSON text.
+    pub(super) data: Option<String>,
+}
+
+impl Refusal {
+    pub(super) fn new(code: i64, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    pub(super) fn params(message: impl Into<String>) -> Self {
+        Self::new(-32602, message)
+    }
+}
+
+impl From<TooLarge> for Refusal {
+    fn from(error: TooLarge) -> Self {
+        Self::new(-32603, error.to_string())
+    }
+}
+
+/// What answers a request, apart from handshakes.
+pub(super) fn dispatch<'p>(
+    plan: &'p Plan,
+    actor: &Actor,
+    modern: bool,
+    method: &str,
+    params: &Value,
+) -> Result<Outcome<'p>, Refusal> {
+    let fixed = |text: &'static str| Ok(Outcome::Result(Cow::Borrowed(text)));
+    let list = |wording: &'p super::wording::Wording| {
+        no_cursor(params)?;
+        Ok(Outcome::Result(wording.fill(actor, Some(params), None)?))
+    };
+    match method {
+        "tools/call" => call(plan, actor, &plan.tools, "tool", params),
+        "tools/list" => list(&plan.tools.list),
+        "resources/read" => read(plan, actor, modern, params),
+        "resources/list" => list(&plan.resources.list),
+        "resources/templates/list" => list(&plan.resources.templates),
+        "prompts/get" => call(plan, actor, &plan.prompts, "prompt", params),
+        "prompts/list" => list(&plan.prompts.list),
+        "completion/complete" => complete(plan, actor, params),
+        "ping" | "resources/subscribe" | "resources/unsubscribe" | "logging/setLevel" if modern => {
+            Err(not_found(method))
+        }
+        "ping" => fixed("{}"),
+        "resources/subscribe" | "resources/unsubscribe" => {
+            text(params, "uri")?;
+            fixed("{}")
+        }
+        "logging/setLevel" => {
+            let level = text(params, "level")?;
+            if LEVELS.contains(&level) { fixed("{}") } else { Err(Refusal::params("Invalid log level")) }
+        }
+        _ => Err(not_found(method)),
+    }
+}
+
+pub(super) fn not_found(method: &str) -> Refusal {
+    // Whatever a peer calls a method, the answer is short.
+    let shown: String = method.chars().take(100).collect();
+    Refusal::new(-32601, format!("Method not found: {shown}"))
+}
+
+fn call<'p>(
+    plan: &'p Plan,
+    actor: &Actor,
+    callables: &'p Callables,
+    what: &str,
+    params: &Value,
+) -> Result<Outcome<'p>, Refusal> {
+    let name = text(params, "name")?;
+    let unknown =
+        || Refusal::params(format!("Unknown {what}: {}", name.chars().take(100).collect::<String>()));
+    let callable: &Callable = callables.get(name).ok_or_else(unknown)?;
+    let questions = if plan.elicitations.is_empty() { Vec::new() } else { plan.questions(params) };
+    let entry = match callable.choose(params) {
+        Chosen::Entry(entry) => Some(entry),
+        Chosen::Nothing => None,
+        Chosen::NoMatch => return Err(Refusal::params(format!("Invalid arguments for {what} {name}"))),
+    };
+    match entry {
+        Some(entry) if questions.is_empty() && entry.during.is_empty() => {
+            Ok(Outcome::Result(entry.result.fill(actor, Some(params), None)?))
+        }
+        None if questions.is_empty() => Ok(Outcome::Result(Cow::Borrowed(nothing(what)))),
+        _ => Ok(Outcome::Talk { questions }),
+    }
+}
+
+/// The answer of a document that has none.
+pub(super) fn nothing(what: &str) -> &'static str {
+    if what == "prompt" { "{\"messages\":[]}" } else { "{\"content\":[]}" }
+}
+
+fn read<'p>(plan: &'p Plan, actor: &Actor, modern: bool, params: &Value) -> Result<Outcome<'p>, Refusal> {
+    let uri = text(params, "uri")?;
+    let Some((contents, variables)) = plan.resources.read(uri) else {
+        let data = Value::from(Map::from_iter([("uri".to_owned(), Value::from(uri))])).to_string();
+        // 2026-07-28 has no code of its own for this.
+        let code = if modern { -32602 } else { -32002 };
+        return Err(Refusal { code, message: "Resource not found".to_owned(), data: Some(data) });
+    };
+    let text = match variables {
+        None => contents.fill(actor, Some(params), None)?,
+        Some(variables) => {
+            let mut request = params.clone();
+            if let Value::Object(request) = &mut request {
+                request.entry("variables").or_insert(Value::Object(variables));
+            }
+            Cow::Owned(contents.fill(actor, Some(&request), None)?.into_owned())
+        }
+    };
+    Ok(Outcome::Result(text))
+}
+
+fn complete<'p>(plan: &'p Plan, actor: &Actor, params: &Value) -> Result<Outcome<'p>, Refusal> {
+    let reference = params.get("ref").unwrap_or(&Value::Null);
+    let argument = params.get("argument").ok_or_else(|| Refusal::params("Missing argument"))?;
+    let argument = text(argument, "name")?;
+    let completion = match text(reference, "type")? {
+        "ref/prompt" => {
+            let prompt = plan.prompts.get(text(reference, "name")?);
+            prompt.map(|prompt| prompt.completion(argument))
+        }
+        "ref/resource" => plan.resources.completion(text(reference, "uri")?, argument),
+        _ => None,
+    };
+    match completion {
+        None => Err(Refusal::params("Unknown reference")),
+        Some(None) => Ok(Outcome::Result(Cow::Borrowed("{\"completion\":{\"values\":[]}}"))),
+        Some(Some(wording)) => Ok(Outcome::Result(wording.fill(actor, Some(params), None)?)),
+    }
+}
+
+/// Lists have one page, so nobody has a cursor from us.
+fn no_cursor(params: &Value) -> Result<(), Refusal> {
+    match params.get("cursor") {
+        None | Some(Value::Null) => Ok(()),
+        Some(Value::String(cursor)) if cursor.is_empty() => Ok(()),
+        Some(_) => Err(Refusal::params("Invalid cursor")),
+    }
+}
+
+fn text<'v>(params: &'v Value, key: &str) -> Result<&'v str, Refusal> {
+    let found = params.get(key).and_then(Value::as_str);
+    found.ok_or_else(|| Refusal::params(format!("`{key}` must be a string")))
+}

@@ -1,0 +1,33 @@
+//! An MCP server, as a document has it.
+//!
+//! | what | where |
+//! |---|---|
+//! | what a phase serves, compiled once | `plan` and its parts: `identity`, `callable`, `resources`, `elicitation`, `step` |
+//! | which method is answered with what | `dispatch` |
+//! | who is connected, and what was asked of whom | `peer`, `pending` |
+//! | hearing and answering | `server`, `reception` |
+//! | what is said before an answer | `talk`; unasked: `announce` |
+//! | the wire of 2026-07-28 | `modern`, `subscription` |
+
+mod announce;
+mod callable;
+mod dispatch;
+mod elicitation;
+mod identity;
+mod modern;
+mod options;
+mod peer;
+mod pending;
+mod plan;
+mod reception;
+mod resources;
+mod server;
+mod start;
+mod step;
+mod subscription;
+mod talk;
+mod version;
+mod wording;
+
+pub use options::Options;
+pub use start::{start, start_stdio};

@@ -1,0 +1,154 @@
+//! Someone who is connected.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use sortie_wire::mcp::server::{Outlet, Transport};
+use tokio_util::sync::CancellationToken;
+
+use crate::actor::Actor;
+use crate::phase::Phase;
+
+/// How many messages wait for a stream to one peer.
+const MOST_UNSAID: usize = 64;
+
+/// How many exchanges of one peer can be cancelled.
+const MOST_RUNNING: usize = 1024;
+
+/// Someone who is connected: a session, a process, or whoever sent a single request.
+#[derive(Debug)]
+pub(super) struct Peer {
+    pub(super) name: String,
+    pub(super) transport: Transport,
+    /// Whose phases it sees.
+    pub(super) actor: Arc<Actor>,
+    state: Mutex<State>,
+    /// It is past the handshake.
+    ready: AtomicBool,
+    unsaid: AtomicUsize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The revision that was agreed on.
+    version: Option<String>,
+    /// What the client can do.
+    capabilities: Value,
+    /// Where it hears what it did not ask for.
+    standalone: Option<Outlet>,
+    unsaid: VecDeque<Unsaid>,
+    /// What is being answered and can be cancelled, by id.
+    running: HashMap<String, CancellationToken>,
+}
+
+/// Something that is to be said as soon as there is someone to say it to.
+#[derive(Clone, Debug)]
+pub(super) struct Unsaid {
+    pub(super) phase: Arc<Phase>,
+    pub(super) method: String,
+    /// JSON text.
+    pub(super) params: Option<String>,
+}
+
+impl Peer {
+    pub(super) fn new(name: &str, transport: Transport, actor: Arc<Actor>) -> Self {
+        Self {
+            name: name.to_owned(),
+            transport,
+            actor,
+            state: Mutex::default(),
+            ready: AtomicBool::new(false),
+            unsaid: AtomicUsize::new(0),
+        }
+    }
+
+    /// Takes note of the handshake.
+    pub(super) fn agreed(&self, version: Option<&str>, capabilities: Value) {
+        let mut state = self.lock();
+        state.version = version.map(str::to_owned);
+        state.capabilities = capabilities;
+    }
+
+    pub(super) fn version(&self) -> Option<String> {
+        self.lock().version.clone()
+    }
+
+    /// Whether it says that it can do something.
+    pub(super) fn can(&self, capability: &str) -> bool {
+        self.lock().capabilities.get(capability).is_some_and(|declared| !declared.is_null())
+    }
+
+    /// The handshake is over. Whether that is news.
+    pub(super) fn is_ready_now(&self) -> bool {
+        !self.ready.load(Ordering::Relaxed) && !self.ready.swap(true, Ordering::Relaxed)
+    }
+
+    pub(super) fn listens_on(&self, outlet: Outlet) {
+        self.lock().standalone = Some(outlet);
+    }
+
+    /// Where it hears what it did not ask for, if someone reads there.
+    pub(super) fn standalone(&self) -> Option<Outlet> {
+        self.lock().standalone.clone().filter(Outlet::is_open)
+    }
+
+    /// Keeps something to say. Whether an older one had to give way.
+    pub(super) fn keep(&self, unsaid: Unsaid) -> bool {
+        let mut state = self.lock();
+        state.unsaid.push_back(unsaid);
+        let full = state.unsaid.len() > MOST_UNSAID;
+        if full {
+            state.unsaid.pop_front();
+        }
+        self.unsaid.store(state.unsaid.len(), Ordering::Relaxed);
+        full
+    }
+
+    /// Whether something waits to be said, and may be.
+    pub(super) fn has_unsaid(&self) -> bool {
+        self.unsaid.load(Ordering::Relaxed) > 0 && self.ready.load(Ordering::Relaxed)
+    }
+
+    /// Takes what waits to be said.
+    pub(super) fn take_unsaid(&self) -> Vec<Unsaid> {
+        if !self.has_unsaid() {
+            return Vec::new();
+        }
+        let mut state = self.lock();
+        self.unsaid.store(0, Ordering::Relaxed);
+        state.unsaid.drain(..).collect()
+    }
+
+    /// Begins an exchange that can be cancelled.
+    pub(super) fn runs(&self, id: &str) -> CancellationToken {
+        let token = CancellationToken::new();
+        let mut state = self.lock();
+        if state.running.len() < MOST_RUNNING {
+            state.running.insert(id.to_owned(), token.clone());
+        }
+        token
+    }
+
+    pub(super) fn ran(&self, id: &str) {
+        self.lock().running.remove(id);
+    }
+
+    pub(super) fn cancel(&self, id: &str) {
+        let running = self.lock().running.remove(id);
+        if let Some(running) = running {
+            running.cancel();
+        }
+    }
+
+    /// Cancels everything.
+    pub(super) fn cancel_all(&self) {
+        let running = std::mem::take(&mut self.lock().running);
+        running.values().for_each(CancellationToken::cancel);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

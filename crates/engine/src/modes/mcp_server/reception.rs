@@ -1,0 +1,336 @@
+//! Hears messages, and answers them.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use sortie_trace::{Direction, Kind};
+use sortie_wire::jsonrpc::{self, Incoming, Malformed, id_key};
+use sortie_wire::mcp::server::{Answer, Arrival, Outlet, Reply, Service, Transport};
+
+use super::dispatch::{Outcome, Refusal, dispatch};
+use super::modern;
+use super::peer::Peer;
+use super::server::{Server, key};
+use super::talk::Call;
+use super::version;
+use crate::actor::{Heard, Spoken};
+
+/// A message that arrived from someone.
+#[derive(Clone, Copy)]
+pub(super) struct Post<'p> {
+    pub(super) peer: &'p Arc<Peer>,
+    pub(super) bytes: &'p [u8],
+    pub(super) headers: Option<&'p HeaderMap>,
+}
+
+/// A request that arrived.
+pub(super) struct Asking {
+    pub(super) id: Box<RawValue>,
+    pub(super) id_value: Value,
+    pub(super) method: String,
+    pub(super) modern: bool,
+}
+
+impl Service for Server {
+    type Peer = Peer;
+
+    fn open(self: &Arc<Self>, name: &str, transport: Transport) -> Arc<Peer> {
+        self.add(name, transport)
+    }
+
+    fn close(self: &Arc<Self>, peer: &Arc<Peer>) {
+        self.remove(peer);
+    }
+
+    fn begins_session(&self, message: &Incoming) -> bool {
+        let initializes = matches!(message, Incoming::Request { method, .. } if method == "initialize");
+        initializes && !self.is_modern_forced()
+    }
+
+    fn speaks(&self, peer: &Peer, version: &str) -> bool {
+        version::is_legacy(version)
+            || version == version::MODERN
+            || peer.version().is_some_and(|agreed| agreed == version)
+    }
+
+    fn primes(&self, peer: &Peer) -> bool {
+        peer.version().as_deref() == Some(version::DEFAULT)
+    }
+
+    fn has_unsaid(&self, peer: &Peer) -> bool {
+        peer.has_unsaid()
+    }
+
+    fn listening(self: &Arc<Self>, peer: &Arc<Peer>, outlet: Outlet) {
+        peer.listens_on(outlet);
+        self.flush(peer);
+    }
+
+    fn hear(self: &Arc<Self>, peer: &Arc<Peer>, arrival: Arrival<'_>) -> Reply {
+        let post = Post { peer, bytes: arrival.bytes, headers: arrival.headers };
+        match arrival.message {
+            Ok(Incoming::Batch(_)) => self.batch(post),
+            message => self.one(post, message),
+        }
+    }
+
+    fn refuse(self: &Arc<Self>, name: &str, arrival: Arrival<'_>, answer: &Bytes) {
+        let peer = Arc::new(Peer::new(name, Transport::Single, self.actor.clone()));
+        let post = Post { peer: &peer, bytes: arrival.bytes, headers: arrival.headers };
+        let (method, half, id) = outline(&arrival.message);
+        let heard = post.heard(&[], method, half, id.as_ref());
+        Self::said(&peer, &heard.phase, method, (Direction::Response, Kind::Error), id.as_ref(), answer);
+    }
+}
+
+impl Server {
+    fn one(self: &Arc<Self>, post: Post<'_>, message: Result<Incoming, Malformed>) -> Reply {
+        if let Some(reply) = self.unspoken(post, &message) {
+            return reply;
+        }
+        match message {
+            Ok(Incoming::Request { id, method, .. }) => self.request(post, id, method),
+            Ok(Incoming::Notification { method, .. }) => self.notification(post, &method),
+            Ok(Incoming::Response { id, .. }) => self.answered(post, Some(&id), Kind::Response),
+            Ok(Incoming::Error { id, .. }) => self.answered(post, id.as_deref(), Kind::Error),
+            Ok(Incoming::Batch(_)) => {
+                self.malformed(post, &jsonrpc::error(None, -32600, "a batch within a batch", None), None)
+            }
+            Err(malformed) => {
+                let id = malformed.id.as_ref().and_then(|id| serde_json::from_str(id.get()).ok());
+                self.malformed(post, &malformed.answer(), id.as_ref())
+            }
+        }
+    }
+
+    /// Refuses a message whose `MCP-Protocol-Version` nobody speaks.
+    fn unspoken(&self, post: Post<'_>, message: &Result<Incoming, Malformed>) -> Option<Reply> {
+        let version = post.headers?.get("mcp-protocol-version")?.to_str().unwrap_or_default();
+        // The handshake itself decides on the version; and a request without handshakes is refused in its own way.
+        let asks = |wanted: &str| matches!(message, Ok(Incoming::Request { method, .. }) if method == wanted);
+        if self.speaks(post.peer, version) || asks("initialize") || modern::claims(post.bytes) {
+            return None;
+        }
+        let (method, half, id) = outline(message);
+        let heard = post.heard(&[], method, half, id.as_ref());
+        let text = id.as_ref().map(Value::to_string);
+        let answer = jsonrpc::error(text.as_deref(), -32600, "Unsupported MCP-Protocol-Version", None);
+        let half = (Direction::Response, Kind::Error);
+        Self::said(post.peer, &heard.phase, method, half, id.as_ref(), &answer);
+        Some(refusing(answer, StatusCode::BAD_REQUEST))
+    }
+
+    fn request(self: &Arc<Self>, post: Post<'_>, id: Box<RawValue>, method: String) -> Reply {
+        let peer = post.peer;
+        let id_value = serde_json::from_str(id.get()).unwrap_or_default();
+        let modern = self.is_modern(post, &method);
+        let events = self.events(modern, &method);
+        let heard = post.heard(&events, &method, (Direction::Request, Kind::Request), Some(&id_value));
+        let asking = Asking { id, id_value, method, modern };
+        if asking.method != "initialize" && peer.is_ready_now() {
+            self.welcome(peer);
+        }
+        match self.outcome(post, &asking, &heard) {
+            Ok(Outcome::Result(result)) => {
+                let result = if modern { modern::completed(&asking.method, result) } else { result };
+                let answer = jsonrpc::result(asking.id.get(), &result);
+                asking.said(peer, &heard, Kind::Response, &answer);
+                answering(answer, StatusCode::OK, heard)
+            }
+            Ok(Outcome::Talk { questions }) => {
+                let call = Call { server: self.clone(), peer: peer.clone(), heard, asking, questions };
+                Reply::Talk(Box::new(move |outlet| Box::pin(call.talk(outlet))))
+            }
+            Ok(Outcome::Listen) => {
+                let call =
+                    Call { server: self.clone(), peer: peer.clone(), heard, asking, questions: Vec::new() };
+                Reply::Talk(Box::new(move |outlet| Box::pin(call.listen(outlet))))
+            }
+            Err(refusal) => {
+                let answer = asking.refused(&refusal);
+                asking.said(peer, &heard, Kind::Error, &answer);
+                answering(answer, asking.status(&refusal), heard)
+            }
+        }
+    }
+
+    /// What a request is answered with.
+    fn outcome<'s>(&'s self, post: Post<'_>, asking: &Asking, heard: &Heard) -> Result<Outcome<'s>, Refusal> {
+        let peer = post.peer;
+        let plan = self.plan(&heard.phase);
+        let params = &heard.content;
+        if asking.modern {
+            modern::check(post.headers, &asking.method, params)?;
+            match asking.method.as_str() {
+                modern::DISCOVER => return Ok(Outcome::Result(plan.identity.discover(&peer.actor, params)?)),
+                modern::LISTEN => return Ok(Outcome::Listen),
+                _ => {}
+            }
+        } else if asking.method == "initialize" {
+            if self.is_modern_forced() {
+                return Err(modern::unsupported(params.get("protocolVersion")));
+            }
+            let (version, result) = plan.identity.initialize(&peer.actor, &self.options.wire, params)?;
+            let capabilities = params.get("capabilities").cloned().unwrap_or_default();
+            peer.agreed(serde_json::from_str::<String>(&version).ok().as_deref(), capabilities);
+            return Ok(Outcome::Result(result.into()));
+        } else if self.is_modern_forced() {
+            return Err(modern::unsupported(None));
+        }
+        dispatch(plan, &peer.actor, asking.modern, &asking.method, params)
+    }
+
+    /// Whether a request is one of the wire without handshakes.
+    fn is_modern(&self, post: Post<'_>, method: &str) -> bool {
+        if method != modern::DISCOVER {
+            // A session began with a handshake, so its requests need no look.
+            let header = post.headers.and_then(|headers| headers.get("mcp-protocol-version"));
+            let named = header.is_some_and(|version| version == version::MODERN);
+            if !named && (post.peer.transport == Transport::Session || !modern::claims(post.bytes)) {
+                return false;
+            }
+        }
+        self.is_modern_spoken(&post.peer.actor.phase())
+    }
+
+    fn notification(self: &Arc<Self>, post: Post<'_>, method: &str) -> Reply {
+        let heard = post.heard(&[method], method, (Direction::Request, Kind::Notification), None);
+        match method {
+            "notifications/initialized" if post.peer.is_ready_now() => self.welcome(post.peer),
+            "notifications/cancelled" => {
+                if let Some(id) = heard.content.get("requestId") {
+                    post.peer.cancel(&key(&id.to_string()));
+                }
+            }
+            _ => {}
+        }
+        Reply::Accepted
+    }
+
+    /// A peer answers a question of ours. What answers nothing that we asked is written down all the same.
+    fn answered(&self, post: Post<'_>, id: Option<&RawValue>, kind: Kind) -> Reply {
+        let peer = post.peer;
+        let value = id.and_then(|id| serde_json::from_str(id.get()).ok());
+        let asked = id.and_then(|id| self.pending.answered(&id_key(id), &peer.name));
+        let half = (Direction::Response, kind);
+        let Some(asked) = asked else {
+            post.heard(&[], "", half, value.as_ref());
+            return Reply::Accepted;
+        };
+        let surfaces = [asked.method.as_str()];
+        let spoken = post.spoken(&surfaces, half, value.as_ref());
+        let heard = peer.actor.heard_in(&asked.phase, &[], spoken);
+        if let Some(waiting) = asked.waiting {
+            // Who does not wait any more has gone on without.
+            let _ = waiting.send(heard.content.clone());
+        }
+        Reply::Accepted
+    }
+
+    fn malformed(&self, post: Post<'_>, answer: &Bytes, id: Option<&Value>) -> Reply {
+        let heard = post.heard(&[], "", (Direction::Request, Kind::Request), id);
+        Self::said(post.peer, &heard.phase, "", (Direction::Response, Kind::Error), id, answer);
+        refusing(answer.clone(), StatusCode::BAD_REQUEST)
+    }
+
+    /// Several messages at once, where the revision has that.
+    fn batch(self: &Arc<Self>, post: Post<'_>) -> Reply {
+        let agreed = match post.peer.version() {
+            Some(agreed) => agreed == version::BATCHES,
+            // Who says nothing speaks the revision that did not have to say it.
+            None => {
+                let header = post.headers.and_then(|headers| headers.get("mcp-protocol-version"));
+                post.peer.transport == Transport::Single
+                    && header.is_none_or(|header| header == version::BATCHES)
+            }
+        };
+        let items = serde_json::from_slice::<Vec<&RawValue>>(post.bytes);
+        let (true, Ok(items)) = (agreed, items) else {
+            let why = "Batches are not part of this protocol version";
+            return self.malformed(post, &jsonrpc::error(None, -32600, why, None), None);
+        };
+        let replies = items.into_iter().map(|item| {
+            let bytes = item.get().as_bytes();
+            self.one(Post { bytes, ..post }, jsonrpc::read(bytes, &self.options.limits))
+        });
+        Reply::Several(replies.collect())
+    }
+}
+
+impl Post<'_> {
+    /// Writes down that it was heard, which may end the phase.
+    pub(super) fn heard(
+        &self,
+        events: &[&str],
+        method: &str,
+        half: (Direction, Kind),
+        id: Option<&Value>,
+    ) -> Heard {
+        let surfaces = [method];
+        let surfaces: &[&str] = if method.is_empty() { &[] } else { &surfaces };
+        self.peer.actor.heard(events, self.spoken(surfaces, half, id))
+    }
+
+    fn spoken<'s>(
+        &'s self,
+        surfaces: &'s [&'s str],
+        half: (Direction, Kind),
+        id: Option<&'s Value>,
+    ) -> Spoken<'s> {
+        let (direction, kind) = half;
+        Spoken { surfaces, direction, kind, id, connection: &self.peer.name, bytes: self.bytes }
+    }
+}
+
+impl Asking {
+    /// Writes down the answer.
+    pub(super) fn said(&self, peer: &Peer, heard: &Heard, kind: Kind, answer: &Bytes) {
+        let half = (Direction::Response, kind);
+        Server::said(peer, &heard.phase, &self.method, half, Some(&self.id_value), answer);
+    }
+
+    pub(super) fn refused(&self, refusal: &Refusal) -> Bytes {
+        jsonrpc::error(Some(self.id.get()), refusal.code, &refusal.message, refusal.data.as_deref())
+    }
+
+    /// What HTTP says to a refusal. With a handshake it says nothing, but to clients that ask whether they need one.
+    fn status(&self, refusal: &Refusal) -> StatusCode {
+        match refusal.code {
+            _ if !self.modern && self.method == modern::DISCOVER => StatusCode::BAD_REQUEST,
+            modern::UNSUPPORTED => StatusCode::BAD_REQUEST,
+            _ if !self.modern => StatusCode::OK,
+            -32601 => StatusCode::NOT_FOUND,
+            -32603 => StatusCode::OK,
+            _ => StatusCode::BAD_REQUEST,
+        }
+    }
+}
+
+/// An answer. When it ends the phase, the next one begins once it is on its way.
+fn answering(message: Bytes, status: StatusCode, heard: Heard) -> Reply {
+    let then: Option<Box<dyn Any + Send>> = if heard.has_fired() { Some(Box::new(heard)) } else { None };
+    Reply::Answer(Answer { message, status, then })
+}
+
+fn refusing(message: Bytes, status: StatusCode) -> Reply {
+    Reply::Answer(Answer { message, status, then: None })
+}
+
+/// What a message that nobody deals with is: its method, its half of an exchange, its id.
+fn outline(message: &Result<Incoming, Malformed>) -> (&str, (Direction, Kind), Option<Value>) {
+    let value = |id: &RawValue| serde_json::from_str(id.get()).ok();
+    match message {
+        Ok(Incoming::Request { id, method, .. }) => (method, (Direction::Request, Kind::Request), value(id)),
+        Ok(Incoming::Notification { method, .. }) => (method, (Direction::Request, Kind::Notification), None),
+        Ok(Incoming::Response { id, .. }) => ("", (Direction::Response, Kind::Response), value(id)),
+        Ok(Incoming::Error { id, .. }) => {
+            ("", (Direction::Response, Kind::Error), id.as_deref().and_then(value))
+        }
+        Ok(Incoming::Batch(_)) => ("", (Direction::Request, Kind::Request), None),
+        Err(malformed) => ("", (Direction::Request, Kind::Request), malformed.id.as_deref().and_then(value)),
+    }
+}

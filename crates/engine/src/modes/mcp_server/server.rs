@@ -1,0 +1,179 @@
+//! The server: what it knows, and how it writes down what is said.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use sortie_trace::{Direction, Kind};
+use sortie_wire::jsonrpc::{Ids, id_key};
+use sortie_wire::mcp::server::Transport;
+
+use super::modern;
+use super::options::Options;
+use super::peer::{Peer, Unsaid};
+use super::pending::Pending;
+use super::plan::Plan;
+use super::subscription::Subscription;
+use super::version;
+use crate::actor::{Actor, Spoken};
+use crate::modes::Wire;
+use crate::phase::Phase;
+
+/// An MCP server that plays an actor.
+#[derive(Debug)]
+pub(super) struct Server {
+    pub(super) actor: Arc<Actor>,
+    pub(super) options: Options,
+    plans: Vec<Plan>,
+    pub(super) ids: Ids,
+    pub(super) pending: Pending,
+    /// Peers that come back, or stay.
+    peers: Mutex<Vec<Arc<Peer>>>,
+    pub(super) subscriptions: Mutex<Vec<Arc<Subscription>>>,
+    /// What is to be said to the first peer that listens.
+    pub(super) waiting: Mutex<VecDeque<Unsaid>>,
+    /// Some request came on the wire without handshakes.
+    seen_modern: AtomicBool,
+    /// The actor itself plays for some session; the others have forks.
+    taken: AtomicBool,
+}
+
+impl Server {
+    pub(super) fn new(actor: Arc<Actor>, options: Options, plans: Vec<Plan>) -> Arc<Self> {
+        Arc::new(Self {
+            actor,
+            options,
+            plans,
+            ids: Ids::new(),
+            pending: Pending::default(),
+            peers: Mutex::default(),
+            subscriptions: Mutex::default(),
+            waiting: Mutex::default(),
+            seen_modern: AtomicBool::new(false),
+            taken: AtomicBool::new(false),
+        })
+    }
+
+    /// Enters the first phase.
+    pub(super) fn begin(self: &Arc<Self>) {
+        self.play(&self.actor);
+    }
+
+    /// Lets an actor begin, and says what its phases have to say on entry.
+    fn play(self: &Arc<Self>, actor: &Arc<Actor>) {
+        // Weak, since the actor keeps the closure and the server keeps the actor.
+        let (server, weak): (Weak<Self>, _) = (Arc::downgrade(self), Arc::downgrade(actor));
+        actor.begin(move |entered| {
+            if let (Some(server), Some(actor)) = (server.upgrade(), weak.upgrade()) {
+                server.announce(&actor, entered);
+            }
+        });
+    }
+
+    /// What a phase serves.
+    pub(super) fn plan(&self, phase: &Phase) -> &Plan {
+        // There is a plan for every phase of the actor, and forks have the same phases.
+        &self.plans[phase.index]
+    }
+
+    /// Remembers a peer that appears.
+    pub(super) fn add(self: &Arc<Self>, name: &str, transport: Transport) -> Arc<Peer> {
+        let apart = self.options.isolate
+            && transport != Transport::Single
+            && self.taken.swap(true, Ordering::Relaxed);
+        let actor = if apart { self.actor.fork() } else { self.actor.clone() };
+        let peer = Arc::new(Peer::new(name, transport, actor.clone()));
+        if transport != Transport::Single {
+            self.peers().push(peer.clone());
+        }
+        if apart {
+            self.play(&actor);
+        }
+        peer
+    }
+
+    /// Forgets a peer that has gone.
+    pub(super) fn remove(&self, peer: &Arc<Peer>) {
+        self.peers().retain(|known| !Arc::ptr_eq(known, peer));
+        peer.cancel_all();
+    }
+
+    /// Peers that see the phases of an actor.
+    pub(super) fn audience(&self, actor: &Arc<Actor>) -> Vec<Arc<Peer>> {
+        self.peers().iter().filter(|peer| Arc::ptr_eq(&peer.actor, actor)).cloned().collect()
+    }
+
+    /// Whether the wire without handshakes is spoken in this phase: not when the user or the document wants another.
+    pub(super) fn is_modern_spoken(&self, phase: &Phase) -> bool {
+        if let Wire::Version(forced) = &self.options.wire {
+            return forced == version::MODERN;
+        }
+        self.plan(phase).identity.version().is_none_or(|written| written == version::MODERN)
+    }
+
+    /// Whether the user wants no handshakes.
+    pub(super) fn is_modern_forced(&self) -> bool {
+        matches!(&self.options.wire, Wire::Version(forced) if forced == version::MODERN)
+    }
+
+    /// What a request is to triggers. On the wire without handshakes, the first that a client says stands for
+    /// `initialize`.
+    pub(super) fn events<'m>(&self, is_modern: bool, method: &'m str) -> Vec<&'m str> {
+        if !is_modern {
+            return vec![method];
+        }
+        let first = !self.seen_modern.swap(true, Ordering::Relaxed);
+        if method != modern::DISCOVER && !first {
+            return vec![method];
+        }
+        let waits = |phase: &Arc<Phase>| {
+            phase.trigger.as_ref().and_then(sortie_oatf::CompiledTrigger::event) == Some("initialize")
+        };
+        if self.actor.phases().iter().any(waits) {
+            self.actor.warn(&format!(
+                "a client speaks {}, which has no `initialize`: `{method}` counts as that for triggers",
+                version::MODERN
+            ));
+        }
+        vec!["initialize", method]
+    }
+
+    /// Writes down something that is said.
+    pub(super) fn said(
+        peer: &Peer,
+        phase: &Phase,
+        method: &str,
+        half: (Direction, Kind),
+        id: Option<&Value>,
+        bytes: &[u8],
+    ) {
+        let surfaces = [method];
+        peer.actor.said(
+            phase,
+            Spoken {
+                surfaces: if method.is_empty() { &[] } else { &surfaces },
+                direction: half.0,
+                kind: half.1,
+                id,
+                connection: &peer.name,
+                bytes,
+            },
+        );
+    }
+
+    fn peers(&self) -> MutexGuard<'_, Vec<Arc<Peer>>> {
+        self.peers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A lock, whatever happened to its last holder.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An id that is written as JSON text, as it is compared.
+pub(super) fn key(text: &str) -> String {
+    RawValue::from_string(text.to_owned()).map_or_else(|_| text.to_owned(), |raw| id_key(&raw))
+}

@@ -1,0 +1,62 @@
+//! Begins to serve.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sortie_wire::http::{Hosts, Listener};
+use sortie_wire::mcp::server::{Ends, serve, serve_stdio};
+
+use super::options::Options;
+use super::plan::Plan;
+use super::server::Server;
+use crate::actor::Actor;
+use crate::modes::{Serving, StartError};
+
+/// How long there is to say that subscriptions end.
+const FAREWELL: Duration = Duration::from_millis(20);
+
+/// Serves an actor over HTTP, until the run ends. When this returns it accepts connections and has entered its first
+/// phase.
+pub async fn start(actor: Arc<Actor>, options: Options) -> Result<Serving, StartError> {
+    let plans = Plan::all(&actor)?;
+    let listener = Listener::bind(options.listen, options.public).await.map_err(|error| {
+        StartError::Bind { address: options.listen.to_string(), reason: error.to_string() }
+    })?;
+    let url = format!("http://{}/mcp", reachable(listener.address()));
+    let hosts = if options.public { Hosts::any() } else { Hosts::loopback_plus(&options.hosts) };
+    let ends = Ends { stop: actor.context().end.clone(), farewell: FAREWELL };
+    let limits = options.limits;
+    let server = Server::new(actor.clone(), options, plans);
+    actor.context().recorder.listening(actor.name(), &url);
+    server.begin();
+    let done = tokio::spawn(serve(listener, hosts, limits, server, ends));
+    Ok(Serving { url, done })
+}
+
+/// Serves an actor on standard input and output, until the input ends or the run does.
+pub fn start_stdio(actor: Arc<Actor>, options: Options) -> Result<Serving, StartError> {
+    let plans = Plan::all(&actor)?;
+    let limits = options.limits;
+    let stop = actor.context().end.clone();
+    let server = Server::new(actor.clone(), options, plans);
+    let url = "stdio:".to_owned();
+    actor.context().recorder.listening(actor.name(), &url);
+    server.begin();
+    let done = tokio::spawn(async move {
+        serve_stdio(tokio::io::stdin(), tokio::io::stdout(), limits, server, stop).await;
+    });
+    Ok(Serving { url, done })
+}
+
+/// An address that a client on this machine can connect to.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    if !address.ip().is_unspecified() {
+        return address;
+    }
+    let loopback = match address {
+        SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
+        SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
+    };
+    SocketAddr::new(loopback, address.port())
+}

@@ -1,0 +1,132 @@
+//! What is done between a request and its answer, as `x-sortie: {during: […]}` has it.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use sortie_oatf::resolve_simple_path;
+
+use crate::actor::Actor;
+use crate::payload::{Payload, TooLarge};
+
+/// One thing that is done before an answer.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// `send: {method, params}`: a notification, or a request whose answer is waited for.
+    Send { method: String, params: Option<Typed> },
+    /// `wait_ms: 50`.
+    Wait(Duration),
+    /// `disconnect: {retry_ms: 500}`: the connection is closed, and the client comes back for the rest.
+    Disconnect(Duration),
+}
+
+impl Step {
+    /// The steps of an entry.
+    pub(super) fn all(entry: &Payload) -> Result<Vec<Self>, String> {
+        let Some(during) = entry.get("x-sortie").and_then(|extension| extension.get("during")) else {
+            return Ok(Vec::new());
+        };
+        if !during.value().is_array() {
+            return Err("`x-sortie.during` is no list".to_owned());
+        }
+        during.items().iter().map(Self::new).collect()
+    }
+
+    fn new(step: &Payload) -> Result<Self, String> {
+        let milliseconds = |value: &Value| value.as_u64().map(Duration::from_millis);
+        let fields = step.value().as_object();
+        let only = fields.filter(|fields| fields.len() == 1).and_then(|fields| fields.iter().next());
+        let found = match only.map(|(key, value)| (key.as_str(), value)) {
+            Some(("send", send)) => send.get("method").and_then(Value::as_str).map(|method| Self::Send {
+                method: method.to_owned(),
+                params: step
+                    .get("send")
+                    .and_then(|send| send.get("params"))
+                    .map(|params| Typed::new(&params)),
+            }),
+            Some(("wait_ms", value)) => milliseconds(value).map(Self::Wait),
+            Some(("disconnect", value)) => {
+                let retry = value.get("retry_ms").map_or(Some(Duration::from_secs(1)), milliseconds);
+                retry.map(Self::Disconnect)
+            }
+            _ => None,
+        };
+        found.ok_or_else(|| {
+            format!(
+                "`x-sortie.during` holds {}, and knows `send: {{method, params}}`, `wait_ms` and `disconnect: {{retry_ms}}`",
+                step.text()
+            )
+        })
+    }
+}
+
+/// Content in which `"{{request.x}}"`, alone in its string, stands for the value itself: a token that is a number stays
+/// one. (Elsewhere templates give text, as the specification has it.)
+#[derive(Clone, Debug)]
+pub(super) struct Typed {
+    payload: Payload,
+    /// Paths into the request, by the number in their mark.
+    values: Vec<String>,
+}
+
+impl Typed {
+    pub(super) fn new(payload: &Payload) -> Self {
+        let mut values = Vec::new();
+        let payload = payload.with_texts(|text| {
+            let path = text.strip_prefix("{{request.")?.strip_suffix("}}")?;
+            values.push(path.trim().to_owned());
+            Some(mark(values.len() - 1))
+        });
+        Self { payload, values }
+    }
+
+    /// The content filled; `None` when it stands for something that the request does not have, such as the token of a
+    /// client that wants no progress.
+    pub(super) fn fill(
+        &self,
+        actor: &Actor,
+        request: &Value,
+        response: Option<&Value>,
+    ) -> Result<Option<String>, TooLarge> {
+        let mut text = actor.fill(&self.payload, Some(request), response)?.json.into_owned();
+        for (at, path) in self.values.iter().enumerate() {
+            let Some(value) = resolve_simple_path(path, request) else { return Ok(None) };
+            text = text.replacen(&Value::from(mark(at)).to_string(), &value.to_string(), 1);
+        }
+        Ok(Some(text))
+    }
+}
+
+/// A text that no document has: control characters are not written in YAML.
+fn mark(number: usize) -> String {
+    format!("\u{1}{number}\u{1}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn entry(during: Value) -> Payload {
+        Payload::plain(json!({"x-sortie": {"during": during}}))
+    }
+
+    #[test]
+    fn steps_are_read_in_order() {
+        let during = json!([{"send": {"method": "m"}}, {"wait_ms": 5}, {"disconnect": {"retry_ms": 7}}, {"disconnect": null}]);
+        let steps = Step::all(&entry(during)).unwrap();
+        let shown: Vec<_> = steps.iter().map(|step| format!("{step:?}")).collect();
+        assert_eq!(
+            shown,
+            ["Send { method: \"m\", params: None }", "Wait(5ms)", "Disconnect(7ms)", "Disconnect(1s)"]
+        );
+        assert!(Step::all(&Payload::plain(json!({}))).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_no_step_is_said() {
+        for during in [json!([{"sned": {}}]), json!({}), json!([{"send": {}}]), json!([{"wait_ms": "x"}])] {
+            assert!(Step::all(&entry(during.clone())).is_err(), "{during}");
+        }
+    }
+}

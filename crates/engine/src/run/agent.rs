@@ -1,0 +1,84 @@
+//! The agent under test, as a process of ours.
+
+use std::ffi::OsString;
+use std::future::pending;
+use std::io;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use sortie_trace::Redactor;
+use sortie_wire::stdio::{Child, Program, SpawnError};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::error::RunError;
+use super::folder::Folder;
+use super::kept::keep;
+
+/// The agent under test. It leads a process group of its own, and all of that is ended when this is dropped, however
+/// that comes about.
+pub(super) struct Process {
+    child: Child,
+    outputs: JoinSet<()>,
+    exited: bool,
+}
+
+/// What an agent is started with.
+pub(super) struct Start<'s> {
+    pub(super) command: &'s [String],
+    pub(super) env: Vec<(String, String)>,
+    pub(super) folder: &'s Folder,
+    pub(super) max_output_bytes: u64,
+    pub(super) redactor: &'s Redactor,
+}
+
+/// Why an agent was not started.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StartError {
+    #[error(transparent)]
+    Files(#[from] RunError),
+    #[error("the agent cannot be started: {0}")]
+    Spawn(#[from] SpawnError),
+}
+
+impl Process {
+    pub(super) fn start(start: Start<'_>) -> Result<Self, StartError> {
+        let Start { command, env, folder, max_output_bytes, redactor } = start;
+        let (stdout, stderr) = (folder.file("agent.stdout")?, folder.file("agent.stderr")?);
+        let mut child = Child::spawn(&Program {
+            argv: command.iter().map(OsString::from).collect(),
+            env: env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            cwd: None,
+        })?;
+        // Nobody answers an agent that asks.
+        child.stdin = None;
+        let mut outputs = JoinSet::new();
+        if let Some(from) = child.stdout.take() {
+            outputs.spawn(keep(from, stdout, max_output_bytes, redactor.clone()));
+        }
+        if let Some(from) = child.stderr.take() {
+            outputs.spawn(keep(from, stderr, max_output_bytes, redactor.clone()));
+        }
+        Ok(Self { child, outputs, exited: false })
+    }
+
+    /// Waits until it has ended by itself, and says so once.
+    pub(super) async fn exited(&mut self) -> io::Result<ExitStatus> {
+        if self.exited {
+            return pending().await;
+        }
+        let status = self.child.wait().await;
+        self.exited = true;
+        status
+    }
+
+    /// Ends it and its children: waits so long, asks and waits, and then does not ask.
+    pub(super) async fn end(&mut self, patience: Duration) {
+        // What cannot be waited for is gone, or is killed when this is dropped.
+        let _ = self.child.end(patience).await;
+        self.exited = true;
+        // What a process that left the group keeps open is not waited for.
+        let all = async { while self.outputs.join_next().await.is_some() {} };
+        let _ = timeout(patience, all).await;
+    }
+}

@@ -1,0 +1,213 @@
+//! Who plays: the actors of a run, each in its mode.
+
+use std::sync::Arc;
+
+use sortie_oatf::{Compiled, known_modes};
+use tokio::task::{JoinError, JoinSet};
+
+use super::command::Addresses;
+use super::options::Options;
+use crate::actor::Actor;
+use crate::context::Context;
+use crate::modes::{
+    Serving, StartError, Target, a2a_client, a2a_server, ag_ui_client, mcp_client, mcp_server,
+};
+
+/// The actors of a run, and what they are doing.
+pub(super) struct Cast {
+    actors: Vec<Arc<Actor>>,
+    servers: JoinSet<(Arc<Actor>, Result<(), JoinError>)>,
+    clients: JoinSet<Arc<Actor>>,
+    /// Clients that have not finished, to find those that panic.
+    playing: Vec<(tokio::task::Id, Arc<Actor>)>,
+}
+
+/// Something that an actor's task came to.
+pub(super) enum Finished {
+    /// A server has closed although the run goes on: whoever it served is gone for good.
+    Server,
+    /// A client has nothing more to do.
+    Client,
+    /// The task died. That is recorded.
+    Panicked,
+}
+
+impl Cast {
+    /// The actors of a document. One whose mode nobody knows is left out, with a warning.
+    pub(super) fn new(document: &Compiled, context: &Context) -> Self {
+        let described = document.document().attack.execution.actors.iter().flatten().enumerate();
+        let actors = described.filter_map(|(index, actor)| {
+            let known = known_modes().contains(&actor.mode.as_str());
+            if !known {
+                let (name, mode) = (&actor.name, &actor.mode);
+                context.recorder.warn(format!("`{name}` is left out: nobody here knows the mode `{mode}`"));
+            }
+            known.then(|| Actor::new(document, index, context.clone()))
+        });
+        let actors = actors.collect();
+        Self { actors, servers: JoinSet::new(), clients: JoinSet::new(), playing: Vec::new() }
+    }
+
+    /// Whether nobody plays.
+    pub(super) fn is_empty(&self) -> bool {
+        self.actors.is_empty()
+    }
+
+    /// Starts the servers, in the order of the document. One that cannot start is recorded, and is the end.
+    pub(super) async fn serve(&mut self, options: &Options) -> Result<Addresses, ()> {
+        let mut addresses = Addresses::default();
+        for actor in self.actors.iter().filter(|actor| is_server(actor)) {
+            match serve(actor.clone(), options).await {
+                Ok(Serving { url, done }) => {
+                    addresses.servers.push((actor.name().to_owned(), actor.mode().to_owned(), url));
+                    let actor = actor.clone();
+                    self.servers.spawn(async move { (actor, done.await) });
+                }
+                Err(error) => {
+                    actor.failed(error.failure(), &error.to_string());
+                    return Err(());
+                }
+            }
+        }
+        Ok(addresses)
+    }
+
+    /// Starts the clients, all at once.
+    pub(super) fn play(&mut self, options: &Options) {
+        for actor in self.actors.iter().filter(|actor| !is_server(actor)) {
+            let Some(target) = options.targets.get(actor.name()).cloned() else { continue };
+            let (own, options) = (actor.clone(), options.clone());
+            let task = self.clients.spawn(async move {
+                play(own.clone(), target, &options).await;
+                own
+            });
+            self.playing.push((task.id(), actor.clone()));
+        }
+    }
+
+    /// Waits until a task has finished. Never, when there is none.
+    pub(super) async fn finished(&mut self) -> Finished {
+        tokio::select! {
+            Some(server) = self.servers.join_next() => match server {
+                Ok((actor, Err(error))) => panicked(&actor, &error),
+                // The wrapper only waits: if it is not through, we have aborted it.
+                Ok((_, Ok(()))) | Err(_) => Finished::Server,
+            },
+            Some(client) = self.clients.join_next_with_id() => match client {
+                Ok((id, _)) => {
+                    self.playing.retain(|(known, _)| *known != id);
+                    Finished::Client
+                }
+                Err(error) => {
+                    let at = self.playing.iter().position(|(known, _)| *known == error.id());
+                    match at.map(|at| self.playing.swap_remove(at)) {
+                        Some((_, actor)) => panicked(&actor, &error),
+                        None => Finished::Client,
+                    }
+                }
+            },
+            else => std::future::pending().await,
+        }
+    }
+
+    /// Whether nothing is to come: there are only clients, and none has anything more to say or is waiting for an answer.
+    pub(super) fn is_through(&self) -> bool {
+        let through = |(_, actor): &(_, Arc<Actor>)| actor.is_through() && !actor.is_working();
+        self.playing.iter().all(through) && !self.actors.iter().any(|actor| is_server(actor))
+    }
+
+    /// Whether a client still plays.
+    pub(super) fn has_clients(&self) -> bool {
+        self.actors.iter().any(|actor| !is_server(actor))
+    }
+
+    /// Whether silence could be the end: every actor is in its last phase or through, none is busy, and no client still waits
+    /// for its target.
+    pub(super) fn could_be_over(&self) -> bool {
+        self.actors.iter().all(|actor| {
+            let plays = self.playing.iter().any(|(_, playing)| Arc::ptr_eq(playing, actor));
+            if is_server(actor) {
+                return actor.has_reached_last_phase() && !actor.is_working();
+            }
+            let connected = actor.context().recorder.is_connected(actor.name());
+            !plays || (connected && actor.has_reached_last_phase() && !actor.is_working())
+        })
+    }
+
+    /// The clients that have never heard anything from their target, and still try.
+    pub(super) fn unheard(&self) -> impl Iterator<Item = &Arc<Actor>> {
+        let playing = self.playing.iter().map(|(_, actor)| actor);
+        playing.filter(|actor| !actor.context().recorder.is_connected(actor.name()))
+    }
+
+    /// Waits until all tasks have finished, which they do once the run has ended.
+    pub(super) async fn closed(&mut self) {
+        while self.servers.join_next().await.is_some() {}
+        while self.clients.join_next().await.is_some() {}
+    }
+}
+
+fn panicked(actor: &Actor, error: &JoinError) -> Finished {
+    if error.is_panic() {
+        actor.failed("internal", "the code that plays it panicked; this is a bug of Sortie");
+        return Finished::Panicked;
+    }
+    Finished::Client
+}
+
+fn is_server(actor: &Actor) -> bool {
+    actor.mode().ends_with("_server")
+}
+
+async fn serve(actor: Arc<Actor>, options: &Options) -> Result<Serving, StartError> {
+    let listen = options.address(actor.name());
+    if actor.mode() == "a2a_server" {
+        let options = a2a_server::Options {
+            listen,
+            public: options.public,
+            hosts: options.hosts.clone(),
+            limits: options.limits,
+            verbatim_card: options.verbatim_card,
+            allow_hosts: options.allow_hosts.clone(),
+        };
+        return a2a_server::start(actor, options).await;
+    }
+    let stdio = options.stdio;
+    let options = mcp_server::Options {
+        listen,
+        public: options.public,
+        hosts: options.hosts.clone(),
+        limits: options.limits,
+        wire: options.wire.clone(),
+        isolate: options.isolate,
+        ..mcp_server::Options::default()
+    };
+    if stdio { mcp_server::start_stdio(actor, options) } else { mcp_server::start(actor, options).await }
+}
+
+async fn play(actor: Arc<Actor>, target: Target, options: &Options) {
+    let (limits, connect_timeout) = (options.limits, options.connect_timeout);
+    match actor.mode() {
+        "mcp_client" => {
+            let wire = options.wire.clone();
+            let options =
+                mcp_client::Options { limits, connect_timeout, wire, ..mcp_client::Options::default() };
+            mcp_client::play(actor, target, options).await;
+        }
+        "a2a_client" => {
+            let allow_hosts = options.allow_hosts.clone();
+            let options = a2a_client::Options {
+                limits,
+                connect_timeout,
+                allow_hosts,
+                ..a2a_client::Options::default()
+            };
+            a2a_client::play(actor, target, options).await;
+        }
+        _ => {
+            let options =
+                ag_ui_client::Options { limits, connect_timeout, ..ag_ui_client::Options::default() };
+            ag_ui_client::play(actor, target, options).await;
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The folder of a run: its trace, the agent's output, and what is written beside them.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::error::RunError;
+
+/// What is in the folder of a run.
+///
+/// Only its owner may look into it: what agents say and are told is nobody else's business.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// A folder for one run. It is made, or is there and empty: what another run has left is evidence.
+    pub fn create(path: impl Into<PathBuf>) -> Result<Self, RunError> {
+        let folder = Self { path: path.into() };
+        let fail = |source| RunError::Folder { path: folder.path.clone(), source };
+        private(&mut DirBuilder::new()).recursive(true).create(&folder.path).map_err(fail)?;
+        let mut entries = fs::read_dir(&folder.path).map_err(fail)?;
+        if entries.next().is_some() {
+            return Err(fail(io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty")));
+        }
+        Ok(folder)
+    }
+
+    /// A folder for one run within another, under a name that nobody has taken: `name`, `name-2`, `name-3`.
+    pub fn create_within(parent: &Path, name: &str) -> Result<Self, RunError> {
+        let fail = |path: &Path, source| RunError::Folder { path: path.to_owned(), source };
+        private(&mut DirBuilder::new())
+            .recursive(true)
+            .create(parent)
+            .map_err(|error| fail(parent, error))?;
+        for attempt in 1..u32::MAX {
+            let name = if attempt == 1 { name.to_owned() } else { format!("{name}-{attempt}") };
+            let path = parent.join(name);
+            // Without `recursive`, so that of two runs only one gets it.
+            match private(&mut DirBuilder::new()).create(&path) {
+                Ok(()) => return Ok(Self { path }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(fail(&path, error)),
+            }
+        }
+        Err(fail(parent, io::ErrorKind::AlreadyExists.into()))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was said.
+    pub fn trace(&self) -> PathBuf {
+        self.path.join("trace.jsonl")
+    }
+
+    /// What is made of it; written by whoever reports.
+    pub fn report(&self) -> PathBuf {
+        self.path.join("report.json")
+    }
+
+    /// The MCP servers of the run, for the agent.
+    pub fn mcp_config(&self) -> PathBuf {
+        self.path.join("mcp.json")
+    }
+
+    /// Creates a file.
+    pub(super) fn file(&self, name: &str) -> Result<File, RunError> {
+        let path = self.path.join(name);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(&path).map_err(|source| RunError::Folder { path, source })
+    }
+
+    /// Writes a file.
+    pub(super) fn write(&self, name: &str, text: &str) -> Result<(), RunError> {
+        let written = self.file(name)?.write_all(text.as_bytes());
+        written.map_err(|source| RunError::Folder { path: self.path.join(name), source })
+    }
+}
+
+fn private(builder: &mut DirBuilder) -> &mut DirBuilder {
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(builder, 0o700);
+    builder
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_run_has_left_is_not_written_over() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = Folder::create(parent.path().join("a/b")).unwrap();
+        assert!(Folder::create(folder.path()).is_ok(), "nothing is in it yet");
+        folder.write("trace.jsonl", "").unwrap();
+        assert!(matches!(Folder::create(folder.path()), Err(RunError::Folder { .. })));
+    }
+
+    #[test]
+    fn two_runs_of_one_name_get_two_folders() {
+        let parent = tempfile::tempdir().unwrap();
+        let names = ["x", "x", "x"].map(|name| Folder::create_within(parent.path(), name).unwrap());
+        let names = names.map(|folder| folder.path().file_name().unwrap().to_owned());
+        assert_eq!(names, ["x", "x-2", "x-3"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_its_owner_may_look_into_it() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let parent = tempfile::tempdir().unwrap();
+        let folder = Folder::create(parent.path().join("run")).unwrap();
+        folder.write("mcp.json", "{}").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(folder.path()), mode(&folder.mcp_config())), (0o700, 0o600));
+    }
+}

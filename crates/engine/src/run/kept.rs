@@ -1,0 +1,99 @@
+//! What is kept of an agent's output: the beginning, without secrets.
+
+use std::fs::File;
+use std::io::Write as _;
+
+use sortie_trace::Redactor;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+/// How long a line may become until it is looked at in pieces, in bytes.
+const MAX_LINE: usize = 64 * 1024;
+
+/// Reads an output to its end and keeps so much of it, line by line. The rest is read too: an agent that nobody reads
+/// from stands still.
+pub(super) async fn keep(mut from: impl AsyncRead + Unpin, to: File, limit: u64, redactor: Redactor) {
+    let mut kept = Kept { to: Some(to), room: limit, limit, redactor };
+    let mut chunk = vec![0; 16 * 1024];
+    let mut line = Vec::new();
+    // An output that cannot be read any more has ended.
+    while let Ok(count @ 1..) = from.read(&mut chunk).await {
+        if kept.to.is_none() {
+            continue;
+        }
+        line.extend_from_slice(&chunk[..count]);
+        let whole = match line.iter().rposition(|byte| *byte == b'\n') {
+            Some(at) => at + 1,
+            None if line.len() >= MAX_LINE => line.len(),
+            None => 0,
+        };
+        kept.write(&line[..whole]);
+        line.drain(..whole);
+    }
+    kept.write(&line);
+}
+
+struct Kept {
+    /// `None` once nothing more is kept.
+    to: Option<File>,
+    room: u64,
+    limit: u64,
+    redactor: Redactor,
+}
+
+impl Kept {
+    fn write(&mut self, bytes: &[u8]) {
+        let Some(to) = &mut self.to else { return };
+        let redacted;
+        let bytes = if self.redactor.is_empty() {
+            bytes
+        } else {
+            let text = String::from_utf8_lossy(bytes);
+            redacted = self.redactor.text(&text).into_owned();
+            redacted.as_bytes()
+        };
+        let count = bytes.len().min(usize::try_from(self.room).unwrap_or(usize::MAX));
+        self.room -= count as u64;
+        let mut written = to.write_all(&bytes[..count]);
+        if count < bytes.len() {
+            let limit = self.limit;
+            written = written.and_then(|()| {
+                writeln!(to, "\n[sortie: the rest was not kept, since {limit} bytes are the limit]")
+            });
+            self.to = None;
+        }
+        if written.is_err() {
+            // The trace is what matters, and says so itself when the disk is full.
+            self.to = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sortie_trace::Rule;
+
+    use super::*;
+
+    async fn kept(output: &[u8], limit: u64, redactor: Redactor) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agent.stdout");
+        keep(output, File::create(&path).unwrap(), limit, redactor).await;
+        std::fs::read_to_string(path).unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_beginning_is_kept_and_the_rest_is_said_to_be_cut() {
+        assert_eq!(kept(b"one\ntwo", 100, Redactor::default()).await, "one\ntwo");
+        assert_eq!(kept(b"one", 3, Redactor::default()).await, "one");
+        let cut = kept(&b"0123456789\n".repeat(100_000), 15, Redactor::default()).await;
+        assert_eq!(cut, "0123456789\n0123\n[sortie: the rest was not kept, since 15 bytes are the limit]\n");
+    }
+
+    #[tokio::test]
+    async fn secrets_are_not_kept() {
+        let redactor = Redactor::new([Rule::Literal("hunter2".into())]).unwrap();
+        let output = [b"x".repeat(16 * 1024 - 3), b"hunter2\nhunter2".to_vec()].concat();
+        let kept = kept(&output, 1 << 20, redactor).await;
+        assert!(!kept.contains("hunter") && kept.ends_with("[redacted]\n[redacted]"), "{kept}");
+    }
+}

@@ -1,0 +1,164 @@
+//! Everything about a run that is not in the document.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use sortie_oatf::{Compiled, known_modes, parse_duration};
+use sortie_trace::{MAX_TRACE_BYTES, Redactor};
+use sortie_wire::Limits;
+use tokio_util::sync::CancellationToken;
+
+use super::command::{self, Addresses};
+use super::error::Misfit;
+use crate::modes::{Target, Wire};
+
+/// Everything about a run that is not in the document. Each has a default, and none is without a limit.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own, and none depends on another")]
+pub struct Options {
+    /// The agent under test; `None` when somebody else starts it, or has.
+    pub agent: Option<Agent>,
+    /// The task that the agent is given, for `{prompt}` in its command. The document's (`x-sortie.prompt`) when absent.
+    pub prompt: Option<String>,
+    /// Where server actors listen, by name; a free port of the loopback address for those that are not here.
+    pub listen: BTreeMap<String, SocketAddr>,
+    /// Whether the one `mcp_server` actor is served over our own standard input and output.
+    pub stdio: bool,
+    /// What client actors attack, by name.
+    pub targets: BTreeMap<String, Target>,
+    /// Which MCP revision is spoken.
+    pub wire: Wire,
+    /// Whether each MCP session has phases of its own.
+    pub isolate: bool,
+    /// Whether server actors may be reached from other machines.
+    pub public: bool,
+    /// Names, beside those of the loopback address, by which agents may ask for server actors.
+    pub hosts: Vec<String>,
+    /// Hosts, beside the loopback address, to which requests go that a document asks for.
+    pub allow_hosts: Vec<String>,
+    /// Whether agent cards are served to the letter, also when they send the agent elsewhere.
+    pub verbatim_card: bool,
+    /// How long everybody must be silent, with every actor in its last phase, until the run is over. `None`: 30 seconds;
+    /// but not as long as an agent of ours runs that no client actor drives, since then its exit is the end, and
+    /// silence is a model that thinks.
+    pub idle: Option<Duration>,
+    /// How long the run takes at most, without the grace period.
+    pub max_duration: Duration,
+    /// How long to watch after the end; the document's `grace_period` goes first.
+    pub grace: Option<Duration>,
+    /// How long a client actor waits until its target accepts it.
+    pub connect_timeout: Duration,
+    /// Whether the run is over as soon as the verdict would be `exploited`.
+    pub stop_on_match: bool,
+    /// Whether silence counts as resistance even when the agent was not served what the attack takes.
+    pub lenient: bool,
+    /// What is taken out of everything that is written.
+    pub redactor: Redactor,
+    /// How large the trace may become.
+    pub max_trace_bytes: u64,
+    /// How much is kept of each of the agent's two outputs.
+    pub max_output_bytes: u64,
+    /// How much a peer may ask of us.
+    pub limits: Limits,
+    /// Cancelled when the user wants the run to end now: without a grace period, and with a report.
+    pub interrupt: CancellationToken,
+}
+
+/// How the agent under test is started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Agent {
+    /// Its program and its arguments, with placeholders (see [`fill`](super::fill)).
+    pub command: Vec<String>,
+    /// All of its environment, apart from the addresses that it is given.
+    pub env: Vec<(String, String)>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            agent: None,
+            prompt: None,
+            listen: BTreeMap::new(),
+            stdio: false,
+            targets: BTreeMap::new(),
+            wire: Wire::default(),
+            isolate: false,
+            public: false,
+            hosts: Vec::new(),
+            allow_hosts: Vec::new(),
+            verbatim_card: false,
+            idle: None,
+            max_duration: Self::MAX_DURATION,
+            grace: None,
+            connect_timeout: Duration::from_secs(30),
+            stop_on_match: false,
+            lenient: false,
+            redactor: Redactor::default(),
+            max_trace_bytes: MAX_TRACE_BYTES,
+            max_output_bytes: 16 << 20,
+            limits: Limits::default(),
+            interrupt: CancellationToken::new(),
+        }
+    }
+}
+
+impl Options {
+    /// What the specification recommends for a terminal phase (§5.2).
+    pub const MAX_DURATION: Duration = Duration::from_mins(5);
+    /// How long everybody must be silent unless something else is asked for.
+    pub const IDLE: Duration = Duration::from_secs(30);
+    /// How long is watched after the end when neither the document nor the user says.
+    pub const GRACE: Duration = Duration::from_secs(2);
+
+    /// Whether they fit the document: everything that can be known before anything is started.
+    pub fn check(&self, document: &Compiled) -> Result<(), Misfit> {
+        let actors = || document.document().attack.execution.actors.iter().flatten();
+        let is = |name: &str, suffix: &str| {
+            actors().any(|actor| actor.name == *name && actor.mode.ends_with(suffix))
+        };
+        if let Some(name) = self.listen.keys().find(|name| !is(name, "_server")) {
+            return Err(Misfit::NoServer { actor: name.clone() });
+        }
+        if let Some(name) = self.targets.keys().find(|name| !is(name, "_client")) {
+            return Err(Misfit::NoClient { actor: name.clone() });
+        }
+        let playable = || actors().filter(|actor| known_modes().contains(&actor.mode.as_str()));
+        if self.stdio && !matches!(playable().collect::<Vec<_>>()[..], [only] if only.mode == "mcp_server") {
+            return Err(Misfit::Stdio);
+        }
+        for actor in playable().filter(|actor| actor.mode.ends_with("_client")) {
+            if !self.targets.contains_key(&actor.name) {
+                return Err(Misfit::NoTarget { actor: actor.name.clone(), mode: actor.mode.clone() });
+            }
+        }
+        if let Some((actor, address)) =
+            self.listen.iter().find(|(_, address)| !self.public && !address.ip().is_loopback())
+        {
+            return Err(Misfit::NotLoopback { actor: actor.clone(), address: *address });
+        }
+        if let Some(agent) = &self.agent {
+            command::fill(&agent.command, &Addresses::planned(document), self.prompt(document))?;
+        }
+        Ok(())
+    }
+
+    /// The task that the agent is given: the user's, else the document's.
+    pub fn prompt<'p>(&'p self, document: &'p Compiled) -> Option<&'p str> {
+        let of_document = || document.document().attack.extensions.get("x-sortie")?.get("prompt")?.as_str();
+        self.prompt.as_deref().or_else(of_document)
+    }
+
+    /// How long to watch after the end: the document's word must be used, says the specification.
+    pub fn grace(&self, document: &Compiled) -> Duration {
+        let of_document = document.document().attack.grace_period.as_deref();
+        let of_document = of_document.and_then(|text| parse_duration(text).ok());
+        of_document.or(self.grace).unwrap_or(Self::GRACE)
+    }
+
+    /// Where a server actor listens.
+    pub(super) fn address(&self, actor: &str) -> SocketAddr {
+        let free = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+        self.listen.get(actor).copied().unwrap_or(free)
+    }
+}

@@ -1,0 +1,285 @@
+//! One run, from its first record to its last.
+
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use sortie_detect::{Detector, Place, Run};
+use sortie_oatf::Compiled;
+use sortie_trace::{Header, TracedDocument};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::agent::{Process, Start};
+use super::cast::{Cast, Finished};
+use super::command;
+use super::ending::Ending;
+use super::error::RunError;
+use super::folder::Folder;
+use super::journal::Journal;
+use super::options::Options;
+use super::synthesis;
+use crate::context::Context;
+use crate::event::Watcher;
+use crate::extracted::Extracted;
+use crate::recorder::Recorder;
+
+/// The program that writes the trace.
+const WRITTEN_BY: &str = concat!("sortie ", env!("CARGO_PKG_VERSION"));
+
+/// How long the agent may take to end by itself, and then when it is asked to.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How long actors may take to say goodbye.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// How soon silence is looked at again when an actor is busy, or not yet where it could be the end.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A document that is to be played, and where.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The document.
+    pub document: Arc<Compiled>,
+    /// Where it was read from, for people.
+    pub file: String,
+    /// Where everything is written.
+    pub folder: Folder,
+}
+
+/// Plays a document, and says what became of it. Once it has begun, whatever goes wrong is in what it gives: as a failure
+/// of the run, or as a warning.
+///
+/// When the future is dropped, the agent is killed with its children, listeners close, and the trace ends where it is.
+pub async fn run(case: Case, options: Options, watcher: Arc<dyn Watcher>) -> Result<Run, RunError> {
+    options.check(&case.document)?;
+    let end = CancellationToken::new();
+    let _end_on_drop = end.clone().drop_guard();
+    let recorder = Arc::new(begin(&case, &options, watcher)?);
+    let context = Context { recorder: recorder.clone(), extracted: Arc::new(Extracted::default()), end };
+    let cast = Cast::new(&case.document, &context);
+    let mut stage = Stage { case: &case, options: &options, context, cast, agent: None };
+    let ending = stage.play().await;
+    stage.close(&ending).await;
+    let trace = Some(case.folder.trace().to_string_lossy().into_owned());
+    Ok(recorder.run(Place { document: case.file.clone(), trace }))
+}
+
+/// Writes the first line of the trace, so that there is one whatever comes.
+fn begin(case: &Case, options: &Options, watcher: Arc<dyn Watcher>) -> Result<Recorder, RunError> {
+    let attack = &case.document.document().attack;
+    let mut header = Header::run(WRITTEN_BY, SystemTime::now());
+    header.document =
+        Some(TracedDocument { file: case.file.clone(), id: attack.id.clone(), name: attack.name.clone() });
+    let trace = case.folder.file("trace.jsonl")?;
+    let log = case.folder.file("run.log")?;
+    let watcher = Arc::new(Journal::new(log, options.redactor.clone(), watcher));
+    let detector = Detector::simulating(case.document.clone()).lenient(options.lenient);
+    let recorder = Recorder::begin(
+        Box::new(trace),
+        header,
+        options.redactor.clone(),
+        options.max_trace_bytes,
+        detector,
+        watcher,
+    )?;
+    if case.document.indicators().is_empty() {
+        recorder
+            .warn("the document has no indicators: this run only simulates, and says nothing about an agent");
+    }
+    for warning in synthesis::warnings(attack) {
+        recorder.warn(warning);
+    }
+    Ok(recorder)
+}
+
+/// A run that goes on.
+struct Stage<'r> {
+    case: &'r Case,
+    options: &'r Options,
+    context: Context,
+    cast: Cast,
+    agent: Option<Process>,
+}
+
+impl Stage<'_> {
+    /// Everything until it is time to close.
+    async fn play(&mut self) -> Ending {
+        if let Err(ending) = self.start().await {
+            // Nothing has been said, so nothing can follow from it.
+            return ending;
+        }
+        let ending = self.until_over().await;
+        if self.is_graceful(&ending) {
+            return self.grace(ending).await;
+        }
+        ending
+    }
+
+    /// Servers, then the agent, then clients.
+    async fn start(&mut self) -> Result<(), Ending> {
+        if self.cast.is_empty() {
+            let message =
+                "nobody here knows the mode of any actor of the document, so there is nothing to play";
+            return Err(Ending::Failure(Some(message.to_owned())));
+        }
+        let mut addresses = tokio::select! {
+            biased;
+            () = self.options.interrupt.cancelled() => return Err(Ending::Interrupted),
+            addresses = self.cast.serve(self.options) => addresses.map_err(|()| Ending::Failure(None))?,
+        };
+        addresses.mcp_config = absolute(&self.case.folder.mcp_config());
+        let failed = |message: String| Ending::Failure(Some(message));
+        let config = format!("{:#}\n", addresses.mcp_servers());
+        self.case.folder.write("mcp.json", &config).map_err(|error| failed(error.to_string()))?;
+        if let Some(agent) = &self.options.agent {
+            let prompt = self.options.prompt(&self.case.document);
+            let command = command::fill(&agent.command, &addresses, prompt);
+            let command = command.map_err(|error| failed(error.to_string()))?;
+            let mut env = agent.env.clone();
+            env.extend(addresses.env());
+            let started = Process::start(Start {
+                command: &command,
+                env,
+                folder: &self.case.folder,
+                max_output_bytes: self.options.max_output_bytes,
+                redactor: &self.options.redactor,
+            });
+            self.agent = Some(started.map_err(|error| failed(error.to_string()))?);
+        }
+        self.cast.play(self.options);
+        Ok(())
+    }
+
+    /// Waits for the first reason to end.
+    async fn until_over(&mut self) -> Ending {
+        let limit = Instant::now() + self.options.max_duration;
+        let idle = self.idle();
+        let mut pulse = self.context.recorder.pulse();
+        let mut look = Instant::now();
+        loop {
+            let now = pulse.borrow_and_update().clone();
+            if let Some(broken) = now.broken {
+                return Ending::Failure(Some(broken));
+            }
+            if now.failed {
+                return Ending::Failure(None);
+            }
+            if now.exploited && self.options.stop_on_match {
+                return Ending::Match;
+            }
+            if self.cast.is_through() {
+                return Ending::Idle;
+            }
+            // Silence before anyone has spoken is not the end of anything.
+            let silent_until =
+                idle.filter(|_| now.heard).map(|idle| Instant::from_std(now.last_message) + idle);
+            if silent_until.is_some_and(|until| until <= Instant::now()) {
+                if self.cast.could_be_over() {
+                    return Ending::Idle;
+                }
+                look = Instant::now() + LOOK;
+            }
+            let wake = silent_until.map_or(limit, |until| until.max(look).min(limit));
+            tokio::select! {
+                biased;
+                () = self.options.interrupt.cancelled() => return Ending::Interrupted,
+                _ = pulse.changed() => {}
+                status = exited(&mut self.agent) => {
+                    self.agent_exited(status);
+                    return Ending::AgentExit;
+                }
+                finished = self.cast.finished() => match finished {
+                    Finished::Server if self.options.stdio => return Ending::AgentExit,
+                    Finished::Server => {
+                        let message = "a listener closed although the run goes on; this is a bug of Sortie";
+                        return Ending::Failure(Some(message.to_owned()));
+                    }
+                    Finished::Client | Finished::Panicked => {}
+                },
+                () = sleep_until(wake) => if Instant::now() >= limit {
+                    return Ending::MaxDuration;
+                },
+            }
+        }
+    }
+
+    /// How long silence may last; `None` when only the agent's exit says that it is done.
+    fn idle(&self) -> Option<Duration> {
+        let exits = self.options.agent.is_some() && !self.cast.has_clients();
+        self.options.idle.or_else(|| (!exits).then_some(Options::IDLE))
+    }
+
+    /// Delayed effects are waited for, where there could be any.
+    fn is_graceful(&self, ending: &Ending) -> bool {
+        match ending {
+            Ending::Idle | Ending::MaxDuration => true,
+            // The one connection that there can be is closed.
+            Ending::AgentExit => !self.options.stdio,
+            // With a trace that nobody writes, nothing can be seen.
+            Ending::Failure(message) => message.is_none(),
+            Ending::Match | Ending::Interrupted => false,
+        }
+    }
+
+    /// Servers serve on, and clients listen.
+    async fn grace(&mut self, ending: Ending) -> Ending {
+        let until = Instant::now() + self.options.grace(&self.case.document);
+        let mut pulse = self.context.recorder.pulse();
+        loop {
+            if let Some(broken) = pulse.borrow_and_update().broken.clone() {
+                return Ending::Failure(Some(broken));
+            }
+            tokio::select! {
+                biased;
+                () = self.options.interrupt.cancelled() => return Ending::Interrupted,
+                () = sleep_until(until) => return ending,
+                _ = pulse.changed() => {}
+                status = exited(&mut self.agent) => self.agent_exited(status),
+                _ = self.cast.finished() => {}
+            }
+        }
+    }
+
+    /// The agent ended by itself. A client that it has never answered was refused, even if it ended well: otherwise
+    /// its silence would look like resistance. When it ended badly, that is what is to be told.
+    fn agent_exited(&mut self, status: std::io::Result<ExitStatus>) {
+        let status = status.ok();
+        #[cfg(unix)]
+        let signal = status.and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status));
+        #[cfg(not(unix))]
+        let signal = None;
+        self.context.recorder.agent_exit(status.and_then(|status| status.code()), signal);
+        if status.is_some_and(|status| status.success()) {
+            for actor in self.cast.unheard() {
+                actor.failed("target_refused", "the agent ended before it accepted a connection");
+            }
+        }
+    }
+
+    /// Closes everything, and only then writes the last record: nothing comes after it.
+    async fn close(mut self, ending: &Ending) {
+        self.context.end.cancel();
+        let agent = async {
+            if let Some(agent) = &mut self.agent {
+                agent.end(PATIENCE).await;
+            }
+        };
+        let _ = tokio::join!(agent, timeout(CLOSING, self.cast.closed()));
+        drop(self.cast);
+        self.context.recorder.stopped(ending.as_str(), ending.message());
+    }
+}
+
+/// Waits until the agent has ended. Never, when there is none.
+async fn exited(agent: &mut Option<Process>) -> std::io::Result<ExitStatus> {
+    match agent {
+        Some(agent) => agent.exited().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The agent may change its folder, so a path that it is told starts at the root.
+fn absolute(path: &std::path::Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
+}

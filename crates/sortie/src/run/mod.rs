@@ -1,0 +1,23 @@
+//! What `sortie run` is made of, apart from its arguments: what was asked for becomes options of a run, runs are played and
+//! shown.
+
+mod config;
+mod duration;
+mod environment;
+mod jobs;
+mod limits;
+mod listen;
+mod named;
+mod progress;
+mod resolve;
+mod signals;
+mod target;
+
+pub(crate) use config::Config;
+pub(crate) use duration::duration;
+pub(crate) use environment::{AskedBearer, AskedEnv, AskedHeader};
+pub(crate) use jobs::Jobs;
+pub(crate) use limits::LimitArgs;
+pub(crate) use listen::AskedListen;
+pub(crate) use resolve::{Asked, Prepared};
+pub(crate) use target::AskedTarget;

@@ -1,0 +1,166 @@
+//! Shows a run as it goes. It only consumes what happens.
+
+use std::io::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use sortie_engine::{RunEvent, Watcher};
+use sortie_oatf::extract_protocol;
+use sortie_trace::{Deriver, Record};
+
+use crate::console::Notes;
+use crate::documents::Document;
+use crate::render::{TraceView, style, visible};
+
+/// How many lines may wait for a terminal that is slow. A run does not wait for one.
+const MAX_WAITING: usize = 4096;
+
+/// What is shown of one run: where actors listen, always; on a terminal also everything that happens.
+pub(super) struct Progress {
+    /// The document, where there are several.
+    file: Option<String>,
+    /// Actors, and the protocol of each.
+    protocols: Vec<(String, String)>,
+    live: Option<Live>,
+}
+
+struct Live {
+    display: Arc<Display>,
+    color: bool,
+    width: Option<usize>,
+    view: Mutex<(Option<TraceView>, Deriver)>,
+}
+
+impl Progress {
+    pub(super) fn new(
+        document: &Document,
+        several: bool,
+        notes: Notes,
+        display: Option<Arc<Display>>,
+    ) -> Self {
+        let actors = document.compiled.document().attack.execution.actors.iter().flatten();
+        let protocols = actors.map(|actor| (actor.name.clone(), extract_protocol(&actor.mode).to_owned()));
+        Self {
+            file: several.then(|| document.name.clone()),
+            protocols: protocols.collect(),
+            live: display.map(|display| Live {
+                display,
+                color: notes.color,
+                width: notes.width,
+                view: Mutex::new((None, Deriver::new())),
+            }),
+        }
+    }
+
+    fn listening(&self, actor: &str, url: &str) {
+        let protocol = self.protocols.iter().find(|(name, _)| name == actor);
+        let protocol = protocol.map_or("", |(_, protocol)| protocol);
+        let file = self.file.as_ref().map(|file| format!("  {file}")).unwrap_or_default();
+        let line = format!("listening  {actor}  {protocol}  {url}{file}");
+        // When nobody reads standard error, the trace still says so.
+        let _ = writeln!(std::io::stderr(), "{}", visible(&line));
+    }
+}
+
+impl Live {
+    fn event(&self, event: &RunEvent<'_>, file: Option<&str>) {
+        let text = match event {
+            RunEvent::Recorded(record) => self.record(record),
+            RunEvent::Matched { indicator, message } => {
+                let word = style::paint(self.color, style::ERROR, "matched");
+                format!("{:17}{word} {} in message {}\n", "", visible(indicator), message.seq)
+            }
+            RunEvent::Warning(text) => {
+                let word = style::paint(self.color, style::WARNING, "warning");
+                format!("{:17}{word} {}\n", "", line(text))
+            }
+            RunEvent::Logged { actor, level, text } => {
+                format!("{:17}{level} {}: {}\n", "", visible(actor), line(text))
+            }
+            _ => return,
+        };
+        let prefix = file.map(|file| format!("{}: ", visible(file))).unwrap_or_default();
+        for line in text.lines() {
+            self.display.show(format!("{prefix}{line}\n"));
+        }
+    }
+
+    fn record(&self, record: &Record) -> String {
+        let (view, deriver) = &mut *self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = Vec::new();
+        // Writing to memory cannot fail.
+        let _ = match (record, view) {
+            (Record::Header(header), view) => {
+                let new = TraceView::new(self.color, self.width, false, header);
+                view.insert(new).header(header, &mut text)
+            }
+            (record, Some(view)) => {
+                let observed = match record {
+                    Record::Message(message) => Some(deriver.observe(message)),
+                    _ => None,
+                };
+                view.record(record, observed, &mut text)
+            }
+            (_, None) => Ok(()),
+        };
+        String::from_utf8_lossy(&text).into_owned()
+    }
+}
+
+impl Watcher for Progress {
+    fn event(&self, event: &RunEvent<'_>) {
+        if let RunEvent::Recorded(Record::Listening(listening)) = event {
+            self.listening(&listening.actor, &listening.url);
+        }
+        if let Some(live) = &self.live {
+            live.event(event, self.file.as_deref());
+        }
+    }
+}
+
+fn line(text: &str) -> String {
+    visible(text).replace('\n', "␊").replace('\t', "␉")
+}
+
+/// Writes lines to standard error, in a thread of its own.
+pub(super) struct Display {
+    lines: Mutex<Option<SyncSender<String>>>,
+    left_out: AtomicU64,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Display {
+    pub(super) fn new() -> Arc<Self> {
+        let (lines, received) = sync_channel::<String>(MAX_WAITING);
+        let thread = std::thread::spawn(move || {
+            for line in received {
+                let _ = std::io::stderr().write_all(line.as_bytes());
+            }
+        });
+        Arc::new(Self {
+            lines: Mutex::new(Some(lines)),
+            left_out: AtomicU64::new(0),
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    fn show(&self, text: String) {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lines) = &*lines
+            && let Err(TrySendError::Full(_)) = lines.try_send(text)
+        {
+            self.left_out.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until everything is shown. Gives how much was not.
+    pub(super) fn finish(&self) -> u64 {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let _ = thread.join(); // it has nothing that could panic
+        }
+        self.left_out.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,170 @@
+//! `--target [ACTOR=]KIND=SPEC`
+
+use std::fmt;
+use std::str::FromStr;
+
+use sortie_engine::modes::Place;
+
+use super::named::is_actor;
+
+/// What sort of thing a target is: the protocol it speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Mcp,
+    A2a,
+    AgUi,
+}
+
+impl Kind {
+    pub(super) const ALL: &[Self] = &[Self::Mcp, Self::A2a, Self::AgUi];
+
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Mcp => "mcp",
+            Self::A2a => "a2a",
+            Self::AgUi => "ag_ui",
+        }
+    }
+
+    /// The mode of the actors that attack it.
+    pub(super) const fn mode(self) -> &'static str {
+        match self {
+            Self::Mcp => "mcp_client",
+            Self::A2a => "a2a_client",
+            Self::AgUi => "ag_ui_client",
+        }
+    }
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.as_str() == text)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What is to be attacked, and by which actor; without its name, by those that speak its protocol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AskedTarget {
+    /// As it was written.
+    pub(super) text: String,
+    pub(super) actor: Option<String>,
+    pub(super) what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// `@NAME` of sortie.toml.
+    Named(String),
+    Given(Kind, Place),
+}
+
+impl FromStr for AskedTarget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        // An actor may be called `mcp`: what follows tells the two apart.
+        let (actor, what) = match what(text) {
+            Ok(what) => (None, what),
+            Err(error) => match text.split_once('=') {
+                Some((actor, rest)) if is_actor(actor) && is_started(rest) => {
+                    (Some(actor.to_owned()), what(rest)?)
+                }
+                _ => return Err(error),
+            },
+        };
+        Ok(Self { text: text.to_owned(), actor, what })
+    }
+}
+
+/// Whether it begins like a target, so that what is wrong with it is to be told about it alone.
+fn is_started(text: &str) -> bool {
+    text.starts_with('@') || text.split_once('=').is_some()
+}
+
+fn what(text: &str) -> Result<What, String> {
+    if let Some(name) = text.strip_prefix('@') {
+        return Ok(What::Named(name.to_owned()));
+    }
+    let form = "write `KIND=SPEC` or `ACTOR=KIND=SPEC`: KIND is `mcp`, `a2a` or `ag_ui`, SPEC a URL or `stdio:COMMAND`";
+    let (kind, spec) = text.split_once('=').ok_or(form)?;
+    let kind = Kind::parse(kind).ok_or(form)?;
+    Ok(What::Given(kind, place(kind, spec)?))
+}
+
+/// Where a target is.
+pub(super) fn place(kind: Kind, spec: &str) -> Result<Place, String> {
+    if let Some(command) = spec.strip_prefix("stdio:") {
+        return stdio(kind, command);
+    }
+    url(spec).map(Place::Url)
+}
+
+pub(super) fn url(spec: &str) -> Result<String, String> {
+    let host = spec.strip_prefix("http://").or_else(|| spec.strip_prefix("https://"));
+    match host {
+        Some(host) if !host.is_empty() && !host.starts_with('/') && !spec.contains(char::is_whitespace) => {
+            Ok(spec.to_owned())
+        }
+        _ => Err(format!("`{spec}` is no target: write a URL (`http://…`), or `stdio:COMMAND` for MCP")),
+    }
+}
+
+pub(super) fn stdio(kind: Kind, command: &str) -> Result<Place, String> {
+    if kind != Kind::Mcp {
+        return Err(format!("`{kind}` has no form over standard input and output: write a URL"));
+    }
+    Ok(Place::Stdio(command_words(command)?))
+}
+
+/// A command, split like a shell would, without a shell.
+pub(super) fn command_words(command: &str) -> Result<Vec<String>, String> {
+    match shlex::split(command) {
+        Some(words) if words.first().is_some_and(|word| !word.is_empty()) => Ok(words),
+        Some(_) => Err("the command is empty".into()),
+        None => Err(format!("`{command}` has a quote that is not closed")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<(Option<String>, What), String> {
+        text.parse::<AskedTarget>().map(|asked| (asked.actor, asked.what))
+    }
+
+    #[test]
+    fn a_target_has_a_kind_and_may_have_an_actor() {
+        let url = |kind, url: &str| What::Given(kind, Place::Url(url.to_owned()));
+        assert_eq!(read("mcp=http://h/mcp?a=b"), Ok((None, url(Kind::Mcp, "http://h/mcp?a=b"))));
+        assert_eq!(read("recon=a2a=http://h"), Ok((Some("recon".into()), url(Kind::A2a, "http://h"))));
+        assert_eq!(read("mcp=mcp=http://h"), Ok((Some("mcp".into()), url(Kind::Mcp, "http://h"))));
+        assert_eq!(read("user=@shop"), Ok((Some("user".into()), What::Named("shop".into()))));
+        let words = ["npx", "-y", "a server"].map(str::to_owned).to_vec();
+        assert_eq!(
+            read("mcp=stdio:npx -y 'a server'"),
+            Ok((None, What::Given(Kind::Mcp, Place::Stdio(words))))
+        );
+    }
+
+    #[test]
+    fn what_is_no_target_is_refused_with_what_to_write() {
+        for (text, expected) in [
+            ("http://h", "KIND=SPEC"),
+            ("mpc=http://h", "KIND=SPEC"),
+            ("mcp=h:80", "no target"),
+            ("mcp=http://", "no target"),
+            ("mcp=stdio:", "empty"),
+            ("mcp=stdio:'a", "not closed"),
+            ("a2a=stdio:x", "no form"),
+            ("recon=a2a=ftp://h", "no target"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The official MCP conformance suite, in both directions.
+
+use std::path::Path;
+
+use crate::harness::{Peers, output, root, start};
+
+/// Checks of the server suite, and how many of them have to pass.
+const SERVER_CHECKS: usize = 40;
+const SERVER_BAR: usize = 38;
+
+/// What a summary line says: `Total: 39 passed, 1 failed`.
+fn total(out: &str) -> Option<(usize, usize)> {
+    let line = out.lines().rev().find(|line| line.trim_start().starts_with("Total:"))?;
+    let number = |word: &str| -> Option<usize> {
+        let words: Vec<_> = line.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+        let at = words.iter().position(|found| found.starts_with(word))?;
+        words[at - 1].parse().ok()
+    };
+    Some((number("passed")?, number("failed")?))
+}
+
+#[test]
+fn our_server_passes_the_official_suite() {
+    let Some(peers) = Peers::find() else { return };
+    let document = root().join("peers/mcp/conformance-server.yaml");
+    let mut running = start(&document, ["--idle", "5s", "--grace", "0s"]);
+    let url = running.url_of("default");
+    // What is expected to fail is listed with its reason, and a stale entry fails.
+    let baseline = root().join("peers/mcp/conformance-baseline.yml");
+    let (code, out, err) = output(&format!(
+        "{} server --url {url} --expected-failures '{}'",
+        peers.npm("conformance"),
+        baseline.display()
+    ));
+    let (passed, failed) = total(&out).unwrap_or_else(|| panic!("no summary:\n{out}\n{err}"));
+    println!("{passed} passed, {failed} failed");
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    assert!(passed >= SERVER_BAR && passed + failed >= SERVER_CHECKS, "{out}\n{err}");
+    running.finish();
+}
+
+/// The suite calls a command with a URL behind it; a target has its kind before it.
+fn client(folder: &Path, scenario: &str) -> String {
+    let document = root().join(format!("peers/mcp/conformance-client-{scenario}.yaml"));
+    let script = folder.join("client.sh");
+    let text = format!(
+        "#!/bin/sh\n'{}' run '{}' --target \"mcp=$1\" --run-dir '{}' --idle 1s --grace 0s\n\
+         # A document without indicators only simulates: 3. What the suite asks is what was on the wire.\n\
+         test $? -eq 3\n",
+        env!("CARGO_BIN_EXE_sortie"),
+        document.display(),
+        folder.join("run").display(),
+    );
+    std::fs::write(&script, text).unwrap();
+    format!("sh {}", script.display())
+}
+
+#[test]
+fn our_client_passes_the_official_scenarios() {
+    let Some(peers) = Peers::find() else { return };
+    for scenario in ["initialize", "tools_call", "sse-retry", "elicitation-sep1034-client-defaults"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (code, out, err) = output(&format!(
+            "{} client --command '{}' --scenario {scenario} --timeout 60000",
+            peers.npm("conformance"),
+            client(folder.path(), scenario)
+        ));
+        assert_eq!(code, Some(0), "{scenario}: {out}\n{err}");
+        assert!(format!("{out}{err}").contains("OVERALL: PASSED"), "{scenario}: {out}\n{err}");
+        let trace = std::fs::read_dir(folder.path().join("run"));
+        assert!(
+            trace.is_ok_and(|mut entries| entries.next().is_some()),
+            "{scenario}: nothing ran\n{out}\n{err}"
+        );
+    }
+}

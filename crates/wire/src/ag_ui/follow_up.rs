@@ -1,0 +1,199 @@
+//! The run that brings an agent the results of its calls.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use thiserror::Error;
+
+use super::transcript::{Call, Transcript};
+use crate::Members;
+
+/// What a run is asked for with: a `RunAgentInput`.
+#[derive(Clone, Debug)]
+pub struct Input {
+    members: Members,
+    /// Its `runId`.
+    pub run_id: String,
+    /// The tools that the client has, and that the agent may call.
+    pub tools: Vec<String>,
+}
+
+/// A `RunAgentInput` lacks what makes it one.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum InputError {
+    /// It is no object.
+    #[error("it is no object")]
+    NotObject,
+    /// It has no such member, or one that is no text.
+    #[error("it has no `{0}`, which is required and is a string")]
+    Missing(&'static str),
+}
+
+impl Input {
+    /// Reads the body of a POST.
+    pub fn read(json: &str) -> Result<Self, InputError> {
+        let members = Members::read(json).ok_or(InputError::NotObject)?;
+        let text = |name: &'static str| {
+            let text = members.get(name).and_then(|json| serde_json::from_str::<String>(json).ok());
+            text.ok_or(InputError::Missing(name))
+        };
+        text("threadId")?;
+        let run_id = text("runId")?;
+        let tools = members.get("tools").and_then(|json| serde_json::from_str::<Vec<Value>>(json).ok());
+        let names = tools.into_iter().flatten();
+        let tools = names.filter_map(|tool| Some(tool.get("name")?.as_str()?.to_owned())).collect();
+        Ok(Self { members, run_id, tools })
+    }
+}
+
+/// The message that brings the result of a call, as JSON text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolResult(pub String);
+
+impl ToolResult {
+    /// The result of a call. `content` is JSON text: a string is the content; an object that has `content`, `toolCallId` or
+    /// `messageId` is the message itself, and what it lacks is added; anything else is the content as text.
+    ///
+    /// ```
+    /// use sortie_wire::ag_ui::{Call, ToolResult};
+    ///
+    /// let call = Call { id: "c1".into(), name: "pay".into(), ..Call::default() };
+    /// let result = ToolResult::new(&call, "\"done\"");
+    /// assert_eq!(result.0, r#"{"id":"c1-result","role":"tool","toolCallId":"c1","content":"done"}"#);
+    /// ```
+    pub fn new(call: &Call, content: &str) -> Self {
+        let own = Value::from(format!("{}-result", call.id)).to_string();
+        let call_id = Value::from(call.id.as_str()).to_string();
+        let given = Members::read(content).filter(|given| {
+            ["content", "toolCallId", "messageId"].iter().any(|key| given.get(key).is_some())
+        });
+        if let Some(mut message) = given {
+            let id = message.get("messageId").map_or(own, str::to_owned);
+            message.set_missing("id", &id);
+            message.set_missing("role", "\"tool\"");
+            message.set_missing("toolCallId", &call_id);
+            message.set_missing("content", "\"\"");
+            return Self(message.to_string());
+        }
+        let content = match serde_json::from_str::<Value>(content) {
+            Ok(Value::String(_)) => content.to_owned(),
+            _ => Value::from(content).to_string(),
+        };
+        let mut message = Members::default();
+        message.set("id", &own);
+        message.set("role", "\"tool\"");
+        message.set("toolCallId", &call_id);
+        message.set("content", &content);
+        Self(message.to_string())
+    }
+}
+
+/// The body of the run that follows one: on the same thread, with what was said in it and the results of its calls.
+pub fn follow_up(input: &Input, run_id: &str, transcript: &Transcript, results: &[ToolResult]) -> String {
+    let (told, said) = transcript.messages();
+    let before = || serde_json::from_str::<Vec<Box<RawValue>>>(input.members.get("messages")?).ok();
+    let before = told.map(<[_]>::to_vec).or_else(before).unwrap_or_default();
+    let results = results.iter().map(|result| result.0.as_str());
+    let messages = before.iter().map(|message| message.get());
+    let messages: Vec<_> = messages.chain(said.iter().map(String::as_str)).chain(results).collect();
+    let mut members = input.members.clone();
+    members.set("runId", &Value::from(run_id).to_string());
+    members.set("messages", &format!("[{}]", messages.join(",")));
+    members.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::Event;
+    use super::*;
+
+    const INPUT: &str = r#"{"threadId":"t","runId":"r","messages":[{"id":"u1","role":"user","content":"pay 1.00","n":1.00}],"tools":[{"name":"pay"}],"state":{}}"#;
+
+    fn transcript(events: &[&str]) -> Transcript {
+        let mut transcript = Transcript::new(100_000);
+        for event in events {
+            transcript.observe(&Event::read(event.as_bytes()), event.as_bytes());
+        }
+        transcript
+    }
+
+    #[test]
+    fn results_go_back_after_what_the_agent_said() {
+        let transcript = transcript(&[
+            r#"{"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}"#,
+            r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"Pay"}"#,
+            r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"ing."}"#,
+            r#"{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"pay","parentMessageId":"m1"}"#,
+            r#"{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"{\"sum\":"}"#,
+            r#"{"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"1.00}"}"#,
+            r#"{"type":"TOOL_CALL_START","toolCallId":"c2","toolCallName":"own"}"#,
+            r#"{"type":"TOOL_CALL_RESULT","toolCallId":"c2","content":"x"}"#,
+        ]);
+        let input = Input::read(INPUT).unwrap();
+        let calls: Vec<_> = transcript.unanswered(&input.tools).cloned().collect();
+        assert_eq!((calls.len(), calls[0].arguments.as_str()), (1, r#"{"sum":1.00}"#));
+        let body = follow_up(&input, "r-2", &transcript, &[ToolResult::new(&calls[0], r#"{"ok":true}"#)]);
+        assert_eq!(
+            body,
+            concat!(
+                r#"{"threadId":"t","runId":"r-2","messages":["#,
+                r#"{"id":"u1","role":"user","content":"pay 1.00","n":1.00},"#,
+                r#"{"id":"m1","role":"assistant","content":"Paying.","toolCalls":[{"id":"c1","type":"function","#,
+                r#""function":{"name":"pay","arguments":"{\"sum\":1.00}"}}]},"#,
+                r#"{"id":"c2","role":"assistant","toolCalls":[{"id":"c2","type":"function","#,
+                r#""function":{"name":"own","arguments":""}}]},"#,
+                r#"{"id":"c1-result","role":"tool","toolCallId":"c1","content":"{\"ok\":true}"}"#,
+                r#"],"tools":[{"name":"pay"}],"state":{}}"#
+            )
+        );
+    }
+
+    #[test]
+    fn a_result_that_a_document_spells_out_is_sent_as_it_is() {
+        let call = Call { id: "c1".into(), ..Call::default() };
+        assert_eq!(
+            ToolResult::new(&call, r#"{"messageId":"m9","toolCallId":"other","content":{"n":1.0},"x":1}"#).0,
+            r#"{"messageId":"m9","toolCallId":"other","content":{"n":1.0},"x":1,"id":"m9","role":"tool"}"#
+        );
+        assert!(ToolResult::new(&call, "[1]").0.ends_with(r#""content":"[1]"}"#));
+    }
+
+    #[test]
+    fn what_comes_in_chunks_is_joined_too() {
+        let transcript = transcript(&[
+            r#"{"type":"TOOL_CALL_CHUNK","toolCallId":"c1","toolCallName":"pay","delta":"{"}"#,
+            r#"{"type":"TOOL_CALL_CHUNK","delta":"}"}"#,
+            r#"{"type":"TEXT_MESSAGE_CHUNK","delta":"nobody knows whose"}"#,
+        ]);
+        let tools = ["pay".to_owned()];
+        let calls: Vec<_> = transcript.unanswered(&tools).collect();
+        assert_eq!(calls[0].arguments, "{}");
+    }
+
+    #[test]
+    fn a_conversation_that_the_agent_has_told_is_taken_over() {
+        let transcript = transcript(&[
+            r#"{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"pay","parentMessageId":"m1"}"#,
+            r#"{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"s"},{"id":"m1","n":1.0}]}"#,
+        ]);
+        let body = follow_up(&Input::read(INPUT).unwrap(), "r-2", &transcript, &[]);
+        assert!(body.contains(r#""messages":[{"id":"s"},{"id":"m1","n":1.0}]"#), "{body}");
+    }
+
+    #[test]
+    fn a_run_without_thread_or_id_is_none() {
+        assert_eq!(Input::read("[]").unwrap_err(), InputError::NotObject);
+        assert_eq!(Input::read(r#"{"runId":"r"}"#).unwrap_err(), InputError::Missing("threadId"));
+        let error = Input::read(r#"{"threadId":"t","runId":7}"#).unwrap_err();
+        assert_eq!(error.to_string(), "it has no `runId`, which is required and is a string");
+    }
+
+    #[test]
+    fn an_agent_that_never_stops_is_not_remembered_for_ever() {
+        let mut transcript = Transcript::new(1000);
+        let event = Event { name: Some("text_message_content".into()), ..Event::default() };
+        for at in 0..1000 {
+            transcript.observe(&Event { message_id: Some(at.to_string()), ..event.clone() }, b"");
+        }
+        assert!(transcript.is_cut() && transcript.messages().1.is_empty());
+    }
+}

@@ -1,0 +1,11 @@
+//! AG-UI: a run is asked for with one POST, and answered with a stream of events.
+//!
+//! Here is what a client must understand of them. The rest of an event is nobody's business but the indicators'.
+
+mod event;
+mod follow_up;
+mod transcript;
+
+pub use event::{Event, event_name};
+pub use follow_up::{Input, InputError, ToolResult, follow_up};
+pub use transcript::{Call, Transcript};

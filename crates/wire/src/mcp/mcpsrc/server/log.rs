@@ -1,0 +1,222 @@
+//! One stream of events, which a client may lose and take up again.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use tokio_util::sync::CancellationToken;
+
+use crate::Limits;
+use crate::http::{SendError, StreamSender};
+use crate::sse::Event;
+
+/// How many events are kept of one stream for a client that takes it up again.
+const KEPT: usize = 256;
+
+/// How many bytes of events are kept of one stream.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// How long a client waits before it takes up a stream, unless it is told otherwise.
+pub(super) const RETRY: Duration = Duration::from_secs(1);
+
+/// One stream of events.
+///
+/// Its ids are `stream.position`, so that an id alone says where to go on.
+#[derive(Debug)]
+pub(super) struct Log {
+    number: u64,
+    /// Whether events have ids and are kept.
+    resumable: bool,
+    limits: Limits,
+    inner: Mutex<Inner>,
+    /// Cancelled when nothing more is said, or nobody will ever read it.
+    over: CancellationToken,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// The position of the event that was written last.
+    position: u64,
+    kept: VecDeque<(u64, Bytes)>,
+    kept_bytes: usize,
+    reader: Option<StreamSender>,
+    ended: bool,
+}
+
+impl Log {
+    /// A stream that can be taken up again.
+    pub(super) fn resumable(number: u64, limits: &Limits) -> Arc<Self> {
+        Self::new(number, true, limits)
+    }
+
+    /// A stream that is over when its reader has gone.
+    pub(super) fn fleeting(limits: &Limits) -> Arc<Self> {
+        Self::new(0, false, limits)
+    }
+
+    fn new(number: u64, resumable: bool, limits: &Limits) -> Arc<Self> {
+        Arc::new(Self {
+            number,
+            resumable,
+            limits: *limits,
+            inner: Mutex::default(),
+            over: CancellationToken::new(),
+        })
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Begins to write to a reader. `primed` gives it an id before anything is said.
+    pub(super) fn open(&self, reader: StreamSender, primed: bool) {
+        let mut inner = self.lock();
+        inner.reader = Some(reader);
+        if primed && self.resumable {
+            let event = self.event(&mut inner, Bytes::new(), Some(RETRY));
+            inner.push(event);
+        }
+    }
+
+    /// Writes what came after `position` to a reader, and goes on there.
+    pub(super) fn resume(&self, reader: StreamSender, position: u64) {
+        let mut inner = self.lock();
+        inner.reader = Some(reader);
+        let missed: Vec<Bytes> =
+            inner.kept.iter().filter(|(at, _)| *at > position).map(|(_, event)| event.clone()).collect();
+        for event in missed {
+            inner.write(event);
+        }
+        if inner.ended {
+            inner.reader = None;
+        }
+    }
+
+    /// Says something. Without a reader it is kept for one that comes back, if the stream can be taken up.
+    pub(super) fn say(&self, data: Bytes) -> Result<(), SendError> {
+        let mut inner = self.lock();
+        if inner.ended {
+            return Err(SendError::Gone);
+        }
+        if data.len() > self.limits.queued_bytes {
+            return Err(SendError::TooLong(self.limits.queued_bytes));
+        }
+        let event = self.event(&mut inner, data, None);
+        if self.resumable {
+            inner.keep(event.clone());
+        }
+        let written = inner.write(event.1);
+        if self.resumable { Ok(()) } else { written }
+    }
+
+    /// An event of another type than `message`, which is neither kept nor numbered.
+    pub(super) fn say_as(&self, name: &str, data: &str) {
+        let event = Event { event: Some(name.to_owned()), data: data.to_owned().into(), ..Event::default() };
+        let _ = self.lock().write(event.encode());
+    }
+
+    /// Keeps the connection of an idle stream alive.
+    pub(super) fn stir(&self) {
+        let _ = self.lock().write(crate::sse::comment(""));
+    }
+
+    /// Closes the connection, and not the stream: the client is told when to come back.
+    pub(super) fn pause(&self, retry: Duration) {
+        let mut inner = self.lock();
+        if inner.ended || !self.resumable {
+            return;
+        }
+        let event = self.event(&mut inner, Bytes::new(), Some(retry));
+        inner.push(event);
+        inner.reader = None;
+    }
+
+    /// Nothing more is said.
+    pub(super) fn end(&self) {
+        let mut inner = self.lock();
+        inner.ended = true;
+        inner.reader = None;
+        self.over.cancel();
+    }
+
+    /// Whether someone reads.
+    pub(super) fn has_reader(&self) -> bool {
+        self.lock().reader.as_ref().is_some_and(|reader| !reader.is_gone())
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.lock().ended
+    }
+
+    /// Waits until nobody will ever read what is said.
+    pub(super) async fn abandoned(&self) {
+        if self.resumable {
+            self.over.cancelled().await;
+            return;
+        }
+        let reader = self.lock().reader.clone();
+        if let Some(reader) = reader {
+            reader.gone().await;
+        }
+    }
+
+    /// The next event, with its position.
+    fn event(&self, inner: &mut Inner, data: Bytes, retry: Option<Duration>) -> (u64, Bytes) {
+        inner.position += 1;
+        let id = self.resumable.then(|| format!("{}.{}", self.number, inner.position));
+        let retry = retry.map(|retry| u64::try_from(retry.as_millis()).unwrap_or(u64::MAX));
+        let event = Event { id, event: Some("message".to_owned()), data, retry, ..Event::default() };
+        (inner.position, event.encode())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// Writes and keeps an event.
+    fn push(&mut self, event: (u64, Bytes)) {
+        self.keep(event.clone());
+        let _ = self.write(event.1);
+    }
+
+    fn write(&mut self, event: Bytes) -> Result<(), SendError> {
+        let Some(reader) = &self.reader else { return Err(SendError::Gone) };
+        let written = reader.try_send(event);
+        if written.is_err() {
+            // A reader that is too slow loses its connection. It can come back for what is kept.
+            self.reader = None;
+        }
+        written
+    }
+
+    /// The oldest give way. What is kept is compact: an event may be a slice of something larger.
+    fn keep(&mut self, (position, event): (u64, Bytes)) {
+        self.kept_bytes += event.len();
+        self.kept.push_back((position, event));
+        while self.kept.len() > KEPT || (self.kept_bytes > KEPT_BYTES && self.kept.len() > 1) {
+            if let Some((_, event)) = self.kept.pop_front() {
+                self.kept_bytes -= event.len();
+            }
+        }
+    }
+}
+
+/// Where a client was, by the id of the last event it has seen.
+pub(super) fn place(last_event_id: &str) -> Option<(u64, u64)> {
+    let (number, position) = last_event_id.split_once('.')?;
+    Some((number.parse().ok()?, position.parse().ok()?))
+}
+
+/// Several answers as one JSON array.
+pub(super) fn array(answers: &[Bytes]) -> Bytes {
+    let mut text = BytesMut::with_capacity(answers.iter().map(|answer| answer.len() + 1).sum::<usize>() + 1);
+    for (at, answer) in answers.iter().enumerate() {
+        text.extend_from_slice(if at == 0 { b"[" } else { b"," });
+        text.extend_from_slice(answer);
+    }
+    text.extend_from_slice(b"]");
+    text.freeze()
+}

@@ -1,0 +1,181 @@
+//! The HTTP endpoint: which request is answered by whom.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use tokio_util::sync::CancellationToken;
+
+use super::service::{Service, Transport};
+use super::sessions::{Session, Sessions};
+use super::{get, http_sse, post};
+use crate::http::{Body, Hosts, Listener, Peer, RequestBody, StreamBody, Streams};
+use crate::{Limits, jsonrpc};
+
+/// The header that names a session.
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// The header that names the protocol version.
+pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// How often an idle stream shows that it is alive: well within the patience of clients and proxies.
+const STIR: Duration = Duration::from_secs(15);
+
+/// When a listener ends.
+#[derive(Clone, Debug)]
+pub struct Ends {
+    /// It stops to accept, and ends its streams.
+    pub stop: CancellationToken,
+    /// What may be said between `stop` and the end of the streams, such as the end of a subscription.
+    pub farewell: Duration,
+}
+
+/// All that requests share.
+pub(super) struct Endpoint<S: Service> {
+    pub(super) service: Arc<S>,
+    pub(super) sessions: Sessions<S::Peer>,
+    pub(super) streams: Streams,
+    pub(super) limits: Limits,
+    pub(super) stop: CancellationToken,
+    hosts: Hosts,
+}
+
+/// Answers at `/mcp` (Streamable HTTP) and at `/sse` and `/messages` (the older pair), until it is told to stop.
+pub async fn serve<S: Service>(
+    listener: Listener,
+    hosts: Hosts,
+    limits: Limits,
+    service: Arc<S>,
+    ends: Ends,
+) {
+    let endpoint = Arc::new(Endpoint {
+        service,
+        sessions: Sessions::default(),
+        streams: Streams::new(&limits),
+        limits,
+        stop: ends.stop.clone(),
+        hosts,
+    });
+    let ended = CancellationToken::new();
+    let keeper = tokio::spawn(keep(endpoint.clone(), ends, ended.clone()));
+    let handler = move |request: Request<RequestBody>, peer: Peer| {
+        let endpoint = endpoint.clone();
+        async move { endpoint.answer(request, peer).await }
+    };
+    listener.serve(handler, limits, ended).await;
+    // It has ended: that is why the listener did.
+    let _ = keeper.await;
+}
+
+/// Keeps idle streams alive, and ends all of them in the end.
+async fn keep<S: Service>(endpoint: Arc<Endpoint<S>>, ends: Ends, ended: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = ends.stop.cancelled() => break,
+            () = tokio::time::sleep(STIR) => endpoint.sessions.stir(),
+        }
+    }
+    tokio::time::sleep(ends.farewell).await;
+    endpoint.sessions.end();
+    ended.cancel();
+}
+
+impl<S: Service> Endpoint<S> {
+    async fn answer(self: Arc<Self>, request: Request<RequestBody>, peer: Peer) -> Response<Body> {
+        if let Err(foreign) = self.hosts.check(request.headers()) {
+            return refusal(foreign.status(), &foreign.to_string());
+        }
+        let path = request.uri().path();
+        match (path.strip_suffix('/').unwrap_or(path), request.method()) {
+            ("/mcp", &Method::POST) => post::answer(&self, request, peer).await,
+            ("/mcp", &Method::GET) => get::answer(&self, &request),
+            ("/mcp", &Method::DELETE) => self.delete(&request),
+            ("/sse", &Method::GET) => http_sse::open(&self, &request),
+            ("/messages", &Method::POST) => http_sse::post(&self, request, peer).await,
+            ("/mcp", _) => not_allowed("GET, POST, DELETE"),
+            ("/sse", _) => not_allowed("GET"),
+            ("/messages", _) => not_allowed("POST"),
+            _ => refusal(StatusCode::NOT_FOUND, "nothing is served here; MCP is at /mcp"),
+        }
+    }
+
+    fn delete(&self, request: &Request<RequestBody>) -> Response<Body> {
+        match self.session(request.headers()) {
+            Named::Session(session) => {
+                if let Some(session) = self.sessions.remove(&session.id) {
+                    self.service.close(&session.peer);
+                }
+                status(StatusCode::NO_CONTENT)
+            }
+            Named::Unknown => unknown_session(),
+            Named::Nobody => refusal(StatusCode::BAD_REQUEST, "no Mcp-Session-Id"),
+        }
+    }
+
+    /// The session that a request belongs to.
+    pub(super) fn session(&self, headers: &HeaderMap) -> Named<S::Peer> {
+        let Some(id) = headers.get(SESSION) else { return Named::Nobody };
+        let session = id.to_str().ok().and_then(|id| self.sessions.get(id));
+        session.map_or(Named::Unknown, Named::Session)
+    }
+
+    /// Begins a session. `None` when there is no randomness for its id.
+    pub(super) fn begin(&self) -> Option<Arc<Session<S::Peer>>> {
+        let peer = self.service.open(&self.sessions.name(), Transport::Session);
+        let added = self.sessions.add(peer, None)?;
+        if let Some(evicted) = added.evicted {
+            self.service.close(&evicted.peer);
+        }
+        Some(added.session)
+    }
+}
+
+/// Whom a request names.
+pub(super) enum Named<P> {
+    Nobody,
+    Unknown,
+    Session(Arc<Session<P>>),
+}
+
+/// A message as a whole answer.
+pub(super) fn whole(message: Bytes, status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::from(message));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
+    response
+}
+
+/// A stream of events as an answer.
+pub(super) fn events(body: StreamBody) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response
+}
+
+pub(super) fn status(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+/// What HTTP refuses, as a JSON-RPC error without an id.
+pub(super) fn refusal(status: StatusCode, message: &str) -> Response<Body> {
+    whole(jsonrpc::error(None, -32600, message, None), status)
+}
+
+pub(super) fn unknown_session() -> Response<Body> {
+    refusal(StatusCode::NOT_FOUND, "no such session")
+}
+
+fn not_allowed(methods: &'static str) -> Response<Body> {
+    let mut response = refusal(StatusCode::METHOD_NOT_ALLOWED, "method not allowed");
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
+    response
+}

@@ -1,0 +1,114 @@
+//! HTTP with SSE, the transport of 2024-11-05: answers come on a stream that was opened before.
+
+use std::sync::Arc;
+
+use http::{Request, Response, StatusCode};
+
+use super::accept::Accepted;
+use super::endpoint::{Endpoint, events, refusal, status, unknown_session, whole};
+use super::log::{Log, array};
+use super::outlet::Outlet;
+use super::service::{Arrival, Reply, Service, Transport};
+use crate::http::{Body, Peer, RequestBody, read_body};
+use crate::jsonrpc;
+
+/// Opens the stream, and says where messages go.
+pub(super) fn open<S: Service>(
+    endpoint: &Arc<Endpoint<S>>,
+    request: &Request<RequestBody>,
+) -> Response<Body> {
+    if !Accepted::of(request.headers()).events {
+        return refusal(StatusCode::NOT_ACCEPTABLE, "Accept must name text/event-stream");
+    }
+    let (sender, body) = match endpoint.streams.open() {
+        Ok(opened) => opened,
+        Err(error) => return refusal(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
+    };
+    let log = Log::fleeting(&endpoint.limits);
+    let peer = endpoint.service.open(&endpoint.sessions.name(), Transport::HttpSse);
+    let Some(added) = endpoint.sessions.add(peer.clone(), Some(log.clone())) else {
+        return status(StatusCode::SERVICE_UNAVAILABLE);
+    };
+    if let Some(evicted) = added.evicted {
+        endpoint.service.close(&evicted.peer);
+    }
+    let id = added.session.id.clone();
+    log.open(sender.clone(), false);
+    log.say_as("endpoint", &format!("/messages?session={id}"));
+    endpoint.service.listening(&peer, Outlet::events(log));
+    // The session lasts as long as its stream.
+    let endpoint = endpoint.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            () = sender.gone() => {}
+            () = endpoint.stop.cancelled() => return,
+        }
+        if let Some(session) = endpoint.sessions.remove(&id) {
+            endpoint.service.close(&session.peer);
+        }
+    });
+    events(body)
+}
+
+/// Takes a message, which is answered on the stream.
+pub(super) async fn post<S: Service>(
+    endpoint: &Arc<Endpoint<S>>,
+    request: Request<RequestBody>,
+    connection: Peer,
+) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let bytes = match read_body(body, &endpoint.limits).await {
+        Ok(bytes) => bytes,
+        Err(error) => return refusal(error.status(), &error.to_string()),
+    };
+    let message = jsonrpc::read(&bytes, &endpoint.limits);
+    let arrival = Arrival { bytes: &bytes, message, headers: None };
+    let mut pairs = parts.uri.query().unwrap_or_default().split('&');
+    let id = pairs.find_map(|pair| pair.strip_prefix("session="));
+    let session = id.and_then(|id| endpoint.sessions.get(id));
+    let Some((session, log)) = session.and_then(|session| Some((session.clone(), session.answers.clone()?)))
+    else {
+        let answer = jsonrpc::error(None, -32600, "no such session", None);
+        endpoint.service.refuse(&format!("http-{}", connection.connection), arrival, &answer);
+        return unknown_session();
+    };
+    match endpoint.service.hear(&session.peer, arrival) {
+        Reply::Answer(answer) if answer.status != StatusCode::OK => {
+            return whole(answer.message, answer.status);
+        }
+        reply => say(reply, &Outlet::events(log)),
+    }
+    let mut response = Response::new(Body::from("Accepted"));
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response
+}
+
+/// Answers where anything may be said: on a stream that goes on, or in lines.
+pub(super) fn say(reply: Reply, outlet: &Outlet) {
+    match reply {
+        Reply::Accepted => {}
+        Reply::Answer(answer) => {
+            let _ = outlet.answer(answer.message);
+            drop(answer.then);
+        }
+        Reply::Talk(talk) => {
+            tokio::spawn(talk(outlet.clone()));
+        }
+        Reply::Several(replies) => {
+            let mut answers = Vec::new();
+            let mut then = Vec::new();
+            for reply in replies {
+                match reply {
+                    Reply::Answer(answer) => {
+                        answers.push(answer.message);
+                        then.push(answer.then);
+                    }
+                    other => say(other, outlet),
+                }
+            }
+            if !answers.is_empty() {
+                let _ = outlet.answer(array(&answers));
+            }
+        }
+    }
+}

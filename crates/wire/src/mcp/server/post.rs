@@ -1,0 +1,188 @@
+//! POST: a message of a client, and what it is answered.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, StatusCode};
+use tokio::task::JoinSet;
+
+use super::accept::Accepted;
+use super::endpoint::{Endpoint, Named, SESSION, events, refusal, status, whole};
+use super::log::{Log, array};
+use super::outlet::Outlet;
+use super::service::{Answer, Arrival, Reply, Service, Talk, Transport};
+use super::sessions::Session;
+use crate::http::{Body, Peer, RequestBody, TooManyStreams, read_body};
+use crate::jsonrpc::{self, Incoming, Malformed};
+
+/// Answers a POST to the endpoint.
+pub(super) async fn answer<S: Service>(
+    endpoint: &Arc<Endpoint<S>>,
+    request: Request<RequestBody>,
+    connection: Peer,
+) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let bytes = match read_body(body, &endpoint.limits).await {
+        Ok(bytes) => bytes,
+        Err(error) => return refusal(error.status(), &error.to_string()),
+    };
+    let headers = &parts.headers;
+    let message = jsonrpc::read(&bytes, &endpoint.limits);
+    let arrival = Arrival { bytes: &bytes, message, headers: Some(headers) };
+    let service = &endpoint.service;
+    let single = || format!("http-{}", connection.connection);
+
+    let accepted = Accepted::of(headers);
+    if !accepted.json && !accepted.events {
+        let why = "Accept must name application/json or text/event-stream";
+        return refused(endpoint, &single(), arrival, StatusCode::NOT_ACCEPTABLE, why);
+    }
+    let begins = matches!(&arrival.message, Ok(message) if service.begins_session(message));
+    let (session, peer) = match endpoint.session(headers) {
+        _ if begins => {
+            let Some(session) = endpoint.begin() else {
+                return status(StatusCode::SERVICE_UNAVAILABLE);
+            };
+            (Some(session.clone()), session.peer.clone())
+        }
+        Named::Session(session) => (Some(session.clone()), session.peer.clone()),
+        Named::Nobody => (None, service.open(&single(), Transport::Single)),
+        Named::Unknown => {
+            return refused(endpoint, &single(), arrival, StatusCode::NOT_FOUND, "no such session");
+        }
+    };
+    let reply = service.hear(&peer, arrival);
+    let exchange = Exchange { endpoint, session: session.as_ref(), peer: &peer, accepted };
+    let mut response = exchange.respond(reply).await;
+    if let (true, Some(session)) = (begins, &session) {
+        if response.status() == StatusCode::OK
+            && let Ok(id) = HeaderValue::from_str(&session.id)
+        {
+            response.headers_mut().insert(SESSION, id);
+        } else if let Some(session) = endpoint.sessions.remove(&session.id) {
+            service.close(&session.peer);
+        }
+    }
+    response
+}
+
+/// Refuses a message before anyone makes anything of it.
+fn refused<S: Service>(
+    endpoint: &Endpoint<S>,
+    name: &str,
+    arrival: Arrival<'_>,
+    status: StatusCode,
+    why: &str,
+) -> Response<Body> {
+    let id = match &arrival.message {
+        Ok(Incoming::Request { id, .. }) => Some(id.get()),
+        Err(Malformed { id, .. }) => id.as_ref().map(|id| id.get()),
+        _ => None,
+    };
+    let answer = jsonrpc::error(id, -32600, why, None);
+    endpoint.service.refuse(name, arrival, &answer);
+    whole(answer, status)
+}
+
+/// A message that is being answered.
+struct Exchange<'e, S: Service> {
+    endpoint: &'e Arc<Endpoint<S>>,
+    session: Option<&'e Arc<Session<S::Peer>>>,
+    peer: &'e Arc<S::Peer>,
+    accepted: Accepted,
+}
+
+impl<S: Service> Exchange<'_, S> {
+    async fn respond(&self, reply: Reply) -> Response<Body> {
+        match reply {
+            Reply::Accepted => status(StatusCode::ACCEPTED),
+            // A refusal of HTTP has its status, which a stream would not.
+            Reply::Answer(answer) if answer.status != StatusCode::OK => answered(answer),
+            Reply::Answer(answer) => {
+                let unsaid = self.accepted.events && self.endpoint.service.has_unsaid(self.peer);
+                if !self.accepted.events_first && !unsaid {
+                    return answered(answer);
+                }
+                self.stream(|outlet| {
+                    if unsaid {
+                        self.endpoint.service.listening(self.peer, outlet.clone());
+                    }
+                    let _ = outlet.answer(answer.message);
+                    drop(answer.then);
+                })
+            }
+            Reply::Talk(talk) if self.accepted.events => self.stream(|outlet| {
+                tokio::spawn(talk(outlet));
+            }),
+            Reply::Talk(talk) => match only_answer(talk).await {
+                Some(message) => whole(message, StatusCode::OK),
+                None => status(StatusCode::ACCEPTED),
+            },
+            Reply::Several(replies) => self.several(replies).await,
+        }
+    }
+
+    /// Answers with a stream, and lets `say` say something on it.
+    fn stream(&self, say: impl FnOnce(Outlet)) -> Response<Body> {
+        let (sender, body) = match self.endpoint.streams.open() {
+            Ok(opened) => opened,
+            Err(error @ TooManyStreams(_)) => {
+                return refusal(StatusCode::SERVICE_UNAVAILABLE, &error.to_string());
+            }
+        };
+        let limits = &self.endpoint.limits;
+        let log = self.session.map_or_else(|| Log::fleeting(limits), |session| session.stream(limits));
+        log.open(sender, self.endpoint.service.primes(self.peer));
+        say(Outlet::exchange(log));
+        events(body)
+    }
+
+    /// Answers the messages of a batch with one array. What else is said has no place there.
+    async fn several(&self, replies: Vec<Reply>) -> Response<Body> {
+        let mut answers = Vec::new();
+        let mut then = Vec::new();
+        let mut talks = JoinSet::new();
+        for reply in replies {
+            match reply {
+                Reply::Answer(answer) => {
+                    answers.push(answer.message);
+                    then.push(answer.then);
+                }
+                Reply::Talk(talk) => {
+                    talks.spawn(only_answer(talk));
+                }
+                Reply::Accepted | Reply::Several(_) => {}
+            }
+        }
+        while let Some(answer) = talks.join_next().await {
+            answers.extend(answer.ok().flatten());
+        }
+        if answers.is_empty() {
+            return status(StatusCode::ACCEPTED);
+        }
+        let message = array(&answers);
+        if !self.accepted.events_first {
+            return answered(Answer { message, status: StatusCode::OK, then: Some(Box::new(then)) });
+        }
+        self.stream(|outlet| {
+            let _ = outlet.answer(message);
+        })
+    }
+}
+
+/// An answer as a whole.
+fn answered(answer: Answer) -> Response<Body> {
+    let mut response = whole(Bytes::new(), answer.status);
+    *response.body_mut() = match answer.then {
+        Some(then) => Body::and_then(answer.message, then),
+        None => Body::from(answer.message),
+    };
+    response
+}
+
+/// Lets a talk run, and takes its answer.
+async fn only_answer(talk: Talk) -> Option<Bytes> {
+    let (outlet, answer) = Outlet::only_answer();
+    tokio::spawn(talk(outlet));
+    answer.await.ok()
+}
