@@ -10,7 +10,7 @@ mod reply;
 mod steps;
 mod turn;
 
-pub(crate) use form::{Filled, fill_form, is_sensitive};
-pub(crate) use knowledge::Kind;
+pub use disclosure::Encoding;
+pub(crate) use form::Filled;
 pub(crate) use mind::{Mind, Shared};
-pub(crate) use turn::{Answer, Hands, Offers, Task, TurnError, turn};
+pub(crate) use turn::{Answer, Hands, Offered, Offers, PATIENCE, Task, TurnError, turn};
