@@ -11,7 +11,6 @@ mod actor;
 mod context;
 mod event;
 mod extracted;
-mod members;
 pub mod modes;
 mod payload;
 mod phase;

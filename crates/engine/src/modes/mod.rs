@@ -95,3 +95,8 @@ pub enum Wire {
     /// This one (`2025-11-25`).
     Version(String),
 }
+
+impl Wire {
+    /// The revisions that are spoken here.
+    pub const REVISIONS: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+}

@@ -10,7 +10,7 @@ use super::options::Options;
 use crate::modes::Place;
 
 /// What a run of a document would serve, send and watch.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plan {
     /// Where the document was read from.
     pub file: String,
@@ -29,9 +29,9 @@ pub struct Plan {
     /// The task that the agent is given.
     pub prompt: Option<String>,
     /// How long is watched after the end, in seconds.
-    pub grace_seconds: u64,
+    pub grace_seconds: f64,
     /// How long it takes at most, in seconds.
-    pub max_duration_seconds: u64,
+    pub max_duration_seconds: f64,
 }
 
 /// What an actor would do.
@@ -102,8 +102,8 @@ impl Plan {
             correlation: logic.unwrap_or(CorrelationLogic::Any).as_str().to_owned(),
             agent: options.agent.as_ref().map(|agent| agent.command.clone()),
             prompt: options.prompt(document).map(str::to_owned),
-            grace_seconds: options.grace(document).as_secs(),
-            max_duration_seconds: options.max_duration.as_secs(),
+            grace_seconds: options.grace(document).as_secs_f64(),
+            max_duration_seconds: options.max_duration.as_secs_f64(),
         }
     }
 }
@@ -176,8 +176,7 @@ fn serves(mode: &str, state: &Value) -> Vec<String> {
             let responses = item.get("responses").and_then(Value::as_array).map_or(0, Vec::len);
             match responses {
                 0 => format!("{kind} `{named}`"),
-                1 => format!("{kind} `{named}`, 1 response"),
-                responses => format!("{kind} `{named}`, {responses} responses"),
+                responses => format!("{kind} `{named}`, {}", counted(responses, "response")),
             }
         });
         items.collect::<Vec<_>>()
@@ -199,8 +198,7 @@ fn serves(mode: &str, state: &Value) -> Vec<String> {
             let responses = state.get("task_responses").and_then(Value::as_array).map_or(0, Vec::len);
             serves.push(match responses {
                 0 => "an empty task".to_owned(),
-                1 => "1 task response".to_owned(),
-                responses => format!("{responses} task responses"),
+                responses => counted(responses, "task response"),
             });
             serves
         }
@@ -218,7 +216,11 @@ fn sends(mode: &str, state: &Value) -> Vec<String> {
         let Some(input) = state.get("run_agent_input") else { return Vec::new() };
         let messages = input.get("messages").and_then(Value::as_array).map_or(0, Vec::len);
         let tools = input.get("tools").and_then(Value::as_array).map_or(0, Vec::len);
-        return vec![format!("run_agent_input, {messages} messages, {tools} tools")];
+        return vec![format!(
+            "run_agent_input, {}, {}",
+            counted(messages, "message"),
+            counted(tools, "tool")
+        )];
     }
     let actions = state.get("actions").and_then(Value::as_array).into_iter().flatten();
     let actions = actions.map(|action| {
@@ -229,6 +231,10 @@ fn sends(mode: &str, state: &Value) -> Vec<String> {
         }
     });
     actions.collect()
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn planned_indicator(indicator: &Indicator) -> PlannedIndicator {

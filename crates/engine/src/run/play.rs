@@ -130,8 +130,10 @@ impl Stage<'_> {
         };
         addresses.mcp_config = absolute(&self.case.folder.mcp_config());
         let failed = |message: String| Ending::Failure(Some(message));
-        let config = format!("{:#}\n", addresses.mcp_servers());
-        self.case.folder.write("mcp.json", &config).map_err(|error| failed(error.to_string()))?;
+        if !self.options.stdio {
+            let config = format!("{:#}\n", addresses.mcp_servers());
+            self.case.folder.write("mcp.json", &config).map_err(|error| failed(error.to_string()))?;
+        }
         if let Some(agent) = &self.options.agent {
             let prompt = self.options.prompt(&self.case.document);
             let command = command::fill(&agent.command, &addresses, prompt);

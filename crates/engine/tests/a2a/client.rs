@@ -188,6 +188,10 @@ async fn slow_agent() -> (Agent, mpsc::UnboundedReceiver<(Value, StreamSender)>)
     (agent, streams)
 }
 
+async fn opened(streams: &mut mpsc::UnboundedReceiver<(Value, StreamSender)>) -> (Value, StreamSender) {
+    tokio::time::timeout(DEADLINE, streams.recv()).await.unwrap().unwrap()
+}
+
 async fn item(stream: &(Value, StreamSender), item: &str) {
     stream.1.send(sse::encode(None, None, result(&stream.0, item).as_bytes())).await.unwrap();
 }
@@ -207,7 +211,7 @@ async fn a_stream_that_fired_its_trigger_is_read_on_while_the_next_phase_plays()
     );
     let playing =
         tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), Options::default()));
-    let stream = streams.recv().await.unwrap();
+    let stream = opened(&mut streams).await;
     item(&stream, &status("working", false)).await;
     stage.until("they: response message/send in next").await;
     assert!(!playing.is_finished() && stage.actor.is_working());
@@ -232,7 +236,7 @@ async fn what_is_unsent_is_sent_before_the_next_phase_begins() {
     );
     let playing =
         tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), Options::default()));
-    let stream = streams.recv().await.unwrap();
+    let stream = opened(&mut streams).await;
     assert_eq!(stage.actor.phase().name, "first");
     // The last action has arrived when the first item is there; nobody waits for the end of its stream.
     item(&stream, &status("working", false)).await;
@@ -256,6 +260,40 @@ async fn what_is_unsent_is_sent_before_the_next_phase_begins() {
 }
 
 #[tokio::test]
+async fn an_answer_to_an_earlier_phase_ends_no_later_one() {
+    let (agent, mut streams) = slow_agent().await;
+    let stage = Stage::new(
+        r"
+    mode: a2a_client
+    phases:
+      - name: first
+        state: {actions: [{method: message/stream}]}
+        trigger: {event: task/status}
+      - name: second
+        state: {actions: [{method: message/send, params: {}}, {method: message/stream}]}
+        trigger: {event: message/send}
+      - name: third
+        state: {actions: []}",
+    );
+    let url = format!("{}a2a", agent.url);
+    let playing = tokio::spawn(play(stage.actor.clone(), target(&url), Options::default()));
+    let first = opened(&mut streams).await;
+    item(&first, &status("working", false)).await;
+    // The second phase has heard what ends it, and still sends.
+    let second = opened(&mut streams).await;
+    item(&first, r#"{"kind":"artifact-update"}"#).await;
+    stage.until("they: event message/stream+task/artifact in first").await;
+    item(&first, &status("completed", true)).await;
+    drop(first);
+    item(&second, r#"{"kind":"task"}"#).await;
+    stage.until("enter third").await;
+    drop(second);
+    tokio::time::timeout(DEADLINE, playing).await.unwrap().unwrap();
+    let at = |line: &str| stage.story().iter().position(|known| known == line).unwrap();
+    assert!(at("they: event message/stream in second") < at("enter third"), "{:#?}", stage.story());
+}
+
+#[tokio::test]
 async fn a_timer_ends_a_phase_and_what_it_left_out_is_told() {
     let (agent, mut streams) = slow_agent().await;
     let stage = Stage::new(
@@ -270,7 +308,7 @@ async fn a_timer_ends_a_phase_and_what_it_left_out_is_told() {
     );
     let playing =
         tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), Options::default()));
-    let stream = streams.recv().await.unwrap();
+    let stream = opened(&mut streams).await;
     stage.until("they: response message/send in second").await;
     assert!(stage.warnings()[0].contains("before 1 of its actions"), "{:?}", stage.warnings());
     item(&stream, &status("completed", true)).await;
@@ -286,14 +324,14 @@ async fn an_agent_that_says_it_is_done_and_does_not_hang_up_keeps_nobody() {
     let stage = Stage::new(document);
     let playing =
         tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), Options::default()));
-    let stream = streams.recv().await.unwrap();
+    let stream = opened(&mut streams).await;
     item(&stream, &status("completed", true)).await;
     tokio::time::timeout(DEADLINE, playing).await.unwrap().unwrap();
     assert!(!stage.actor.is_working());
     item(&stream, r#"{"kind":"artifact-update"}"#).await;
     stage.until("they: event message/stream+task/artifact in phase-1").await;
     stage.end();
-    stream.1.gone().await;
+    tokio::time::timeout(DEADLINE, stream.1.gone()).await.unwrap();
 }
 
 #[tokio::test]

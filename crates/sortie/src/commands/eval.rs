@@ -1,7 +1,7 @@
 //! `sortie eval`
 
 use std::fs::{self, File};
-use std::io::{BufReader, Write as _};
+use std::io::{self, BufReader, Write as _};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -39,7 +39,7 @@ pub(crate) struct Eval {
     #[arg(required = true, value_name = "DOC")]
     documents: Vec<PathBuf>,
 
-    /// The recording
+    /// The recording, or `-` for standard input
     #[arg(long, value_name = "FILE")]
     trace: PathBuf,
 
@@ -62,13 +62,22 @@ pub(crate) struct Eval {
 
 impl Eval {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        if self.trace.as_os_str() == "-" && self.documents.iter().any(|path| path.as_os_str() == "-") {
+            return Err(Failure::new("standard input cannot be the recording and a document"));
+        }
         let (names, mut detectors) = self.load(console)?;
-        let failed = |error: &std::io::Error| Failure::at(&self.trace, "read", error);
-        let trace = File::open(&self.trace).map_err(|error| failed(&error))?;
-        replay(BufReader::new(trace), &mut detectors)
-            .map_err(|error| Failure::new(format!("cannot read `{}`: {error}", self.trace.display())))?;
+        let stdin = self.trace.as_os_str() == "-";
+        let name = if stdin { "<stdin>".into() } else { self.trace.to_string_lossy() };
+        let replayed = if stdin {
+            replay(io::stdin().lock(), &mut detectors)
+        } else {
+            let trace = File::open(&self.trace).map_err(|error| Failure::at(&self.trace, "read", &error))?;
+            replay(BufReader::new(trace), &mut detectors)
+        };
+        replayed.map_err(|error| Failure::new(format!("cannot read `{name}`: {error}")))?;
         let runs = names.into_iter().zip(&detectors).map(|(document, detector)| {
-            let trace = Some(self.trace.to_string_lossy().into_owned());
+            // What was read from a pipe is in no file.
+            let trace = (!stdin).then(|| name.to_string());
             detector.run(Place { document, trace })
         });
         let report = Report::new(runs.collect());

@@ -29,11 +29,11 @@ Examples:
   What would be served, sent and watched, without a socket:
     $ sortie run --dry-run attack.yaml
 
-  Serve an attack for a while; whoever connects to the address that is printed is under test:
-    $ sortie run --max-duration 1s attack.yaml || [ $? -eq 3 ]
+  Serve an attack; whoever connects to the address that is printed is under test:
+    $ sortie run --max-duration 1s attack.yaml  # ends with 3, since nobody connects
 
   Start the agent under test, tell it where the server is, and let CI show what became of it:
-    $ sortie run --agent 'echo {mcp_url}' --format junit --out report.xml attack.yaml || [ $? -eq 3 ]
+    $ sortie run --agent 'echo {mcp_url}' --format junit --out report.xml attacks/  # ends with 3
 
 Exit codes:
   0    every case resisted
@@ -216,14 +216,11 @@ enum Isolate {
     Session,
 }
 
-/// The MCP revisions that there are.
-const REVISIONS: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
-
 fn wire(text: &str) -> Result<Wire, String> {
     match text {
         "auto" => Ok(Wire::Auto),
-        version if REVISIONS.contains(&version) => Ok(Wire::Version(version.to_owned())),
-        _ => Err(format!("it is `auto` or one of {}", REVISIONS.join(", "))),
+        version if Wire::REVISIONS.contains(&version) => Ok(Wire::Version(version.to_owned())),
+        _ => Err(format!("it is `auto` or one of {}", Wire::REVISIONS.join(", "))),
     }
 }
 
@@ -231,6 +228,9 @@ impl Run {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         if self.dry && self.output.format == RunsFormat::Junit {
             return Err(Failure::new("`--dry-run` has no JUnit form: nothing is tested"));
+        }
+        if self.servers.stdio && self.documents.iter().any(|path| path.as_os_str() == "-") {
+            return Err(Failure::new("with `--stdio`, standard input is the agent's, and no document"));
         }
         let config = Config::load(self.config.as_deref(), console)?;
         let documents = documents::ready(&self.documents, "played", console, |_| Ok(()))?;

@@ -6,11 +6,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
+use sortie_detect::Detector;
 use sortie_trace::{Deriver, Direction, Message, Origin, Record, Sender, Trace as Reader, TraceError};
 
 use crate::console::Console;
+use crate::documents;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::inputs::Input;
 use crate::render::TraceView;
 
 const EXAMPLES: &str = "\
@@ -20,6 +23,9 @@ Examples:
 
   What the agent called, with all that it passed:
     $ sortie trace show run.jsonl --sender agent --surface tools/call --full
+
+  What a document finds in it:
+    $ sortie trace show run.jsonl --document attack.yaml
 
   What happened around record 14:
     $ sortie trace show run.jsonl --seq 12..16
@@ -79,6 +85,10 @@ struct Show {
     #[arg(long, value_name = "FIRST..LAST", allow_hyphen_values = true)]
     seq: Option<Numbers>,
 
+    /// Mark what the indicators of a document match
+    #[arg(long, value_name = "DOC")]
+    document: Option<PathBuf>,
+
     /// Show whole messages, as they were on the wire
     #[arg(long)]
     full: bool,
@@ -129,14 +139,27 @@ impl FromStr for Numbers {
 
 impl Show {
     fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let detector = match &self.document {
+            Some(path) => {
+                let document = documents::document(&Input::File(path.clone()), console)?;
+                Some(Detector::simulating(document.compiled))
+            }
+            None => None,
+        };
         if self.file.as_os_str() == "-" {
-            return self.show("<stdin>", io::stdin().lock(), console);
+            return self.show("<stdin>", io::stdin().lock(), detector, console);
         }
         let file = File::open(&self.file).map_err(|error| Failure::at(&self.file, "read", &error))?;
-        self.show(&self.file.to_string_lossy(), BufReader::new(file), console)
+        self.show(&self.file.to_string_lossy(), BufReader::new(file), detector, console)
     }
 
-    fn show(&self, name: &str, input: impl BufRead, console: &mut Console) -> Result<Exit, Failure> {
+    fn show(
+        &self,
+        name: &str,
+        input: impl BufRead,
+        mut detector: Option<Detector>,
+        console: &mut Console,
+    ) -> Result<Exit, Failure> {
         let unreadable = |error: TraceError| {
             let failure = Failure::new(format!("`{name}`: {error}"));
             error.help().into_iter().fold(failure, Failure::help)
@@ -157,9 +180,16 @@ impl Show {
                 Record::Message(message) => Some(deriver.observe(message)),
                 _ => None,
             };
+            let matched = match (&mut detector, &observed) {
+                (Some(detector), Some(observed)) => detector.observe(observed),
+                _ => Vec::new(),
+            };
             if self.wants(&record) {
                 shown += 1;
                 view.record(&record, observed, &mut console.out)?;
+                for id in matched.iter().filter_map(|index| detector.as_ref()?.indicator_id(*index)) {
+                    view.matched(id, &mut console.out)?;
+                }
             }
         }
         let unfinished = header.origin == Origin::Run && !stopped;

@@ -88,6 +88,12 @@ impl TraceView {
         }
     }
 
+    /// An indicator that matched the message before.
+    pub(crate) fn matched(&self, indicator: &str, out: &mut dyn Write) -> io::Result<()> {
+        let word = style::paint(self.color, style::ERROR, "matched");
+        writeln!(out, "{:17}{word} {}", "", short(indicator, NAME))
+    }
+
     /// The end of a trace that says nothing of its end.
     pub(crate) fn end(&self, unfinished: bool, cut: bool, out: &mut dyn Write) -> io::Result<()> {
         let words = match (unfinished, cut) {

@@ -76,6 +76,8 @@ impl Config {
                 reader.wrong(span, format!("this is not TOML: {}", error.message()), None);
             }
         }
+        // Tables are read by name; people read from top to bottom.
+        reader.findings.sort_by_key(|finding| finding.span.map_or(usize::MAX, |span| span.start));
         if reader.findings.is_empty() { Ok(config) } else { Err(reader.findings) }
     }
 
@@ -184,7 +186,7 @@ impl Reader {
                 "url" => place = self.text(value, url).map(Place::Url),
                 "command" => command = Some(value),
                 "headers" => headers = self.headers(value),
-                "bearer" => bearer = self.text(value, str::parse),
+                "bearer" => bearer = self.secret("bearer", value),
                 "env" => env = self.names(value),
                 _ => self.unknown(key, "a target", known),
             }
@@ -216,7 +218,7 @@ impl Reader {
         let mut headers = Vec::new();
         for (key, value) in table {
             let name = header_name(key.get_ref());
-            let value = self.text(value, str::parse);
+            let value = self.secret(key.get_ref(), value);
             match name {
                 Ok(name) => headers.extend(value.map(|value| (name, value))),
                 Err(error) => self.wrong(key.span(), error, None),
@@ -244,6 +246,16 @@ impl Reader {
             return None;
         };
         read(text).map_err(|error| self.wrong(value.span(), error, None)).ok()
+    }
+
+    /// Where a secret is. What is written in its place is not shown: it may be the secret itself.
+    fn secret(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Option<FromEnv> {
+        let read = value.get_ref().as_str().unwrap_or_default().parse::<FromEnv>();
+        read.map_err(|error| {
+            let message = format!("`{name}`: {error}");
+            self.findings.push(Diagnostic::new(DiagnosticSeverity::Error, "", message));
+        })
+        .ok()
     }
 
     fn unknown(&mut self, key: &Key<'_>, place: &str, known: &[&str]) {

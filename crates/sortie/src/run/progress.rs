@@ -68,10 +68,7 @@ impl Live {
     fn event(&self, event: &RunEvent<'_>, file: Option<&str>) {
         let text = match event {
             RunEvent::Recorded(record) => self.record(record),
-            RunEvent::Matched { indicator, message } => {
-                let word = style::paint(self.color, style::ERROR, "matched");
-                format!("{:17}{word} {} in message {}\n", "", visible(indicator), message.seq)
-            }
+            RunEvent::Matched { indicator, .. } => self.matched(indicator),
             RunEvent::Warning(text) => {
                 let word = style::paint(self.color, style::WARNING, "warning");
                 format!("{:17}{word} {}\n", "", line(text))
@@ -85,6 +82,14 @@ impl Live {
         for line in text.lines() {
             self.display.show(format!("{prefix}{line}\n"));
         }
+    }
+
+    fn matched(&self, indicator: &str) -> String {
+        let (view, _) = &*self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = Vec::new();
+        // Writing to memory cannot fail.
+        let _ = view.as_ref().map(|view| view.matched(indicator, &mut text));
+        String::from_utf8_lossy(&text).into_owned()
     }
 
     fn record(&self, record: &Record) -> String {

@@ -15,6 +15,8 @@ mod help_examples;
 mod new;
 mod normalize;
 mod rule_goldens;
+#[cfg(unix)]
+mod run;
 mod schema;
 mod trace;
 

@@ -44,8 +44,8 @@ pub struct Call {
     pub arguments: String,
     /// Whether the agent told the result itself.
     pub answered: bool,
-    /// The message it belongs to.
-    parent: String,
+    /// The message that it belongs to.
+    pub parent: String,
 }
 
 impl Transcript {
@@ -85,11 +85,11 @@ impl Transcript {
 
     /// What it adds to a conversation, as JSON texts; all of the conversation when the agent has told it.
     pub(super) fn messages(&self) -> (Option<&[Box<RawValue>]>, Vec<String>) {
-        let id = |message: &Box<RawValue>| match serde_json::from_str::<Value>(message.get()) {
+        let id = |message: &RawValue| match serde_json::from_str::<Value>(message.get()) {
             Ok(Value::Object(mut message)) => message.remove("id"),
             _ => None,
         };
-        let told: HashSet<_> = self.snapshot.iter().flatten().filter_map(id).collect();
+        let told: HashSet<_> = self.snapshot.iter().flatten().filter_map(|message| id(message)).collect();
         let untold = self.messages.iter().filter(|message| !told.contains(&Value::from(message.id.as_str())));
         let messages = untold.map(|message| {
             let mut object = json!({"id": message.id, "role": message.role});
@@ -113,10 +113,10 @@ impl Transcript {
                 let id = event.message_id.clone().or_else(|| self.last_text.clone())?;
                 self.text(id, event);
             }
-            "tool_call_start" | "tool_call_args" => self.call(event.call_id.clone()?, event),
+            "tool_call_start" | "tool_call_args" => self.call(event.call_id.as_ref()?, event),
             "tool_call_chunk" => {
                 let id = event.call_id.clone().or_else(|| self.last_call.clone())?;
-                self.call(id, event);
+                self.call(&id, event);
             }
             "tool_call_result" => {
                 let id = event.call_id.as_ref()?;
@@ -140,24 +140,22 @@ impl Transcript {
         message.text.get_or_insert_default().push_str(event.delta.as_deref().unwrap_or_default());
     }
 
-    fn call(&mut self, id: String, event: &Event) {
-        self.last_call = Some(id.clone());
-        let at = match self.calls.iter().position(|call| call.id == id) {
-            Some(at) => at,
-            None => {
-                let Some(name) = event.call_name.clone() else { return };
-                let parent = event.parent_id.clone().unwrap_or_else(|| id.clone());
-                // A call belongs to what the agent said, and to nothing else.
-                let parent = match self.messages.iter().find(|message| message.id == parent) {
-                    Some(message) if message.role != "assistant" => id.clone(),
-                    _ => parent,
-                };
-                self.message(parent.clone(), "assistant");
-                self.calls.push(Call { id, name, parent, ..Call::default() });
-                self.calls.len() - 1
-            }
-        };
-        self.calls[at].arguments.push_str(event.delta.as_deref().unwrap_or_default());
+    fn call(&mut self, id: &str, event: &Event) {
+        self.last_call = Some(id.to_owned());
+        if !self.calls.iter().any(|call| call.id == id) {
+            let Some(name) = event.call_name.clone() else { return };
+            let parent = event.parent_id.clone().unwrap_or_else(|| id.to_owned());
+            // A call belongs to what the agent said, and to nothing else.
+            let parent = match self.messages.iter().find(|message| message.id == parent) {
+                Some(message) if message.role != "assistant" => id.to_owned(),
+                _ => parent,
+            };
+            self.message(parent.clone(), "assistant");
+            self.calls.push(Call { id: id.to_owned(), name, parent, ..Call::default() });
+        }
+        if let Some(call) = self.calls.iter_mut().find(|call| call.id == id) {
+            call.arguments.push_str(event.delta.as_deref().unwrap_or_default());
+        }
     }
 
     fn message(&mut self, id: String, role: &str) -> &mut Message {

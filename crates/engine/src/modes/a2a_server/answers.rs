@@ -5,13 +5,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use serde_json::value::RawValue;
+use sortie_wire::Members;
 use sortie_wire::a2a::code;
 
+use super::json::{array, object, string, text};
 use super::plan::Plan;
 use super::stream::{Item, Task, stream};
 use super::tasks::{Config, Tasks};
 use crate::actor::Actor;
-use crate::members::{Members, array, text};
 use crate::modes::a2a_push::Webhook;
 
 /// An answer.
@@ -67,13 +68,13 @@ impl Desk {
     /// credentials.
     pub(super) fn webhook(&self, url: &str) -> Webhook {
         let tasks = self.lock();
-        let Some(config) = tasks.webhook(url).and_then(Members::of) else { return Webhook::default() };
-        let authentication = config.get("authentication").and_then(Members::of);
+        let Some(config) = tasks.webhook(url).and_then(Members::read) else { return Webhook::default() };
+        let authentication = object(&config, "authentication");
         let authorization = authentication.and_then(|authentication| {
             let schemes: Vec<String> = serde_json::from_str(authentication.get("schemes")?).ok()?;
-            Some(format!("{} {}", schemes.first()?, authentication.string("credentials")?))
+            Some(format!("{} {}", schemes.first()?, string(&authentication, "credentials")?))
         });
-        Webhook { token: config.string("token"), authorization }
+        Webhook { token: string(&config, "token"), authorization }
     }
 
     /// What the document answers to a message, remembered when it is a task.
@@ -123,7 +124,7 @@ impl Desk {
 
     fn set_config(&self, question: Question<'_>) -> Result<Answer, Refusal> {
         let id = id(question, "taskId")?;
-        let params = question.raw.and_then(|params| Members::of(params.get())).ok_or(INVALID_PARAMS)?;
+        let params = question.raw.and_then(|params| Members::read(params.get())).ok_or(INVALID_PARAMS)?;
         let config = params.get("pushNotificationConfig").ok_or(INVALID_PARAMS)?;
         let config = Config::new(id, config).ok_or(INVALID_PARAMS)?;
         let answer = config.of_task(id);
@@ -147,7 +148,7 @@ impl Desk {
         let tasks = self.lock();
         let configs = tasks.configs(task).ok_or(TASK_NOT_FOUND)?.iter().map(|config| config.of_task(task));
         let configs: Vec<_> = configs.collect();
-        Ok(Answer::Result(array(configs.iter().map(String::as_str))))
+        Ok(Answer::Result(array(&configs)))
     }
 
     fn delete_config(&self, question: Question<'_>) -> Result<Answer, Refusal> {
@@ -177,8 +178,8 @@ fn id<'q>(question: Question<'q>, name: &str) -> Result<&'q str, Refusal> {
 
 /// Where a message wants to be told about its task, as it was sent.
 fn push_config(params: &RawValue) -> Option<String> {
-    let params = Members::of(params.get())?;
-    let configuration = Members::of(params.get("configuration")?)?;
+    let params = Members::read(params.get())?;
+    let configuration = object(&params, "configuration")?;
     configuration.get("pushNotificationConfig").filter(|config| *config != "null").map(ToOwned::to_owned)
 }
 

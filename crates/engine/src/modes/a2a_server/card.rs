@@ -1,9 +1,10 @@
 //! The agent card: the document's, and where it says that its agent is.
 
 use serde_json::json;
+use sortie_wire::Members;
 use url::Url;
 
-use crate::members::{Members, array, items, text};
+use super::json::{array, items, string, text};
 use crate::modes::a2a_push::is_loopback;
 use crate::payload::Payload;
 
@@ -43,13 +44,13 @@ pub(super) struct Served {
 /// and whatever leads elsewhere is replaced by our address with its path. The rest stays to the byte.
 pub(super) fn leading_here(card: String, base: &Url) -> Served {
     let mut replaced = Vec::new();
-    let Some(mut members) = Members::of(&card) else { return Served { json: card, replaced } };
+    let Some(mut members) = Members::read(&card) else { return Served { json: card, replaced } };
     if members.get("url").is_none() {
-        members.set("url", text(base.as_str()));
-    } else if let Some(url) = members.string("url")
+        members.set("url", &text(base.as_str()));
+    } else if let Some(url) = string(&members, "url")
         && let Some(ours) = ours(&url, base)
     {
-        members.set("url", text(&ours));
+        members.set("url", &text(&ours));
         replaced.push(url);
     }
     for list in INTERFACES {
@@ -57,21 +58,20 @@ pub(super) fn leading_here(card: String, base: &Url) -> Served {
         let before = replaced.len();
         let interfaces: Vec<_> = interfaces.iter().map(|item| interface(item, base, &mut replaced)).collect();
         if replaced.len() > before {
-            let interfaces = array(interfaces.iter().map(String::as_str));
-            members.set(list, interfaces);
+            members.set(list, &array(&interfaces));
         }
     }
-    let unchanged = replaced.is_empty() && Members::of(&card).is_some_and(|card| card.get("url").is_some());
-    Served { json: if unchanged { card } else { members.write() }, replaced }
+    let unchanged = replaced.is_empty() && Members::read(&card).is_some_and(|card| card.get("url").is_some());
+    Served { json: if unchanged { card } else { members.to_string() }, replaced }
 }
 
 fn interface(json: &str, base: &Url, replaced: &mut Vec<String>) -> String {
-    let Some(mut interface) = Members::of(json) else { return json.to_owned() };
-    let Some(url) = interface.string("url") else { return json.to_owned() };
+    let Some(mut interface) = Members::read(json) else { return json.to_owned() };
+    let Some(url) = string(&interface, "url") else { return json.to_owned() };
     let Some(ours) = ours(&url, base) else { return json.to_owned() };
-    interface.set("url", text(&ours));
+    interface.set("url", &text(&ours));
     replaced.push(url);
-    interface.write()
+    interface.to_string()
 }
 
 /// Our address for one that leads elsewhere; `None` for one that leads to us.

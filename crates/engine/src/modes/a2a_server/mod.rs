@@ -2,6 +2,7 @@
 
 mod answers;
 mod card;
+mod json;
 mod plan;
 mod server;
 mod stream;

@@ -1,8 +1,8 @@
 //! How a response becomes the items of a stream.
 
-use std::borrow::Cow;
+use sortie_wire::Members;
 
-use crate::members::{Members, items, text};
+use super::json::{items, object, string, text};
 
 /// One item of a stream: the `result` of a JSON-RPC response.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,29 +36,29 @@ pub(super) fn stream(content: &str) -> Vec<Item> {
 
 /// An A2A Task: an object that has a `status` with a `state`.
 #[derive(Clone, Debug)]
-pub(super) struct Task<'j> {
-    members: Members<'j>,
+pub(super) struct Task {
+    members: Members,
 }
 
 /// States that a task does not leave.
 const TERMINAL: [&str; 4] = ["completed", "canceled", "failed", "rejected"];
 
-impl<'j> Task<'j> {
+impl Task {
     /// Reads content that is a task.
-    pub(super) fn of(content: &'j str) -> Option<Self> {
-        let members = Members::of(content)?;
-        Members::of(members.get("status")?)?.get("state")?;
+    pub(super) fn of(content: &str) -> Option<Self> {
+        let members = Members::read(content)?;
+        object(&members, "status")?.get("state")?;
         Some(Self { members })
     }
 
     /// Its id.
     pub(super) fn id(&self) -> Option<String> {
-        self.members.string("id")
+        string(&self.members, "id")
     }
 
     /// Whether it is over.
     pub(super) fn is_over(&self) -> bool {
-        let state = self.status().and_then(|status| status.string("state"));
+        let state = self.status().and_then(|status| string(&status, "state"));
         state.is_some_and(|state| TERMINAL.contains(&state.as_str()))
     }
 
@@ -66,14 +66,14 @@ impl<'j> Task<'j> {
     pub(super) fn canceled(&self) -> String {
         let mut task = self.members.clone();
         if let Some(mut status) = self.status() {
-            status.set("state", text("canceled"));
-            task.set("status", status.write());
+            status.set("state", &text("canceled"));
+            task.set("status", &status.to_string());
         }
-        task.write()
+        task.to_string()
     }
 
-    fn status(&self) -> Option<Members<'_>> {
-        Members::of(self.members.get("status")?)
+    fn status(&self) -> Option<Members> {
+        object(&self.members, "status")
     }
 
     fn status_update(&self, is_final: bool) -> Item {
@@ -90,19 +90,16 @@ impl<'j> Task<'j> {
         self.update("\"artifact-update\"", "task/artifact", rest)
     }
 
-    fn update<'a>(
-        &'a self,
-        kind: &'a str,
-        surface: &'static str,
-        rest: [(&'a str, Option<&'a str>); 2],
-    ) -> Item {
-        let (task_id, context_id) = (self.members.get("id"), self.members.get("contextId"));
-        let update =
-            [("taskId", task_id), ("contextId", context_id), ("kind", Some(kind))].into_iter().chain(rest);
-        Item {
-            result: Members::from_pairs(update.map(|(name, value)| (name, value.map(Cow::Borrowed)))).write(),
-            surface: Some(surface),
+    /// An update: the ids of the task, as far as it has them, and what is new.
+    fn update(&self, kind: &str, surface: &'static str, rest: [(&str, Option<&str>); 2]) -> Item {
+        let mut update = Members::default();
+        let ids = [("taskId", self.members.get("id")), ("contextId", self.members.get("contextId"))];
+        for (name, json) in ids.into_iter().chain([("kind", Some(kind))]).chain(rest) {
+            if let Some(json) = json {
+                update.set(name, json);
+            }
         }
+        Item { result: update.to_string(), surface: Some(surface) }
     }
 }
 

@@ -13,10 +13,9 @@ use super::options::Options;
 use super::script::Script;
 use super::stage::Stage;
 use crate::actor::{Actor, Entered, EntryAction};
+use crate::modes::actions::left_out;
 use crate::modes::hold::Hold;
 use crate::modes::{Place, Target};
-use crate::payload::Payload;
-use crate::phase::Phase;
 
 /// Plays an actor that is an AG-UI client against a target, until there is nothing more to play or the run ends.
 ///
@@ -84,17 +83,22 @@ impl Stage {
         entered: &mut mpsc::UnboundedReceiver<Entered>,
         runs: &mut JoinSet<()>,
     ) -> Option<Entered> {
-        let mut inputs: Vec<_> = actions.iter().filter_map(|action| self.entry_input(action)).collect();
-        inputs.push(self.scripts[phase.index].input.clone());
-        let count = inputs.len();
-        for (at, input) in inputs.iter().enumerate() {
+        let entries: Vec<_> = actions.iter().filter_map(|action| self.entry_input(action)).collect();
+        let count = entries.len() + 1;
+        for at in 0..count {
             if let Ok(next) = entered.try_recv() {
-                self.left_out(&phase, count - at);
+                left_out(&self.actor, &phase, count - at);
                 return Some(next);
             }
-            // What cannot be filled was warned about.
-            let Ok(filled) = self.actor.fill(input, None, None) else { continue };
-            let run = self.clone().run(phase.clone(), filled.json.into_owned(), at + 1 == count);
+            let body = match entries.get(at) {
+                Some(entry) => entry.clone(),
+                None => match self.actor.fill(&self.scripts[phase.index].input, None, None) {
+                    Ok(filled) => filled.json.into_owned(),
+                    // That was warned about.
+                    Err(_) => break,
+                },
+            };
+            let run = self.clone().run(phase.clone(), body, at + 1 == count);
             let (done, is_done) = oneshot::channel::<()>();
             runs.spawn(async move {
                 run.await;
@@ -103,7 +107,7 @@ impl Stage {
             tokio::select! {
                 _ = is_done => {}
                 Some(next) = entered.recv() => {
-                    self.left_out(&phase, count - at - 1);
+                    left_out(&self.actor, &phase, count - at - 1);
                     return Some(next);
                 }
             }
@@ -114,6 +118,7 @@ impl Stage {
         self.hold.done(phase.index);
         if phase.is_last {
             while runs.join_next().await.is_some() {}
+            self.actor.nothing_more();
             return None;
         }
         tokio::select! {
@@ -124,10 +129,11 @@ impl Stage {
     }
 
     /// There is no channel to an agent but the POST that asks for a run, so that is all that can be sent.
-    fn entry_input(&self, action: &EntryAction) -> Option<Payload> {
+    fn entry_input(&self, action: &EntryAction) -> Option<String> {
         match action {
             EntryAction::Send { method, params } if event_name(method) == "run_agent_input" => {
-                Some(params.clone().unwrap_or_else(|| Payload::plain(serde_json::Value::Null)))
+                // Its templates are filled already, and are not filled twice.
+                params.as_ref().map(|params| params.text().to_owned())
             }
             EntryAction::Send { method, .. } => {
                 let why = "an AG-UI client can send `run_agent_input` only";
@@ -138,13 +144,6 @@ impl Stage {
                 self.actor.warn(&format!("`{key}` is no entry action of an AG-UI client, and is skipped"));
                 None
             }
-        }
-    }
-
-    fn left_out(&self, phase: &Phase, count: usize) {
-        if count > 0 {
-            let what = format!("the time of phase `{}` was up before {count} of its runs", phase.name);
-            self.actor.warn(&what);
         }
     }
 }

@@ -31,9 +31,9 @@ pub(super) async fn handshake(session: &Arc<Session>, phase: &Arc<Phase>) -> Res
             session,
             phase,
             "client_info",
-            json!({"name": "oatf-client", "version": "1.0.0"}),
+            &json!({"name": "oatf-client", "version": "1.0.0"}),
         ),
-        capabilities: filled(session, phase, "capabilities", json!({"roots": {"listChanged": true}})),
+        capabilities: filled(session, phase, "capabilities", &json!({"roots": {"listChanged": true}})),
     };
     match &session.options.wire {
         Wire::Version(version) if version == STATELESS => discover(session, phase, client).await,
@@ -70,13 +70,11 @@ async fn initialize(
         }
         other => return Err(failure("initialize", other)),
     };
-    match result["protocolVersion"].as_str() {
-        Some(agreed) => session.link.agree_on(agreed),
-        None => {
-            session.actor.warn("the target's answer to `initialize` has no `protocolVersion`");
-            session.link.agree_on(version);
-        }
+    let agreed = result["protocolVersion"].as_str();
+    if agreed.is_none() {
+        session.actor.warn("the target's answer to `initialize` has no `protocolVersion`");
     }
+    session.link.agree_on(agreed.unwrap_or(version));
     session.notify(phase, "notifications/initialized", None).await;
     session.link.listen().await;
     Ok(())
@@ -132,7 +130,7 @@ fn brief(error: &Value) -> String {
 }
 
 /// A key of the state with its templates filled, or a default.
-fn filled(session: &Session, phase: &Phase, key: &str, default: Value) -> String {
+fn filled(session: &Session, phase: &Phase, key: &str, default: &Value) -> String {
     let payload = phase.key(key).filter(|payload| !payload.value().is_null());
     let payload = payload.unwrap_or_else(|| Payload::plain(default.clone()));
     let filled = session.actor.fill(&payload, None, None);

@@ -24,7 +24,7 @@ impl Default for Options {
         Self {
             limits: Limits::default(),
             connect_timeout: Duration::from_secs(30),
-            action_timeout: Duration::from_secs(60),
+            action_timeout: Duration::from_mins(1),
             wire: Wire::default(),
         }
     }

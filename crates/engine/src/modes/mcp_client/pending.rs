@@ -111,17 +111,15 @@ impl Pending {
         }
     }
 
-    /// Everything that someone waits for is lost.
-    pub(super) fn lose_all(&self, why: &Lost) {
+    /// Everything that someone waits for is lost. Whether there was anything is the answer.
+    pub(super) fn lose_all(&self, why: &Lost) -> bool {
         let all = std::mem::take(&mut *self.lock());
+        let mut any = false;
         for (sender, _working) in all.into_values().filter_map(|asked| asked.waiting) {
+            any = true;
             let _ = sender.send(Outcome::Lost(why.clone()));
         }
-    }
-
-    /// Whether someone waits for an answer.
-    pub(super) fn any(&self) -> bool {
-        self.lock().values().any(|asked| asked.waiting.is_some())
+        any
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Asked>> {

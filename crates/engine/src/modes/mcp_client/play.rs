@@ -134,14 +134,20 @@ impl Session {
                 self.hold.sent(phase.index);
             }
             let see_through = self.clone().see_through(phase.clone(), method, params, outcome);
-            let answered = tokio::spawn(see_through);
+            let mut answered = tokio::spawn(see_through);
             tokio::select! {
-                _ = answered => {}
+                _ = &mut answered => {}
                 Some(next) = entered.recv() => {
                     left_out(&self.actor, &phase, count - at - 1);
                     return Ok(Some(next));
                 }
-                () = self.gone.cancelled() => return Err(self.is_gone()),
+                () = self.gone.cancelled() => {
+                    // It may have been answered just before.
+                    let _ = answered.await;
+                    if at + 1 < count {
+                        return Err(self.is_gone());
+                    }
+                }
             }
         }
         self.hold.done(phase.index);
@@ -152,7 +158,7 @@ impl Session {
             next = entered.recv() => Ok(next),
             // A server that ends when all is said has done nothing wrong.
             () = self.gone.cancelled() => {
-                if phase.is_last && !self.pending.any() { Ok(None) } else { Err(self.is_gone()) }
+                if phase.is_last && !self.why_gone().lost { Ok(None) } else { Err(self.is_gone()) }
             }
         }
     }
@@ -179,9 +185,8 @@ impl Session {
                     let again = self.more(&phase, params.as_deref(), &result);
                     outcome = self.ask(&phase, &method, Some(&again));
                 }
-                Ok(Outcome::Result(_) | Outcome::Error(_)) | Err(_) => return,
-                // That was warned about.
-                Ok(Outcome::Lost(Lost::TimedOut)) => return,
+                // That nothing came in time was warned about.
+                Ok(Outcome::Result(_) | Outcome::Error(_) | Outcome::Lost(Lost::TimedOut)) | Err(_) => return,
                 Ok(Outcome::Lost(Lost::Refused(reason))) => return self.lose(reason),
                 Ok(Outcome::Lost(why)) => {
                     let Failure { word, message } = failure_of(&method, &why, false);
@@ -212,6 +217,6 @@ impl Session {
     }
 
     fn is_gone(&self) -> Failure {
-        Failure { word: "protocol_error", message: format!("the target is gone: {}", self.why_gone()) }
+        Failure { word: "protocol_error", message: format!("the target is gone: {}", self.why_gone().reason) }
     }
 }

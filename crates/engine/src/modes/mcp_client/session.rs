@@ -1,6 +1,6 @@
 //! The conversation: what is asked, what comes back, and what the server asks itself.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -45,9 +45,17 @@ pub(super) struct Session {
     pub(super) envelope: OnceLock<Envelope>,
     /// Cancelled when the server is not there any more.
     pub(super) gone: CancellationToken,
-    why_gone: Mutex<String>,
+    why_gone: Mutex<WhyGone>,
     ids: Ids,
     answering: Arc<Semaphore>,
+}
+
+/// How a target went away.
+#[derive(Debug, Default)]
+pub(super) struct WhyGone {
+    pub(super) reason: String,
+    /// Someone waited for an answer.
+    pub(super) lost: bool,
 }
 
 impl Session {
@@ -143,15 +151,19 @@ impl Session {
 
     /// The target is not there any more.
     pub(super) fn lose(&self, reason: String) {
-        let why = Lost::Refused(reason.clone());
-        *self.why_gone.lock().unwrap_or_else(PoisonError::into_inner) = reason;
+        let lost = self.pending.lose_all(&Lost::Refused(reason.clone()));
+        let mut gone = self.why_gone();
+        gone.lost |= lost;
+        if !self.gone.is_cancelled() {
+            gone.reason = reason;
+        }
+        drop(gone);
         self.gone.cancel();
-        self.pending.lose_all(&why);
     }
 
     /// Why the target is not there any more.
-    pub(super) fn why_gone(&self) -> String {
-        self.why_gone.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn why_gone(&self) -> MutexGuard<'_, WhyGone> {
+        self.why_gone.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Hears everything, one after the other, until the connection ends.

@@ -148,18 +148,21 @@ fn complete<'p>(plan: &'p Plan, actor: &Actor, params: &Value) -> Result<Outcome
     let reference = params.get("ref").unwrap_or(&Value::Null);
     let argument = params.get("argument").ok_or_else(|| Refusal::params("Missing argument"))?;
     let argument = text(argument, "name")?;
-    let completion = match text(reference, "type")? {
+    let (known, completion) = match text(reference, "type")? {
         "ref/prompt" => {
             let prompt = plan.prompts.get(text(reference, "name")?);
-            prompt.map(|prompt| prompt.completion(argument))
+            (prompt.is_some(), prompt.and_then(|prompt| prompt.completion(argument)))
         }
-        "ref/resource" => plan.resources.completion(text(reference, "uri")?, argument),
-        _ => None,
+        "ref/resource" => {
+            let uri = text(reference, "uri")?;
+            (plan.resources.knows(uri), plan.resources.completion(uri, argument))
+        }
+        _ => (false, None),
     };
     match completion {
-        None => Err(Refusal::params("Unknown reference")),
-        Some(None) => Ok(Outcome::Result(Cow::Borrowed("{\"completion\":{\"values\":[]}}"))),
-        Some(Some(wording)) => Ok(Outcome::Result(wording.fill(actor, Some(params), None)?)),
+        _ if !known => Err(Refusal::params("Unknown reference")),
+        None => Ok(Outcome::Result(Cow::Borrowed("{\"completion\":{\"values\":[]}}"))),
+        Some(wording) => Ok(Outcome::Result(wording.fill(actor, Some(params), None)?)),
     }
 }
 

@@ -30,4 +30,4 @@ mod version;
 mod wording;
 
 pub use options::Options;
-pub use start::{start, start_stdio};
+pub use start::{start, start_on, start_stdio};

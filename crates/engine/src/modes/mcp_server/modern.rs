@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sortie_trace::{Direction, Kind};
 use sortie_wire::mcp::server::Outlet;
 
@@ -45,9 +45,20 @@ pub(super) fn capability(method: &str) -> Option<&'static str> {
     ASKED.iter().find(|(asked, _)| *asked == method).map(|(_, capability)| *capability)
 }
 
-/// Whether a message may say that it is of this revision. It is looked at more closely later.
+/// Whether a message says of itself that it is of a revision without handshakes.
 pub(super) fn claims(bytes: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Request {
+        params: Params,
+    }
+    #[derive(Deserialize)]
+    struct Params {
+        #[serde(rename = "_meta")]
+        meta: Map<String, Value>,
+    }
+    // Most do not, and need no reading.
     memchr::memmem::find(bytes, VERSION.as_bytes()).is_some()
+        && serde_json::from_slice(bytes).is_ok_and(|Request { params }| params.meta.contains_key(VERSION))
 }
 
 /// A version is not spoken, and which one is.
@@ -249,9 +260,10 @@ impl Call {
         format!("{{\"resultType\":\"input_required\",\"inputRequests\":{{{}}}}}", requests.join(","))
     }
 
-    /// The answers that came with the call, each written down as one. The last of them.
+    /// The answers that came with the call, each written down as one. The last that answers a question of ours.
     fn answers(&self) -> Option<Value> {
         let answers = self.heard.content.get("inputResponses").and_then(Value::as_object)?;
+        let mut last = None;
         for (key, answer) in answers.iter().take(MOST_ANSWERS) {
             let method = key.split('#').next().unwrap_or_default();
             // The keys come back from the client: it cannot name other surfaces.
@@ -267,7 +279,8 @@ impl Call {
                 bytes: bytes.as_bytes(),
             };
             self.peer.actor.heard_in(&self.heard.phase, &[], spoken);
+            last = known.map(|_| answer).or(last);
         }
-        answers.values().last().cloned()
+        last.cloned()
     }
 }

@@ -35,7 +35,7 @@ impl Default for Options {
             limits: Limits::default(),
             wire: Wire::Auto,
             isolate: false,
-            patience: Duration::from_secs(60),
+            patience: Duration::from_mins(1),
         }
     }
 }

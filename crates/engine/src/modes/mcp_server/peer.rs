@@ -25,6 +25,8 @@ pub(super) struct Peer {
     /// Whose phases it sees.
     pub(super) actor: Arc<Actor>,
     state: Mutex<State>,
+    /// There was a handshake.
+    agreed: AtomicBool,
     /// It is past the handshake.
     ready: AtomicBool,
     unsaid: AtomicUsize,
@@ -59,6 +61,7 @@ impl Peer {
             transport,
             actor,
             state: Mutex::default(),
+            agreed: AtomicBool::new(false),
             ready: AtomicBool::new(false),
             unsaid: AtomicUsize::new(0),
         }
@@ -69,10 +72,16 @@ impl Peer {
         let mut state = self.lock();
         state.version = version.map(str::to_owned);
         state.capabilities = capabilities;
+        self.agreed.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn version(&self) -> Option<String> {
         self.lock().version.clone()
+    }
+
+    /// Whether there was a handshake.
+    pub(super) fn has_agreed(&self) -> bool {
+        self.agreed.load(Ordering::Relaxed)
     }
 
     /// Whether it says that it can do something.

@@ -1,5 +1,7 @@
 //! What a phase serves, compiled once.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::callable::{Callables, What};
@@ -23,8 +25,7 @@ pub(super) struct Plan {
 impl Plan {
     /// The plans of all phases of an actor, by their index.
     pub(super) fn all(actor: &Actor) -> Result<Vec<Self>, StartError> {
-        let plan = |phase: &std::sync::Arc<Phase>| {
-            warn_of_synthesis(actor, phase);
+        let plan = |phase: &Arc<Phase>| {
             Self::new(phase).map_err(|reason| StartError::State { phase: phase.name.clone(), reason })
         };
         actor.phases().iter().map(plan).collect()
@@ -44,23 +45,5 @@ impl Plan {
     pub(super) fn questions(&self, params: &Value) -> Vec<usize> {
         let indexed = self.elicitations.iter().enumerate();
         indexed.filter(|(_, elicitation)| elicitation.applies(params)).map(|(index, _)| index).collect()
-    }
-}
-
-/// Nothing here writes content: what a document leaves to a model is answered with what else it has.
-fn warn_of_synthesis(actor: &Actor, phase: &Phase) {
-    for key in ["tools", "prompts"] {
-        let items = phase.state.value().get(key).and_then(Value::as_array).into_iter().flatten();
-        for item in items {
-            let entries = item.get("responses").and_then(Value::as_array).into_iter().flatten();
-            if entries.into_iter().any(|entry| entry.get("synthesize").is_some_and(|block| !block.is_null()))
-            {
-                let name = item.get("name").and_then(Value::as_str).unwrap_or_default();
-                actor.warn(&format!(
-                    "phase `{}`: `synthesize` of `{name}` needs a model; its static content is served",
-                    phase.name
-                ));
-            }
-        }
     }
 }

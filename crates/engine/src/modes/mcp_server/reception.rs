@@ -98,11 +98,11 @@ impl Server {
             Ok(Incoming::Response { id, .. }) => self.answered(post, Some(&id), Kind::Response),
             Ok(Incoming::Error { id, .. }) => self.answered(post, id.as_deref(), Kind::Error),
             Ok(Incoming::Batch(_)) => {
-                self.malformed(post, &jsonrpc::error(None, -32600, "a batch within a batch", None), None)
+                Self::malformed(post, &jsonrpc::error(None, -32600, "a batch within a batch", None), None)
             }
             Err(malformed) => {
                 let id = malformed.id.as_ref().and_then(|id| serde_json::from_str(id.get()).ok());
-                self.malformed(post, &malformed.answer(), id.as_ref())
+                Self::malformed(post, &malformed.answer(), id.as_ref())
             }
         }
     }
@@ -187,10 +187,11 @@ impl Server {
     /// Whether a request is one of the wire without handshakes.
     fn is_modern(&self, post: Post<'_>, method: &str) -> bool {
         if method != modern::DISCOVER {
-            // A session began with a handshake, so its requests need no look.
+            // Who has shaken hands speaks a revision with handshakes, unless a header says otherwise.
             let header = post.headers.and_then(|headers| headers.get("mcp-protocol-version"));
             let named = header.is_some_and(|version| version == version::MODERN);
-            if !named && (post.peer.transport == Transport::Session || !modern::claims(post.bytes)) {
+            let claims = || !post.peer.has_agreed() && modern::claims(post.bytes);
+            if !named && !claims() {
                 return false;
             }
         }
@@ -231,7 +232,7 @@ impl Server {
         Reply::Accepted
     }
 
-    fn malformed(&self, post: Post<'_>, answer: &Bytes, id: Option<&Value>) -> Reply {
+    fn malformed(post: Post<'_>, answer: &Bytes, id: Option<&Value>) -> Reply {
         let heard = post.heard(&[], "", (Direction::Request, Kind::Request), id);
         Self::said(post.peer, &heard.phase, "", (Direction::Response, Kind::Error), id, answer);
         refusing(answer.clone(), StatusCode::BAD_REQUEST)
@@ -239,19 +240,19 @@ impl Server {
 
     /// Several messages at once, where the revision has that.
     fn batch(self: &Arc<Self>, post: Post<'_>) -> Reply {
-        let agreed = match post.peer.version() {
-            Some(agreed) => agreed == version::BATCHES,
-            // Who says nothing speaks the revision that did not have to say it.
-            None => {
+        let agreed = post.peer.version().map_or_else(
+            || {
+                // Who says nothing speaks the revision that did not have to say it.
                 let header = post.headers.and_then(|headers| headers.get("mcp-protocol-version"));
-                post.peer.transport == Transport::Single
-                    && header.is_none_or(|header| header == version::BATCHES)
-            }
-        };
+                let single = post.peer.transport == Transport::Single;
+                single && header.is_none_or(|header| header == version::BATCHES)
+            },
+            |agreed| agreed == version::BATCHES,
+        );
         let items = serde_json::from_slice::<Vec<&RawValue>>(post.bytes);
         let (true, Ok(items)) = (agreed, items) else {
             let why = "Batches are not part of this protocol version";
-            return self.malformed(post, &jsonrpc::error(None, -32600, why, None), None);
+            return Self::malformed(post, &jsonrpc::error(None, -32600, why, None), None);
         };
         let replies = items.into_iter().map(|item| {
             let bytes = item.get().as_bytes();

@@ -63,13 +63,15 @@ impl Resources {
         })
     }
 
-    /// Whether there is a template or a resource of this URI, and what completes a variable of it.
-    pub(super) fn completion(&self, uri: &str, argument: &str) -> Option<Option<&Wording>> {
-        let template = self.templated.iter().find(|template| template.uri.text == uri);
-        match template {
-            Some(template) => Some(template.completions.get(argument)),
-            None => self.by_uri.contains_key(uri).then_some(None),
-        }
+    /// Whether there is a template or a resource of this URI.
+    pub(super) fn knows(&self, uri: &str) -> bool {
+        self.by_uri.contains_key(uri) || self.templated.iter().any(|template| template.uri.text == uri)
+    }
+
+    /// What completes a variable of a template.
+    pub(super) fn completion(&self, uri: &str, argument: &str) -> Option<&Wording> {
+        let template = self.templated.iter().find(|template| template.uri.text == uri)?;
+        template.completions.get(argument)
     }
 }
 

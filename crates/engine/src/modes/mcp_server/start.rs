@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use sortie_wire::http::{Hosts, Listener};
 use sortie_wire::mcp::server::{Ends, serve, serve_stdio};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::options::Options;
 use super::plan::Plan;
@@ -35,17 +36,27 @@ pub async fn start(actor: Arc<Actor>, options: Options) -> Result<Serving, Start
 }
 
 /// Serves an actor on standard input and output, until the input ends or the run does.
+// Like `start`, though it need not.
+#[allow(clippy::needless_pass_by_value)]
 pub fn start_stdio(actor: Arc<Actor>, options: Options) -> Result<Serving, StartError> {
-    let plans = Plan::all(&actor)?;
+    start_on(&actor, options, tokio::io::stdin(), tokio::io::stdout())
+}
+
+/// The same on any two streams.
+pub fn start_on(
+    actor: &Arc<Actor>,
+    options: Options,
+    reader: impl AsyncRead + Unpin + Send + 'static,
+    writer: impl AsyncWrite + Unpin + Send + 'static,
+) -> Result<Serving, StartError> {
+    let plans = Plan::all(actor)?;
     let limits = options.limits;
     let stop = actor.context().end.clone();
     let server = Server::new(actor.clone(), options, plans);
     let url = "stdio:".to_owned();
     actor.context().recorder.listening(actor.name(), &url);
     server.begin();
-    let done = tokio::spawn(async move {
-        serve_stdio(tokio::io::stdin(), tokio::io::stdout(), limits, server, stop).await;
-    });
+    let done = tokio::spawn(serve_stdio(reader, writer, limits, server, stop));
     Ok(Serving { url, done })
 }
 

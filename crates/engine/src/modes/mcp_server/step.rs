@@ -107,14 +107,14 @@ mod tests {
 
     use super::*;
 
-    fn entry(during: Value) -> Payload {
+    fn entry(during: &Value) -> Payload {
         Payload::plain(json!({"x-sortie": {"during": during}}))
     }
 
     #[test]
     fn steps_are_read_in_order() {
         let during = json!([{"send": {"method": "m"}}, {"wait_ms": 5}, {"disconnect": {"retry_ms": 7}}, {"disconnect": null}]);
-        let steps = Step::all(&entry(during)).unwrap();
+        let steps = Step::all(&entry(&during)).unwrap();
         let shown: Vec<_> = steps.iter().map(|step| format!("{step:?}")).collect();
         assert_eq!(
             shown,
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn what_is_no_step_is_said() {
         for during in [json!([{"sned": {}}]), json!({}), json!([{"send": {}}]), json!([{"wait_ms": "x"}])] {
-            assert!(Step::all(&entry(during.clone())).is_err(), "{during}");
+            assert!(Step::all(&entry(&during)).is_err(), "{during}");
         }
     }
 }

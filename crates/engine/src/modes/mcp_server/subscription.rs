@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sortie_trace::{Direction, Kind};
+use sortie_wire::Members;
 use sortie_wire::jsonrpc;
 use sortie_wire::mcp::server::Outlet;
 
@@ -14,7 +15,6 @@ use super::dispatch::Refusal;
 use super::peer::{Peer, Unsaid};
 use super::server::{Server, key, lock};
 use super::talk::Call;
-use crate::members::Members;
 use crate::phase::Phase;
 
 /// What can be asked for, and the notification that it stands for.
@@ -65,13 +65,13 @@ impl Subscription {
 
     /// The same object with the id of the subscription in its `_meta`; what is no object has no place for it.
     fn marked(&self, object: &str) -> String {
-        let Some(mut members) = Members::of(object) else { return object.to_owned() };
+        let Some(mut members) = Members::read(object) else { return object.to_owned() };
         let meta = members.get("_meta").unwrap_or("{}").to_owned();
-        if let Some(mut meta) = Members::of(&meta) {
+        if let Some(mut meta) = Members::read(&meta) {
             meta.set("io.modelcontextprotocol/subscriptionId", self.id.get());
-            members.set("_meta", meta.write());
+            members.set("_meta", &meta.to_string());
         }
-        members.write()
+        members.to_string()
     }
 
     /// The answer to the request, which says that the stream ends.

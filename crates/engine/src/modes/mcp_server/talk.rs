@@ -193,15 +193,12 @@ impl Call {
         // A hostile server asks whoever is there; it only does not wait long for one that did not offer to answer.
         let declared = modern::capability(method).is_none_or(|capability| self.peer.can(capability));
         let patience = if declared { patience } else { patience.min(UNDECLARED) };
-        match tokio::time::timeout(patience, answer).await {
-            Ok(answer) => answer.ok(),
-            Err(_) => {
-                self.peer
-                    .actor
-                    .warn(&format!("a client did not answer `{method}` in time: the call goes on without"));
-                None
-            }
-        }
+        let Ok(answer) = tokio::time::timeout(patience, answer).await else {
+            let warning = format!("a client did not answer `{method}` in time: the call goes on without");
+            self.peer.actor.warn(&warning);
+            return None;
+        };
+        answer.ok()
     }
 
     /// Where something can be said: on the stream of the call, else where the client listens anyway.

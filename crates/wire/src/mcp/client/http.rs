@@ -204,8 +204,7 @@ impl Http {
     async fn answer_in(&self, events: Box<EventStream>, key: &str) -> Ended {
         let mut pace = Pace::default();
         let mut read = self.read(events, Some(key), None).await;
-        loop {
-            let (true, Some(last_id)) = (!read.answered, read.last_id.clone()) else { break };
+        while let (false, Some(last_id)) = (read.answered, read.last_id.clone()) {
             if !pace.wait(read.events > 0, read.retry).await {
                 break;
             }

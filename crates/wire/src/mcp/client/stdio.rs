@@ -58,7 +58,9 @@ impl Stdio {
         let this = self.clone();
         tokio::spawn(async move {
             if let Err(error) = this.tell(outgoing).await {
-                let how = Ended::Failed(ClientError::Broken(error.to_string()));
+                // A process that has ended is told of when its output ends, and then we know why.
+                tokio::time::sleep(2 * EXIT_PATIENCE).await;
+                let how = Ended::Failed(ClientError::Refused(error.to_string()));
                 // Nobody listens any more when the run has ended.
                 let _ = this.happened.send(Happened::Ended { within: key, how }).await;
             }
@@ -67,10 +69,10 @@ impl Stdio {
     }
 
     pub(super) async fn tell(&self, outgoing: Outgoing) -> Result<(), LinkError> {
-        let gone = |_| LinkError::Gone("the process does not read any more".to_owned());
+        let gone = || LinkError::Gone("the process does not read any more".to_owned());
         let (told, written) = oneshot::channel();
-        self.writer.send((outgoing.bytes, told)).await.map_err(|_| gone(()))?;
-        written.await.map_err(|_| gone(()))?.map_err(|error| LinkError::Gone(error.to_string()))
+        self.writer.send((outgoing.bytes, told)).await.map_err(|_| gone())?;
+        written.await.map_err(|_| gone())?.map_err(|error| LinkError::Gone(error.to_string()))
     }
 
     pub(super) async fn close(&self, patience: Duration) {

@@ -1,6 +1,6 @@
 //! The HTTP endpoint: which request is answered by whom.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -8,6 +8,7 @@ use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use tokio_util::sync::CancellationToken;
 
+use super::log::Log;
 use super::service::{Service, Transport};
 use super::sessions::{Session, Sessions};
 use super::{get, http_sse, post};
@@ -42,6 +43,8 @@ pub(super) struct Endpoint<S: Service> {
     pub(super) limits: Limits,
     pub(super) stop: CancellationToken,
     hosts: Hosts,
+    /// Streams of nobody's session.
+    fleeting: Mutex<Vec<Weak<Log>>>,
 }
 
 /// Answers at `/mcp` (Streamable HTTP) and at `/sse` and `/messages` (the older pair), until it is told to stop.
@@ -59,6 +62,7 @@ pub async fn serve<S: Service>(
         limits,
         stop: ends.stop.clone(),
         hosts,
+        fleeting: Mutex::default(),
     });
     let ended = CancellationToken::new();
     let keeper = tokio::spawn(keep(endpoint.clone(), ends, ended.clone()));
@@ -76,7 +80,10 @@ async fn keep<S: Service>(endpoint: Arc<Endpoint<S>>, ends: Ends, ended: Cancell
     loop {
         tokio::select! {
             () = ends.stop.cancelled() => break,
-            () = tokio::time::sleep(STIR) => endpoint.sessions.stir(),
+            () = tokio::time::sleep(STIR) => {
+                endpoint.sessions.stir();
+                endpoint.fleeting().iter().filter_map(Weak::upgrade).for_each(|log| log.stir());
+            }
         }
     }
     tokio::time::sleep(ends.farewell).await;
@@ -121,6 +128,19 @@ impl<S: Service> Endpoint<S> {
         let Some(id) = headers.get(SESSION) else { return Named::Nobody };
         let session = id.to_str().ok().and_then(|id| self.sessions.get(id));
         session.map_or(Named::Unknown, Named::Session)
+    }
+
+    /// A stream of nobody's session.
+    pub(super) fn fleeting_stream(&self) -> Arc<Log> {
+        let log = Log::fleeting(&self.limits);
+        let mut fleeting = self.fleeting();
+        fleeting.retain(|log| log.strong_count() > 0);
+        fleeting.push(Arc::downgrade(&log));
+        log
+    }
+
+    fn fleeting(&self) -> MutexGuard<'_, Vec<Weak<Log>>> {
+        self.fleeting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins a session. `None` when there is no randomness for its id.

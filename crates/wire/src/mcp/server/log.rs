@@ -20,7 +20,7 @@ const KEPT_BYTES: usize = 1 << 20;
 
 /// How many bytes of events are kept of all streams of a listener together. From half of that on only what nobody has
 /// seen yet is kept.
-const KEPT_OF_ALL: usize = 64 << 20;
+const KEPT_OF_ALL: usize = 32 << 20;
 
 /// How long a client waits before it takes up a stream, unless it is told otherwise.
 pub(super) const RETRY: Duration = Duration::from_secs(1);

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use super::accept::Accepted;
 use super::endpoint::{Endpoint, Named, SESSION, events, refusal, status, whole};
-use super::log::{Log, array};
+use super::log::array;
 use super::outlet::Outlet;
 use super::service::{Answer, Arrival, Reply, Service, Talk, Transport};
 use super::sessions::Session;
@@ -131,7 +131,8 @@ impl<S: Service> Exchange<'_, S> {
             }
         };
         let limits = &self.endpoint.limits;
-        let log = self.session.map_or_else(|| Log::fleeting(limits), |session| session.stream(limits));
+        let log =
+            self.session.map_or_else(|| self.endpoint.fleeting_stream(), |session| session.stream(limits));
         log.open(sender, self.endpoint.service.primes(self.peer));
         say(Outlet::exchange(log));
         events(body)

@@ -1,0 +1,11 @@
+//! `sortie run`: what is refused, what would be done, and what is done.
+
+mod endings;
+mod ends_agents;
+mod folders;
+mod plan;
+mod program;
+mod stdio;
+mod toml;
+mod usage;
+mod verdicts;

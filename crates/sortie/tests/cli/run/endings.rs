@@ -1,0 +1,44 @@
+//! Ctrl-C, once and twice.
+
+use serde_json::Value;
+
+use super::program::start;
+
+#[test]
+fn an_interrupted_run_has_a_report_and_a_whole_trace() {
+    for signal in ["INT", "TERM", "HUP"] {
+        let mut program = start(&["mcp-rug-pull.yaml"], ["--grace", "1h"]);
+        program.url_of("default");
+        program.signal(signal);
+        let ended = program.finish();
+        assert_eq!(ended.told(), ("error", Some("nobody_connected"), "interrupted", Some(130)), "{signal}");
+        let kept: Value = serde_json::from_str(&ended.file("run/report.json")).unwrap();
+        assert_eq!(ended.run(), &kept["runs"][0]);
+        let trace = ended.file("run/trace.jsonl");
+        assert!(trace.ends_with("\"because\":\"interrupted\"}\n"), "{trace}");
+    }
+}
+
+#[test]
+fn what_was_not_begun_when_the_user_had_enough_is_said() {
+    let mut program = start(&["mcp-rug-pull.yaml", "mcp-tool-description.yaml"], []);
+    program.url_of("default");
+    program.signal("INT");
+    let ended = program.finish();
+    assert_eq!(ended.code, Some(130));
+    assert_eq!(ended.report.as_ref().unwrap()["runs"].as_array().unwrap().len(), 1);
+    assert!(ended.stderr.contains("1 document was not played"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_second_signal_ends_it_hard_and_the_agent_with_it() {
+    // The agent does not care for SIGTERM, so the first signal is not enough.
+    let agent = "sh -c 'trap \"\" TERM; echo $$ > id; while :; do sleep 1; done'";
+    let program = start(&["mcp-rug-pull.yaml"], ["--agent", agent]);
+    let id = program.file("id");
+    program.signal("INT");
+    program.signal("INT");
+    let ended = program.finish();
+    assert_eq!(ended.code, Some(130));
+    super::ends_agents::is_gone(id.trim());
+}

@@ -1,0 +1,46 @@
+//! Where runs are kept.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::program::document;
+use crate::sortie_in;
+
+#[test]
+fn a_run_gets_a_new_folder_that_git_does_not_see() {
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let arguments = ["run", "--max-duration", "100ms"];
+        sortie_in(folder.path()).args(arguments).arg(document("simulates.yaml")).assert().code(3);
+    }
+    let runs = folder.path().join(".sortie/runs");
+    let mut names: Vec<_> = std::fs::read_dir(&runs)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 2, "{names:?}");
+    for name in &names {
+        assert!(name.contains("Z-simulates"), "{name}");
+        let run = runs.join(name);
+        assert_eq!(std::fs::metadata(&run).unwrap().permissions().mode() & 0o777, 0o700);
+        for file in ["trace.jsonl", "report.json", "run.log", "mcp.json"] {
+            let mode = std::fs::metadata(run.join(file)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{file}");
+        }
+    }
+    assert_eq!(std::fs::read_to_string(folder.path().join(".sortie/.gitignore")).unwrap(), "*\n");
+}
+
+#[test]
+fn what_another_run_has_left_is_not_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("evidence"), "").unwrap();
+    let ended = sortie_in(folder.path())
+        .args(["run", "--run-dir", ".", "--max-duration", "100ms"])
+        .arg(document("simulates.yaml"))
+        .assert()
+        .code(2);
+    let stderr = String::from_utf8_lossy(&ended.get_output().stderr).into_owned();
+    assert!(stderr.contains("not empty") && stderr.contains("choose another folder"), "{stderr}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
