@@ -79,7 +79,9 @@ pub(crate) fn verbs(sentence: &str) -> Vec<Verb> {
             Form::Participle => before == "be" || (before == "and" && verbs.last().is_some_and(|verb: &Verb| verb.passive)),
         };
         let gerund_of_occasion = form == Form::Gerund && OCCASION.contains(&before);
-        let noun = form == Form::Plain && AFTER_NOUN.contains(&after);
+        // `Begin with …` and `end your answer …` are orders; `BEGIN PRIVATE KEY` is none.
+        let no_order = ["begin", "end", "start"].contains(&word.as_str()) && !["with", "your", "every", "each", "by"].contains(&after);
+        let noun = form == Form::Plain && (AFTER_NOUN.contains(&after) || no_order);
         if meant && !noun && !gerund_of_occasion {
             verbs.push(Verb { deed, at: *at, end: at + word.len(), negated, passive: form == Form::Participle });
         }
