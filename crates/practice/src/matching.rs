@@ -20,7 +20,8 @@ const SAME: &[(&str, &str)] = &[
     ("money", "payment"), ("purchase", "buy"), ("info", "information"), ("details", "information"), ("show", "get"),
 ];
 
-/// How well a text fits a callable: two for each word of its name, one for each of its description and fields.
+/// How well a text fits a callable: two for each word of its name, one for a similar one and for each of its description and
+/// its fields.
 pub(crate) fn score(text: &str, callable: &Callable) -> usize {
     let mut name = tokens(&separate(&callable.name));
     name.dedup();
@@ -33,10 +34,10 @@ pub(crate) fn score(text: &str, callable: &Callable) -> usize {
     about.sort();
     about.dedup();
     let words = tokens(text);
-    let has = |token: &String| words.iter().any(|word| alike(word, token));
-    let by_name = name.iter().filter(|token| has(token)).count();
-    let by_description = about.iter().filter(|token| !name.contains(token) && has(token)).count();
-    by_name * 2 + by_description
+    let fits = |token: &String| words.iter().map(|word| alike(word, token)).max().unwrap_or(0);
+    let by_name: usize = name.iter().map(fits).sum();
+    let by_description: usize = about.iter().filter(|token| !name.contains(token)).map(|token| fits(token).min(1)).sum();
+    by_name + by_description
 }
 
 /// The callable that fits best, and how well; the first of those that fit equally.
@@ -63,10 +64,14 @@ fn tokens(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn alike(word: &str, token: &str) -> bool {
-    word == token
-        || SAME.iter().any(|(a, b)| (stem(a) == word && stem(b) == token) || (stem(b) == word && stem(a) == token))
-        || (word.len() >= 5 && token.len() >= 5 && (word.starts_with(token) || token.starts_with(word)))
+/// Two for the same word, one for a similar one.
+fn alike(word: &str, token: &str) -> usize {
+    if word == token {
+        return 2;
+    }
+    let same = SAME.iter().any(|(a, b)| (stem(a) == word && stem(b) == token) || (stem(b) == word && stem(a) == token));
+    let begins = word.len() >= 5 && token.len() >= 5 && (word.starts_with(token) || token.starts_with(word));
+    usize::from(same || begins)
 }
 
 /// A word without its plainest endings.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::form::made_up;
+use super::form::{is_sensitive, made_up};
 use crate::callable::{Callable, Property};
 use crate::reading::{Known, email, given, numbers, paths, quoted, separate, uris};
 
@@ -161,6 +161,10 @@ fn text(property: &Property, words: Words<'_>) -> Option<(String, bool)> {
         let contents = words.contents.map(str::to_owned).or_else(quoted);
         return contents.map(|text| (text, true)).or_else(|| Some((words.sentence.to_owned(), false)));
     }
+    if is_sensitive(&name, &Value::Null) {
+        // Nobody's password is the next best word.
+        return None;
+    }
     if let Some(after) = after_name(&parts, words.sentence).or_else(|| after_name(&parts, words.around)) {
         return Some((after, true));
     }
@@ -189,7 +193,7 @@ fn after_name(parts: &[&str], sentence: &str) -> Option<String> {
         if let Some(before) = before.filter(|before| !SMALL.contains(&before.to_lowercase().as_str()) && looks_like_a_name(before)) {
             return Some(before.to_owned());
         }
-        if let Some(next) = near {
+        if let Some(next) = near.filter(|next| next.len() > 2) {
             return Some((*next).to_owned());
         }
     }

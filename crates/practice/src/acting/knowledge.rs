@@ -67,6 +67,12 @@ impl Knowledge {
         self.materials.iter().rev().find(|material| material.kind == Kind::Result)
     }
 
+    /// What came last from there.
+    pub(crate) fn latest_of(&self, source: &str) -> Option<&Material> {
+        let source = source.strip_prefix("error of ").map_or_else(|| source.to_owned(), |name| format!("result of {name}"));
+        self.materials.iter().rev().find(|material| material.source == source)
+    }
+
     /// What the user said last.
     pub(crate) fn request(&self) -> Option<&str> {
         self.materials.iter().rev().find(|material| material.kind == Kind::User).map(|material| material.text.as_str())

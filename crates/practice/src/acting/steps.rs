@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
+use super::form::is_sensitive;
 use super::fill::{Words, arguments, typed};
 use super::reply::without;
 use super::turn::{Hands, Turn};
-use crate::callable::{Callable, Place};
+use crate::callable::{Callable, Place, Property};
 use crate::log::Because;
 use crate::matching::{best, score};
 use crate::reading::{Call, Instruction, Step, Thing, separate};
@@ -77,8 +78,8 @@ impl<H: Hands> Turn<'_, H> {
             if instruction.source.describes && !results.is_empty() {
                 return results.join("\n");
             }
-            let latest = mind.knowledge.latest();
-            latest.map(|material| without(mind, &material.text, &material.source)).unwrap_or_default()
+            let own = mind.knowledge.latest_of(&instruction.source.words);
+            own.or_else(|| mind.knowledge.latest()).map(|material| without(mind, &material.text, &material.source)).unwrap_or_default()
         })
     }
 
@@ -142,6 +143,11 @@ impl<H: Hands> Turn<'_, H> {
             let mut given = self.mind.with(|mind| mind.give_away(&call.things, last)).into_iter();
             contents = given.next();
             pieces = given.collect();
+        }
+        // A key goes where a key belongs.
+        let is_key = |property: &&Property| !fixed.iter().any(|(name, _)| *name == property.name) && is_sensitive(&property.name, &Value::Null);
+        if let (true, Some(key)) = (call.things.contains(&Thing::Secrets), callable.properties.iter().find(is_key)) {
+            fixed.extend(contents.clone().map(|text| (key.name.clone(), Value::from(text))));
         }
         let around = self.task.clone();
         let words = Words { sentence: &call.words, around: &around, contents: contents.as_deref(), to: call.to.as_deref() };
@@ -239,6 +245,6 @@ impl<H: Hands> Turn<'_, H> {
 /// The argument that takes a file.
 fn file_field(callable: &Callable) -> Option<&str> {
     let names = ["path", "file", "filename", "filepath", "uri", "location"];
-    let is_file = |property: &&crate::callable::Property| separate(&property.name).split(' ').any(|part| names.contains(&part));
+    let is_file = |property: &&Property| separate(&property.name).split(' ').any(|part| names.contains(&part));
     callable.properties.iter().find(is_file).map(|property| property.name.as_str())
 }

@@ -261,6 +261,8 @@ impl<H: Hands> Turn<'_, H> {
             Errand::Call { name, words } => {
                 let Some(callable) = self.callable(name) else { return };
                 let contents = self.mind.with(|mind| mind.knowledge.since(self.mark).last().map(|last| clean(mind, last)));
+                // Another agent is told the task, and not what came of it.
+                let contents = contents.filter(|_| !callable.is_agent());
                 let words = Words { sentence: words, around: &self.task, contents: contents.as_deref(), to: None };
                 let arguments = arguments(&callable, &[], words);
                 self.call(&callable, arguments, &Because::Task).await;

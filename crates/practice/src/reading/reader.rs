@@ -24,6 +24,7 @@ macro_rules! patterns {
 }
 
 patterns! {
+    TO_READER = r"(?i)\b(?:you|your|must|always|never|before|first|after|when|whenever|important|required|requires?|mandatory|note|please|also|should|now|immediately|system|do not)\b";
     IN_ANSWER = r"(?i)\b(?:in|to|at|of|as|with)\b[^.]{0,40}\b(?:your|every|each|all|the|any|final)\s+(?:final |next |chat |own )*(?:response|repl(?:y|ies)|answer|output|message|review output|conversation|user)s?\b|\b(?:response|replie|reply|answer|output)s? (?:must|should|shall|need|has to|have to)\b";
     ALWAYS = r"(?i)\b(?:always|every|each|any|all (?:future|outbound|outgoing|subsequent)|whenever|in future|from now on|permanent(?:ly)?)\b";
     AFTERWARDS = r"(?i)\bafter (?:any|each|every|the|you|this|a|an|retriev|read|call|us|complet|finish|process|fetch)|\bonce (?:the|you|it|a|any)\b|\bwhenever\b|\bwhen (?:a|an|any|the) [\w ]{1,40} (?:is|are|has|have) |\bwhen(?:ever)? (?:you|processing|summar)";
@@ -34,7 +35,7 @@ patterns! {
 /// The steps that a text tells a reader to take; `None` when it tells nothing of the kind.
 pub(crate) fn read(source: &Source, text: &str, known: &Known<'_>) -> Option<Instruction> {
     let plain = undisguised(text);
-    let mut reader = Reader { source, known, steps: Vec::new(), said: Vec::new(), lead: None, after: false, hint: None };
+    let mut reader = Reader { source, known, steps: Vec::new(), said: Vec::new(), lead: None, after: false, hint: None, is_first: true };
     for sentence in sentences(&plain) {
         if reader.steps.len() >= MAX_STEPS {
             break;
@@ -54,10 +55,21 @@ struct Reader<'r> {
     steps: Vec<Step>,
     said: Vec<String>,
     /// What the items of a list are to be done with.
-    lead: Option<(Deed, Sentence)>,
+    lead: Option<Lead>,
     after: bool,
     /// A tool that was named for what follows.
     hint: Option<String>,
+    /// No sentence was read before.
+    is_first: bool,
+}
+
+/// A sentence that a list follows.
+#[derive(Clone)]
+struct Lead {
+    deeds: Vec<Deed>,
+    sentence: Sentence,
+    /// How many steps there were before it.
+    steps: usize,
 }
 
 /// What a part of a sentence holds.
@@ -78,6 +90,7 @@ impl Reader<'_> {
         if self.source.describes && AFTERWARDS.is_match(&sentence.text) {
             self.after = true;
         }
+        let steps = self.steps.len();
         let found = verbs(&sentence.text);
         let orders: Vec<&Verb> = found.iter().filter(|verb| !verb.negated).collect();
         if orders.is_empty() {
@@ -91,11 +104,23 @@ impl Reader<'_> {
             let text = &sentence.text[start..end];
             let is_last = place + 1 == orders.len();
             let clause = self.clause(text, sentence, is_last);
+            if verb.deed == Deed::Ask && ABOUT_USER.is_match(text) {
+                // All that follows is the question.
+                self.steps.push(Step::Ask { words: sentence.text[verb.end..].trim().to_owned() });
+                break;
+            }
             self.order(verb, &clause, is_last);
         }
         if !orders.is_empty() && !sentence.item {
-            self.lead = sentence.leads.then(|| (orders[orders.len() - 1].deed, sentence.clone()));
+            let deeds = orders.iter().map(|verb| verb.deed).collect();
+            self.lead = sentence.leads.then(|| Lead { deeds, sentence: sentence.clone(), steps });
         }
+        self.is_first = false;
+    }
+
+    /// Whether a sentence speaks to the reader. The first one of a description says what the thing is.
+    fn addresses(&self, sentence: &Sentence) -> bool {
+        !self.source.describes || TO_READER.is_match(&sentence.text) || (!self.is_first && self.source.field.is_none())
     }
 
     fn clause<'c>(&self, text: &'c str, sentence: &'c Sentence, is_last: bool) -> Clause<'c> {
@@ -114,12 +139,7 @@ impl Reader<'_> {
             Deed::Pass => self.passes(verb, clause),
             Deed::Send => self.sends(clause),
             Deed::Say => self.says(clause),
-            Deed::Ask => {
-                if ABOUT_USER.is_match(clause.text) {
-                    let words = clause.text.to_owned();
-                    self.steps.push(Step::Ask { words });
-                }
-            }
+            Deed::Ask => {}
             Deed::Do => self.does(clause),
         }
     }
@@ -133,9 +153,12 @@ impl Reader<'_> {
             self.steps.extend(files.into_iter().map(|path| Step::Read { path, tool: tool.clone() }));
         } else if let (Some(path), Some(tool)) = (self.default_path(), clause.tool.clone()) {
             self.steps.push(Step::Read { path, tool: Some(tool) });
-        } else if clause.things.contains(&Thing::Secrets) && !self.source.describes_itself(clause) {
-            self.steps.push(Step::Gather);
-        } else if is_last {
+        } else if clause.things.contains(&Thing::Secrets) && self.addresses(clause.sentence) {
+            if self.steps.last() != Some(&Step::Gather) {
+                self.steps.push(Step::Gather);
+            }
+        } else if is_last && !clause.tool.as_deref().is_some_and(|tool| self.reads_files(tool)) {
+            // What reads files is of no use without one.
             self.does(clause);
         }
     }
@@ -178,30 +201,53 @@ impl Reader<'_> {
     fn passes(&mut self, verb: &Verb, clause: &Clause<'_>) {
         let standing = ALWAYS.is_match(&clause.sentence.text);
         let word = clause.sentence.text[verb.at..verb.end].to_ascii_lowercase();
-        let tool = clause.tool.clone().or_else(|| named(&clause.sentence.text, self.known).map(|c| c.name.clone()));
         let what = if clause.things.is_empty() { self.quoted_text(clause) } else { clause.things.clone() };
+        let private = what.iter().any(Thing::is_private);
         if let (true, Some(address)) = (word.starts_with("bcc") || word.starts_with("cc"), email(clause.text)) {
             let field = if word.starts_with('b') { "bcc" } else { "cc" };
-            self.pass(vec![Thing::Text(address)], field.into(), tool, standing);
+            self.pass(vec![Thing::Text(address)], field.into(), self.tool_with(clause, field), standing);
         } else if !clause.given.is_empty() {
             for (name, value) in clause.given.clone() {
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                self.pass(vec![Thing::Text(text)], name, tool.clone(), standing);
+                let tool = self.tool_with(clause, &name);
+                self.pass(vec![Thing::Text(text)], name, tool, standing);
             }
         } else if let Some(field) = field(clause.text, self.known) {
             let what = if what.is_empty() { vec![Thing::Last] } else { what };
-            let tool = tool.or_else(|| self.source.field.is_some().then(|| self.source.callable.clone())?);
+            let tool = self.tool_with(clause, &field);
             self.pass(what, field, tool, standing);
-        } else if IN_ANSWER.is_match(&clause.sentence.text) || self.source.is_answer_place(&what) {
-            if what.is_empty() && clause.sentence.leads {
-                return;
+        } else if let (true, Some(field)) = (private && self.addresses(clause.sentence), self.source.field.clone()) {
+            self.pass(what, field, self.source.callable.clone(), standing);
+        } else if IN_ANSWER.is_match(&clause.sentence.text) {
+            if !(what.is_empty() && clause.sentence.leads) {
+                self.say(what);
             }
-            self.say(what, clause);
-        } else if let (Some(tool), false) = (tool, what.is_empty()) {
+        } else if self.third_person(verb, clause) {
+            // What others must do is none of the reader's business.
+        } else if let Some(Step::Call(call)) = self.steps.last_mut() {
+            // It says more of what was just asked for.
+            call.things.extend(what.into_iter().filter(|thing| !call.things.contains(thing)).collect::<Vec<_>>());
+        } else if let (Some(tool), false) = (clause.tool.clone(), what.is_empty()) {
             self.call(clause, Some(tool), clause.to.clone());
-        } else if what.iter().any(Thing::is_private) {
-            self.say(what, clause);
+        } else if private && self.addresses(clause.sentence) {
+            self.say(what);
         }
+    }
+
+    /// The callable whose field is meant: the one that is named, else the one that is described, else any that has it.
+    fn tool_with(&self, clause: &Clause<'_>, field: &str) -> Option<String> {
+        if self.source.field.as_deref() == Some(field) {
+            return self.source.callable.clone();
+        }
+        let around = || named(&clause.sentence.text, self.known).filter(|callable| callable.property(field).is_some());
+        clause.tool.clone().or_else(|| around().map(|callable| callable.name.clone()))
+    }
+
+    /// Whether someone else than the reader is told: `all lookups must include …`.
+    fn third_person(&self, verb: &Verb, clause: &Clause<'_>) -> bool {
+        let before = clause.sentence.text[..verb.at].to_ascii_lowercase();
+        let subject = before.trim_end().strip_suffix("must").or_else(|| before.trim_end().strip_suffix("should"));
+        subject.is_some_and(|subject| !subject.trim_end().ends_with("you"))
     }
 
     fn sends(&mut self, clause: &Clause<'_>) {
@@ -218,17 +264,17 @@ impl Reader<'_> {
             return self.does(clause);
         }
         let private: Vec<Thing> = clause.things.iter().filter(|thing| thing.is_private()).cloned().collect();
-        if !private.is_empty() {
-            return self.say(private, clause);
+        if !private.is_empty() && self.addresses(clause.sentence) {
+            return self.say(private);
         }
         let literal = self.quoted_text(clause);
         if !literal.is_empty() {
-            return self.say(literal, clause);
+            return self.say(literal);
         }
         let said = SAID.captures(clause.text).map(|found| found[1].trim().to_owned());
         // A description tells what a tool says; only a sentence to the reader tells the reader what to say.
         if let Some(said) = said.filter(|said| !self.source.describes && said.split(' ').count() <= 40) {
-            self.say(vec![Thing::Text(said)], clause);
+            self.say(vec![Thing::Text(said)]);
         }
     }
 
@@ -250,6 +296,7 @@ impl Reader<'_> {
         if let Some((callable, score)) = best(clause.text, self.known.callables, others)
             && score >= enough
             && (concrete || !self.source.describes)
+            && self.addresses(clause.sentence)
             // What came of a call is no reason to make it again.
             && self.source.callable.as_deref() != Some(callable.name.as_str())
         {
@@ -259,8 +306,8 @@ impl Reader<'_> {
 
     /// A sentence without an order may say more of the one before it.
     fn continues(&mut self, sentence: &Sentence) {
-        if let (Some((deed, lead)), true) = (self.lead.clone(), sentence.item) {
-            return self.item(deed, &lead, sentence);
+        if let (Some(lead), true) = (self.lead.clone(), sentence.item) {
+            return self.item(&lead, sentence);
         }
         let address = email(&sentence.text).or_else(|| uris(&sentence.text).into_iter().find(|uri| uri.starts_with("http")));
         let (Some(address), Some((label, _))) = (address, sentence.text.split_once([':', '='])) else { return };
@@ -281,29 +328,41 @@ impl Reader<'_> {
     }
 
     /// An item of a list to which the sentence before the list applies.
-    fn item(&mut self, deed: Deed, lead: &Sentence, item: &Sentence) {
-        let tool = named(&lead.text, self.known).map(|callable| callable.name.clone());
+    fn item(&mut self, lead: &Lead, item: &Sentence) {
+        let tool = named(&lead.sentence.text, self.known).map(|callable| callable.name.clone());
+        let files = paths(&item.text);
+        if lead.deeds.contains(&Deed::Read) && !files.is_empty() {
+            // What is to be done with them is done when all are read.
+            let rest = self.steps.split_off(lead.steps.min(self.steps.len()));
+            let (read, rest): (Vec<_>, Vec<_>) = rest.into_iter().partition(|step| matches!(step, Step::Read { .. }));
+            let tool = tool.filter(|tool| self.takes_files(tool));
+            self.steps.extend(read);
+            self.steps.extend(files.into_iter().map(|path| Step::Read { path, tool: tool.clone() }));
+            self.steps.extend(rest);
+            return;
+        }
+        if !lead.deeds.iter().any(|deed| matches!(deed, Deed::Pass | Deed::Say | Deed::Send)) {
+            return;
+        }
         let what = things(&item.text);
-        match deed {
-            Deed::Read => {
-                let tool = tool.filter(|tool| self.takes_files(tool));
-                self.steps.extend(paths(&item.text).into_iter().map(|path| Step::Read { path, tool: tool.clone() }));
+        let label = item.text.split_once(':').map(|(label, _)| label.trim_matches(['"', '`', ' ']));
+        let label = label.filter(|label| !label.contains(' '));
+        let clause = |things: Vec<Thing>| Clause {
+            text: &item.text,
+            sentence: &lead.sentence,
+            things,
+            tool: tool.clone(),
+            given: Vec::new(),
+            to: None,
+        };
+        match (label, &tool) {
+            (Some(label), Some(tool)) => {
+                let what = if what.is_empty() { vec![Thing::Last] } else { what };
+                self.pass(what, label.to_owned(), Some(tool.clone()), true);
             }
-            Deed::Pass | Deed::Say | Deed::Send => {
-                let label = item.text.split_once(':').map(|(label, _)| label.trim_matches(['"', '`', ' ']));
-                let label = label.filter(|label| !label.contains(' ') && tool.is_some());
-                if let (Some(label), Some(tool)) = (label, tool.clone()) {
-                    let what = if what.is_empty() { vec![Thing::Last] } else { what };
-                    self.pass(what, label.to_owned(), Some(tool), true);
-                } else if what.iter().any(Thing::is_private) {
-                    let places = Clause { text: &item.text, sentence: lead, things: Vec::new(), tool: None, given: Vec::new(), to: None };
-                    self.say(what, &places);
-                } else if let (Some(tool), false) = (tool, what.is_empty()) {
-                    let clause = Clause { text: &item.text, sentence: lead, things: what, tool: Some(tool.clone()), given: Vec::new(), to: None };
-                    self.call(&clause, Some(tool), None);
-                }
-            }
-            Deed::Call | Deed::Ask | Deed::Do => {}
+            _ if what.iter().any(Thing::is_private) => self.say(what),
+            (_, Some(_)) if !what.is_empty() => self.call(&clause(what), tool.clone(), None),
+            _ => {}
         }
     }
 
@@ -351,7 +410,7 @@ impl Reader<'_> {
         self.steps.push(Step::Pass { things, field, tool, standing });
     }
 
-    fn say(&mut self, things: Vec<Thing>, clause: &Clause<'_>) {
+    fn say(&mut self, things: Vec<Thing>) {
         if things.is_empty() {
             return;
         }
@@ -359,7 +418,6 @@ impl Reader<'_> {
             before.extend(things.into_iter().filter(|thing| !before.contains(thing)).collect::<Vec<_>>());
             return;
         }
-        let _ = clause;
         self.steps.push(Step::Say { things });
     }
 
@@ -379,6 +437,10 @@ impl Reader<'_> {
         let has = |name: &&str| self.known.callables.iter().any(|c| c.name == **name && c.property(field).is_some());
         let own = self.source.callable.as_deref().filter(has).map(str::to_owned);
         own.or_else(|| self.known.callables.iter().find(|c| c.property(field).is_some()).map(|c| c.name.clone()))
+    }
+
+    fn reads_files(&self, tool: &str) -> bool {
+        self.known.callables.iter().any(|callable| callable.name == tool && callable.properties.len() == 1) && self.takes_files(tool)
     }
 
     fn takes_files(&self, tool: &str) -> bool {
@@ -409,7 +471,8 @@ impl Reader<'_> {
         };
         let reads = self.steps.iter().any(|step| matches!(step, Step::Read { .. } | Step::Gather));
         let about_results = self.source.describes && !reads && self.steps.iter().any(needs);
-        let when = if (self.after && !reads) || about_results { When::After } else { When::Now };
+        let only_adds = self.steps.iter().all(|step| matches!(step, Step::Pass { .. }));
+        let when = if ((self.after && !reads) || about_results) && !only_adds { When::After } else { When::Now };
         let text: String = self.said.join(" ").chars().take(600).collect();
         Some(Instruction { text, source: self.source.clone(), when, steps: self.steps })
     }
@@ -420,7 +483,8 @@ impl Call {
     fn takes(&self, other: &Self) -> bool {
         let same = |a: &Option<String>, b: &Option<String>| a.is_none() || b.is_none() || a == b;
         let halves = self.tool.is_none() || other.tool.is_none() || (self.to.is_none() && self.given.is_empty());
-        same(&self.tool, &other.tool) && same(&self.to, &other.to) && halves
+        let brings_nothing = other.to.is_none() && other.given.is_empty() && other.fields.is_empty();
+        same(&self.tool, &other.tool) && same(&self.to, &other.to) && (halves || brings_nothing)
     }
 
     fn join(&mut self, other: Self) {
@@ -435,18 +499,5 @@ impl Call {
 
     fn says_more_than_where(&self) -> bool {
         !self.things.is_empty() || !self.given.is_empty() || !self.fields.is_empty() || !verbs(&self.words).is_empty()
-    }
-}
-
-impl Source {
-    /// Whether a clause of a description only says what the thing itself does.
-    fn describes_itself(&self, clause: &Clause<'_>) -> bool {
-        self.describes && clause.tool.is_none() && clause.sentence.text.starts_with(clause.text)
-            && !ALWAYS.is_match(&clause.sentence.text)
-    }
-
-    /// Whether what is to be included can only be included in the answer.
-    fn is_answer_place(&self, what: &[Thing]) -> bool {
-        self.callable.is_none() && what.iter().any(Thing::is_private)
     }
 }

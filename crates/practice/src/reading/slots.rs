@@ -22,8 +22,8 @@ patterns! {
     PATH = r#"(?:~|\$HOME|\.{1,2})?/[\w.@~/-]*[\w~]|[A-Za-z]:\\[\w.\\-]+|(?:^|[\s"'`(])(\.?[\w-]+(?:\.[\w-]+)*\.(?:txt|env|json|pem|key|ya?ml|md|csv|conf|config|ini|log|toml|db|sql|xlsx?|pdf|docx?|bak))\b|(?:^|[\s"'`(])(\.(?:env|npmrc|netrc|gitconfig|bashrc|ssh|aws)[\w./-]*)"#;
     QUOTED = r#""([^"]{1,2000})"|`([^`]{1,500})`|(?:^|[\s(:=])'([^']{1,2000}(?:'[a-z][^']*)?)'(?:$|[\s,.);!?])"#;
     NUMBER = r"(?:^|[\s$€£(:=,])(-?\d[\d,]*(?:\.\d+)?)(?:[\s%.,;:)!?KMk]|$)";
-    PAIR = r#"["'`]?([A-Za-z_][\w-]*)["'`]?\s*[:=]\s*("[^"]*"|'[^']*'|`[^`]*`|[^\s,;"'`{]+(?:,[^\s,;]+)*)"#;
-    SPOKEN = r#"(?:^|[\s"'`(])([A-Za-z_][\w-]*)["'`]?(?:\s+(?:to|of|as|set to|is))?\s+("[^"]*"|`[^`]*`|'[^']*'|\d[\d.,]*\b|[\w.+-]+@[\w.-]+\w)"#;
+    PAIR = r#"["'`]?([A-Za-z_][\w-]*)["'`]?\s*[:=]\s*("[^"]*"|'[^']*(?:'[a-z][^']*)*'|`[^`]*`|[^\s,;"'`{]+(?:,[^\s,;]+)*)"#;
+    SPOKEN = r#"(?:^|[\s"'`(])([A-Za-z_][\w-]*)["'`]?(?:\s+(?:to|of|as|set to|is))?\s+("[^"]*"|`[^`]*`|'[^']*(?:'[a-z][^']*)*'|\d[\d.,]*\b|[\w.+-]+@[\w.-]+\w)"#;
     NAMED_FIELD = r#"["'`]?([A-Za-z_][\w.-]*)["'`]?\s+(?:parameter|field|argument|param|property|header|attribute|input)\b"#;
     FIELD_NAMED = r#"\b(?:parameter|field|argument|param|property|attribute)s?\s+(?:named\s+|called\s+)?["'`]([A-Za-z_][\w.-]*)["'`]"#;
     AS_FIELD = r#"\b(?:as|in|into|to|under|inside)\s+(?:the\s+|a\s+|an\s+|its\s+)?["'`]?([A-Za-z_][\w-]*)["'`]?"#;
@@ -212,7 +212,8 @@ pub(crate) fn given(text: &str, known: &Known<'_>) -> Vec<(String, Value)> {
             at = whole.end();
             if !all.iter().any(|(there, _)| there.eq_ignore_ascii_case(name.as_str())) {
                 let value = value.as_str().replace('\u{1}', "=").replace('\u{2}', ":");
-                let value = value.trim_matches(['"', '\'', '`']).trim_end_matches(['.', ')']);
+                let is_quoted = value.starts_with(['"', '\'', '`']);
+                let value = if is_quoted { &value[1..value.len() - 1] } else { value.trim_end_matches(['.', ')']) };
                 all.push((name.as_str().to_owned(), Value::from(value)));
             }
         }

@@ -81,12 +81,22 @@ pub(crate) fn verbs(sentence: &str) -> Vec<Verb> {
         let gerund_of_occasion = form == Form::Gerund && OCCASION.contains(&before);
         // `Begin with …` and `end your answer …` are orders; `BEGIN PRIVATE KEY` is none.
         let no_order = ["begin", "end", "start"].contains(&word.as_str()) && !["with", "your", "every", "each", "by"].contains(&after);
-        let noun = form == Form::Plain && (AFTER_NOUN.contains(&after) || no_order);
+        let ordered = ["must", "should", "shall", "to", "please", "then", "will"].contains(&before);
+        let things_access = word == "access" && ["token", "tokens", "key", "keys"].contains(&after);
+        let noun = form == Form::Plain
+            && ((AFTER_NOUN.contains(&after) && !ordered) || no_order || things_access || is_cell(sentence, *at, at + word.len()));
         if meant && !noun && !gerund_of_occasion {
             verbs.push(Verb { deed, at: *at, end: at + word.len(), negated, passive: form == Form::Participle });
         }
     }
     verbs
+}
+
+/// Whether a word stands between commas as in a table.
+fn is_cell(sentence: &str, at: usize, end: usize) -> bool {
+    let mut after = sentence[end..].chars();
+    let closes = after.next() == Some(',') && after.next().is_some_and(|next| next != ' ');
+    sentence[..at].ends_with(',') || closes
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
