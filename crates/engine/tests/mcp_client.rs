@@ -314,3 +314,22 @@ async fn the_revision_without_sessions_says_in_every_request_who_asks() {
     assert!(got[2].body.contains(r#""n":1.00"#));
     assert_eq!(got.len(), 3);
 }
+
+#[tokio::test]
+async fn a_server_that_speaks_only_the_revision_without_sessions_is_spoken_to_in_it() {
+    let stage = one_phase("{method: tools/list}");
+    let peer = Peer::start(|request: Request, mut connection: Connection| async move {
+        if request.json()["method"] != "initialize" {
+            return connection.json(result(&request, &json!({}))).await;
+        }
+        let error = json!({"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"]}});
+        let answer = json!({"jsonrpc": "2.0", "id": request.json()["id"], "error": error}).to_string();
+        connection.answer("400 No", "content-type: application/json\r\n", answer).await;
+    })
+    .await;
+    let playing = start(&stage, &peer);
+    stage.until("phase-1: agent tools/list").await;
+    stage.ended(playing).await;
+    assert_eq!(peer.got()[2].headers["mcp-protocol-version"], "2026-07-28");
+    assert_eq!(stage.failures(), []);
+}

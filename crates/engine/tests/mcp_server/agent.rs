@@ -166,6 +166,11 @@ impl Agent {
         self.stream(Method::GET, None).await
     }
 
+    /// What is said to a request whose answer nobody reads.
+    pub(crate) async fn status(&self, method: Method) -> StatusCode {
+        self.open(method, None).await.status
+    }
+
     async fn open(&self, method: Method, body: Option<&str>) -> Response {
         let headers: HeaderMap = self
             .headers

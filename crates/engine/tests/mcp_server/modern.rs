@@ -198,6 +198,8 @@ async fn a_wire_that_is_forced_is_the_only_one() {
     let (_stage, serving) = serve_with(PHASES, old).await;
     let got = ask(&serving, "server/discover", json!({})).await;
     assert_eq!((got.status, got.code()), (StatusCode::BAD_REQUEST, -32601));
+    let got = ask(&serving, "tools/list", json!({})).await;
+    assert_eq!((got.status, got.code()), (StatusCode::BAD_REQUEST, -32600));
 
     let new = Options { wire: Wire::Version(VERSION.into()), ..Options::default() };
     let (_stage, serving) = serve_with(PHASES, new).await;

@@ -81,7 +81,11 @@ async fn a_stream_replays_nothing_of_another() {
     let primed = standalone.event().await.unwrap().id.unwrap();
     agent.notify("notifications/next", json!({})).await;
     assert_eq!(standalone.message().await["params"]["data"], "one");
+    let at_one = standalone.last.clone().unwrap();
     assert_eq!(standalone.message().await["params"]["data"], "two");
+    let mut rest = agent.with("last-event-id", &at_one).listen().await;
+    assert_eq!(rest.message().await["params"]["data"], "two", "what was seen is not said again");
+    drop(rest);
     agent.with("accept", "text/event-stream").ask("ping", json!({})).await;
     drop(standalone);
     let mut again = agent.with("last-event-id", &primed).listen().await;

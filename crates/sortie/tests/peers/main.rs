@@ -11,6 +11,7 @@ mod failures;
 mod harness;
 mod hostile;
 mod kill;
+mod pages;
 mod raw;
 mod sdk_clients;
 mod servers;

@@ -53,7 +53,7 @@ impl Service for Server {
 
     fn speaks(&self, peer: &Peer, version: &str) -> bool {
         version::is_legacy(version)
-            || version == version::MODERN
+            || (version == version::MODERN && self.is_modern_spoken(&peer.actor.phase()))
             || peer.version().is_some_and(|agreed| agreed == version)
     }
 
@@ -110,9 +110,10 @@ impl Server {
     /// Refuses a message whose `MCP-Protocol-Version` nobody speaks.
     fn unspoken(&self, post: Post<'_>, message: &Result<Incoming, Malformed>) -> Option<Reply> {
         let version = post.headers?.get("mcp-protocol-version")?.to_str().unwrap_or_default();
-        // The handshake itself decides on the version; and a request without handshakes is refused in its own way.
+        // Handshakes decide on the version themselves, and what needs none is refused in its own way.
         let asks = |wanted: &str| matches!(message, Ok(Incoming::Request { method, .. }) if method == wanted);
-        if self.speaks(post.peer, version) || asks("initialize") || modern::claims(post.bytes) {
+        let modern = || modern::claims(post.bytes) && self.is_modern_spoken(&post.peer.actor.phase());
+        if self.speaks(post.peer, version) || asks("initialize") || asks(modern::DISCOVER) || modern() {
             return None;
         }
         let (method, half, id) = outline(message);

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use sortie_trace::{Direction, Kind};
 use sortie_wire::jsonrpc::{Ids, id_key};
 use sortie_wire::mcp::server::Transport;
+use tokio::sync::Semaphore;
 
 use super::modern;
 use super::options::Options;
@@ -20,6 +21,9 @@ use super::version;
 use crate::actor::{Actor, Spoken};
 use crate::modes::Wire;
 use crate::phase::Phase;
+
+/// How many calls can say something at the same time. Each may wait a minute for its client.
+const MOST_TALKS: usize = 1024;
 
 /// An MCP server that plays an actor.
 #[derive(Debug)]
@@ -38,6 +42,8 @@ pub(super) struct Server {
     seen_modern: AtomicBool,
     /// The actor itself plays for some session; the others have forks.
     taken: AtomicBool,
+    /// Calls during which something is said.
+    pub(super) talks: Arc<Semaphore>,
 }
 
 impl Server {
@@ -53,6 +59,7 @@ impl Server {
             waiting: Mutex::default(),
             seen_modern: AtomicBool::new(false),
             taken: AtomicBool::new(false),
+            talks: Arc::new(Semaphore::new(MOST_TALKS)),
         })
     }
 

@@ -41,11 +41,16 @@ impl Call {
     /// Does what comes before the answer, and then answers, unless the client cancels it.
     pub(super) async fn talk(self, outlet: Outlet) {
         let _working = (self.server.actor.working(), self.peer.actor.working());
+        let Ok(_turn) = self.server.talks.clone().try_acquire_owned() else {
+            self.answer(&outlet, Err(Refusal::new(-32603, "too many calls at once")));
+            return;
+        };
         let id = key(self.asking.id.get());
         let cancelled = self.peer.runs(&id);
         let answer = tokio::select! {
             biased;
             () = cancelled.cancelled() => None,
+            () = self.server.actor.context().end.cancelled() => None,
             // Without sessions nobody can come back, and to hang up is to cancel.
             () = outlet.abandoned(), if self.asking.modern => None,
             answer = self.converse(&outlet) => Some(answer),
@@ -53,16 +58,18 @@ impl Call {
         self.peer.ran(&id);
         match answer {
             None => outlet.hang_up(),
-            Some(answer) => {
-                let (kind, bytes) = match answer {
-                    Ok(bytes) => (Kind::Response, bytes),
-                    Err(refusal) => (Kind::Error, self.asking.refused(&refusal)),
-                };
-                self.asking.said(&self.peer, &self.heard, kind, &bytes);
-                // A client that has gone does not hear it; it was answered.
-                let _ = outlet.answer(bytes);
-            }
+            Some(answer) => self.answer(&outlet, answer),
         }
+    }
+
+    fn answer(&self, outlet: &Outlet, answer: Result<Bytes, Refusal>) {
+        let (kind, bytes) = match answer {
+            Ok(bytes) => (Kind::Response, bytes),
+            Err(refusal) => (Kind::Error, self.asking.refused(&refusal)),
+        };
+        self.asking.said(&self.peer, &self.heard, kind, &bytes);
+        // A client that has gone does not hear it; it was answered.
+        let _ = outlet.answer(bytes);
     }
 
     async fn converse(&self, outlet: &Outlet) -> Result<Bytes, Refusal> {
