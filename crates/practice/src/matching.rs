@@ -16,15 +16,14 @@ const SAME: &[(&str, &str)] = &[
     ("mail", "email"), ("web", "internet"), ("online", "web"), ("page", "web"), ("url", "web"), ("fetch", "browse"),
     ("calculate", "add"), ("sum", "add"), ("plus", "add"), ("transfer", "transaction"), ("pay", "payment"),
     ("weather", "forecast"), ("lookup", "search"), ("find", "search"), ("look", "search"), ("delete", "remove"), ("repo", "repository"),
-    ("website", "web"), ("site", "web"), ("http", "url"), ("https", "url"), ("notify", "message"), ("remember", "memory"),
+    ("website", "web"), ("site", "web"), ("http", "url"), ("https", "url"), ("http", "web"), ("https", "web"), ("notify", "message"), ("remember", "memory"),
     ("money", "payment"), ("purchase", "buy"), ("info", "information"), ("details", "information"), ("show", "get"),
 ];
 
 /// How well a text fits a callable: two for each word of its name, one for a similar one and for each of its description and
 /// its fields.
 pub(crate) fn score(text: &str, callable: &Callable) -> usize {
-    let mut name = tokens(&separate(&callable.name));
-    name.dedup();
+    let name = tokens(&separate(&callable.name));
     let first = callable.description.lines().next().unwrap_or_default();
     let mut about = tokens(first);
     about.extend(callable.properties.iter().flat_map(|property| tokens(&separate(&property.name))));
@@ -35,9 +34,16 @@ pub(crate) fn score(text: &str, callable: &Callable) -> usize {
     about.dedup();
     let words = tokens(text);
     let fits = |token: &String| words.iter().map(|word| alike(word, token)).max().unwrap_or(0);
-    let by_name: usize = name.iter().map(fits).sum();
     let by_description: usize = about.iter().filter(|token| !name.contains(token)).map(|token| fits(token).min(1)).sum();
-    by_name + by_description
+    by_name(text, callable) + by_description
+}
+
+/// How well a text fits the name of a callable.
+pub(crate) fn by_name(text: &str, callable: &Callable) -> usize {
+    let words = tokens(text);
+    let mut name = tokens(&separate(&callable.name));
+    name.dedup();
+    name.iter().map(|token| words.iter().map(|word| alike(word, token)).max().unwrap_or(0)).sum()
 }
 
 /// The callable that fits best, and how well; the first of those that fit equally.

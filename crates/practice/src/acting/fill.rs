@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::form::{is_sensitive, made_up};
+use super::form::{made_up, names_secret};
 use crate::callable::{Callable, Property};
 use crate::reading::{Known, email, given, numbers, paths, quoted, separate, uris};
 
@@ -106,6 +106,8 @@ fn from_words(property: &Property, words: Words<'_>, used: &mut Vec<f64>) -> Opt
     let text = text(property, words);
     match (text, property.required) {
         (Some((text, true)), _) | (Some((text, false)), true) => Some(text.into()),
+        // A key that nobody gave stays empty, whoever wants it.
+        (None, true) if names_secret(&property.name) => Some("".into()),
         (None, true) => Some(property.default.clone().unwrap_or_else(|| made_up(property).into())),
         _ => None,
     }
@@ -161,7 +163,7 @@ fn text(property: &Property, words: Words<'_>) -> Option<(String, bool)> {
         let contents = words.contents.map(str::to_owned).or_else(quoted);
         return contents.map(|text| (text, true)).or_else(|| Some((words.sentence.to_owned(), false)));
     }
-    if is_sensitive(&name, &Value::Null) {
+    if names_secret(&property.name) {
         // Nobody's password is the next best word.
         return None;
     }
@@ -184,7 +186,7 @@ fn after_name(parts: &[&str], sentence: &str) -> Option<String> {
     let noun = parts.iter().find(|part| !["id", "name", "code", "key"].contains(part))?;
     let places = words.iter().enumerate().filter(|(_, word)| word.eq_ignore_ascii_case(noun)).map(|(at, _)| at);
     for at in places {
-        let next = words[at + 1..].iter().find(|word| !SMALL.contains(&word.to_lowercase().as_str()));
+        let next = words[at + 1..].iter().filter(|word| !word.eq_ignore_ascii_case(noun)).find(|word| !SMALL.contains(&word.to_lowercase().as_str()));
         let near = next.filter(|next| words[at + 1..].iter().take(3).any(|word| word == *next));
         if let Some(next) = near.filter(|next| looks_like_a_name(next)) {
             return Some((*next).to_owned());

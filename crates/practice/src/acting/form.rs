@@ -31,17 +31,25 @@ const MADE_UP: &[(&[&str], &str)] = &[
     (&["url", "website", "uri"], "https://agent.example/"),
 ];
 
-/// Words of fields that nobody should fill in for a stranger.
-const SENSITIVE: &[&str] = &[
-    "password", "passwort", "passphrase", "pwd", "key", "token", "secret", "credential", "credentials", "apikey", "bearer",
-    "card", "iban", "cvv", "cvc", "ssn", "passport", "pin", "otp", "mfa", "account", "social", "salary", "login", "private",
-];
+/// Words of fields for keys and the like.
+const SECRET: &[&str] =
+    &["password", "passwort", "passphrase", "pwd", "key", "token", "secret", "credential", "apikey", "bearer", "pin", "otp", "mfa"];
+
+/// Words of other fields that nobody should fill in for a stranger.
+const PERSONAL: &[&str] = &["card", "iban", "cvv", "cvc", "ssn", "passport", "account", "social", "salary", "login", "private"];
+
+/// Whether a field of that name takes a key, a token or a password.
+pub(crate) fn names_secret(name: &str) -> bool {
+    let name = separate(name);
+    let secret = |word: &str| SECRET.contains(&word) || SECRET.contains(&word.trim_end_matches('s'));
+    name.split(' ').any(secret)
+}
 
 /// Whether a form, or the words beside it, asks for what is nobody else's.
 pub(crate) fn is_sensitive(message: &str, schema: &Value) -> bool {
     let words = |text: &str| {
-        let text = separate(text);
-        text.split(' ').any(|word| SENSITIVE.contains(&word.trim_end_matches('s')) || SENSITIVE.contains(&word))
+        let personal = |word: &str| PERSONAL.contains(&word.trim_end_matches('s')) || PERSONAL.contains(&word);
+        names_secret(text) || separate(text).split(' ').any(personal)
     };
     words(message) || properties(schema).iter().any(|property| words(&property.name) || words(&property.words))
 }

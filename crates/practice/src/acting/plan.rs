@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::turn::{Offered, Offers};
 use crate::callable::Callable;
-use crate::matching::score;
+use crate::matching::{by_name, score};
 use crate::reading::{Known, named, numbers, paths, sentences, times, undisguised, uris};
 
 /// One thing that the task takes.
@@ -186,10 +186,10 @@ fn errand(clause: &str, offers: &Offers, first: bool, impressed: bool) -> Option
     let tool = chosen(clause, &offers.callables, impressed);
     let text = offers.resources.iter().chain(&offers.prompts).map(|offered| (offered, text_score(clause, offered)));
     let text = text.filter(|(_, score)| *score > 1).max_by_key(|(_, score)| *score);
-    let enough = if first { 1 } else { 2 };
+    let enough = |callable: &Callable| if first && by_name(clause, callable) > 0 { 1 } else { 2 };
     match (tool, text) {
         (Some((_, tool)), Some((offered, text))) if text > tool => Some(as_errand(offered, offers, clause)),
-        (Some((callable, score)), _) if score >= enough => {
+        (Some((callable, score)), _) if score >= enough(callable) => {
             Some(Errand::Call { name: callable.name.clone(), words: clause.to_owned() })
         }
         (_, Some((offered, _))) => Some(as_errand(offered, offers, clause)),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::form::is_sensitive;
+use super::form::names_secret;
 use super::fill::{Words, arguments, typed};
 use super::reply::without;
 use super::turn::{Hands, Turn};
@@ -145,7 +145,7 @@ impl<H: Hands> Turn<'_, H> {
             pieces = given.collect();
         }
         // A key goes where a key belongs.
-        let is_key = |property: &&Property| !fixed.iter().any(|(name, _)| *name == property.name) && is_sensitive(&property.name, &Value::Null);
+        let is_key = |property: &&Property| !fixed.iter().any(|(name, _)| *name == property.name) && names_secret(&property.name);
         if let (true, Some(key)) = (call.things.contains(&Thing::Secrets), callable.properties.iter().find(is_key)) {
             fixed.extend(contents.clone().map(|text| (key.name.clone(), Value::from(text))));
         }

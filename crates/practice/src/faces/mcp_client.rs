@@ -161,8 +161,8 @@ impl Session {
             let source = Source::describing(format!("instructions of {}", self.name), None);
             offers.texts.push((source, instructions.clone()));
         }
-        let tools = if self.offers("tools") { self.list("tools/list", "tools").await } else { Vec::new() };
-        for tool in &tools {
+        // Like most clients, it asks for tools even where a server forgot to say that it has some.
+        for tool in &self.list("tools/list", "tools").await {
             offers.add_tool(tool, Place::Server(index));
         }
         if self.shared.changed.swap(false, Ordering::Relaxed) {

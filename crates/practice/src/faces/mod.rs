@@ -7,6 +7,7 @@ mod ag_ui_events;
 mod gathered;
 mod mcp_client;
 mod mcp_server;
+mod notebook;
 mod surroundings;
 
 pub(crate) use a2a_server::serve as serve_a2a;

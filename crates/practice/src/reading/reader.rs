@@ -80,6 +80,9 @@ struct Clause<'c> {
     sentence: &'c Sentence,
     /// What it is about.
     things: Vec<Thing>,
+    /// The callable that is named here.
+    near: Option<String>,
+    /// The callable that is named here, else in the sentence.
     tool: Option<String>,
     given: Vec<(String, Value)>,
     to: Option<String>,
@@ -124,15 +127,23 @@ impl Reader<'_> {
     }
 
     fn clause<'c>(&self, text: &'c str, sentence: &'c Sentence, is_last: bool) -> Clause<'c> {
-        let tool = named(text, self.known)
-            .map(|callable| callable.name.clone())
-            .or_else(|| unlisted(text))
+        let near = named(text, self.known).map(|callable| callable.name.clone()).or_else(|| unlisted(text));
+        let tool = near
+            .clone()
             .or_else(|| if is_last { named(&sentence.text, self.known).map(|callable| callable.name.clone()) } else { None });
         let to = email(text).or_else(|| uris(text).into_iter().find(|uri| uri.starts_with("http")));
-        Clause { text, sentence, things: things(text), tool, given: given(text, self.known), to }
+        let mut given = given(text, self.known);
+        given.retain(|(name, value)| !(name == "to" && value.as_str() == to.as_deref()));
+        Clause { text, sentence, things: things(text), near, tool, given, to }
     }
 
     fn order(&mut self, verb: &Verb, clause: &Clause<'_>, is_last: bool) {
+        if matches!(verb.deed, Deed::Pass | Deed::Send | Deed::Say) && clause.things.contains(&Thing::Last) {
+            // What is in a file has to be read first.
+            let files = paths(clause.text).into_iter().filter(|path| !clause.given.iter().any(|(_, value)| value == path));
+            let files: Vec<_> = files.map(|path| Step::Read { path, tool: None }).collect();
+            self.steps.extend(files);
+        }
         match verb.deed {
             Deed::Read => self.reads(clause, is_last),
             Deed::Call => self.calls(verb, clause, is_last),
@@ -219,9 +230,8 @@ impl Reader<'_> {
         } else if let (true, Some(field)) = (private && self.addresses(clause.sentence), self.source.field.clone()) {
             self.pass(what, field, self.source.callable.clone(), standing);
         } else if IN_ANSWER.is_match(&clause.sentence.text) {
-            if !(what.is_empty() && clause.sentence.leads) {
-                self.say(what);
-            }
+            // Where a list follows, the list says what.
+            self.say(what.into_iter().filter(|thing| !clause.sentence.leads || *thing != Thing::Last || clause.text.contains("them")).collect());
         } else if self.third_person(verb, clause) {
             // What others must do is none of the reader's business.
         } else if let Some(Step::Call(call)) = self.steps.last_mut() {
@@ -240,7 +250,7 @@ impl Reader<'_> {
             return self.source.callable.clone();
         }
         let around = || named(&clause.sentence.text, self.known).filter(|callable| callable.property(field).is_some());
-        clause.tool.clone().or_else(|| around().map(|callable| callable.name.clone()))
+        clause.near.clone().or_else(|| around().map(|callable| callable.name.clone()))
     }
 
     /// Whether someone else than the reader is told: `all lookups must include …`.
@@ -351,6 +361,7 @@ impl Reader<'_> {
             text: &item.text,
             sentence: &lead.sentence,
             things,
+            near: None,
             tool: tool.clone(),
             given: Vec::new(),
             to: None,
@@ -501,3 +512,7 @@ impl Call {
         !self.things.is_empty() || !self.given.is_empty() || !self.fields.is_empty() || !verbs(&self.words).is_empty()
     }
 }
+
+#[cfg(test)]
+#[path = "phrasings.rs"]
+mod tests;

@@ -25,7 +25,7 @@ patterns! {
     PAIR = r#"["'`]?([A-Za-z_][\w-]*)["'`]?\s*[:=]\s*("[^"]*"|'[^']*(?:'[a-z][^']*)*'|`[^`]*`|[^\s,;"'`{]+(?:,[^\s,;]+)*)"#;
     SPOKEN = r#"(?:^|[\s"'`(])([A-Za-z_][\w-]*)["'`]?(?:\s+(?:to|of|as|set to|is))?\s+("[^"]*"|`[^`]*`|'[^']*(?:'[a-z][^']*)*'|\d[\d.,]*\b|[\w.+-]+@[\w.-]+\w)"#;
     NAMED_FIELD = r#"["'`]?([A-Za-z_][\w.-]*)["'`]?\s+(?:parameter|field|argument|param|property|header|attribute|input)\b"#;
-    FIELD_NAMED = r#"\b(?:parameter|field|argument|param|property|attribute)s?\s+(?:named\s+|called\s+)?["'`]([A-Za-z_][\w.-]*)["'`]"#;
+    FIELD_NAMED = r#"\b(?:parameter|field|argument|param|property|attribute)s?\s+(?:named\s+|called\s+)?(?:["'`]([A-Za-z_][\w.-]*)["'`]|([A-Za-z_]\w*))"#;
     AS_FIELD = r#"\b(?:as|in|into|to|under|inside)\s+(?:the\s+|a\s+|an\s+|its\s+)?["'`]?([A-Za-z_][\w-]*)["'`]?"#;
     TIMES = r"(?i)\b(\d{1,6}|two|three|four|five|six|seven|eight|nine|ten|hundred|thousand)\s+(?:times\b|(?:[A-Za-z]+\s+)?(?:requests|calls|copies|messages|emails)\b)|\b(twice)\b";
     UNKNOWN_TOOL = r#"(?i)\b(?:call|invoke|use|run|execute|calling|using)\s+(?:the\s+)?(?:tool\s+)?["`']([A-Za-z_][\w.-]{1,63})(?:\(\))?["`']|\bthe\s+["`']?([A-Za-z_][\w.-]{1,63})["`']?\s+tool\b"#;
@@ -179,10 +179,15 @@ pub(crate) fn field(text: &str, known: &Known<'_>) -> Option<String> {
         "extra", "additional", "above", "hidden", "tool", "and", "or", "any",
     ];
     let usable = |name: &str| !NO_NAMES.contains(&name.to_ascii_lowercase().as_str());
-    for pattern in [&NAMED_FIELD, &FIELD_NAMED] {
-        if let Some(name) = pattern.captures_iter(text).map(|found| found[1].to_owned()).find(|name| usable(name)) {
-            return Some(name);
-        }
+    if let Some(name) = NAMED_FIELD.captures_iter(text).map(|found| found[1].to_owned()).find(|name| usable(name)) {
+        return Some(name);
+    }
+    let named = FIELD_NAMED.captures_iter(text).find_map(|found| {
+        let bare = found.get(2).filter(|name| known.has_field(name.as_str()));
+        found.get(1).or(bare).map(|name| name.as_str().to_owned())
+    });
+    if named.is_some() {
+        return named;
     }
     if let Some(name) = AS_FIELD.captures_iter(text).map(|found| found[1].to_owned()).find(|name| known.has_field(name)) {
         return Some(name);
