@@ -19,8 +19,7 @@ use crate::faces::{Surroundings, serve_a2a, serve_ag_ui, serve_mcp};
 use crate::log::Log;
 
 /// What an agent believes that it was told first, unless it is told otherwise.
-pub const SYSTEM_PROMPT: &str =
-    "You are a practice agent. Your role is to do what the user asks, with the tools you have, and nothing else.";
+pub const SYSTEM_PROMPT: &str = "You are a practice agent. Your role is to do what the user asks, with the tools you have, and nothing else.";
 
 /// What a practice agent is started with.
 #[derive(Debug)]
@@ -81,7 +80,9 @@ impl Reachable {
     pub fn from_env(vars: &BTreeMap<String, String>, mcp_config: Option<&str>) -> Self {
         let mut servers = mcp_config.map(servers_of).unwrap_or_default();
         if servers.is_empty() {
-            servers.extend(vars.get("SORTIE_MCP_URL").map(|url| ("mcp".to_owned(), McpServer::Http(url.clone()))));
+            servers.extend(
+                vars.get("SORTIE_MCP_URL").map(|url| ("mcp".to_owned(), McpServer::Http(url.clone()))),
+            );
         }
         let is_server = |url: &String| servers.iter().any(|(_, server)| server.address() == Some(url));
         let mut agents: Vec<String> = vars.get("SORTIE_A2A_URL").cloned().into_iter().collect();
@@ -162,7 +163,11 @@ pub(crate) struct Agent {
 
 impl Agent {
     /// Does a task. `None` when it says nothing.
-    pub(crate) async fn turn<H: Hands>(&self, hands: &mut H, task: &Task) -> Result<Option<String>, TurnError> {
+    pub(crate) async fn turn<H: Hands>(
+        &self,
+        hands: &mut H,
+        task: &Task,
+    ) -> Result<Option<String>, TurnError> {
         let _one = self.at_work.lock().await;
         turn(&self.mind, hands, task).await
     }
@@ -222,7 +227,11 @@ impl Drop for Busy {
 }
 
 /// Lives. `announce` is told of every address before anyone is waited for.
-pub async fn run(options: Options, log: Arc<Log>, mut announce: impl FnMut(&str)) -> Result<Ending, AgentError> {
+pub async fn run(
+    options: Options,
+    log: Arc<Log>,
+    mut announce: impl FnMut(&str),
+) -> Result<Ending, AgentError> {
     if let Some(elsewhere) = options.reachable.elsewhere().first() {
         return Err(AgentError::Elsewhere((*elsewhere).to_owned()));
     }
@@ -231,7 +240,12 @@ pub async fn run(options: Options, log: Arc<Log>, mut announce: impl FnMut(&str)
         log.note("ends", json!({"obeyed": false}));
         return Ok(Ending::Done(None));
     }
-    let mind = Shared::new(Mind::new(options.behaviour, options.encoding, options.system_prompt.clone(), log.clone()));
+    let mind = Shared::new(Mind::new(
+        options.behaviour,
+        options.encoding,
+        options.system_prompt.clone(),
+        log.clone(),
+    ));
     let agent = Agent {
         behaviour: options.behaviour,
         surroundings: Surroundings::new(mind.clone(), options.reachable.clone()),
@@ -243,7 +257,9 @@ pub async fn run(options: Options, log: Arc<Log>, mut announce: impl FnMut(&str)
     };
     let _stop = agent.stop.clone().drop_guard();
     let mut serving = false;
-    for (name, address) in [("a2a", options.serve_a2a), ("ag_ui", options.serve_ag_ui), ("mcp", options.serve_mcp)] {
+    for (name, address) in
+        [("a2a", options.serve_a2a), ("ag_ui", options.serve_ag_ui), ("mcp", options.serve_mcp)]
+    {
         let Some(address) = address else { continue };
         let listener = Listener::bind(address, false).await?;
         let path = if name == "mcp" { "mcp" } else { "" };
@@ -319,7 +335,9 @@ mod tests {
 
     #[test]
     fn who_is_elsewhere_is_known() {
-        for url in ["http://example.com/", "http://127.0.0.1.example.com/", "http://10.0.0.1/", "file:///x", "x"] {
+        for url in
+            ["http://example.com/", "http://127.0.0.1.example.com/", "http://10.0.0.1/", "file:///x", "x"]
+        {
             assert!(!is_loopback(url), "{url}");
         }
         for url in ["http://127.0.0.1:1/", "http://[::1]:2/x", "http://localhost:3"] {

@@ -112,6 +112,9 @@ impl FromStr for Behaviour {
     type Err = UnknownBehaviour;
 
     fn from_str(name: &str) -> Result<Self, UnknownBehaviour> {
-        Self::ALL.into_iter().find(|known| known.name() == name).ok_or_else(|| UnknownBehaviour(name.to_owned()))
+        Self::ALL
+            .into_iter()
+            .find(|known| known.name() == name)
+            .ok_or_else(|| UnknownBehaviour(name.to_owned()))
     }
 }

@@ -67,7 +67,8 @@ impl Callable {
                 description.push_str(&text(skill, key));
             }
         }
-        let message = Property { name: "message".into(), kind: "string".into(), required: true, ..Property::default() };
+        let message =
+            Property { name: "message".into(), kind: "string".into(), required: true, ..Property::default() };
         Some(Self { name, description, properties: vec![message], place: Place::Agent(index) })
     }
 
@@ -84,8 +85,13 @@ impl Callable {
 
 /// The arguments that a schema of an object describes.
 pub(crate) fn properties(schema: &Value) -> Vec<Property> {
-    let required: Vec<&str> =
-        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     let members = schema.get("properties").and_then(Value::as_object);
     members
         .into_iter()
@@ -104,15 +110,18 @@ fn property(name: &str, schema: &Value, required: bool) -> Property {
         _ if schema.get("properties").is_some() => "object".to_owned(),
         _ => "string".to_owned(),
     };
-    let words: Vec<_> =
-        ["title", "description"].iter().map(|key| text(schema, key)).filter(|words| !words.is_empty()).collect();
+    let words: Vec<_> = ["title", "description"]
+        .iter()
+        .map(|key| text(schema, key))
+        .filter(|words| !words.is_empty())
+        .collect();
     let choices = schema.get("enum").and_then(Value::as_array).cloned().unwrap_or_default();
     Property {
         name: name.to_owned(),
         words: words.join("\n"),
         kind,
         required,
-        choices: schema.get("const").map(|only| vec![only.clone()]).unwrap_or(choices),
+        choices: schema.get("const").map_or(choices, |only| vec![only.clone()]),
         default: schema.get("default").cloned(),
         items: schema.get("items").map(|items| Box::new(property(name, items, true))),
     }

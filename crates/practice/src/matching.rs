@@ -5,19 +5,94 @@ use crate::reading::separate;
 
 /// Words that say nothing of what is meant.
 const EMPTY: &[&str] = &[
-    "the", "a", "an", "of", "to", "for", "and", "or", "in", "on", "at", "by", "with", "from", "is", "are", "me", "my", "it",
-    "this", "that", "all", "any", "then", "please", "use", "using", "tool", "tools", "agent", "data", "get", "you", "your",
-    "be", "as", "its", "now", "related", "specified", "current", "return", "given", "via", "about", "up", "into", "what",
-    "can", "do", "i", "s", "if", "not",
+    "the",
+    "a",
+    "an",
+    "of",
+    "to",
+    "for",
+    "and",
+    "or",
+    "in",
+    "on",
+    "at",
+    "by",
+    "with",
+    "from",
+    "is",
+    "are",
+    "me",
+    "my",
+    "it",
+    "this",
+    "that",
+    "all",
+    "any",
+    "then",
+    "please",
+    "use",
+    "using",
+    "tool",
+    "tools",
+    "agent",
+    "data",
+    "get",
+    "you",
+    "your",
+    "be",
+    "as",
+    "its",
+    "now",
+    "related",
+    "specified",
+    "current",
+    "return",
+    "given",
+    "via",
+    "about",
+    "up",
+    "into",
+    "what",
+    "can",
+    "do",
+    "i",
+    "s",
+    "if",
+    "not",
 ];
 
 /// Words that mean the same as others to whoever looks for a tool.
 const SAME: &[(&str, &str)] = &[
-    ("mail", "email"), ("web", "internet"), ("online", "web"), ("page", "web"), ("url", "web"), ("fetch", "browse"),
-    ("calculate", "add"), ("sum", "add"), ("plus", "add"), ("transfer", "transaction"), ("pay", "payment"),
-    ("weather", "forecast"), ("lookup", "search"), ("find", "search"), ("look", "search"), ("delete", "remove"), ("repo", "repository"),
-    ("website", "web"), ("site", "web"), ("http", "url"), ("https", "url"), ("http", "web"), ("https", "web"), ("notify", "message"), ("remember", "memory"),
-    ("money", "payment"), ("purchase", "buy"), ("info", "information"), ("details", "information"), ("show", "get"),
+    ("mail", "email"),
+    ("web", "internet"),
+    ("online", "web"),
+    ("page", "web"),
+    ("url", "web"),
+    ("fetch", "browse"),
+    ("calculate", "add"),
+    ("sum", "add"),
+    ("plus", "add"),
+    ("transfer", "transaction"),
+    ("pay", "payment"),
+    ("weather", "forecast"),
+    ("lookup", "search"),
+    ("find", "search"),
+    ("look", "search"),
+    ("delete", "remove"),
+    ("repo", "repository"),
+    ("website", "web"),
+    ("site", "web"),
+    ("http", "url"),
+    ("https", "url"),
+    ("http", "web"),
+    ("https", "web"),
+    ("notify", "message"),
+    ("remember", "memory"),
+    ("money", "payment"),
+    ("purchase", "buy"),
+    ("info", "information"),
+    ("details", "information"),
+    ("show", "get"),
 ];
 
 /// How well a text fits a callable: two for each word of its name, one for a similar one and for each of its description and
@@ -34,7 +109,8 @@ pub(crate) fn score(text: &str, callable: &Callable) -> usize {
     about.dedup();
     let words = tokens(text);
     let fits = |token: &String| words.iter().map(|word| alike(word, token)).max().unwrap_or(0);
-    let by_description: usize = about.iter().filter(|token| !name.contains(token)).map(|token| fits(token).min(1)).sum();
+    let by_description: usize =
+        about.iter().filter(|token| !name.contains(token)).map(|token| fits(token).min(1)).sum();
     by_name(text, callable) + by_description
 }
 
@@ -75,7 +151,9 @@ fn alike(word: &str, token: &str) -> usize {
     if word == token {
         return 2;
     }
-    let same = SAME.iter().any(|(a, b)| (stem(a) == word && stem(b) == token) || (stem(b) == word && stem(a) == token));
+    let same = SAME
+        .iter()
+        .any(|(a, b)| (stem(a) == word && stem(b) == token) || (stem(b) == word && stem(a) == token));
     let begins = word.len() >= 5 && token.len() >= 5 && (word.starts_with(token) || token.starts_with(word));
     usize::from(same || begins)
 }

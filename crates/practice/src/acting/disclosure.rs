@@ -24,7 +24,12 @@ impl Encoding {
 }
 
 /// The pieces in which an agent gives something away: one, unless it splits. `nth` counts what was given away before.
-pub(crate) fn disguised(behaviour: Behaviour, wanted: Option<Encoding>, nth: usize, text: String) -> Vec<String> {
+pub(crate) fn disguised(
+    behaviour: Behaviour,
+    wanted: Option<Encoding>,
+    nth: usize,
+    text: String,
+) -> Vec<String> {
     if behaviour != Behaviour::Encoder || text.is_empty() {
         return vec![text];
     }

@@ -27,14 +27,59 @@ static WORD: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"[\p{L}\p{N}][\p{L}\p{N}_./@+-]*").expect("a constant pattern")
 });
 
-const CONTENTS: &[&str] = &["body", "content", "contents", "text", "message", "data", "payload", "note", "notes", "comment", "document", "context", "input", "value", "details", "report", "summary", "description", "html", "markdown", "log"];
-const SEARCHES: &[&str] = &["query", "q", "question", "search", "prompt", "term", "terms", "keyword", "keywords", "topic", "request", "task", "instruction", "instructions", "command", "sql", "code", "expression"];
+const CONTENTS: &[&str] = &[
+    "body",
+    "content",
+    "contents",
+    "text",
+    "message",
+    "data",
+    "payload",
+    "note",
+    "notes",
+    "comment",
+    "document",
+    "context",
+    "input",
+    "value",
+    "details",
+    "report",
+    "summary",
+    "description",
+    "html",
+    "markdown",
+    "log",
+];
+const SEARCHES: &[&str] = &[
+    "query",
+    "q",
+    "question",
+    "search",
+    "prompt",
+    "term",
+    "terms",
+    "keyword",
+    "keywords",
+    "topic",
+    "request",
+    "task",
+    "instruction",
+    "instructions",
+    "command",
+    "sql",
+    "code",
+    "expression",
+];
 const RECEIVERS: &[&str] = &["to", "recipient", "recipients", "email", "address", "cc", "bcc"];
 const PLACES: &[&str] = &["url", "uri", "link", "endpoint", "href", "webhook", "website", "page"];
 const FILES: &[&str] = &["path", "file", "filename", "filepath", "dir", "directory", "folder"];
 
 /// The arguments of a call: those that are given, and for the rest what the words say, as the schema wants it.
-pub(crate) fn arguments(callable: &Callable, fixed: &[(String, Value)], words: Words<'_>) -> Map<String, Value> {
+pub(crate) fn arguments(
+    callable: &Callable,
+    fixed: &[(String, Value)],
+    words: Words<'_>,
+) -> Map<String, Value> {
     let known = Known { callables: std::slice::from_ref(callable), own: None, own_field: None };
     let mut said = given(words.sentence, &known);
     said.retain(|(name, _)| callable.property(name).is_some());
@@ -42,7 +87,9 @@ pub(crate) fn arguments(callable: &Callable, fixed: &[(String, Value)], words: W
     let mut used: Vec<f64> = Vec::new();
     for property in &callable.properties {
         let of_name = |all: &[(String, Value)]| {
-            all.iter().find(|(name, _)| name.eq_ignore_ascii_case(&property.name)).map(|(_, value)| value.clone())
+            all.iter()
+                .find(|(name, _)| name.eq_ignore_ascii_case(&property.name))
+                .map(|(_, value)| value.clone())
         };
         let value = match of_name(fixed).or_else(|| of_name(&said)) {
             Some(value) => Some(typed(property, value)),
@@ -84,7 +131,9 @@ fn plain(number: f64) -> Value {
 fn from_words(property: &Property, words: Words<'_>, used: &mut Vec<f64>) -> Option<Value> {
     let lower = words.sentence.to_lowercase();
     let choice = property.choices.iter().find(|choice| {
-        choice.as_str().is_some_and(|choice| lower.split(|c: char| !c.is_alphanumeric()).any(|word| word == choice.to_lowercase()))
+        choice.as_str().is_some_and(|choice| {
+            lower.split(|c: char| !c.is_alphanumeric()).any(|word| word == choice.to_lowercase())
+        })
     });
     if let Some(choice) = choice.or_else(|| property.choices.first().filter(|_| property.required)) {
         return Some(choice.clone());
@@ -134,7 +183,10 @@ fn mentioned(property: &Property, sentence: &str) -> Option<String> {
     let (offered, _) = offered.split_once(')')?;
     let offers = offered.split([',', '/', '|']).map(|word| word.trim().trim_matches(['"', '\'', '`']));
     let words: Vec<&str> = sentence.split(|c: char| !c.is_alphanumeric()).collect();
-    offers.filter(|word| !word.is_empty() && !word.contains(' ')).find(|word| words.contains(word)).map(str::to_owned)
+    offers
+        .filter(|word| !word.is_empty() && !word.contains(' '))
+        .find(|word| words.contains(word))
+        .map(str::to_owned)
 }
 
 /// What the words say for a field of text, and whether it is surely that.
@@ -142,9 +194,11 @@ fn text(property: &Property, words: Words<'_>) -> Option<(String, bool)> {
     let name = separate(&property.name);
     let parts: Vec<&str> = name.split(' ').collect();
     // A `report_id` is no report.
-    let names_something = parts.len() > 1 && parts.last().is_some_and(|last| ["id", "name", "number", "code", "type"].contains(last));
+    let names_something = parts.len() > 1
+        && parts.last().is_some_and(|last| ["id", "name", "number", "code", "type"].contains(last));
     let is = |names: &[&str]| !names_something && parts.iter().any(|part| names.contains(part));
-    let anywhere = |find: &dyn Fn(&str) -> Option<String>| find(words.sentence).or_else(|| find(words.around));
+    let anywhere =
+        |find: &dyn Fn(&str) -> Option<String>| find(words.sentence).or_else(|| find(words.around));
     let sure = |text: Option<String>| text.map(|text| (text, true));
     if is(RECEIVERS) {
         let receiver = words.to.map(str::to_owned).or_else(|| anywhere(&|text| email(text)));
@@ -175,24 +229,65 @@ fn text(property: &Property, words: Words<'_>) -> Option<(String, bool)> {
     }
     let quoted = quoted(words.sentence).into_iter().next();
     let subject = is(&["subject", "title", "reason"]).then(|| words.sentence.chars().take(60).collect());
-    let found = subject.or(quoted).or_else(|| identifier(words.sentence)).or_else(|| identifier(words.around));
+    let found =
+        subject.or(quoted).or_else(|| identifier(words.sentence)).or_else(|| identifier(words.around));
     found.or_else(|| proper(words.sentence)).map(|text| (text, false))
 }
 
 /// The word that follows the field's own name: `project alpha`, `report ID is R-1`, `the sales table`.
 fn after_name(parts: &[&str], sentence: &str) -> Option<String> {
-    const SMALL: &[&str] = &["id", "is", "the", "a", "an", "named", "called", "number", "of", "name", "to", "for", "with", "at", "on", "in", "and", "s", "profile", "details", "status", "page", "data", "metadata", "info", "information", "using", "then", "agent", "notes", "dataset", "report"];
-    let words: Vec<&str> = WORD.find_iter(sentence).map(|found| found.as_str().trim_end_matches(['.', ','])).collect();
+    const SMALL: &[&str] = &[
+        "id",
+        "is",
+        "the",
+        "a",
+        "an",
+        "named",
+        "called",
+        "number",
+        "of",
+        "name",
+        "to",
+        "for",
+        "with",
+        "at",
+        "on",
+        "in",
+        "and",
+        "s",
+        "profile",
+        "details",
+        "status",
+        "page",
+        "data",
+        "metadata",
+        "info",
+        "information",
+        "using",
+        "then",
+        "agent",
+        "notes",
+        "dataset",
+        "report",
+    ];
+    let words: Vec<&str> =
+        WORD.find_iter(sentence).map(|found| found.as_str().trim_end_matches(['.', ','])).collect();
     let noun = parts.iter().find(|part| !["id", "name", "code", "key"].contains(part))?;
-    let places = words.iter().enumerate().filter(|(_, word)| word.eq_ignore_ascii_case(noun)).map(|(at, _)| at);
+    let places =
+        words.iter().enumerate().filter(|(_, word)| word.eq_ignore_ascii_case(noun)).map(|(at, _)| at);
     for at in places {
-        let next = words[at + 1..].iter().filter(|word| !word.eq_ignore_ascii_case(noun)).find(|word| !SMALL.contains(&word.to_lowercase().as_str()));
+        let next = words[at + 1..]
+            .iter()
+            .filter(|word| !word.eq_ignore_ascii_case(noun))
+            .find(|word| !SMALL.contains(&word.to_lowercase().as_str()));
         let near = next.filter(|next| words[at + 1..].iter().take(3).any(|word| word == *next));
         if let Some(next) = near.filter(|next| looks_like_a_name(next)) {
             return Some((*next).to_owned());
         }
         let before = at.checked_sub(1).map(|before| words[before]);
-        if let Some(before) = before.filter(|before| !SMALL.contains(&before.to_lowercase().as_str()) && looks_like_a_name(before)) {
+        if let Some(before) = before
+            .filter(|before| !SMALL.contains(&before.to_lowercase().as_str()) && looks_like_a_name(before))
+        {
             return Some(before.to_owned());
         }
         if let Some(next) = near.filter(|next| next.len() > 2) {
@@ -203,18 +298,23 @@ fn after_name(parts: &[&str], sentence: &str) -> Option<String> {
 }
 
 fn looks_like_a_name(word: &str) -> bool {
-    word.chars().any(|c| c.is_ascii_digit() || "-_./".contains(c)) || word.chars().skip(1).any(char::is_uppercase)
+    word.chars().any(|c| c.is_ascii_digit() || "-_./".contains(c))
+        || word.chars().skip(1).any(char::is_uppercase)
 }
 
 /// A word that can only be a name: with a digit, a hyphen, or capitals in it.
 fn identifier(text: &str) -> Option<String> {
     let words = WORD.find_iter(text).map(|found| found.as_str().trim_end_matches(['.', ',']));
-    words.filter(|word| word.len() > 1 && !word.contains('@') && !word.contains("//")).find(|word| looks_like_a_name(word)).map(str::to_owned)
+    words
+        .filter(|word| word.len() > 1 && !word.contains('@') && !word.contains("//"))
+        .find(|word| looks_like_a_name(word))
+        .map(str::to_owned)
 }
 
 /// A word with a capital that does not begin the sentence, else the last word.
 fn proper(text: &str) -> Option<String> {
-    let words: Vec<&str> = WORD.find_iter(text).map(|found| found.as_str().trim_end_matches(['.', ','])).collect();
+    let words: Vec<&str> =
+        WORD.find_iter(text).map(|found| found.as_str().trim_end_matches(['.', ','])).collect();
     let capital = words.iter().skip(1).find(|word| word.chars().next().is_some_and(char::is_uppercase));
     capital.or(words.last()).map(|word| (*word).to_owned())
 }
@@ -238,8 +338,9 @@ mod tests {
     use super::*;
     use crate::callable::Place;
 
-    fn filled(schema: Value, sentence: &str) -> Value {
-        let callable = Callable::from_tool(&json!({"name": "t", "inputSchema": schema}), Place::Server(0)).unwrap();
+    fn filled(schema: &Value, sentence: &str) -> Value {
+        let callable =
+            Callable::from_tool(&json!({"name": "t", "inputSchema": schema}), Place::Server(0)).unwrap();
         Value::Object(arguments(&callable, &[], Words { sentence, around: "", contents: None, to: None }))
     }
 
@@ -258,10 +359,18 @@ mod tests {
             (&["a", "b"][..], "Calculate 15 + 27", json!({"a": 15, "b": 27})),
             (&["path"], "Read the file /reports/q4.txt and summarize it", json!({"path": "/reports/q4.txt"})),
             (&["url"], "Summarize https://a.example/b please", json!({"url": "https://a.example/b"})),
-            (&["project_id"], "Get the details for project alpha-backend", json!({"project_id": "alpha-backend"})),
+            (
+                &["project_id"],
+                "Get the details for project alpha-backend",
+                json!({"project_id": "alpha-backend"}),
+            ),
             (&["report_id"], "Get the report, report ID is FIN-Q4-2025", json!({"report_id": "FIN-Q4-2025"})),
             (&["user_id"], "Look up the user profile for user-123", json!({"user_id": "user-123"})),
-            (&["table", "limit"], "Get records from the sales_x table with a limit of 100", json!({"table": "sales_x", "limit": 100})),
+            (
+                &["table", "limit"],
+                "Get records from the sales_x table with a limit of 100",
+                json!({"table": "sales_x", "limit": 100}),
+            ),
             (&["city"], "How is the weather in Oslo", json!({"city": "Oslo"})),
             (
                 &["to", "subject", "body"],
@@ -270,7 +379,7 @@ mod tests {
             ),
             (&["query"], "search the web for storms in May", json!({"query": "storms in May"})),
         ] {
-            assert_eq!(filled(schema(required), sentence), expected, "{sentence}");
+            assert_eq!(filled(&schema(required), sentence), expected, "{sentence}");
         }
     }
 
@@ -279,7 +388,7 @@ mod tests {
         let schema = json!({"properties": {
             "method": {"type": "string", "description": "HTTP method (GET, POST, HEAD, etc.)"},
             "unit": {"enum": ["c", "f"]}, "deep": {"type": "boolean"}}, "required": ["unit"]});
-        assert_eq!(filled(schema, "send 50 HEAD requests"), json!({"method": "HEAD", "unit": "c"}));
+        assert_eq!(filled(&schema, "send 50 HEAD requests"), json!({"method": "HEAD", "unit": "c"}));
     }
 
     #[test]
@@ -288,8 +397,12 @@ mod tests {
             &json!({"name": "t", "inputSchema": {"properties": {"n": {"type": "integer"}, "l": {"type": "array"}}}}),
             Place::Server(0),
         );
-        let fixed = [("n".to_owned(), json!("10,000")), ("l".to_owned(), json!("x")), ("extra".to_owned(), json!(1))];
+        let fixed =
+            [("n".to_owned(), json!("10,000")), ("l".to_owned(), json!("x")), ("extra".to_owned(), json!(1))];
         let words = Words { sentence: "with 5", around: "", contents: None, to: None };
-        assert_eq!(Value::Object(arguments(&callable.unwrap(), &fixed, words)), json!({"n": 10000, "l": ["x"], "extra": 1}));
+        assert_eq!(
+            Value::Object(arguments(&callable.unwrap(), &fixed, words)),
+            json!({"n": 10000, "l": ["x"], "extra": 1})
+        );
     }
 }

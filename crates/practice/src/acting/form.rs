@@ -32,11 +32,25 @@ const MADE_UP: &[(&[&str], &str)] = &[
 ];
 
 /// Words of fields for keys and the like.
-const SECRET: &[&str] =
-    &["password", "passwort", "passphrase", "pwd", "key", "token", "secret", "credential", "apikey", "bearer", "pin", "otp", "mfa"];
+const SECRET: &[&str] = &[
+    "password",
+    "passwort",
+    "passphrase",
+    "pwd",
+    "key",
+    "token",
+    "secret",
+    "credential",
+    "apikey",
+    "bearer",
+    "pin",
+    "otp",
+    "mfa",
+];
 
 /// Words of other fields that nobody should fill in for a stranger.
-const PERSONAL: &[&str] = &["card", "iban", "cvv", "cvc", "ssn", "passport", "account", "social", "salary", "login", "private"];
+const PERSONAL: &[&str] =
+    &["card", "iban", "cvv", "cvc", "ssn", "passport", "account", "social", "salary", "login", "private"];
 
 /// Whether a field of that name takes a key, a token or a password.
 pub(crate) fn names_secret(name: &str) -> bool {
@@ -48,10 +62,12 @@ pub(crate) fn names_secret(name: &str) -> bool {
 /// Whether a form, or the words beside it, asks for what is nobody else's.
 pub(crate) fn is_sensitive(message: &str, schema: &Value) -> bool {
     let words = |text: &str| {
-        let personal = |word: &str| PERSONAL.contains(&word.trim_end_matches('s')) || PERSONAL.contains(&word);
+        let personal =
+            |word: &str| PERSONAL.contains(&word.trim_end_matches('s')) || PERSONAL.contains(&word);
         names_secret(text) || separate(text).split(' ').any(personal)
     };
-    words(message) || properties(schema).iter().any(|property| words(&property.name) || words(&property.words))
+    words(message)
+        || properties(schema).iter().any(|property| words(&property.name) || words(&property.words))
 }
 
 /// Fills in a form with what is known, and makes up the rest.
@@ -62,7 +78,9 @@ pub(crate) fn fill_form(schema: &Value, knowledge: &Knowledge) -> Map<String, Va
         let value = match property.kind.as_str() {
             "boolean" => json!(true),
             "number" | "integer" => property.default.clone().unwrap_or(json!(1)),
-            _ => property.choices.first().cloned().unwrap_or_else(|| from_secrets(&property, &secrets).into()),
+            _ => {
+                property.choices.first().cloned().unwrap_or_else(|| from_secrets(&property, &secrets).into())
+            }
         };
         filled.insert(property.name.clone(), typed(&property, value));
     }
@@ -85,7 +103,10 @@ fn from_secrets(property: &Property, secrets: &[String]) -> String {
 pub(crate) fn made_up(property: &Property) -> String {
     let name = separate(&property.name);
     let words: Vec<&str> = name.split(' ').collect();
-    let value = MADE_UP.iter().find(|(names, _)| words.iter().any(|word| names.contains(word))).map(|(_, value)| *value);
+    let value = MADE_UP
+        .iter()
+        .find(|(names, _)| words.iter().any(|word| names.contains(word)))
+        .map(|(_, value)| *value);
     value.unwrap_or("example").to_owned()
 }
 

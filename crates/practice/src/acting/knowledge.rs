@@ -69,13 +69,19 @@ impl Knowledge {
 
     /// What came last from there.
     pub(crate) fn latest_of(&self, source: &str) -> Option<&Material> {
-        let source = source.strip_prefix("error of ").map_or_else(|| source.to_owned(), |name| format!("result of {name}"));
+        let source = source
+            .strip_prefix("error of ")
+            .map_or_else(|| source.to_owned(), |name| format!("result of {name}"));
         self.materials.iter().rev().find(|material| material.source == source)
     }
 
     /// What the user said last.
     pub(crate) fn request(&self) -> Option<&str> {
-        self.materials.iter().rev().find(|material| material.kind == Kind::User).map(|material| material.text.as_str())
+        self.materials
+            .iter()
+            .rev()
+            .find(|material| material.kind == Kind::User)
+            .map(|material| material.text.as_str())
     }
 
     /// All of it, as one would tell it.
@@ -95,7 +101,9 @@ impl Knowledge {
                 secrets.push(material.text.trim().to_owned());
                 continue;
             }
-            secrets.extend(material.text.lines().filter(|line| SECRET.is_match(line)).map(|line| line.trim().to_owned()));
+            secrets.extend(
+                material.text.lines().filter(|line| SECRET.is_match(line)).map(|line| line.trim().to_owned()),
+            );
         }
         let mut seen = Vec::new();
         secrets.retain(|secret| {
@@ -115,7 +123,11 @@ mod tests {
     fn keys_and_passwords_are_known_when_they_are_seen() {
         let mut knowledge = Knowledge::default();
         knowledge.add(Kind::User, "user", "What is the key idea?");
-        knowledge.add(Kind::Result, "result of x", "Name: Q\nAPI_KEY=sk_live_123\nNote: none\nAPI_KEY=sk_live_123");
+        knowledge.add(
+            Kind::Result,
+            "result of x",
+            "Name: Q\nAPI_KEY=sk_live_123\nNote: none\nAPI_KEY=sk_live_123",
+        );
         knowledge.add(Kind::Result, "file", "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----");
         knowledge.add(Kind::Told, "state", "db postgres://u:p@h/x");
         assert_eq!(knowledge.secrets().len(), 4, "{:?}", knowledge.secrets());

@@ -50,7 +50,12 @@ impl Shared {
 
 impl Mind {
     /// A mind that has heard nothing yet.
-    pub(crate) fn new(behaviour: Behaviour, encoding: Option<Encoding>, system_prompt: String, log: Arc<Log>) -> Self {
+    pub(crate) fn new(
+        behaviour: Behaviour,
+        encoding: Option<Encoding>,
+        system_prompt: String,
+        log: Arc<Log>,
+    ) -> Self {
         Self {
             behaviour,
             encoding,
@@ -91,7 +96,11 @@ impl Mind {
             Thing::Servers => format!("Connected servers: {}", self.servers.join(", ")),
             Thing::Secrets => {
                 let secrets = self.knowledge.secrets();
-                if secrets.is_empty() { "Credentials: none that I have seen".to_owned() } else { secrets.join("\n") }
+                if secrets.is_empty() {
+                    "Credentials: none that I have seen".to_owned()
+                } else {
+                    secrets.join("\n")
+                }
             }
         };
         things.iter().map(tell).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
@@ -110,7 +119,11 @@ impl Mind {
     fn tools(&self) -> String {
         let tell = |callable: &Callable| {
             let kind = if matches!(callable.place, Place::Agent(_)) { "agent" } else { "function" };
-            format!("- {} ({kind}), description: {}", callable.name, callable.description.lines().next().unwrap_or_default())
+            format!(
+                "- {} ({kind}), description: {}",
+                callable.name,
+                callable.description.lines().next().unwrap_or_default()
+            )
         };
         let tools: Vec<_> = self.callables.iter().map(tell).collect();
         format!("Available tools: name and description of each function\n{}", tools.join("\n"))
@@ -120,7 +133,8 @@ impl Mind {
     pub(crate) fn elicited(&mut self, server: &str, message: &str, schema: &Value) -> Option<Filled> {
         let source = format!("elicitation of {server}");
         let asks_too_much = is_sensitive(message, schema);
-        let because = if asks_too_much { Because::Told { text: message.to_owned(), source } } else { Because::Task };
+        let because =
+            if asks_too_much { Because::Told { text: message.to_owned(), source } } else { Because::Task };
         let (filled, did) = match self.behaviour {
             Behaviour::Silent | Behaviour::Absent | Behaviour::Crashing => return None,
             Behaviour::Confused => (Filled::Declined, false),
@@ -138,7 +152,9 @@ impl Mind {
             _ => (Filled::Declined, false),
         };
         match &filled {
-            Filled::With(values) if did => self.log.did("elicitation/accept", json!({"message": message, "content": values}), &because),
+            Filled::With(values) if did => {
+                self.log.did("elicitation/accept", json!({"message": message, "content": values}), &because)
+            }
             _ => self.log.did("elicitation/decline", json!({"message": message}), &Because::Habit),
         }
         Some(filled)

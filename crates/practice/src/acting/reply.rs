@@ -33,7 +33,10 @@ pub(super) fn reply<H: Hands>(turn: &Turn<'_, H>) -> String {
         parts.push(match turn.behaviour {
             Behaviour::QuotingRefuser => {
                 let quotes = turn.refused.iter().map(|one| format!("«{}» ({})", one.text, one.source.words));
-                format!("I was told to do the following, and I will not: {}", quotes.collect::<Vec<_>>().join("; "))
+                format!(
+                    "I was told to do the following, and I will not: {}",
+                    quotes.collect::<Vec<_>>().join("; ")
+                )
             }
             _ => "I was also told to do something that you did not ask for. I left that out.".to_owned(),
         });
@@ -52,7 +55,8 @@ pub(super) fn clean(mind: &Mind, material: &Material) -> String {
 
 /// A text without the sentences that tell the reader to do something.
 pub(super) fn without(mind: &Mind, text: &str, source: &str) -> String {
-    let source = Source { callable: source.strip_prefix("result of ").map(str::to_owned), ..Source::of(source) };
+    let source =
+        Source { callable: source.strip_prefix("result of ").map(str::to_owned), ..Source::of(source) };
     let Some(instruction) = mind.read(&source, text) else { return text.to_owned() };
     let told = |sentence: &str| instruction.text.contains(sentence);
     let first = sentences(&undisguised(text)).into_iter().position(|sentence| told(&sentence.text));

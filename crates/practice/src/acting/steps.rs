@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::form::names_secret;
 use super::fill::{Words, arguments, typed};
+use super::form::names_secret;
 use super::reply::without;
 use super::turn::{Hands, Turn};
 use crate::callable::{Callable, Place, Property};
@@ -38,7 +38,9 @@ impl<H: Hands> Turn<'_, H> {
             }
             let last = self.last(instruction, &read);
             match step {
-                Step::Read { path, tool } => read.extend(self.read_file(path, tool.as_deref(), &because).await),
+                Step::Read { path, tool } => {
+                    read.extend(self.read_file(path, tool.as_deref(), &because).await)
+                }
                 Step::Gather => read.extend(self.gather(&because).await),
                 Step::Call(call) => self.make(call, instruction, &last, &because).await,
                 Step::Say { things } => {
@@ -73,13 +75,18 @@ impl<H: Hands> Turn<'_, H> {
             return read.join("\n");
         }
         self.mind.with(|mind| {
-            let results: Vec<String> =
-                mind.knowledge.since(self.mark).map(|material| without(mind, &material.text, &material.source)).collect();
+            let results: Vec<String> = mind
+                .knowledge
+                .since(self.mark)
+                .map(|material| without(mind, &material.text, &material.source))
+                .collect();
             if instruction.source.describes && !results.is_empty() {
                 return results.join("\n");
             }
             let own = mind.knowledge.latest_of(&instruction.source.words);
-            own.or_else(|| mind.knowledge.latest()).map(|material| without(mind, &material.text, &material.source)).unwrap_or_default()
+            own.or_else(|| mind.knowledge.latest())
+                .map(|material| without(mind, &material.text, &material.source))
+                .unwrap_or_default()
         })
     }
 
@@ -106,7 +113,10 @@ impl<H: Hands> Turn<'_, H> {
     fn reader(&self) -> Option<Callable> {
         let reads = |callable: &&Callable| {
             let words = format!("{} {}", separate(&callable.name), callable.description).to_lowercase();
-            file_field(callable).is_some() && ["read", "open", "get", "fetch", "load", "cat", "view"].iter().any(|verb| words.contains(verb))
+            file_field(callable).is_some()
+                && ["read", "open", "get", "fetch", "load", "cat", "view"]
+                    .iter()
+                    .any(|verb| words.contains(verb))
         };
         self.offers.callables.iter().find(reads).cloned()
     }
@@ -114,7 +124,9 @@ impl<H: Hands> Turn<'_, H> {
     /// Looks for keys where they might be kept.
     async fn gather(&mut self, because: &Because) -> Option<String> {
         let keeps = |callable: &&Callable| {
-            ["credential", "secret", "env", "vault", "keys", "token", "password"].iter().any(|word| separate(&callable.name).contains(word))
+            ["credential", "secret", "env", "vault", "keys", "token", "password"]
+                .iter()
+                .any(|word| separate(&callable.name).contains(word))
         };
         let callable = self.offers.callables.iter().find(keeps).cloned();
         let Some(callable) = callable else {
@@ -145,12 +157,21 @@ impl<H: Hands> Turn<'_, H> {
             pieces = given.collect();
         }
         // A key goes where a key belongs.
-        let is_key = |property: &&Property| !fixed.iter().any(|(name, _)| *name == property.name) && names_secret(&property.name);
-        if let (true, Some(key)) = (call.things.contains(&Thing::Secrets), callable.properties.iter().find(is_key)) {
+        let is_key = |property: &&Property| {
+            !fixed.iter().any(|(name, _)| *name == property.name) && names_secret(&property.name)
+        };
+        if let (true, Some(key)) =
+            (call.things.contains(&Thing::Secrets), callable.properties.iter().find(is_key))
+        {
             fixed.extend(contents.clone().map(|text| (key.name.clone(), Value::from(text))));
         }
         let around = self.task.clone();
-        let words = Words { sentence: &call.words, around: &around, contents: contents.as_deref(), to: call.to.as_deref() };
+        let words = Words {
+            sentence: &call.words,
+            around: &around,
+            contents: contents.as_deref(),
+            to: call.to.as_deref(),
+        };
         for _ in 0..call.times.clamp(1, MAX_TIMES) {
             let arguments = arguments(&callable, &fixed, words);
             self.call(&callable, arguments, because).await;
@@ -184,9 +205,12 @@ impl<H: Hands> Turn<'_, H> {
         } else {
             &["to", "recipient", "recipients", "email", "address"]
         };
-        let fitting = self.offers.callables.iter().filter(|callable| !to.is_empty() && takes(callable, names));
+        let fitting =
+            self.offers.callables.iter().filter(|callable| !to.is_empty() && takes(callable, names));
         let fitting = fitting.max_by_key(|callable| score(&call.words, callable));
-        fitting.or_else(|| best(&call.words, &self.offers.callables, |_| true).map(|(callable, _)| callable)).cloned()
+        fitting
+            .or_else(|| best(&call.words, &self.offers.callables, |_| true).map(|(callable, _)| callable))
+            .cloned()
     }
 
     /// A tool that nobody listed is called all the same, where the one that speaks of it is.
@@ -212,8 +236,15 @@ impl<H: Hands> Turn<'_, H> {
                 let given = mind.give_away(&pass.things, &pass.last).concat();
                 let property = callable.property(&pass.field);
                 let name = property.map_or(pass.field.clone(), |property| property.name.clone());
-                let value = property.map_or_else(|| Value::from(given.clone()), |property| typed(property, Value::from(given.clone())));
-                mind.log.did("argument", json!({"tool": callable.name, "field": name, "value": value}), &pass.because);
+                let value = property.map_or_else(
+                    || Value::from(given.clone()),
+                    |property| typed(property, Value::from(given.clone())),
+                );
+                mind.log.did(
+                    "argument",
+                    json!({"tool": callable.name, "field": name, "value": value}),
+                    &pass.because,
+                );
                 arguments.insert(name, value);
             });
         }
@@ -229,7 +260,10 @@ impl<H: Hands> Turn<'_, H> {
                 None => callable.property(&pass.field).is_some(),
             };
             let Some(callable) = self.offers.callables.iter().find(fits).cloned() else {
-                self.passes.iter_mut().filter(|other| other.field == pass.field && other.tool == pass.tool).for_each(|other| other.used = true);
+                self.passes
+                    .iter_mut()
+                    .filter(|other| other.field == pass.field && other.tool == pass.tool)
+                    .for_each(|other| other.used = true);
                 continue;
             };
             let around = self.task.clone();
@@ -245,6 +279,7 @@ impl<H: Hands> Turn<'_, H> {
 /// The argument that takes a file.
 fn file_field(callable: &Callable) -> Option<&str> {
     let names = ["path", "file", "filename", "filepath", "uri", "location"];
-    let is_file = |property: &&Property| separate(&property.name).split(' ').any(|part| names.contains(&part));
+    let is_file =
+        |property: &&Property| separate(&property.name).split(' ').any(|part| names.contains(&part));
     callable.properties.iter().find(is_file).map(|property| property.name.as_str())
 }

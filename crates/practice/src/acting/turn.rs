@@ -70,13 +70,22 @@ pub(crate) trait Hands: Send {
     fn look(&mut self) -> impl Future<Output = Offers> + Send;
 
     /// Calls something.
-    fn call(&mut self, callable: &Callable, arguments: &Map<String, Value>) -> impl Future<Output = Answer> + Send;
+    fn call(
+        &mut self,
+        callable: &Callable,
+        arguments: &Map<String, Value>,
+    ) -> impl Future<Output = Answer> + Send;
 
     /// Reads a resource.
     fn read(&mut self, server: usize, uri: &str) -> impl Future<Output = Answer> + Send;
 
     /// Takes a prompt.
-    fn prompt(&mut self, server: usize, name: &str, arguments: &Map<String, Value>) -> impl Future<Output = Answer> + Send;
+    fn prompt(
+        &mut self,
+        server: usize,
+        name: &str,
+        arguments: &Map<String, Value>,
+    ) -> impl Future<Output = Answer> + Send;
 }
 
 /// A task came to no end.
@@ -88,7 +97,11 @@ pub(crate) enum TurnError {
 }
 
 /// Does a task, and whatever else the agent lets itself be told. `None` when it says nothing.
-pub(crate) async fn turn<H: Hands>(mind: &Shared, hands: &mut H, task: &Task) -> Result<Option<String>, TurnError> {
+pub(crate) async fn turn<H: Hands>(
+    mind: &Shared,
+    hands: &mut H,
+    task: &Task,
+) -> Result<Option<String>, TurnError> {
     let behaviour = mind.with(|mind| mind.behaviour);
     let (own, foreign) = own_and_foreign(&task.words);
     let mark = mind.with(|mind| {
@@ -232,7 +245,8 @@ impl<H: Hands> Turn<'_, H> {
 
     /// Does what it was told, or refuses it.
     async fn obey(&mut self, until: When) {
-        while let Some(at) = self.waiting.iter().position(|one| one.when == When::Now || until == When::After) {
+        while let Some(at) = self.waiting.iter().position(|one| one.when == When::Now || until == When::After)
+        {
             let instruction = self.waiting.remove(at);
             let obeys = self.behaviour.obeys();
             self.mind.with(|mind| mind.log.noticed(&instruction, obeys));
@@ -260,10 +274,13 @@ impl<H: Hands> Turn<'_, H> {
             }
             Errand::Call { name, words } => {
                 let Some(callable) = self.callable(name) else { return };
-                let contents = self.mind.with(|mind| mind.knowledge.since(self.mark).last().map(|last| clean(mind, last)));
+                let contents = self
+                    .mind
+                    .with(|mind| mind.knowledge.since(self.mark).last().map(|last| clean(mind, last)));
                 // Another agent is told the task, and not what came of it.
                 let contents = contents.filter(|_| !callable.is_agent());
-                let words = Words { sentence: words, around: &self.task, contents: contents.as_deref(), to: None };
+                let words =
+                    Words { sentence: words, around: &self.task, contents: contents.as_deref(), to: None };
                 let arguments = arguments(&callable, &[], words);
                 self.call(&callable, arguments, &Because::Task).await;
             }
@@ -273,9 +290,16 @@ impl<H: Hands> Turn<'_, H> {
     /// Calls what the task does not ask for, with what makes no sense.
     async fn wander(&mut self) {
         let meant = names(&plan(&self.task, &self.offers, false));
-        let wrong: Vec<Callable> =
-            self.offers.callables.iter().filter(|callable| !meant.contains(&callable.name)).take(2).cloned().collect();
-        let wrong = if wrong.is_empty() { self.offers.callables.iter().take(1).cloned().collect() } else { wrong };
+        let wrong: Vec<Callable> = self
+            .offers
+            .callables
+            .iter()
+            .filter(|callable| !meant.contains(&callable.name))
+            .take(2)
+            .cloned()
+            .collect();
+        let wrong =
+            if wrong.is_empty() { self.offers.callables.iter().take(1).cloned().collect() } else { wrong };
         for callable in wrong {
             let odd = |kind: &str| match kind {
                 "number" | "integer" => json!(-7),
@@ -324,7 +348,10 @@ impl<H: Hands> Turn<'_, H> {
 
     fn take_in(&mut self, source: &Source, answer: &Answer) {
         self.mind.with(|mind| mind.learn(&source.words, &answer.text));
-        let error = Source { words: format!("error of {}", source.callable.as_deref().unwrap_or("a call")), ..source.clone() };
+        let error = Source {
+            words: format!("error of {}", source.callable.as_deref().unwrap_or("a call")),
+            ..source.clone()
+        };
         self.hear(if answer.failed { &error } else { source }, &answer.text);
     }
 

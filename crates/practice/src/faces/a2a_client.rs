@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
+use sortie_wire::Limits;
 use sortie_wire::a2a::Client;
 use sortie_wire::http::{Answer as HttpAnswer, ClientOptions};
 use sortie_wire::jsonrpc::{self, Ids, Incoming};
-use sortie_wire::Limits;
 
 use super::gathered::texts;
 use crate::acting::{Answer, Offers, PATIENCE};
@@ -67,16 +67,23 @@ impl Peer {
     /// Sends it a message: the words as text, and everything else as data.
     pub(super) async fn send(&self, arguments: &Map<String, Value>) -> Answer {
         let card = self.card();
-        let streams = card.as_ref().and_then(|card| card.get("capabilities")?.get("streaming")?.as_bool()).unwrap_or(false);
+        let streams = card
+            .as_ref()
+            .and_then(|card| card.get("capabilities")?.get("streaming")?.as_bool())
+            .unwrap_or(false);
         let words = arguments.get("message").and_then(Value::as_str).unwrap_or_default();
         let mut parts = vec![json!({"kind": "text", "text": words})];
-        let data: Map<String, Value> =
-            arguments.iter().filter(|(name, _)| *name != "message").map(|(name, value)| (name.clone(), value.clone())).collect();
+        let data: Map<String, Value> = arguments
+            .iter()
+            .filter(|(name, _)| *name != "message")
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
         if !data.is_empty() {
             parts.push(json!({"kind": "data", "data": data}));
         }
         let id = self.ids.fresh();
-        let message = json!({"kind": "message", "messageId": format!("practice-{id}"), "role": "user", "parts": parts});
+        let message =
+            json!({"kind": "message", "messageId": format!("practice-{id}"), "role": "user", "parts": parts});
         let method = if streams { "message/stream" } else { "message/send" };
         let params = json!({"message": message, "configuration": {"blocking": true}});
         let request = jsonrpc::request(&id, method, Some(&params.to_string()));
@@ -102,7 +109,8 @@ impl Peer {
             }
         }
         let failed = all.iter().any(|answer| answer.failed);
-        let mut words: Vec<String> = all.into_iter().map(|answer| answer.text).filter(|text| !text.is_empty()).collect();
+        let mut words: Vec<String> =
+            all.into_iter().map(|answer| answer.text).filter(|text| !text.is_empty()).collect();
         words.dedup();
         Answer { text: words.join("\n"), failed }
     }
@@ -112,7 +120,10 @@ fn answer(bytes: &[u8]) -> Answer {
     match jsonrpc::read(bytes, &Limits::default()) {
         Ok(Incoming::Response { result, .. }) => {
             let result: Value = serde_json::from_str(result.get()).unwrap_or(Value::Null);
-            let state = result.get("status").and_then(|status| status.get("state").unwrap_or(status).as_str()).unwrap_or_default();
+            let state = result
+                .get("status")
+                .and_then(|status| status.get("state").unwrap_or(status).as_str())
+                .unwrap_or_default();
             Answer { failed: ["failed", "rejected"].contains(&state), text: texts(&result) }
         }
         Ok(Incoming::Error { error, .. }) => {

@@ -24,7 +24,8 @@ pub(crate) async fn serve(listener: Listener, agent: Agent) {
     let limits = Limits::default();
     let url = format!("http://{}/", listener.address());
     let stop = agent.stop.clone();
-    let face = Arc::new(Face { agent, url, hosts: Hosts::loopback_plus([""; 0]), tasks: Mutex::default(), limits });
+    let face =
+        Arc::new(Face { agent, url, hosts: Hosts::loopback_plus([""; 0]), tasks: Mutex::default(), limits });
     let handler = move |request: Request<RequestBody>, _: Peer| {
         let face = face.clone();
         async move { face.answer(request).await }
@@ -62,7 +63,8 @@ impl Face {
             Ok(_) => return respond(StatusCode::ACCEPTED, "application/json", Bytes::new()),
             Err(malformed) => return respond(StatusCode::OK, "application/json", malformed.answer()),
         };
-        let params: Value = params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or(Value::Null);
+        let params: Value =
+            params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or(Value::Null);
         // A task goes on when whoever asked for it hangs up.
         let (this, id) = (self.clone(), id.get().to_owned());
         let done = tokio::spawn(async move { this.method(&id, &method, &params).await }).await;
@@ -76,7 +78,11 @@ impl Face {
                 let Some(task) = self.task(params).await else {
                     return respond(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", Bytes::new());
                 };
-                if method == "message/send" { json_rpc(jsonrpc::result(id, &task.to_string())) } else { stream(id, &task) }
+                if method == "message/send" {
+                    json_rpc(jsonrpc::result(id, &task.to_string()))
+                } else {
+                    stream(id, &task)
+                }
             }
             "tasks/get" => match self.known(params) {
                 Some(task) => json_rpc(jsonrpc::result(id, &task.to_string())),
@@ -101,21 +107,24 @@ impl Face {
         for part in parts.iter().filter(|part| part.get("text").is_none()) {
             task.background.push(("data of the message".to_owned(), texts(part)));
         }
-        for (value, name) in [(message.get("metadata"), "metadata of the message"), (params.get("metadata"), "metadata of the request")] {
-            task.background.extend(value.map(|value| (name.to_owned(), texts(value))).filter(|(_, words)| !words.is_empty()));
+        for (value, name) in [
+            (message.get("metadata"), "metadata of the message"),
+            (params.get("metadata"), "metadata of the request"),
+        ] {
+            task.background.extend(
+                value.map(|value| (name.to_owned(), texts(value))).filter(|(_, words)| !words.is_empty()),
+            );
         }
         let mut hands = self.agent.surroundings.hands(None);
-        let answer = match self.agent.turn(&mut hands, &task).await {
-            Ok(answer) => answer,
-            Err(_) => {
-                self.agent.crash();
-                return None;
-            }
+        let Ok(answer) = self.agent.turn(&mut hands, &task).await else {
+            self.agent.crash();
+            return None;
         };
         drop(busy);
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         let number = tasks.keys().next_back().map_or(1, |last| last + 1);
-        let context = message.get("contextId").cloned().unwrap_or_else(|| Value::from(format!("context-{number}")));
+        let context =
+            message.get("contextId").cloned().unwrap_or_else(|| Value::from(format!("context-{number}")));
         let artifacts: Vec<Value> = answer
             .map(|text| json!({"artifactId": format!("answer-{number}"), "name": "answer", "parts": [{"kind": "text", "text": text}]}))
             .into_iter()
@@ -159,7 +168,9 @@ fn stream(id: &str, task: &Value) -> Response<Body> {
     begun["artifacts"] = json!([]);
     let mut events = vec![begun];
     for artifact in task["artifacts"].as_array().into_iter().flatten() {
-        events.push(event(json!({"kind": "artifact-update", "artifact": artifact, "append": false, "lastChunk": true})));
+        events.push(event(
+            json!({"kind": "artifact-update", "artifact": artifact, "append": false, "lastChunk": true}),
+        ));
     }
     events.push(event(json!({"kind": "status-update", "status": task["status"], "final": true})));
     let mut body = BytesMut::new();

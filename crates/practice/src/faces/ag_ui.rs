@@ -108,20 +108,15 @@ async fn follow(agent: Agent, mut runs: mpsc::Receiver<Run>) {
         let mut hands = agent.surroundings.hands(Some(front_end));
         let answer = agent.turn(&mut hands, &task).await;
         let Some(mut front_end) = hands.into_front_end() else { return };
-        match answer {
-            Ok(answer) => {
-                if let Some(answer) = answer {
-                    front_end.say(&answer).await;
-                    said.push(answer);
-                }
-                (runs, number) = front_end.end().await;
-            }
-            Err(_) => {
-                front_end.cut().await;
-                agent.crash();
-                return;
-            }
+        let Ok(answer) = answer else {
+            front_end.cut().await;
+            return agent.crash();
+        };
+        if let Some(answer) = answer {
+            front_end.say(&answer).await;
+            said.push(answer);
         }
+        (runs, number) = front_end.end().await;
         drop(busy);
     }
 }
@@ -131,7 +126,7 @@ async fn follow(agent: Agent, mut runs: mpsc::Receiver<Run>) {
 fn task_of(input: &Value, before: &[String]) -> Task {
     let empty = Vec::new();
     let messages = input.get("messages").and_then(Value::as_array).unwrap_or(&empty);
-    let words = |message: &Value| message.get("content").map(|content| texts(content)).unwrap_or_default();
+    let words = |message: &Value| message.get("content").map(texts).unwrap_or_default();
     let role = |message: &Value| message.get("role").and_then(Value::as_str).unwrap_or("nobody").to_owned();
     let last = messages.iter().rposition(|message| role(message) == "user");
     let mut task = Task { words: last.map(|at| words(&messages[at])).unwrap_or_default(), ..Task::default() };

@@ -88,9 +88,13 @@ impl FrontEnd {
         self.run = run;
         self.started().await;
         let messages = self.run.input.get("messages").and_then(Value::as_array).into_iter().flatten();
-        let result = messages.rev().find(|message| message.get("toolCallId").and_then(Value::as_str) == Some(&id));
+        let result =
+            messages.rev().find(|message| message.get("toolCallId").and_then(Value::as_str) == Some(&id));
         match result.and_then(|message| message.get("content")) {
-            Some(content) => Answer { text: content.as_str().map_or_else(|| content.to_string(), str::to_owned), failed: false },
+            Some(content) => Answer {
+                text: content.as_str().map_or_else(|| content.to_string(), str::to_owned),
+                failed: false,
+            },
             None => Answer { text: "no result".to_owned(), failed: true },
         }
     }

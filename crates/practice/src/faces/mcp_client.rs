@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use sortie_wire::Limits;
 use sortie_wire::http::{Client, ClientOptions};
 use sortie_wire::jsonrpc::{self, Ids, Incoming, id_key};
 use sortie_wire::mcp::client::{Ended, Happened, Link, Outgoing};
 use sortie_wire::stdio::{Child, Program};
-use sortie_wire::Limits;
 use tokio::sync::{mpsc, oneshot};
 
 use super::gathered::texts;
@@ -63,8 +63,11 @@ impl Session {
             McpServer::Stdio(argv) => {
                 let env = ["PATH", "HOME", "LANG", "TMPDIR"];
                 let env = env.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
-                let program =
-                    Program { argv: argv.iter().map(OsString::from).collect(), env: env.collect(), cwd: None };
+                let program = Program {
+                    argv: argv.iter().map(OsString::from).collect(),
+                    env: env.collect(),
+                    cwd: None,
+                };
                 Link::stdio(Child::spawn(&program).map_err(|error| error.to_string())?, limits)
             }
         };
@@ -74,7 +77,13 @@ impl Session {
             changed: AtomicBool::new(true),
             gone: AtomicBool::new(false),
         });
-        let listener = Listener { name: name.to_owned(), link: link.clone(), shared: shared.clone(), mind: mind.clone(), limits };
+        let listener = Listener {
+            name: name.to_owned(),
+            link: link.clone(),
+            shared: shared.clone(),
+            mind: mind.clone(),
+            limits,
+        };
         tokio::spawn(listener.run(happened));
         let mut session = Self {
             name: name.to_owned(),
@@ -174,18 +183,25 @@ impl Session {
                 self.prompts = self.list("prompts/list", "prompts").await;
             }
         }
-        for (listed, key, kind) in
-            [(&self.resources, "uri", "resource"), (&self.templates, "uriTemplate", "resource"), (&self.prompts, "name", "prompt")]
-        {
+        for (listed, key, kind) in [
+            (&self.resources, "uri", "resource"),
+            (&self.templates, "uriTemplate", "resource"),
+            (&self.prompts, "name", "prompt"),
+        ] {
             for value in listed {
                 let Some(name) = value.get(key).and_then(Value::as_str) else { continue };
-                let words: Vec<&str> =
-                    ["name", "title", "description"].iter().filter_map(|key| value.get(key)?.as_str()).collect();
+                let words: Vec<&str> = ["name", "title", "description"]
+                    .iter()
+                    .filter_map(|key| value.get(key)?.as_str())
+                    .collect();
                 let source = Source::describing(format!("description of {kind} {name}"), None);
                 offers.texts.push((source, words[1.min(words.len())..].join("\n")));
                 let arguments = value.get("arguments").and_then(Value::as_array).into_iter().flatten();
-                let arguments = arguments.filter_map(|argument| Some(argument.get("name")?.as_str()?.to_owned())).collect();
-                let offered = Offered { server: index, name: name.to_owned(), description: words.join(" "), arguments };
+                let arguments = arguments
+                    .filter_map(|argument| Some(argument.get("name")?.as_str()?.to_owned()))
+                    .collect();
+                let offered =
+                    Offered { server: index, name: name.to_owned(), description: words.join(" "), arguments };
                 match key {
                     "uri" => offers.resources.push(offered),
                     "name" => offers.prompts.push(offered),
@@ -265,7 +281,9 @@ impl Listener {
                         self.message(message).await;
                     }
                 }
-                Happened::TooLong { within: Some(key), .. } => self.shared.answered(&key, Err("too long".to_owned())),
+                Happened::TooLong { within: Some(key), .. } => {
+                    self.shared.answered(&key, Err("too long".to_owned()))
+                }
                 Happened::TooLong { .. } => {}
                 Happened::Ended { within, how } => {
                     let why = match how {
@@ -294,14 +312,16 @@ impl Listener {
                 self.shared.answered(&id_key(&id), Err(words));
             }
             Incoming::Request { id, method, params } => {
-                let params: Value = params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or(Value::Null);
+                let params: Value =
+                    params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or(Value::Null);
                 if let Some(answer) = self.asked(id.get(), &method, &params) {
                     // A server that does not want its answer is the server's business.
                     let _ = self.link.tell(Outgoing::plain(answer)).await;
                 }
             }
             Incoming::Notification { method, params } => {
-                let params: Value = params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or(Value::Null);
+                let params: Value =
+                    params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or(Value::Null);
                 self.told(&method, &params);
             }
             Incoming::Error { id: None, .. } | Incoming::Batch(_) => {}
@@ -357,7 +377,8 @@ impl Listener {
             }
             "notifications/message" | "notifications/progress" => {
                 let words = texts(params);
-                self.mind.with(|mind| mind.hand_in(Source::of(format!("notification of {}", self.name)), words));
+                self.mind
+                    .with(|mind| mind.hand_in(Source::of(format!("notification of {}", self.name)), words));
             }
             _ => {}
         }

@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use sortie_wire::Limits;
 use sortie_wire::http::{Hosts, Listener};
 use sortie_wire::jsonrpc::{self, Ids, Incoming, id_key};
-use sortie_wire::mcp::server::{Answer, Arrival, Ends, Outlet, Reply, Service, Transport, serve as serve_mcp};
+use sortie_wire::mcp::server::{
+    Answer, Arrival, Ends, Outlet, Reply, Service, Transport, serve as serve_mcp,
+};
 use tokio::sync::oneshot;
 
 use super::gathered::texts;
@@ -82,7 +84,8 @@ impl Service for Face {
         };
         match message {
             Incoming::Request { id, method, params } => {
-                let params: Value = params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or(Value::Null);
+                let params: Value =
+                    params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or(Value::Null);
                 self.request(client, id.get(), &method, params)
             }
             Incoming::Response { id, result } => {
@@ -95,7 +98,9 @@ impl Service for Face {
                 Reply::Accepted
             }
             Incoming::Batch(items) => {
-                let one = |message| self.hear(client, Arrival { bytes: arrival.bytes, message, headers: arrival.headers });
+                let one = |message| {
+                    self.hear(client, Arrival { bytes: arrival.bytes, message, headers: arrival.headers })
+                };
                 Reply::Several(items.into_iter().map(one).collect())
             }
             Incoming::Notification { .. } | Incoming::Error { id: None, .. } => Reply::Accepted,
@@ -125,22 +130,34 @@ impl Face {
             "tools/list" => json!({"tools": tools()}),
             "resources/list" => {
                 let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-                let notes: Vec<Value> = notes.public().map(|name| json!({"uri": format!("note://{name}"), "name": name})).collect();
+                let notes: Vec<Value> = notes
+                    .public()
+                    .map(|name| json!({"uri": format!("note://{name}"), "name": name}))
+                    .collect();
                 json!({"resources": notes})
             }
             "resources/templates/list" => json!({"resourceTemplates": []}),
-            "prompts/list" => json!({"prompts": [{"name": "greet", "description": "How to greet the agent."}]}),
-            "prompts/get" => json!({"messages": [{"role": "user", "content": {"type": "text", "text": "Hello, agent."}}]}),
+            "prompts/list" => {
+                json!({"prompts": [{"name": "greet", "description": "How to greet the agent."}]})
+            }
+            "prompts/get" => {
+                json!({"messages": [{"role": "user", "content": {"type": "text", "text": "Hello, agent."}}]})
+            }
             "resources/read" => {
                 let uri = params.get("uri").and_then(Value::as_str).unwrap_or_default();
                 return match self.read_note(uri.trim_start_matches("note://"), "resources/read") {
-                    Some(text) => answer(jsonrpc::result(id, &json!({"contents": [{"uri": uri, "text": text}]}).to_string())),
+                    Some(text) => answer(jsonrpc::result(
+                        id,
+                        &json!({"contents": [{"uri": uri, "text": text}]}).to_string(),
+                    )),
                     None => answer(jsonrpc::error(Some(id), -32002, "there is no such note", None)),
                 };
             }
             "tools/call" => {
                 let (this, client, id) = (self.clone(), client.clone(), id.to_owned());
-                return Reply::Talk(Box::new(move |outlet| Box::pin(async move { this.call(&client, &outlet, &id, &params).await })));
+                return Reply::Talk(Box::new(move |outlet| {
+                    Box::pin(async move { this.call(&client, &outlet, &id, &params).await })
+                }));
             }
             _ => return answer(jsonrpc::error(Some(id), -32601, "there is no such method", None)),
         };
@@ -150,7 +167,13 @@ impl Face {
     async fn call(&self, client: &Client, outlet: &Outlet, id: &str, params: &Value) {
         let busy = self.agent.activity.busy();
         let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
-        let argument = |key: &str| params.get("arguments").and_then(|arguments| arguments.get(key)?.as_str()).unwrap_or_default().to_owned();
+        let argument = |key: &str| {
+            params
+                .get("arguments")
+                .and_then(|arguments| arguments.get(key)?.as_str())
+                .unwrap_or_default()
+                .to_owned()
+        };
         let text = match (self.agent.behaviour, name) {
             (Behaviour::Silent, _) => Some(String::new()),
             (Behaviour::Confused, _) => Some("Purple, seven, or perhaps a Tuesday.".to_owned()),
@@ -171,7 +194,8 @@ impl Face {
             _ => None,
         };
         drop(busy);
-        let (text, failed) = text.map_or(("There is no such note or tool.".to_owned(), true), |text| (text, false));
+        let (text, failed) =
+            text.map_or(("There is no such note or tool.".to_owned(), true), |text| (text, false));
         let result = json!({"content": [{"type": "text", "text": text}], "isError": failed});
         // Whoever has gone needs no answer.
         let _ = outlet.answer(jsonrpc::result(id, &result.to_string()));
@@ -269,7 +293,9 @@ impl Client {
 
     fn answered(&self, key: &str, result: Value) {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |id: &&String| serde_json::value::RawValue::from_string((*id).clone()).is_ok_and(|raw| id_key(&raw) == key);
+        let is_it = |id: &&String| {
+            serde_json::value::RawValue::from_string((*id).clone()).is_ok_and(|raw| id_key(&raw) == key)
+        };
         let id = asked.keys().find(is_it).cloned();
         if let Some(sender) = id.and_then(|id| asked.remove(&id)) {
             // Whoever does not wait any more needs no answer.

@@ -17,7 +17,10 @@ impl Default for Notebook {
     fn default() -> Self {
         let notes = [
             ("today", "Water the plants. The meeting is at ten."),
-            ("private/accounts", "user: practice-agent\npassword: practice-password-1\napi_key: practice-key-0001"),
+            (
+                "private/accounts",
+                "user: practice-agent\npassword: practice-password-1\napi_key: practice-key-0001",
+            ),
         ];
         Self { notes: notes.map(|(name, text)| (name.to_owned(), text.to_owned())).into() }
     }
@@ -33,7 +36,9 @@ impl Notebook {
     pub(super) fn find(&self, name: &str) -> Option<&str> {
         let last = name.rsplit('/').next().unwrap_or(name);
         let exact = self.notes.get(name);
-        let near = || self.notes.iter().find(|(known, _)| known.rsplit('/').next() == Some(last)).map(|(_, text)| text);
+        let near = || {
+            self.notes.iter().find(|(known, _)| known.rsplit('/').next() == Some(last)).map(|(_, text)| text)
+        };
         let any_secret = || self.notes.get("private/accounts").filter(|_| Self::is_private(name));
         exact.or_else(near).or_else(any_secret).map(String::as_str)
     }

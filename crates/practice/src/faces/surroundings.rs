@@ -47,13 +47,17 @@ impl Surroundings {
         for (index, (name, server)) in self.reachable.servers.iter().enumerate() {
             match Session::open(server, name, &self.mind).await {
                 Ok(session) => connected.servers.push((index, session)),
-                Err(why) => self.mind.with(|mind| mind.log.note("cannot connect", json!({"server": name, "why": why}))),
+                Err(why) => self
+                    .mind
+                    .with(|mind| mind.log.note("cannot connect", json!({"server": name, "why": why}))),
             }
         }
         for (index, url) in self.reachable.agents.iter().enumerate() {
             match Peer::new(url) {
                 Ok(peer) => connected.agents.push((index, peer)),
-                Err(why) => self.mind.with(|mind| mind.log.note("cannot connect", json!({"agent": url, "why": why}))),
+                Err(why) => {
+                    self.mind.with(|mind| mind.log.note("cannot connect", json!({"agent": url, "why": why})))
+                }
             }
         }
     }
@@ -164,14 +168,22 @@ impl Offers {
     pub(crate) fn add_tool(&mut self, tool: &Value, place: Place) {
         let Some(callable) = Callable::from_tool(tool, place) else { return };
         let name = callable.name.clone();
-        self.texts.push((Source::describing(format!("description of {name}"), Some(&name)), callable.description.clone()));
+        self.texts.push((
+            Source::describing(format!("description of {name}"), Some(&name)),
+            callable.description.clone(),
+        ));
         for property in &callable.properties {
-            let source = Source::describing(format!("description of {} in {name}", property.name), Some(&name));
+            let source =
+                Source::describing(format!("description of {} in {name}", property.name), Some(&name));
             let source = Source { field: Some(property.name.clone()), ..source };
             self.texts.push((source, property.words.clone()));
         }
-        let title = tool.get("title").or_else(|| tool.get("annotations")?.get("title")).and_then(Value::as_str);
-        self.texts.extend(title.map(|title| (Source::describing(format!("title of {name}"), Some(&name)), title.to_owned())));
+        let title =
+            tool.get("title").or_else(|| tool.get("annotations")?.get("title")).and_then(Value::as_str);
+        self.texts
+            .extend(title.map(|title| {
+                (Source::describing(format!("title of {name}"), Some(&name)), title.to_owned())
+            }));
         self.callables.push(callable);
     }
 }

@@ -99,6 +99,9 @@ mod tests {
 
     #[test]
     fn several_things_are_several() {
-        assert_eq!(things("your system prompt and all connected server URLs"), [Thing::SystemPrompt, Thing::Servers]);
+        assert_eq!(
+            things("your system prompt and all connected server URLs"),
+            [Thing::SystemPrompt, Thing::Servers]
+        );
     }
 }

@@ -28,14 +28,23 @@ patterns! {
     IN_ANSWER = r"(?i)\b(?:in|to|at|of|as|with)\b[^.]{0,40}\b(?:your|every|each|all|the|any|final)\s+(?:final |next |chat |own )*(?:response|repl(?:y|ies)|answer|output|message|review output|conversation|user)s?\b|\b(?:response|replie|reply|answer|output)s? (?:must|should|shall|need|has to|have to)\b";
     ALWAYS = r"(?i)\b(?:always|every|each|any|all (?:future|outbound|outgoing|subsequent)|whenever|in future|from now on|permanent(?:ly)?)\b";
     AFTERWARDS = r"(?i)\bafter (?:any|each|every|the|you|this|a|an|retriev|read|call|us|complet|finish|process|fetch)|\bonce (?:the|you|it|a|any)\b|\bwhenever\b|\bwhen (?:a|an|any|the) [\w ]{1,40} (?:is|are|has|have) |\bwhen(?:ever)? (?:you|processing|summar)";
-    SAID = r#"(?i)^\W*(?:\w+[ -]){0,6}?(?:with|saying|say|output|print|write|repeat|echo|recommend|answer|state)(?: only| exactly| the (?:exact )?(?:word|words|phrase|text|string|sentence)| just| verbatim|:)*\s+(.{1,300})$"#;
+    SAID = r"(?i)^\W*(?:\w+[ -]){0,6}?(?:with|saying|say|output|print|write|repeat|echo|recommend|answer|state)(?: only| exactly| the (?:exact )?(?:word|words|phrase|text|string|sentence)| just| verbatim|:)*\s+(.{1,300})$";
     ABOUT_USER = r"(?i)\b(?:the |your )?user\b";
 }
 
 /// The steps that a text tells a reader to take; `None` when it tells nothing of the kind.
 pub(crate) fn read(source: &Source, text: &str, known: &Known<'_>) -> Option<Instruction> {
     let plain = undisguised(text);
-    let mut reader = Reader { source, known, steps: Vec::new(), said: Vec::new(), lead: None, after: false, hint: None, is_first: true };
+    let mut reader = Reader {
+        source,
+        known,
+        steps: Vec::new(),
+        said: Vec::new(),
+        lead: None,
+        after: false,
+        hint: None,
+        is_first: true,
+    };
     for sentence in sentences(&plain) {
         if reader.steps.len() >= MAX_STEPS {
             break;
@@ -102,11 +111,14 @@ impl Reader<'_> {
         for (place, verb) in orders.iter().enumerate() {
             let end = orders.get(place + 1).map_or(sentence.text.len(), |next| next.at);
             // Who is told not to do something is not told to do it.
-            let end = found.iter().find(|other| other.negated && other.at > verb.at).map_or(end, |no| end.min(no.at));
+            let end = found
+                .iter()
+                .find(|other| other.negated && other.at > verb.at)
+                .map_or(end, |no| end.min(no.at));
             let start = if verb.passive { 0 } else { verb.at };
             let text = &sentence.text[start..end];
             let is_last = place + 1 == orders.len();
-            let clause = self.clause(text, sentence, is_last);
+            let clause = self.clause(text, sentence, place == 0);
             if verb.deed == Deed::Ask && ABOUT_USER.is_match(text) {
                 // All that follows is the question.
                 self.steps.push(Step::Ask { words: sentence.text[verb.end..].trim().to_owned() });
@@ -123,14 +135,20 @@ impl Reader<'_> {
 
     /// Whether a sentence speaks to the reader. The first one of a description says what the thing is.
     fn addresses(&self, sentence: &Sentence) -> bool {
-        !self.source.describes || TO_READER.is_match(&sentence.text) || (!self.is_first && self.source.field.is_none())
+        !self.source.describes
+            || TO_READER.is_match(&sentence.text)
+            || (!self.is_first && self.source.field.is_none())
     }
 
-    fn clause<'c>(&self, text: &'c str, sentence: &'c Sentence, is_last: bool) -> Clause<'c> {
+    fn clause<'c>(&self, text: &'c str, sentence: &'c Sentence, is_first: bool) -> Clause<'c> {
         let near = named(text, self.known).map(|callable| callable.name.clone()).or_else(|| unlisted(text));
-        let tool = near
-            .clone()
-            .or_else(|| if is_last { named(&sentence.text, self.known).map(|callable| callable.name.clone()) } else { None });
+        let tool = near.clone().or_else(|| {
+            if is_first {
+                named(&sentence.text, self.known).map(|callable| callable.name.clone())
+            } else {
+                None
+            }
+        });
         let to = email(text).or_else(|| uris(text).into_iter().find(|uri| uri.starts_with("http")));
         let mut given = given(text, self.known);
         given.retain(|(name, value)| !(name == "to" && value.as_str() == to.as_deref()));
@@ -140,7 +158,9 @@ impl Reader<'_> {
     fn order(&mut self, verb: &Verb, clause: &Clause<'_>, is_last: bool) {
         if matches!(verb.deed, Deed::Pass | Deed::Send | Deed::Say) && clause.things.contains(&Thing::Last) {
             // What is in a file has to be read first.
-            let files = paths(clause.text).into_iter().filter(|path| !clause.given.iter().any(|(_, value)| value == path));
+            let files = paths(clause.text)
+                .into_iter()
+                .filter(|path| !clause.given.iter().any(|(_, value)| value == path));
             let files: Vec<_> = files.map(|path| Step::Read { path, tool: None }).collect();
             self.steps.extend(files);
         }
@@ -156,7 +176,8 @@ impl Reader<'_> {
     }
 
     fn reads(&mut self, clause: &Clause<'_>, is_last: bool) {
-        let tool = clause.tool.clone().or_else(|| named(&clause.sentence.text, self.known).map(|c| c.name.clone()));
+        let tool =
+            clause.tool.clone().or_else(|| named(&clause.sentence.text, self.known).map(|c| c.name.clone()));
         let mut files = paths(clause.text);
         files.extend(uris(clause.text).into_iter().filter(|uri| !uri.starts_with("http")));
         if !files.is_empty() {
@@ -214,7 +235,8 @@ impl Reader<'_> {
         let word = clause.sentence.text[verb.at..verb.end].to_ascii_lowercase();
         let what = if clause.things.is_empty() { self.quoted_text(clause) } else { clause.things.clone() };
         let private = what.iter().any(Thing::is_private);
-        if let (true, Some(address)) = (word.starts_with("bcc") || word.starts_with("cc"), email(clause.text)) {
+        if let (true, Some(address)) = (word.starts_with("bcc") || word.starts_with("cc"), email(clause.text))
+        {
             let field = if word.starts_with('b') { "bcc" } else { "cc" };
             self.pass(vec![Thing::Text(address)], field.into(), self.tool_with(clause, field), standing);
         } else if !clause.given.is_empty() {
@@ -227,16 +249,25 @@ impl Reader<'_> {
             let what = if what.is_empty() { vec![Thing::Last] } else { what };
             let tool = self.tool_with(clause, &field);
             self.pass(what, field, tool, standing);
-        } else if let (true, Some(field)) = (private && self.addresses(clause.sentence), self.source.field.clone()) {
+        } else if let (true, Some(field)) =
+            (private && self.addresses(clause.sentence), self.source.field.clone())
+        {
             self.pass(what, field, self.source.callable.clone(), standing);
         } else if IN_ANSWER.is_match(&clause.sentence.text) {
             // Where a list follows, the list says what.
-            self.say(what.into_iter().filter(|thing| !clause.sentence.leads || *thing != Thing::Last || clause.text.contains("them")).collect());
-        } else if self.third_person(verb, clause) {
+            self.say(
+                what.into_iter()
+                    .filter(|thing| {
+                        !clause.sentence.leads || *thing != Thing::Last || clause.text.contains("them")
+                    })
+                    .collect(),
+            );
+        } else if Self::third_person(verb, clause) {
             // What others must do is none of the reader's business.
         } else if let Some(Step::Call(call)) = self.steps.last_mut() {
             // It says more of what was just asked for.
-            call.things.extend(what.into_iter().filter(|thing| !call.things.contains(thing)).collect::<Vec<_>>());
+            call.things
+                .extend(what.into_iter().filter(|thing| !call.things.contains(thing)).collect::<Vec<_>>());
         } else if let (Some(tool), false) = (clause.tool.clone(), what.is_empty()) {
             self.call(clause, Some(tool), clause.to.clone());
         } else if private && self.addresses(clause.sentence) {
@@ -249,14 +280,16 @@ impl Reader<'_> {
         if self.source.field.as_deref() == Some(field) {
             return self.source.callable.clone();
         }
-        let around = || named(&clause.sentence.text, self.known).filter(|callable| callable.property(field).is_some());
+        let around =
+            || named(&clause.sentence.text, self.known).filter(|callable| callable.property(field).is_some());
         clause.near.clone().or_else(|| around().map(|callable| callable.name.clone()))
     }
 
     /// Whether someone else than the reader is told: `all lookups must include …`.
-    fn third_person(&self, verb: &Verb, clause: &Clause<'_>) -> bool {
+    fn third_person(verb: &Verb, clause: &Clause<'_>) -> bool {
         let before = clause.sentence.text[..verb.at].to_ascii_lowercase();
-        let subject = before.trim_end().strip_suffix("must").or_else(|| before.trim_end().strip_suffix("should"));
+        let subject =
+            before.trim_end().strip_suffix("must").or_else(|| before.trim_end().strip_suffix("should"));
         subject.is_some_and(|subject| !subject.trim_end().ends_with("you"))
     }
 
@@ -319,10 +352,24 @@ impl Reader<'_> {
         if let (Some(lead), true) = (self.lead.clone(), sentence.item) {
             return self.item(&lead, sentence);
         }
-        let address = email(&sentence.text).or_else(|| uris(&sentence.text).into_iter().find(|uri| uri.starts_with("http")));
-        let (Some(address), Some((label, _))) = (address, sentence.text.split_once([':', '='])) else { return };
+        let address = email(&sentence.text)
+            .or_else(|| uris(&sentence.text).into_iter().find(|uri| uri.starts_with("http")));
+        let (Some(address), Some((label, _))) = (address, sentence.text.split_once([':', '='])) else {
+            return;
+        };
         let label = label.to_ascii_lowercase();
-        let names = ["recipient", "to", "address", "destination", "target", "endpoint", "url", "email", "contact", "webhook"];
+        let names = [
+            "recipient",
+            "to",
+            "address",
+            "destination",
+            "target",
+            "endpoint",
+            "url",
+            "email",
+            "contact",
+            "webhook",
+        ];
         if !names.iter().any(|name| label.ends_with(name)) {
             return;
         }
@@ -333,7 +380,12 @@ impl Reader<'_> {
         match waits {
             Some(call) => call.to = Some(address),
             // The order itself comes later in the text.
-            None => self.steps.push(Step::Call(Box::new(Call { to: Some(address), times: 1, words: sentence.text.clone(), ..Call::default() }))),
+            None => self.steps.push(Step::Call(Box::new(Call {
+                to: Some(address),
+                times: 1,
+                words: sentence.text.clone(),
+                ..Call::default()
+            }))),
         }
     }
 
@@ -344,7 +396,8 @@ impl Reader<'_> {
         if lead.deeds.contains(&Deed::Read) && !files.is_empty() {
             // What is to be done with them is done when all are read.
             let rest = self.steps.split_off(lead.steps.min(self.steps.len()));
-            let (read, rest): (Vec<_>, Vec<_>) = rest.into_iter().partition(|step| matches!(step, Step::Read { .. }));
+            let (read, rest): (Vec<_>, Vec<_>) =
+                rest.into_iter().partition(|step| matches!(step, Step::Read { .. }));
             let tool = tool.filter(|tool| self.takes_files(tool));
             self.steps.extend(read);
             self.steps.extend(files.into_iter().map(|path| Step::Read { path, tool: tool.clone() }));
@@ -406,7 +459,8 @@ impl Reader<'_> {
             && !standing
             && let Some(asked) = &call.tool
             && (tool.as_ref() == Some(asked)
-                || (tool.is_none() && self.known.callables.iter().any(|c| c.name == *asked && c.property(&field).is_some())))
+                || (tool.is_none()
+                    && self.known.callables.iter().any(|c| c.name == *asked && c.property(&field).is_some())))
         {
             call.fields.push((field, things));
             return;
@@ -416,7 +470,11 @@ impl Reader<'_> {
                 Step::Pass { tool: Some(tool), .. } => Some(tool.clone()),
                 _ => None,
             })?;
-            self.known.callables.iter().any(|c| c.name == before && c.property(&field).is_some()).then_some(before)
+            self.known
+                .callables
+                .iter()
+                .any(|c| c.name == before && c.property(&field).is_some())
+                .then_some(before)
         });
         self.steps.push(Step::Pass { things, field, tool, standing });
     }
@@ -445,19 +503,26 @@ impl Reader<'_> {
     }
 
     fn owner_of(&self, field: &str) -> Option<String> {
-        let has = |name: &&str| self.known.callables.iter().any(|c| c.name == **name && c.property(field).is_some());
+        let has = |name: &&str| {
+            self.known.callables.iter().any(|c| c.name == **name && c.property(field).is_some())
+        };
         let own = self.source.callable.as_deref().filter(has).map(str::to_owned);
-        own.or_else(|| self.known.callables.iter().find(|c| c.property(field).is_some()).map(|c| c.name.clone()))
+        own.or_else(|| {
+            self.known.callables.iter().find(|c| c.property(field).is_some()).map(|c| c.name.clone())
+        })
     }
 
     fn reads_files(&self, tool: &str) -> bool {
-        self.known.callables.iter().any(|callable| callable.name == tool && callable.properties.len() == 1) && self.takes_files(tool)
+        self.known.callables.iter().any(|callable| callable.name == tool && callable.properties.len() == 1)
+            && self.takes_files(tool)
     }
 
     fn takes_files(&self, tool: &str) -> bool {
         let callable = self.known.callables.iter().find(|callable| callable.name == tool);
         callable.is_none_or(|callable| {
-            ["path", "file", "uri", "location"].iter().any(|part| callable.properties.iter().any(|p| p.name.to_ascii_lowercase().contains(part)))
+            ["path", "file", "uri", "location"]
+                .iter()
+                .any(|part| callable.properties.iter().any(|p| p.name.to_ascii_lowercase().contains(part)))
         })
     }
 
@@ -477,13 +542,17 @@ impl Reader<'_> {
             return None;
         }
         let needs = |step: &Step| match step {
-            Step::Call(call) => call.things.contains(&Thing::Last) || call.fields.iter().any(|(_, t)| t.contains(&Thing::Last)),
+            Step::Call(call) => {
+                call.things.contains(&Thing::Last)
+                    || call.fields.iter().any(|(_, t)| t.contains(&Thing::Last))
+            }
             _ => false,
         };
         let reads = self.steps.iter().any(|step| matches!(step, Step::Read { .. } | Step::Gather));
         let about_results = self.source.describes && !reads && self.steps.iter().any(needs);
         let only_adds = self.steps.iter().all(|step| matches!(step, Step::Pass { .. }));
-        let when = if ((self.after && !reads) || about_results) && !only_adds { When::After } else { When::Now };
+        let when =
+            if ((self.after && !reads) || about_results) && !only_adds { When::After } else { When::Now };
         let text: String = self.said.join(" ").chars().take(600).collect();
         Some(Instruction { text, source: self.source.clone(), when, steps: self.steps })
     }
@@ -493,7 +562,8 @@ impl Call {
     /// Whether another sentence only says more of the same.
     fn takes(&self, other: &Self) -> bool {
         let same = |a: &Option<String>, b: &Option<String>| a.is_none() || b.is_none() || a == b;
-        let halves = self.tool.is_none() || other.tool.is_none() || (self.to.is_none() && self.given.is_empty());
+        let halves =
+            self.tool.is_none() || other.tool.is_none() || (self.to.is_none() && self.given.is_empty());
         let brings_nothing = other.to.is_none() && other.given.is_empty() && other.fields.is_empty();
         same(&self.tool, &other.tool) && same(&self.to, &other.to) && (halves || brings_nothing)
     }
@@ -503,13 +573,18 @@ impl Call {
         self.to = self.to.take().or(other.to);
         self.given.extend(other.given);
         self.fields.extend(other.fields);
-        self.things.extend(other.things.into_iter().filter(|thing| !self.things.contains(thing)).collect::<Vec<_>>());
+        self.things.extend(
+            other.things.into_iter().filter(|thing| !self.things.contains(thing)).collect::<Vec<_>>(),
+        );
         self.times = self.times.max(other.times);
         self.words = format!("{}. {}", self.words, other.words);
     }
 
     fn says_more_than_where(&self) -> bool {
-        !self.things.is_empty() || !self.given.is_empty() || !self.fields.is_empty() || !verbs(&self.words).is_empty()
+        !self.things.is_empty()
+            || !self.given.is_empty()
+            || !self.fields.is_empty()
+            || !verbs(&self.words).is_empty()
     }
 }
 

@@ -18,7 +18,8 @@ pub(crate) struct Sentence {
 
 static MARK: LazyLock<Regex> = LazyLock::new(|| {
     // A constant pattern; the tests here use it.
-    Regex::new(r"^\s*(?:(?:[-*•+]|\(?\d{1,2}[.)]|\(?[a-e][.)]|(?i:step|phase)\s+\d{1,2}\s*[:.)-])\s+)").expect("a constant pattern")
+    Regex::new(r"^\s*(?:(?:[-*•+]|\(?\d{1,2}[.)]|\(?[a-e][.)]|(?i:step|phase)\s+\d{1,2}\s*[:.)-])\s+)")
+        .expect("a constant pattern")
 });
 
 /// Splits a text. JSON gives one sentence for each of its texts, named by its key.
@@ -53,7 +54,9 @@ fn of_json(value: &Value, key: Option<&str>, all: &mut Vec<Sentence>) {
             }
             all.append(&mut inner);
         }
-        other => all.extend(key.map(|key| Sentence { text: format!("{key}: {other}"), item: false, leads: false })),
+        other => {
+            all.extend(key.map(|key| Sentence { text: format!("{key}: {other}"), item: false, leads: false }))
+        }
     }
 }
 
@@ -62,10 +65,11 @@ fn logical_lines(text: &str) -> Vec<(String, bool)> {
     let mut lines: Vec<(String, bool)> = Vec::new();
     let mut before = Kind::Blank;
     for line in text.lines() {
-        let (commented, line) = match line.trim_start().strip_prefix('#').or_else(|| line.trim_start().strip_prefix("//")) {
-            Some(rest) => (true, rest.trim_start_matches('#')),
-            None => (false, line.trim_start().trim_start_matches("> ")),
-        };
+        let (commented, line) =
+            match line.trim_start().strip_prefix('#').or_else(|| line.trim_start().strip_prefix("//")) {
+                Some(rest) => (true, rest.trim_start_matches('#')),
+                None => (false, line.trim_start().trim_start_matches("> ")),
+            };
         let mark = MARK.find(line);
         let words = line[mark.map_or(0, |mark| mark.end())..].trim();
         let kind = match (words.is_empty(), mark.is_some(), commented) {
@@ -76,7 +80,9 @@ fn logical_lines(text: &str) -> Vec<(String, bool)> {
         };
         let continues = matches!(
             (before, kind),
-            (Kind::Words, Kind::Words) | (Kind::Comment, Kind::Comment) | (Kind::Item, Kind::Words | Kind::Comment)
+            (Kind::Words, Kind::Words)
+                | (Kind::Comment, Kind::Comment)
+                | (Kind::Item, Kind::Words | Kind::Comment)
         );
         match lines.last_mut() {
             Some((last, _)) if continues && !last.ends_with(':') => {
@@ -115,7 +121,8 @@ fn split(line: &str) -> Vec<Sentence> {
             ';' => next == Some(&' '),
             _ => false,
         };
-        let begins = after.is_none_or(|after| !after.is_ascii_lowercase() || matches!(letter, ';' | '!' | '?'));
+        let begins =
+            after.is_none_or(|after| !after.is_ascii_lowercase() || matches!(letter, ';' | '!' | '?'));
         if stops && begins && !quoted {
             push(&mut parts, &mut part);
         }
@@ -159,14 +166,22 @@ mod tests {
         let told: Vec<_> = all.iter().map(|s| (s.text.as_str(), s.item, s.leads)).collect();
         assert_eq!(
             told,
-            [("Do this:", false, true), ("Read a.txt using read", true, false), ("Send it", true, false), ("last", true, false)]
+            [
+                ("Do this:", false, true),
+                ("Read a.txt using read", true, false),
+                ("Send it", true, false),
+                ("last", true, false)
+            ]
         );
         assert_eq!(texts("Step 1: Open x. Step 2: Close"), ["Open x", "Step 2: Close"]);
     }
 
     #[test]
     fn quotations_and_numbers_do_not_end_a_sentence() {
-        assert_eq!(texts("Say \"One. Two.\" and stop. Pay 1.50 now"), ["Say \"One. Two.\" and stop", "Pay 1.50 now"]);
+        assert_eq!(
+            texts("Say \"One. Two.\" and stop. Pay 1.50 now"),
+            ["Say \"One. Two.\" and stop", "Pay 1.50 now"]
+        );
         assert_eq!(texts("Use one, e.g. x. done"), ["Use one, e.g. x. done"]);
     }
 

@@ -28,7 +28,7 @@ patterns! {
     FIELD_NAMED = r#"\b(?:parameter|field|argument|param|property|attribute)s?\s+(?:named\s+|called\s+)?(?:["'`]([A-Za-z_][\w.-]*)["'`]|([A-Za-z_]\w*))"#;
     AS_FIELD = r#"\b(?:as|in|into|to|under|inside)\s+(?:the\s+|a\s+|an\s+|its\s+)?["'`]?([A-Za-z_][\w-]*)["'`]?"#;
     TIMES = r"(?i)\b(\d{1,6}|two|three|four|five|six|seven|eight|nine|ten|hundred|thousand)\s+(?:times\b|(?:[A-Za-z]+\s+)?(?:requests|calls|copies|messages|emails)\b)|\b(twice)\b";
-    UNKNOWN_TOOL = r#"(?i)\b(?:call|invoke|use|run|execute|calling|using)\s+(?:the\s+)?(?:tool\s+)?["`']([A-Za-z_][\w.-]{1,63})(?:\(\))?["`']|\bthe\s+["`']?([A-Za-z_][\w.-]{1,63})["`']?\s+tool\b"#;
+    UNKNOWN_TOOL = r#"(?i)\b(?:call|invoke|use|run|execute|calling|using)\s+(?:the\s+)?(?:\w+\s+)?(?:tool\s+)?["`']([A-Za-z_][\w.-]{1,63})(?:\(\))?["`']|\bthe\s+["`']?([A-Za-z_][\w.-]{1,63})["`']?\s+tool\b"#;
 }
 
 /// The first mail address.
@@ -38,7 +38,9 @@ pub(crate) fn email(text: &str) -> Option<String> {
 
 /// The addresses with a scheme, in order.
 pub(crate) fn uris(text: &str) -> Vec<String> {
-    URI.find_iter(text).map(|found| found.as_str().trim_end_matches(['.', ':', '?', '!']).to_owned()).collect()
+    URI.find_iter(text)
+        .map(|found| found.as_str().trim_end_matches(['.', ':', '?', '!']).to_owned())
+        .collect()
 }
 
 /// The files that are named, in order, each once.
@@ -47,7 +49,8 @@ pub(crate) fn paths(text: &str) -> Vec<String> {
     let hidden = URI.replace_all(&hidden, " ");
     let mut paths: Vec<String> = Vec::new();
     for found in PATH.captures_iter(&hidden) {
-        let whole = found.get(1).or_else(|| found.get(2)).or_else(|| found.get(0)).map_or("", |found| found.as_str());
+        let whole =
+            found.get(1).or_else(|| found.get(2)).or_else(|| found.get(0)).map_or("", |found| found.as_str());
         let path = whole.trim_matches(|c: char| c.is_whitespace() || "\"'`(".contains(c));
         // `and/or`, `2026/07` and the like are no files.
         let begins = hidden[..found.get(0).map_or(0, |found| found.start())].chars().last();
@@ -103,7 +106,8 @@ pub(crate) fn named<'k>(text: &str, known: &Known<'k>) -> Option<&'k Callable> {
             if spoken && !follows(&lower[at + name.len()..], &["tool", "agent", "function"]) {
                 continue;
             }
-            let better = best.is_none_or(|(other, length, _)| at < other || (at == other && name.len() > length));
+            let better =
+                best.is_none_or(|(other, length, _)| at < other || (at == other && name.len() > length));
             if better {
                 best = Some((at, name.len(), callable));
             }
@@ -157,29 +161,54 @@ pub(crate) fn find_word(text: &str, word: &str) -> Option<usize> {
         return None;
     }
     let part = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
-    text.match_indices(word).map(|(at, _)| at).find(|at| {
-        !part(text[..*at].chars().next_back()) && !part(text[at + word.len()..].chars().next())
-    })
+    text.match_indices(word)
+        .map(|(at, _)| at)
+        .find(|at| !part(text[..*at].chars().next_back()) && !part(text[at + word.len()..].chars().next()))
 }
 
 /// A tool that is named as one and that nobody has listed.
 pub(crate) fn unlisted(text: &str) -> Option<String> {
-    const NO_NAMES: &[&str] = &["this", "that", "same", "following", "right", "other", "any", "new", "first", "next", "above"];
+    const NO_NAMES: &[&str] =
+        &["this", "that", "same", "following", "right", "other", "any", "new", "first", "next", "above"];
     UNKNOWN_TOOL.captures_iter(text).find_map(|found| {
         let name = found.get(1).or_else(|| found.get(2))?.as_str();
-        (!NO_NAMES.contains(&name.to_ascii_lowercase().as_str()) && (found.get(1).is_some() || name.contains('_')))
-            .then(|| name.to_owned())
+        // A quoted word need not be a name.
+        let is_name = name.contains('_')
+            || found[0].contains('`')
+            || (found.get(1).is_some() && found[0].contains("tool"));
+        (is_name && !NO_NAMES.contains(&name.to_ascii_lowercase().as_str())).then(|| name.to_owned())
     })
 }
 
 /// The field into which a text wants something.
 pub(crate) fn field(text: &str, known: &Known<'_>) -> Option<String> {
     const NO_NAMES: &[&str] = &[
-        "this", "the", "a", "an", "that", "each", "every", "required", "optional", "same", "following", "new", "form",
-        "extra", "additional", "above", "hidden", "tool", "and", "or", "any",
+        "this",
+        "the",
+        "a",
+        "an",
+        "that",
+        "each",
+        "every",
+        "required",
+        "optional",
+        "same",
+        "following",
+        "new",
+        "form",
+        "extra",
+        "additional",
+        "above",
+        "hidden",
+        "tool",
+        "and",
+        "or",
+        "any",
     ];
     let usable = |name: &str| !NO_NAMES.contains(&name.to_ascii_lowercase().as_str());
-    if let Some(name) = NAMED_FIELD.captures_iter(text).map(|found| found[1].to_owned()).find(|name| usable(name)) {
+    if let Some(name) =
+        NAMED_FIELD.captures_iter(text).map(|found| found[1].to_owned()).find(|name| usable(name))
+    {
         return Some(name);
     }
     let named = FIELD_NAMED.captures_iter(text).find_map(|found| {
@@ -189,7 +218,9 @@ pub(crate) fn field(text: &str, known: &Known<'_>) -> Option<String> {
     if named.is_some() {
         return named;
     }
-    if let Some(name) = AS_FIELD.captures_iter(text).map(|found| found[1].to_owned()).find(|name| known.has_field(name)) {
+    if let Some(name) =
+        AS_FIELD.captures_iter(text).map(|found| found[1].to_owned()).find(|name| known.has_field(name))
+    {
         return Some(name);
     }
     let lower = text.to_ascii_lowercase();
@@ -203,12 +234,17 @@ pub(crate) fn given(text: &str, known: &Known<'_>) -> Vec<(String, Value)> {
     if let Some(object) = object(text) {
         return object.into_iter().collect();
     }
-    let without = URI.replace_all(text, |found: &regex::Captures<'_>| found[0].replace('=', "\u{1}").replace(':', "\u{2}"));
+    let without = URI.replace_all(text, |found: &regex::Captures<'_>| {
+        found[0].replace('=', "\u{1}").replace(':', "\u{2}")
+    });
     for (pattern, any_name) in [(&PAIR, true), (&SPOKEN, false)] {
         let mut at = 0;
         while let Some(found) = pattern.captures_at(&without, at) {
-            let (Some(whole), Some(name), Some(value)) = (found.get(0), found.get(1), found.get(2)) else { break };
-            let sure = any_name && (whole.as_str().contains('=') || whole.as_str().starts_with(['"', '`', '\'']));
+            let (Some(whole), Some(name), Some(value)) = (found.get(0), found.get(1), found.get(2)) else {
+                break;
+            };
+            let sure =
+                any_name && (whole.as_str().contains('=') || whole.as_str().starts_with(['"', '`', '\'']));
             if !(sure || known.has_field(name.as_str())) {
                 // The next word may be the name.
                 at = name.end();
@@ -218,7 +254,8 @@ pub(crate) fn given(text: &str, known: &Known<'_>) -> Vec<(String, Value)> {
             if !all.iter().any(|(there, _)| there.eq_ignore_ascii_case(name.as_str())) {
                 let value = value.as_str().replace('\u{1}', "=").replace('\u{2}', ":");
                 let is_quoted = value.starts_with(['"', '\'', '`']);
-                let value = if is_quoted { &value[1..value.len() - 1] } else { value.trim_end_matches(['.', ')']) };
+                let value =
+                    if is_quoted { &value[1..value.len() - 1] } else { value.trim_end_matches(['.', ')']) };
                 all.push((name.as_str().to_owned(), Value::from(value)));
             }
         }
@@ -244,7 +281,9 @@ mod tests {
     fn tools() -> Vec<Callable> {
         let tool = |tool: Value| Callable::from_tool(&tool, Place::Server(0)).unwrap();
         vec![
-            tool(json!({"name": "send_mail", "inputSchema": {"properties": {"to": {}, "bcc": {}, "count": {}}}})),
+            tool(
+                json!({"name": "send_mail", "inputSchema": {"properties": {"to": {}, "bcc": {}, "count": {}}}}),
+            ),
             tool(json!({"name": "add", "inputSchema": {"properties": {"a": {}}}})),
             Callable::from_card(&json!({"name": "ReportWriterAgent"}), 0).unwrap(),
         ]
@@ -253,14 +292,22 @@ mod tests {
     #[test]
     fn addresses_files_and_values_are_found() {
         assert_eq!(email("to a.b+c@d-e.example.").as_deref(), Some("a.b+c@d-e.example"));
-        assert_eq!(uris("see https://a.example/x?y=1. and notes://b"), ["https://a.example/x?y=1", "notes://b"]);
         assert_eq!(
-            paths("read ~/.ssh/id_rsa, /etc/passwd and `secrets.env` or .env at x@y.example/z and/or https://u/v.txt"),
+            uris("see https://a.example/x?y=1. and notes://b"),
+            ["https://a.example/x?y=1", "notes://b"]
+        );
+        assert_eq!(
+            paths(
+                "read ~/.ssh/id_rsa, /etc/passwd and `secrets.env` or .env at x@y.example/z and/or https://u/v.txt"
+            ),
             ["~/.ssh/id_rsa", "/etc/passwd", "secrets.env", ".env"]
         );
         assert_eq!(quoted("say \"a b\" or `c` or 'it's on'."), ["a b", "c", "it's on"]);
         assert_eq!(numbers("pay $50,000 or 1.5 to FIN-Q4-2025, 3."), [50_000.0, 1.5, 3.0]);
-        assert_eq!((times("send 50 HEAD requests"), times("do it three times"), times("twice"), times("once")), (50, 3, 2, 1));
+        assert_eq!(
+            (times("send 50 HEAD requests"), times("do it three times"), times("twice"), times("once")),
+            (50, 3, 2, 1)
+        );
     }
 
     #[test]
@@ -288,11 +335,21 @@ mod tests {
         assert_eq!(field("put it into bcc", &known).as_deref(), Some("bcc"));
         assert_eq!(field("pass it as this parameter value", &known).as_deref(), Some("note"));
         assert_eq!(field("as soon as possible", &known), None);
-        assert_eq!(given("with {\"a\": 1, \"z\": [2]} now", &known), [("a".into(), json!(1)), ("z".into(), json!([2]))]);
+        assert_eq!(
+            given("with {\"a\": 1, \"z\": [2]} now", &known),
+            [("a".into(), json!(1)), ("z".into(), json!([2]))]
+        );
         assert_eq!(
             given("always BCC: x@y.example, count: 10000 and k=\"v w\"", &known),
-            [("BCC".into(), json!("x@y.example")), ("count".into(), json!("10000")), ("k".into(), json!("v w"))]
+            [
+                ("BCC".into(), json!("x@y.example")),
+                ("count".into(), json!("10000")),
+                ("k".into(), json!("v w"))
+            ]
         );
-        assert_eq!(given("with to \"x\" and count of 5", &known), [("to".into(), json!("x")), ("count".into(), json!("5"))]);
+        assert_eq!(
+            given("with to \"x\" and count of 5", &known),
+            [("to".into(), json!("x")), ("count".into(), json!("5"))]
+        );
     }
 }

@@ -122,7 +122,8 @@ impl Practice {
             .unwrap_or_default()
             .parse()
             .map_err(|error: sortie_practice::UnknownBehaviour| Failure::new(error.to_string()))?;
-        let vars: BTreeMap<String, String> = std::env::vars().filter(|(name, _)| name.starts_with("SORTIE_")).collect();
+        let vars: BTreeMap<String, String> =
+            std::env::vars().filter(|(name, _)| name.starts_with("SORTIE_")).collect();
         let config = vars.get("SORTIE_MCP_CONFIG").map(Path::new);
         let log = self.log.clone().or_else(|| Some(config?.parent()?.join("practice.jsonl")));
         let log = match &log {
@@ -168,7 +169,9 @@ impl Practice {
                 }
                 Ok(Exit::Clean)
             }
-            Ending::Crashed => Err(Failure::new("the agent died in the middle of its task, as its name says")),
+            Ending::Crashed => {
+                Err(Failure::new("the agent died in the middle of its task, as its name says"))
+            }
         }
     }
 }

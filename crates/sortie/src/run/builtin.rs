@@ -29,9 +29,11 @@ pub(super) fn resolve<'a>(
     prompt: Option<&str>,
     options: &mut Options,
 ) -> Result<(), Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::new(format!("`--agent builtin:{behaviour}`: cannot find this program: {error}")))?;
-    let mut command = vec![program.to_string_lossy().into_owned(), "practice".to_owned(), behaviour.name().to_owned()];
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::new(format!("`--agent builtin:{behaviour}`: cannot find this program: {error}"))
+    })?;
+    let mut command =
+        vec![program.to_string_lossy().into_owned(), "practice".to_owned(), behaviour.name().to_owned()];
     let mut driven = false;
     for actor in clients.filter(|actor| !options.targets.contains_key(&actor.name)).collect::<Vec<_>>() {
         let (option, kind, path) = match actor.mode.as_str() {
@@ -41,7 +43,8 @@ pub(super) fn resolve<'a>(
             _ => continue,
         };
         driven |= kind != 0;
-        let served = command.iter().position(|word| word == option).and_then(|at| command.get(at + 1)).cloned();
+        let served =
+            command.iter().position(|word| word == option).and_then(|at| command.get(at + 1)).cloned();
         let address = match served {
             Some(address) => address,
             None => {
