@@ -1,6 +1,7 @@
 //! The body of the target `wire`, without libFuzzer: `crates/wire/tests/fuzz_corpus.rs` includes this file.
 
 use bytes::Bytes;
+use sortie_wire::ag_ui::{Event, Input, ToolResult, Transcript, follow_up};
 use sortie_wire::stdio::{Line, Lines};
 use sortie_wire::{Limits, jsonrpc, sse};
 
@@ -15,6 +16,23 @@ pub fn wire(data: &[u8]) {
     let whole = events(data, data.len().max(1), &limits);
     assert_eq!(events(data, usize::from(size).max(1), &limits), whole, "events depend on the pieces");
     lines(data, &limits);
+    run(&whole);
+}
+
+/// What an agent streams can be handed back to it, as JSON, with a result for every call.
+fn run(events: &[Result<sse::Event, sse::TooLong>]) {
+    let body = r#"{"threadId":"t","runId":"r","messages":[],"tools":[{"name":"pay"}]}"#;
+    let input = Input::read(body).expect("an input");
+    let mut transcript = Transcript::new(4096);
+    for event in events.iter().flatten() {
+        transcript.observe(&Event::read(&event.data), &event.data);
+    }
+    let results: Vec<_> =
+        transcript.unanswered(&input.tools).map(|call| ToolResult::new(call, &call.arguments)).collect();
+    let next = follow_up(&input, "r-2", &transcript, &results);
+    let next: serde_json::Value = serde_json::from_str(&next).expect("JSON");
+    assert_eq!(next["threadId"], "t");
+    assert!(next["messages"].as_array().is_some_and(|messages| messages.len() >= results.len()));
 }
 
 fn message(data: &[u8], limits: &Limits) {

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use crate::context::Context;
 use crate::payload::{Filled, Payload, Scope, TooLarge};
 use crate::phase::Phase;
+use crate::recorder::Seen;
 
 /// What an actor plays, whatever the protocol: the phase it is in, what ends it, and what it has captured.
 ///
@@ -221,37 +222,39 @@ impl Actor {
     /// Something was heard: it is recorded, extractors read it, and it may fire the trigger. `event` names it for the
     /// trigger; most often it is the surface.
     pub fn heard(self: &Arc<Self>, events: &[&str], spoken: Spoken<'_>) -> Heard {
+        let message = self.unheard(Sender::Agent, spoken);
         let mut inner = self.lock();
         self.expire(&mut inner);
         let phase = self.phases[inner.index].clone();
-        self.hear(&mut inner, phase, Sender::Agent, events, spoken)
+        self.hear(&mut inner, phase, message, events)
     }
 
     /// The same for an answer, or an item of a stream, to what was said in an earlier phase: it is recorded as belonging to
     /// that one. Only what belongs to the present phase can end it.
     pub fn heard_in(self: &Arc<Self>, phase: &Arc<Phase>, events: &[&str], spoken: Spoken<'_>) -> Heard {
+        let message = self.unheard(Sender::Agent, spoken);
         let mut inner = self.lock();
         self.expire(&mut inner);
-        self.hear(&mut inner, phase.clone(), Sender::Agent, events, spoken)
+        self.hear(&mut inner, phase.clone(), message, events)
     }
 
     /// The same for what the actor says itself, where the binding makes that an event too.
     pub fn said_event(self: &Arc<Self>, phase: &Arc<Phase>, events: &[&str], spoken: Spoken<'_>) -> Heard {
+        let message = self.unheard(Sender::Actor, spoken);
         let mut inner = self.lock();
         self.expire(&mut inner);
-        self.hear(&mut inner, phase.clone(), Sender::Actor, events, spoken)
+        self.hear(&mut inner, phase.clone(), message, events)
     }
 
     /// Something was said: it is recorded, and extractors read it. `phase` is the one that says it.
     pub fn said(&self, phase: &Phase, spoken: Spoken<'_>) {
-        let message = self.message(phase, Sender::Actor, spoken);
+        let Unheard { mut message, .. } = self.unheard(Sender::Actor, spoken);
+        message.phase.clone_from(&phase.name);
         let source = source(spoken.direction);
         // Answers refer to requests, so a client's deriver has to see what it asks.
-        let content =
-            (self.mode.ends_with("_client") || phase.extracts(source)).then(|| self.observe(&message));
-        self.context.recorder.message(message);
-        if let Some(content) = content {
-            self.extract(phase, source, &content);
+        let seen = (self.is_client() || phase.extracts(source)).then(|| self.observe(&message));
+        if let Some(seen) = self.context.recorder.message(message, seen) {
+            self.extract(phase, source, &seen.value);
         }
     }
 
@@ -318,14 +321,16 @@ impl Actor {
         self: &Arc<Self>,
         inner: &mut Inner,
         phase: Arc<Phase>,
-        sender: Sender,
+        Unheard { mut message, seen }: Unheard,
         events: &[&str],
-        spoken: Spoken<'_>,
     ) -> Heard {
-        let message = self.message(&phase, sender, spoken);
-        let content = self.observe(&message);
-        self.context.recorder.message(message);
-        self.extract(&phase, source(spoken.direction), &content);
+        message.phase.clone_from(&phase.name);
+        let source = source(message.direction);
+        let seen = seen.unwrap_or_else(|| self.observe(&message));
+        // It comes back: the recorder gives back what it is given.
+        let seen = self.context.recorder.message(message, Some(seen));
+        let content = seen.map(|seen| seen.value).unwrap_or_default();
+        self.extract(&phase, source, &content);
         let mut fired = None;
         if phase.index == inner.index
             && !inner.fired
@@ -344,13 +349,15 @@ impl Actor {
         Heard { phase, content, fired }
     }
 
-    fn message(&self, phase: &Phase, sender: Sender, spoken: Spoken<'_>) -> Message {
-        Message {
+    /// A message before its phase is known, and what it says where nothing else has to be known for that: the actor is
+    /// not locked meanwhile, so that requests are read side by side (`cargo xtask bench wire`).
+    fn unheard(&self, sender: Sender, spoken: Spoken<'_>) -> Unheard {
+        let message = Message {
             seq: 0,
             time: String::new(),
             actor: self.name.clone(),
             mode: self.mode.clone(),
-            phase: phase.name.clone(),
+            phase: String::new(),
             protocol: self.protocol.clone(),
             surfaces: spoken.surfaces.iter().map(|&surface| surface.to_owned()).collect(),
             direction: spoken.direction,
@@ -359,12 +366,19 @@ impl Actor {
             connection: spoken.connection.to_owned(),
             sender,
             content: Content::from_wire(spoken.bytes),
-        }
+        };
+        let seen =
+            (!self.is_client() && sender == Sender::Agent).then(|| seen(&mut Deriver::new(), &message));
+        Unheard { message, seen }
+    }
+
+    fn is_client(&self) -> bool {
+        self.mode.ends_with("_client")
     }
 
     /// The message as indicators see it, before anything is redacted: an attack may use what the trace must not hold.
-    fn observe(&self, message: &Message) -> Value {
-        self.deriver.lock().unwrap_or_else(PoisonError::into_inner).observe(message).message
+    fn observe(&self, message: &Message) -> Seen {
+        seen(&mut self.deriver.lock().unwrap_or_else(PoisonError::into_inner), message)
     }
 
     fn extract(&self, phase: &Phase, source: ExtractorSource, content: &Value) {
@@ -503,6 +517,18 @@ impl Actor {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A message that is about to be recorded.
+struct Unheard {
+    message: Message,
+    /// What it says, where that takes no other message.
+    seen: Option<Seen>,
+}
+
+fn seen(deriver: &mut Deriver, message: &Message) -> Seen {
+    let observed = deriver.observe(message);
+    Seen { value: observed.message, notes: observed.notes }
 }
 
 fn source(direction: Direction) -> ExtractorSource {

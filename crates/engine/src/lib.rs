@@ -23,4 +23,4 @@ pub use event::{RunEvent, Watcher};
 pub use extracted::Extracted;
 pub use payload::{Filled, Payload, Scope, TooLarge};
 pub use phase::Phase;
-pub use recorder::{Pulse, Recorder};
+pub use recorder::{Pulse, Recorder, Seen};

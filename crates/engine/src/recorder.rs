@@ -4,10 +4,11 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
+use serde_json::Value;
 use sortie_detect::{Detector, Place};
 use sortie_trace::{
-    ActorFailed, AgentExit, Deriver, Header, Listening, Message, PhaseEntered, Record, Redactor, Sender,
-    Stopped, WriteError, Writer,
+    ActorFailed, AgentExit, Deriver, Header, Listening, Message, Note, Observed, PhaseEntered, Record,
+    Redactor, Sender, Stopped, WriteError, Writer,
 };
 use tokio::sync::watch;
 
@@ -20,6 +21,8 @@ const MAX_WARNINGS: usize = 100;
 /// that what the trace says is never behind what the peer was told.
 pub struct Recorder {
     inner: Mutex<Inner>,
+    /// Whether the trace may say less than was said.
+    redacts: bool,
     watcher: Arc<dyn Watcher>,
     pulse: watch::Sender<Pulse>,
 }
@@ -49,6 +52,34 @@ struct Inner {
     closed: bool,
 }
 
+/// A message as indicators see it.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// What they see.
+    pub value: Value,
+    /// What keeps it from being complete.
+    pub notes: Vec<Note>,
+}
+
+impl Seen {
+    fn of(self, message: &Message) -> Observed<'_> {
+        Observed {
+            seq: message.seq,
+            time: &message.time,
+            actor: &message.actor,
+            mode: &message.mode,
+            phase: &message.phase,
+            protocol: &message.protocol,
+            surfaces: &message.surfaces,
+            direction: message.direction,
+            kind: message.kind,
+            sender: message.sender,
+            message: self.value,
+            notes: self.notes,
+        }
+    }
+}
+
 impl Recorder {
     /// Begins a trace: writes its header, into a file that was just created or anything else that can be written to.
     pub fn begin(
@@ -62,6 +93,7 @@ impl Recorder {
         // What is evaluated is what a reader of the trace will evaluate.
         let mut record = Record::Header(header.clone());
         redactor.redact(&mut record);
+        let redacts = !redactor.is_empty();
         let writer = Writer::begin_with(out, header, redactor, limit)?;
         detector.lifecycle(&record);
         watcher.event(&RunEvent::Recorded(&record));
@@ -80,53 +112,62 @@ impl Recorder {
             failed: false,
             broken: None,
         };
-        Ok(Self { inner: Mutex::new(inner), watcher, pulse: watch::Sender::new(pulse) })
+        Ok(Self { inner: Mutex::new(inner), redacts, watcher, pulse: watch::Sender::new(pulse) })
     }
 
-    /// Something was said.
-    pub fn message(&self, message: Message) {
-        self.append(Record::Message(Box::new(message)));
+    /// Something was said. What an actor has made of it already is taken over where the trace would say the same, and
+    /// given back.
+    pub fn message(&self, message: Message, seen: Option<Seen>) -> Option<Seen> {
+        let usable = !self.redacts && message.mode.ends_with("_server");
+        let (usable, rest) = if usable { (seen, None) } else { (None, seen) };
+        rest.or(self.append(Record::Message(Box::new(message)), usable))
     }
 
     /// An actor entered a phase.
     pub fn phase(&self, actor: &str, mode: &str, phase: &str, index: usize, because: Option<&str>) {
-        self.append(Record::Phase(PhaseEntered {
-            seq: 0,
-            time: String::new(),
-            actor: actor.to_owned(),
-            mode: mode.to_owned(),
-            phase: phase.to_owned(),
-            index,
-            because: because.map(str::to_owned),
-        }));
+        self.append(
+            Record::Phase(PhaseEntered {
+                seq: 0,
+                time: String::new(),
+                actor: actor.to_owned(),
+                mode: mode.to_owned(),
+                phase: phase.to_owned(),
+                index,
+                because: because.map(str::to_owned),
+            }),
+            None,
+        );
     }
 
     /// A server actor accepts connections.
     pub fn listening(&self, actor: &str, url: &str) {
         let (actor, url) = (actor.to_owned(), url.to_owned());
-        self.append(Record::Listening(Listening { seq: 0, time: String::new(), actor, url }));
+        self.append(Record::Listening(Listening { seq: 0, time: String::new(), actor, url }), None);
     }
 
     /// An actor cannot go on: `bind_failed`, `target_refused`, `protocol_error`, `internal`.
     pub fn actor_failed(&self, actor: &str, failure: &str, message: &str) {
-        self.append(Record::ActorFailed(ActorFailed {
-            seq: 0,
-            time: String::new(),
-            actor: actor.to_owned(),
-            failure: failure.to_owned(),
-            message: message.to_owned(),
-        }));
+        self.append(
+            Record::ActorFailed(ActorFailed {
+                seq: 0,
+                time: String::new(),
+                actor: actor.to_owned(),
+                failure: failure.to_owned(),
+                message: message.to_owned(),
+            }),
+            None,
+        );
     }
 
     /// The agent's process ended.
     pub fn agent_exit(&self, code: Option<i32>, signal: Option<i32>) {
-        self.append(Record::AgentExit(AgentExit { seq: 0, time: String::new(), code, signal }));
+        self.append(Record::AgentExit(AgentExit { seq: 0, time: String::new(), code, signal }), None);
     }
 
     /// The run ended, for a reason that `message` explains where no record does. What happens later is not recorded.
     pub fn stopped(&self, because: &str, message: Option<&str>) {
         let (because, message) = (because.to_owned(), message.map(str::to_owned));
-        self.append(Record::Stopped(Stopped { seq: 0, time: String::new(), because, message }));
+        self.append(Record::Stopped(Stopped { seq: 0, time: String::new(), because, message }), None);
         self.lock().closed = true;
     }
 
@@ -178,11 +219,11 @@ impl Recorder {
         run
     }
 
-    fn append(&self, mut record: Record) {
+    fn append(&self, mut record: Record, mut seen: Option<Seen>) -> Option<Seen> {
         let mut inner = self.lock();
         let inner = &mut *inner;
         if inner.closed {
-            return;
+            return seen;
         }
         if let Err(error) = inner.writer.append(SystemTime::now(), &mut record) {
             // What is not in the trace did not happen: evaluating it would give another verdict than the trace does.
@@ -191,19 +232,26 @@ impl Recorder {
                 pulse.broken.get_or_insert_with(|| error.to_string());
                 first
             });
-            return;
+            return seen;
         }
         inner.detector.lifecycle(&record);
         self.watcher.event(&RunEvent::Recorded(&record));
         let message = match &record {
             Record::Message(message) => message,
-            Record::ActorFailed(_) => return self.pulse.send_modify(|pulse| pulse.failed = true),
-            _ => return,
+            Record::ActorFailed(_) => {
+                self.pulse.send_modify(|pulse| pulse.failed = true);
+                return seen;
+            }
+            _ => return seen,
         };
         let mut matched = Vec::new();
         if inner.detector.looks_at(message) {
-            let observed = inner.deriver.observe(message);
+            let mut observed = match seen.take() {
+                Some(seen) => seen.of(message),
+                None => inner.deriver.observe(message),
+            };
             matched = inner.detector.observe(&observed);
+            seen = Some(Seen { value: std::mem::take(&mut observed.message), notes: observed.notes });
         } else {
             inner.deriver.skip(message);
         }
@@ -218,6 +266,7 @@ impl Recorder {
             pulse.exploited = (pulse.exploited || !matched.is_empty()) && inner.detector.is_exploited();
             before != (pulse.heard, pulse.exploited)
         });
+        seen
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -27,7 +27,11 @@ impl Journal {
     fn write(&self, level: &str, who: &str, text: &str) {
         let text = self.redactor.text(text);
         // One line each, whatever a document or a peer puts into it.
-        let line = format!("{} {level} {who}{}\n", format_time(SystemTime::now()), text.escape_debug());
+        let text: String = text
+            .chars()
+            .map(|letter| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter })
+            .collect();
+        let line = format!("{} {level} {who}{text}\n", format_time(SystemTime::now()));
         let (file, room) = &mut *self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(left) = room.checked_sub(line.len()) {
             *room = left;

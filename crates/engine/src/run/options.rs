@@ -114,8 +114,9 @@ impl Options {
     /// Whether they fit the document: everything that can be known before anything is started.
     pub fn check(&self, document: &Compiled) -> Result<(), Misfit> {
         let actors = || document.document().attack.execution.actors.iter().flatten();
+        let playable = || actors().filter(|actor| known_modes().contains(&actor.mode.as_str()));
         let is = |name: &str, suffix: &str| {
-            actors().any(|actor| actor.name == *name && actor.mode.ends_with(suffix))
+            playable().any(|actor| actor.name == *name && actor.mode.ends_with(suffix))
         };
         if let Some(name) = self.listen.keys().find(|name| !is(name, "_server")) {
             return Err(Misfit::NoServer { actor: name.clone() });
@@ -123,7 +124,6 @@ impl Options {
         if let Some(name) = self.targets.keys().find(|name| !is(name, "_client")) {
             return Err(Misfit::NoClient { actor: name.clone() });
         }
-        let playable = || actors().filter(|actor| known_modes().contains(&actor.mode.as_str()));
         if self.stdio && !matches!(playable().collect::<Vec<_>>()[..], [only] if only.mode == "mcp_server") {
             return Err(Misfit::Stdio);
         }

@@ -224,17 +224,21 @@ impl Stage<'_> {
         }
     }
 
-    /// Servers serve on, and clients listen.
+    /// Servers serve on, and clients listen. A user who does not wait for that changes nothing about why the run ended.
     async fn grace(&mut self, ending: Ending) -> Ending {
         let until = Instant::now() + self.options.grace(&self.case.document);
         let mut pulse = self.context.recorder.pulse();
         loop {
-            if let Some(broken) = pulse.borrow_and_update().broken.clone() {
+            let now = pulse.borrow_and_update().clone();
+            if let Some(broken) = now.broken {
                 return Ending::Failure(Some(broken));
+            }
+            if now.exploited && self.options.stop_on_match {
+                return ending;
             }
             tokio::select! {
                 biased;
-                () = self.options.interrupt.cancelled() => return Ending::Interrupted,
+                () = self.options.interrupt.cancelled() => return ending,
                 () = sleep_until(until) => return ending,
                 _ = pulse.changed() => {}
                 status = exited(&mut self.agent) => self.agent_exited(status),

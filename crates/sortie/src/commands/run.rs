@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -140,7 +140,7 @@ struct TargetArgs {
     /// What an actor attacks: KIND is `mcp`, `a2a` or `ag_ui`, SPEC a URL, or `stdio:COMMAND` for MCP; or `@NAME` of
     /// sortie.toml. Without ACTOR, for those that speak the protocol
     #[arg(long, value_name = "[ACTOR=]KIND=SPEC")]
-    target: Vec<AskedTarget>,
+    target: Vec<String>,
 
     /// A header for the target, its value from an environment variable
     #[arg(long, value_name = "[ACTOR=]NAME=env:VAR")]
@@ -232,6 +232,13 @@ impl Run {
         if self.servers.stdio && self.documents.iter().any(|path| path.as_os_str() == "-") {
             return Err(Failure::new("with `--stdio`, standard input is the agent's, and no document"));
         }
+        if let Some(folder) = self.output.out.as_deref().and_then(Path::parent)
+            && !folder.as_os_str().is_empty()
+            && !folder.is_dir()
+        {
+            // Not after the run, when it would be too late.
+            return Err(Failure::new(format!("`--out`: there is no folder `{}`", folder.display())));
+        }
         let config = Config::load(self.config.as_deref(), console)?;
         let documents = documents::ready(&self.documents, "played", console, |_| Ok(()))?;
         if self.servers.stdio && documents.len() > 1 {
@@ -290,6 +297,7 @@ impl Run {
         documents: Vec<documents::Document>,
         interrupt: &CancellationToken,
     ) -> Result<Vec<Prepared>, Failure> {
+        let targets = all::<AskedTarget>("--target", &self.targets.target)?;
         let headers = all::<AskedHeader>("--target-header", &self.targets.target_header)?;
         let bearers = all::<AskedBearer>("--target-bearer", &self.targets.target_bearer)?;
         let redact = all::<Rule>("--redact", &self.output.redact)?;
@@ -298,7 +306,7 @@ impl Run {
             agent: self.agent.agent.as_deref(),
             env: &self.agent.env,
             listen: &self.servers.listen,
-            targets: &self.targets.target,
+            targets: &targets,
             headers: &headers,
             bearers: &bearers,
             target_env: &self.targets.target_env,

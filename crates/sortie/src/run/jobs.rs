@@ -67,7 +67,7 @@ impl Jobs {
 
     async fn play_all(self) -> io::Result<Played> {
         let at_once = CancellationToken::new();
-        signals::watch(self.interrupt.clone(), at_once.clone())?;
+        signals::watch(self.interrupt.clone(), at_once.clone(), self.notes.terminal)?;
         let several = self.prepared.len() > 1;
         let display = self.notes.terminal.then(Display::new);
         let turns = Arc::new(Semaphore::new(self.at_once));

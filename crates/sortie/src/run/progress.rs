@@ -118,8 +118,7 @@ impl Watcher for Progress {
     fn event(&self, event: &RunEvent<'_>) {
         if let RunEvent::Recorded(Record::Listening(listening)) = event {
             self.listening(&listening.actor, &listening.url);
-        }
-        if let Some(live) = &self.live {
+        } else if let Some(live) = &self.live {
             live.event(event, self.file.as_deref());
         }
     }

@@ -291,14 +291,14 @@ impl Header {
     }
 }
 
+/// The actors that can be played.
 fn actors(document: &Document) -> impl Iterator<Item = &Actor> {
-    document.compiled.document().attack.execution.actors.iter().flatten()
+    let actors = document.compiled.document().attack.execution.actors.iter().flatten();
+    actors.filter(|actor| known_modes().contains(&actor.mode.as_str()))
 }
 
-/// The client actors that can be played.
 fn clients(document: &Document) -> impl Iterator<Item = &Actor> {
-    actors(document)
-        .filter(|actor| actor.mode.ends_with("_client") && known_modes().contains(&actor.mode.as_str()))
+    actors(document).filter(|actor| actor.mode.ends_with("_client"))
 }
 
 /// Whether something without the name of an actor is for this one. A credential is never given to two.

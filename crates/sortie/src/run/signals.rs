@@ -1,12 +1,12 @@
 //! Ctrl-C, once and twice; and whatever else asks a process to end.
 
-use std::io;
+use std::io::{self, Write as _};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// The first signal cancels `gently`, the second `at_once`.
-pub(super) fn watch(gently: CancellationToken, at_once: CancellationToken) -> io::Result<()> {
+/// The first signal cancels `gently`, the second `at_once`. A person is told that there is a second.
+pub(super) fn watch(gently: CancellationToken, at_once: CancellationToken, person: bool) -> io::Result<()> {
     let mut signals = Signals {
         interrupt: signal(SignalKind::interrupt())?,
         terminate: signal(SignalKind::terminate())?,
@@ -15,6 +15,11 @@ pub(super) fn watch(gently: CancellationToken, at_once: CancellationToken) -> io
     tokio::spawn(async move {
         signals.next().await;
         gently.cancel();
+        if person {
+            // When nobody listens, nobody needs to know.
+            let _ =
+                writeln!(io::stderr(), "interrupted: closing; once more to end at once, without a report");
+        }
         signals.next().await;
         at_once.cancel();
     });

@@ -105,6 +105,14 @@ pub(super) fn place(kind: Kind, spec: &str) -> Result<Place, String> {
 
 pub(super) fn url(spec: &str) -> Result<String, String> {
     let host = spec.strip_prefix("http://").or_else(|| spec.strip_prefix("https://"));
+    let authority = host.and_then(|host| host.split(['/', '?', '#']).next());
+    if authority.is_some_and(|authority| authority.contains('@')) {
+        // It is not repeated: it holds a password.
+        return Err(
+            "a URL with credentials is no target: name them with `--target-header` or `--target-bearer`"
+                .into(),
+        );
+    }
     match host {
         Some(host) if !host.is_empty() && !host.starts_with('/') && !spec.contains(char::is_whitespace) => {
             Ok(spec.to_owned())
@@ -162,6 +170,7 @@ mod tests {
             ("mcp=stdio:'a", "not closed"),
             ("a2a=stdio:x", "no form"),
             ("recon=a2a=ftp://h", "no target"),
+            ("mcp=http://ada:hunter2@h/", "credentials"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");

@@ -67,6 +67,24 @@ fn every_story_is_told_to_machines_by_the_published_schema() {
 }
 
 #[test]
+fn a_recording_can_come_from_a_pipe() {
+    let told = eval("-")
+        .args(["--format", "json", "rug_pull.yaml"])
+        .stdin(snapbox::Data::read_from(&fixtures().join("eval/exploited.jsonl"), None))
+        .assert()
+        .code(1);
+    let report: Value = serde_json::from_slice(&told.get_output().stdout).unwrap();
+    assert_eq!(
+        (&report["runs"][0]["verdict"]["result"], &report["runs"][0]["trace"]),
+        (&"exploited".into(), &Value::Null)
+    );
+    eval("-").arg("-").assert().code(2).stderr_eq(str![[r#"
+error: standard input cannot be the recording and a document
+
+"#]]);
+}
+
+#[test]
 fn every_story_is_told_to_ci() {
     for (trace, document, code) in STORIES {
         let told = eval(&format!("{trace}.jsonl"))

@@ -35,6 +35,16 @@ fn a_whole_message_is_shown_as_it_was_on_the_wire() {
 }
 
 #[test]
+fn what_a_document_matches_is_marked_below_its_message() {
+    let document = example_trace().with_file_name("../../examples/mcp-rug-pull.yaml");
+    let arguments = ["--seq", "16..17", "--document", document.to_str().unwrap()];
+    let shown = stdout(show(&arguments));
+    let lines: Vec<_> = shown.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+    assert_eq!(lines[2..], ["16", "matched", "matched", "17"], "{shown}");
+    show(&["--document", "nowhere.yaml"]).assert().code(2);
+}
+
+#[test]
 fn filters_choose_messages_and_keep_what_happened_around_them() {
     let shown = |arguments: &[&str]| numbers(&stdout(show(arguments)));
     let around = [1, 2, 12, 18, 19];

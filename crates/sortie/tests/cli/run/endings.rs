@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::program::start;
+use super::program::{agent, run, start};
 
 #[test]
 fn an_interrupted_run_has_a_report_and_a_whole_trace() {
@@ -41,4 +41,32 @@ fn a_second_signal_ends_it_hard_and_the_agent_with_it() {
     let ended = program.finish();
     assert_eq!(ended.code, Some(130));
     super::ends_agents::is_gone(id.trim());
+}
+
+#[test]
+fn the_grace_period_is_watched_and_served() {
+    // The agent is gone, and what it left behind goes on.
+    let until = "until grep -q agent_exit run/trace.jsonl; do sleep 0.02; done";
+    let later = format!("sh -c \"({until}; {}) &\"", agent("obey"));
+    let arguments = ["--agent", &later, "--grace", "1m", "--stop-on-match"];
+    let ended = run("mcp-tool-description.yaml", arguments);
+    assert_eq!(ended.told(), ("exploited", None, "agent_exit", Some(1)));
+    let trace = ended.file("run/trace.jsonl");
+    let (exit, call) = (trace.find("agent_exit").unwrap(), trace.find("\"path\":\"~/.ssh").unwrap());
+    assert!(exit < call, "{trace}");
+}
+
+#[test]
+fn the_grace_period_of_the_document_goes_first() {
+    let ended = run("prompt.yaml", ["--agent", "true", "--grace", "1h"]);
+    assert_eq!(ended.told().2, "agent_exit");
+}
+
+#[test]
+fn a_grace_period_that_the_user_does_not_wait_for_changes_no_verdict() {
+    let program = start(&["mcp-tool-description.yaml"], ["--agent", "false", "--grace", "1h"]);
+    program.file_with("run/trace.jsonl", "agent_exit");
+    program.signal("INT");
+    let ended = program.finish();
+    assert_eq!(ended.told(), ("error", Some("agent_crashed"), "agent_exit", Some(130)));
 }

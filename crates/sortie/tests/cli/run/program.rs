@@ -99,12 +99,17 @@ impl Program {
         }
     }
 
-    /// Waits until there is a file with something in it, and gives that.
+    /// Waits until there is a file with a line in it, and gives that.
     pub(super) fn file(&self, name: &str) -> String {
+        self.file_with(name, "")
+    }
+
+    /// Waits until a file has a line with this in it.
+    pub(super) fn file_with(&self, name: &str, part: &str) -> String {
         let start = Instant::now();
         loop {
             match std::fs::read_to_string(self.folder.path().join(name)) {
-                Ok(text) if text.ends_with('\n') => return text,
+                Ok(text) if text.ends_with('\n') && text.contains(part) => return text,
                 _ => assert!(start.elapsed() < DEADLINE, "`{name}` never came"),
             }
             std::thread::sleep(Duration::from_millis(10));
