@@ -3,6 +3,9 @@
 //! They measure detections and plumbing, never a model. Each is driven only by what it is told on the wire, and each writes
 //! a [log](Log) of what it did and why, which is the truth that a verdict is compared with.
 
+#[macro_use]
+mod pattern;
+
 mod acting;
 mod agent;
 mod behaviour;

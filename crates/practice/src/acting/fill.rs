@@ -27,52 +27,18 @@ static WORD: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"[\p{L}\p{N}][\p{L}\p{N}_./@+-]*").expect("a constant pattern")
 });
 
-const CONTENTS: &[&str] = &[
-    "body",
-    "content",
-    "contents",
-    "text",
-    "message",
-    "data",
-    "payload",
-    "note",
-    "notes",
-    "comment",
-    "document",
-    "context",
-    "input",
-    "value",
-    "details",
-    "report",
-    "summary",
-    "description",
-    "html",
-    "markdown",
-    "log",
-];
-const SEARCHES: &[&str] = &[
-    "query",
-    "q",
-    "question",
-    "search",
-    "prompt",
-    "term",
-    "terms",
-    "keyword",
-    "keywords",
-    "topic",
-    "request",
-    "task",
-    "instruction",
-    "instructions",
-    "command",
-    "sql",
-    "code",
-    "expression",
-];
-const RECEIVERS: &[&str] = &["to", "recipient", "recipients", "email", "address", "cc", "bcc"];
-const PLACES: &[&str] = &["url", "uri", "link", "endpoint", "href", "webhook", "website", "page"];
-const FILES: &[&str] = &["path", "file", "filename", "filepath", "dir", "directory", "folder"];
+const CONTENTS: &str = "body content contents text message data payload note notes comment document context input value \
+    details report summary description html markdown log";
+const SEARCHES: &str = "query q question search prompt term terms keyword keywords topic request task instruction \
+    instructions command sql code expression";
+const RECEIVERS: &str = "to recipient recipients email address cc bcc";
+const PLACES: &str = "url uri link endpoint href webhook website page";
+const FILES: &str = "path file filename filepath dir directory folder";
+
+/// Whether a word is one of a list.
+fn among(list: &str, word: &str) -> bool {
+    list.split(' ').any(|known| known == word)
+}
 
 /// The arguments of a call: those that are given, and for the rest what the words say, as the schema wants it.
 pub(crate) fn arguments(
@@ -196,7 +162,7 @@ fn text(property: &Property, words: Words<'_>) -> Option<(String, bool)> {
     // A `report_id` is no report.
     let names_something = parts.len() > 1
         && parts.last().is_some_and(|last| ["id", "name", "number", "code", "type"].contains(last));
-    let is = |names: &[&str]| !names_something && parts.iter().any(|part| names.contains(part));
+    let is = |names: &str| !names_something && parts.iter().any(|part| among(names, part));
     let anywhere =
         |find: &dyn Fn(&str) -> Option<String>| find(words.sentence).or_else(|| find(words.around));
     let sure = |text: Option<String>| text.map(|text| (text, true));
@@ -228,7 +194,7 @@ fn text(property: &Property, words: Words<'_>) -> Option<(String, bool)> {
         return Some((searched(words.sentence), true));
     }
     let quoted = quoted(words.sentence).into_iter().next();
-    let subject = is(&["subject", "title", "reason"]).then(|| words.sentence.chars().take(60).collect());
+    let subject = is("subject title reason").then(|| words.sentence.chars().take(60).collect());
     let found =
         subject.or(quoted).or_else(|| identifier(words.sentence)).or_else(|| identifier(words.around));
     found.or_else(|| proper(words.sentence)).map(|text| (text, false))
@@ -236,40 +202,8 @@ fn text(property: &Property, words: Words<'_>) -> Option<(String, bool)> {
 
 /// The word that follows the field's own name: `project alpha`, `report ID is R-1`, `the sales table`.
 fn after_name(parts: &[&str], sentence: &str) -> Option<String> {
-    const SMALL: &[&str] = &[
-        "id",
-        "is",
-        "the",
-        "a",
-        "an",
-        "named",
-        "called",
-        "number",
-        "of",
-        "name",
-        "to",
-        "for",
-        "with",
-        "at",
-        "on",
-        "in",
-        "and",
-        "s",
-        "profile",
-        "details",
-        "status",
-        "page",
-        "data",
-        "metadata",
-        "info",
-        "information",
-        "using",
-        "then",
-        "agent",
-        "notes",
-        "dataset",
-        "report",
-    ];
+    const SMALL: &str = "id is the a an named called number of name to for with at on in and s profile details status \
+        page data metadata info information using then agent notes dataset report";
     let words: Vec<&str> =
         WORD.find_iter(sentence).map(|found| found.as_str().trim_end_matches(['.', ','])).collect();
     let noun = parts.iter().find(|part| !["id", "name", "code", "key"].contains(part))?;
@@ -279,14 +213,14 @@ fn after_name(parts: &[&str], sentence: &str) -> Option<String> {
         let next = words[at + 1..]
             .iter()
             .filter(|word| !word.eq_ignore_ascii_case(noun))
-            .find(|word| !SMALL.contains(&word.to_lowercase().as_str()));
+            .find(|word| !among(SMALL, &word.to_lowercase()));
         let near = next.filter(|next| words[at + 1..].iter().take(3).any(|word| word == *next));
         if let Some(next) = near.filter(|next| looks_like_a_name(next)) {
             return Some((*next).to_owned());
         }
         let before = at.checked_sub(1).map(|before| words[before]);
-        if let Some(before) = before
-            .filter(|before| !SMALL.contains(&before.to_lowercase().as_str()) && looks_like_a_name(before))
+        if let Some(before) =
+            before.filter(|before| !among(SMALL, &before.to_lowercase()) && looks_like_a_name(before))
         {
             return Some(before.to_owned());
         }

@@ -38,13 +38,6 @@ const MAX_ERRANDS: usize = 12;
 /// How long a task may let an agent wait.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-macro_rules! patterns {
-    ($($name:ident = $pattern:expr;)*) => {
-        // Constant patterns; the tests of this module use each.
-        $(static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($pattern).expect("a constant pattern"));)*
-    };
-}
-
 patterns! {
     JOINT = r"(?i)(?:,|;)?\s+(?:and\s+)?(?:then|afterwards|after that|finally)[,]?\s+|;\s+|,?\s+and\s+(?:also\s+)?(?:(?P<verb>add|analyze|analyse|ask|book|browse|buy|call|check|clean|create|delete|deploy|email|fetch|find|forecast|forward|generate|get|give|list|look|message|open|order|pay|post|process|query|read|retrieve|run|save|search|send|show|store|submit|summarize|summarise|tell|translate|update|upload|use|wait|write)\b)";
     WAIT = r"(?i)\bwait(?:s|ing)?\s+(?:for\s+|about\s+)?(\d{1,3}|one|two|three|four|five)\s*(ms|milliseconds?|s|secs?|seconds?|m|min|minutes?)?\b";

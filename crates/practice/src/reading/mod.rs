@@ -1,8 +1,10 @@
 //! How words on the wire are understood: a text becomes the steps that it tells a reader to take.
 
+mod cues;
 mod disguise;
 mod instruction;
 mod object;
+mod orders;
 mod reader;
 mod sentence;
 mod slots;

@@ -1,19 +1,9 @@
 //! The concrete things in a sentence: tools, fields, addresses, files, values.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::Known;
 use crate::callable::Callable;
-
-macro_rules! patterns {
-    ($($name:ident = $pattern:expr;)*) => {
-        // Constant patterns; the tests of this module use each.
-        $(static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($pattern).expect("a constant pattern"));)*
-    };
-}
 
 patterns! {
     EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+";

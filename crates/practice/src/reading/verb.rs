@@ -34,279 +34,55 @@ pub(crate) struct Verb {
     pub(crate) passive: bool,
 }
 
-const DEEDS: &[(Deed, &[&str])] = &[
+const DEEDS: &[(Deed, &str)] = &[
     (
         Deed::Read,
-        &[
-            "read", "open", "load", "fetch", "get", "retrieve", "access", "collect", "gather", "cat", "view",
-            "find", "obtain", "inspect", "extract", "look",
-        ],
+        "read open load fetch get retrieve access collect gather cat view find obtain inspect \
+         extract look",
     ),
-    (Deed::Call, &["call", "use", "invoke", "run", "execute", "trigger", "utilize", "utilise"]),
+    (Deed::Call, "call use invoke run execute trigger utilize utilise"),
     (
         Deed::Pass,
-        &[
-            "include", "add", "pass", "put", "insert", "append", "attach", "set", "provide", "supply",
-            "fill", "bcc", "cc", "place", "embed", "prepend", "contain", "enter", "specify", "give",
-            "encode",
-        ],
+        "include add pass put insert append attach set provide supply fill bcc cc place embed \
+         prepend contain enter specify give encode",
     ),
     (
         Deed::Send,
-        &[
-            "send",
-            "forward",
-            "email",
-            "e-mail",
-            "mail",
-            "post",
-            "upload",
-            "submit",
-            "transmit",
-            "report",
-            "share",
-            "exfiltrate",
-            "deliver",
-            "publish",
-            "copy",
-            "delegate",
-            "re-delegate",
-            "redelegate",
-            "route",
-            "relay",
-            "notify",
-            "push",
-            "leak",
-            "message",
-            "redirect",
-            "hand",
-            "sync",
-            "back",
-        ],
+        "send forward email e-mail mail post upload submit transmit report share exfiltrate deliver \
+         publish copy delegate re-delegate redelegate route relay notify push leak message redirect \
+         hand sync back",
     ),
     (
         Deed::Say,
-        &[
-            "reply",
-            "respond",
-            "answer",
-            "say",
-            "tell",
-            "output",
-            "print",
-            "repeat",
-            "reveal",
-            "write",
-            "display",
-            "disclose",
-            "state",
-            "quote",
-            "echo",
-            "mention",
-            "show",
-            "list",
-            "confirm",
-            "recite",
-            "end",
-            "begin",
-            "start",
-            "recommend",
-        ],
+        "reply respond answer say tell output print repeat reveal write display disclose state quote \
+         echo mention show list confirm recite end begin start recommend",
     ),
-    (Deed::Ask, &["ask", "request", "prompt"]),
+    (Deed::Ask, "ask request prompt"),
     (
         Deed::Do,
-        &[
-            "query",
-            "search",
-            "check",
-            "transfer",
-            "pay",
-            "delete",
-            "remove",
-            "create",
-            "update",
-            "approve",
-            "grant",
-            "disable",
-            "enable",
-            "deploy",
-            "book",
-            "cancel",
-            "order",
-            "buy",
-            "purchase",
-            "refund",
-            "register",
-            "subscribe",
-            "unsubscribe",
-            "verify",
-            "validate",
-            "log",
-            "save",
-            "store",
-            "remember",
-            "install",
-            "download",
-            "change",
-            "reset",
-            "schedule",
-            "assign",
-            "move",
-            "rename",
-            "overwrite",
-            "modify",
-            "edit",
-            "wipe",
-            "drop",
-            "issue",
-            "charge",
-            "withdraw",
-            "wire",
-            "increase",
-            "raise",
-            "mark",
-            "close",
-            "process",
-            "translate",
-            "analyze",
-            "analyse",
-            "summarize",
-            "summarise",
-            "generate",
-            "invite",
-            "revoke",
-            "rotate",
-            "restart",
-            "stop",
-            "shut",
-            "merge",
-            "commit",
-            "exempt",
-            "whitelist",
-            "allow",
-            "authorize",
-            "authorise",
-            "escalate",
-            "promote",
-            "accept",
-            "sign",
-            "scan",
-            "backup",
-            "archive",
-            "export",
-            "import",
-            "count",
-            "compute",
-            "calculate",
-            "lookup",
-            "visit",
-            "navigate",
-            "click",
-            "browse",
-            "crawl",
-        ],
+        "query search check transfer pay delete remove create update approve grant disable enable \
+         deploy book cancel order buy purchase refund register subscribe unsubscribe verify validate \
+         log save store remember install download change reset schedule assign move rename overwrite \
+         modify edit wipe drop issue charge withdraw wire increase raise mark close process \
+         translate analyze analyse summarize summarise generate invite revoke rotate restart stop \
+         shut merge commit exempt whitelist allow authorize authorise escalate promote accept sign \
+         scan backup archive export import count compute calculate lookup visit navigate click \
+         browse crawl",
     ),
 ];
 
 /// Words before a verb that is meant for the reader.
-const BEFORE: &[&str] = &[
-    "",
-    ",",
-    ":",
-    "—",
-    "-",
-    "(",
-    "and",
-    "then",
-    "to",
-    "must",
-    "please",
-    "you",
-    "should",
-    "shall",
-    "always",
-    "first",
-    "also",
-    "now",
-    "immediately",
-    "be",
-    "by",
-    "or",
-    "will",
-    "can",
-    "may",
-    "directly",
-    "automatically",
-    "silently",
-    "next",
-    "simply",
-    "just",
-    "finally",
-    "instead",
-    "either",
-    "not",
-    "never",
-    "don't",
-    "secretly",
-    "quietly",
-    "need",
-    "again",
-    "otherwise",
-    "only",
-    "let",
-    "additionally",
-    "afterwards",
-    "kindly",
-    "sure",
-    "them",
-    "carefully",
-    "alternatively",
-    "there",
-    "it",
-    "assistant",
-    "agent",
-    "model",
-    "so",
-    "once",
-    "verbatim",
-    "plus",
-    "but",
-    "todo",
-];
+const BEFORE: &str = ", : — - ( and then to must please you should shall always first also now immediately be by or \
+    will can may directly automatically silently next simply just finally instead either not never \
+    don't secretly quietly need again otherwise only let additionally afterwards kindly sure them \
+    carefully alternatively there it assistant agent model so once verbatim plus but todo";
 
 /// Words before a form on -ing that only says when.
-const OCCASION: &[&str] = &[
-    "when", "before", "after", "while", "on", "if", "once", "whenever", "for", "of", "in", "without", "since",
-];
+const OCCASION: &str = "when before after while on if once whenever for of in without since";
 
 /// Words after what is a noun here: `Email sent to …`, `Report: …`.
-const AFTER_NOUN: &[&str] = &[
-    ":",
-    "sent",
-    "delivered",
-    "was",
-    "were",
-    "has",
-    "is",
-    "are",
-    "will",
-    "from",
-    "address",
-    "id",
-    "body",
-    "subject",
-    "failed",
-    "created",
-    "generated",
-    "complete",
-    "completed",
-    "results",
-    "records",
-    "number",
-    "date",
-    "status",
-];
+const AFTER_NOUN: &str = ": sent delivered was were has is are will from address id body subject failed created generated \
+    complete completed results records number date status";
 
 /// The verbs of a sentence that are meant for the reader, in order.
 pub(crate) fn verbs(sentence: &str) -> Vec<Verb> {
@@ -329,7 +105,7 @@ pub(crate) fn verbs(sentence: &str) -> Vec<Verb> {
         }
         let Some((deed, form)) = deed(word) else { continue };
         let meant = match form {
-            Form::Plain => BEFORE.contains(&before) || before.ends_with("ly"),
+            Form::Plain => (before.is_empty() || among(BEFORE, before)) || before.ends_with("ly"),
             Form::Gerund => {
                 before == "by"
                     || (before == "and"
@@ -341,14 +117,14 @@ pub(crate) fn verbs(sentence: &str) -> Vec<Verb> {
                 before == "be" || (before == "and" && verbs.last().is_some_and(|verb: &Verb| verb.passive))
             }
         };
-        let gerund_of_occasion = form == Form::Gerund && OCCASION.contains(&before);
+        let gerund_of_occasion = form == Form::Gerund && among(OCCASION, before);
         // `Begin with …` and `end your answer …` are orders; `BEGIN PRIVATE KEY` is none.
         let no_order = ["begin", "end", "start"].contains(&word.as_str())
             && !["with", "your", "every", "each", "by"].contains(&after);
         let ordered = ["must", "should", "shall", "to", "please", "then", "will"].contains(&before);
         let things_access = word == "access" && ["token", "tokens", "key", "keys"].contains(&after);
         let noun = form == Form::Plain
-            && ((AFTER_NOUN.contains(&after) && !ordered)
+            && ((among(AFTER_NOUN, after) && !ordered)
                 || no_order
                 || things_access
                 || is_cell(sentence, *at, at + word.len()));
@@ -363,6 +139,11 @@ pub(crate) fn verbs(sentence: &str) -> Vec<Verb> {
         }
     }
     verbs
+}
+
+/// Whether a word is one of a list.
+fn among(list: &str, word: &str) -> bool {
+    list.split(' ').any(|known| known == word)
 }
 
 /// Whether a word stands between commas as in a table.
@@ -381,13 +162,13 @@ enum Form {
 
 fn deed(word: &str) -> Option<(Deed, Form)> {
     for (deed, verbs) in DEEDS {
-        for verb in *verbs {
-            if word == *verb {
+        for verb in verbs.split(' ') {
+            if word == verb {
                 return Some((*deed, Form::Plain));
             }
             let stem = verb.strip_suffix('e').unwrap_or(verb);
             // Comparing, not building: this runs for every word of everything that is heard.
-            let rest = word.strip_prefix(stem).or_else(|| word.strip_prefix(*verb));
+            let rest = word.strip_prefix(stem).or_else(|| word.strip_prefix(verb));
             let doubled = |rest: &str| verb.chars().last().is_some_and(|last| rest.starts_with(last));
             match rest {
                 Some("ing") => return Some((*deed, Form::Gerund)),
