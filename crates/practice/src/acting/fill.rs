@@ -1,11 +1,9 @@
 //! Arguments for a call, from what was said.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::form::{made_up, names_secret};
+use super::form::{self, names_secret};
+use super::words::{after_name, identifier, last, proper, searched};
 use crate::callable::{Callable, Property};
 use crate::reading::{Known, email, given, numbers, paths, quoted, separate, uris};
 
@@ -22,11 +20,6 @@ pub(crate) struct Words<'w> {
     pub(crate) to: Option<&'w str>,
 }
 
-static WORD: LazyLock<Regex> = LazyLock::new(|| {
-    // A constant pattern; the tests here use it.
-    Regex::new(r"[\p{L}\p{N}][\p{L}\p{N}_./@+-]*").expect("a constant pattern")
-});
-
 const CONTENTS: &str = "body content contents text message data payload note notes comment document context input value \
     details report summary description html markdown log";
 const SEARCHES: &str = "query q question search prompt term terms keyword keywords topic request task instruction \
@@ -36,32 +29,38 @@ const PLACES: &str = "url uri link endpoint href webhook website page";
 const FILES: &str = "path file filename filepath dir directory folder";
 
 /// Whether a word is one of a list.
-fn among(list: &str, word: &str) -> bool {
+pub(super) fn among(list: &str, word: &str) -> bool {
     list.split(' ').any(|known| known == word)
 }
 
+/// The arguments of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Filling {
+    /// All of them.
+    pub(crate) arguments: Map<String, Value>,
+    /// Whether there is one that the words say, or none that is required.
+    pub(crate) said: bool,
+}
+
 /// The arguments of a call: those that are given, and for the rest what the words say, as the schema wants it.
-pub(crate) fn arguments(
-    callable: &Callable,
-    fixed: &[(String, Value)],
-    words: Words<'_>,
-) -> Map<String, Value> {
+pub(crate) fn fill(callable: &Callable, fixed: &[(String, Value)], words: Words<'_>) -> Filling {
     let known = Known { callables: std::slice::from_ref(callable), own: None, own_field: None };
-    let mut said = given(words.sentence, &known);
-    said.retain(|(name, _)| callable.property(name).is_some());
+    let mut spoken = given(words.sentence, &known);
+    spoken.retain(|(name, _)| callable.property(name).is_some());
     let mut arguments = Map::new();
     let mut used: Vec<f64> = Vec::new();
+    let mut said = !callable.properties.iter().any(|property| property.required);
     for property in &callable.properties {
         let of_name = |all: &[(String, Value)]| {
-            all.iter()
-                .find(|(name, _)| name.eq_ignore_ascii_case(&property.name))
-                .map(|(_, value)| value.clone())
+            let of_name = all.iter().find(|(name, _)| name.eq_ignore_ascii_case(&property.name));
+            of_name.map(|(_, value)| value.clone())
         };
-        let value = match of_name(fixed).or_else(|| of_name(&said)) {
-            Some(value) => Some(typed(property, value)),
+        let value = match of_name(fixed).or_else(|| of_name(&spoken)) {
+            Some(value) => Some((typed(property, value), true)),
             None => from_words(property, words, &mut used),
         };
-        arguments.extend(value.map(|value| (property.name.clone(), value)));
+        said |= value.as_ref().is_some_and(|(_, sure)| *sure);
+        arguments.extend(value.map(|(value, _)| (property.name.clone(), value)));
     }
     // What a schema does not know was asked for all the same.
     for (name, value) in fixed {
@@ -69,7 +68,7 @@ pub(crate) fn arguments(
             arguments.insert(name.clone(), value.clone());
         }
     }
-    arguments
+    Filling { arguments, said }
 }
 
 /// A value in the type that the schema wants.
@@ -94,53 +93,52 @@ fn plain(number: f64) -> Value {
     if number.fract() == 0.0 { whole(number) } else { Value::from(number) }
 }
 
-fn from_words(property: &Property, words: Words<'_>, used: &mut Vec<f64>) -> Option<Value> {
+/// A value, and whether the words say so.
+fn from_words(property: &Property, words: Words<'_>, used: &mut Vec<f64>) -> Option<(Value, bool)> {
     let lower = words.sentence.to_lowercase();
-    let choice = property.choices.iter().find(|choice| {
-        choice.as_str().is_some_and(|choice| {
-            lower.split(|c: char| !c.is_alphanumeric()).any(|word| word == choice.to_lowercase())
-        })
-    });
-    if let Some(choice) = choice.or_else(|| property.choices.first().filter(|_| property.required)) {
-        return Some(choice.clone());
+    let says = |choice: &&Value| {
+        let choice = choice.as_str().map(str::to_lowercase);
+        choice.is_some_and(|choice| lower.split(|c: char| !c.is_alphanumeric()).any(|word| word == choice))
+    };
+    if let Some(choice) = property.choices.iter().find(says) {
+        return Some((choice.clone(), true));
+    }
+    let made_up =
+        |value: Value| property.required.then(|| (property.default.clone().unwrap_or(value), false));
+    if let Some(choice) = property.choices.first() {
+        return made_up(choice.clone());
     }
     match property.kind.as_str() {
-        "number" | "integer" => return number(property, words, used),
-        "boolean" => return property.required.then(|| property.default.clone().unwrap_or(Value::from(true))),
+        "number" | "integer" => return number(property, words, used).or_else(|| made_up(Value::from(1))),
+        "boolean" => return made_up(Value::from(true)),
         "array" => {
             let item = property.items.as_deref().cloned().unwrap_or_default();
             let item = Property { required: property.required, name: property.name.clone(), ..item };
-            return from_words(&item, words, used).map(|value| Value::from(vec![value]));
+            return from_words(&item, words, used).map(|(value, sure)| (Value::from(vec![value]), sure));
         }
-        "object" => return property.required.then(|| Value::Object(Map::new())),
+        "object" => return made_up(Value::Object(Map::new())),
         _ => {}
     }
     if let Some(named) = mentioned(property, words.sentence) {
-        return Some(named.into());
+        return Some((named.into(), true));
     }
-    let text = text(property, words);
-    match (text, property.required) {
-        (Some((text, true)), _) | (Some((text, false)), true) => Some(text.into()),
+    match text(property, words) {
+        Some((text, true)) => Some((text.into(), true)),
+        Some((text, false)) => made_up(text.into()),
         // A key that nobody gave stays empty, whoever wants it.
-        (None, true) if names_secret(&property.name) => Some("".into()),
-        (None, true) => Some(property.default.clone().unwrap_or_else(|| made_up(property).into())),
-        _ => None,
+        None if names_secret(&property.name) => property.required.then(|| ("".into(), false)),
+        None => made_up(form::made_up(property).into()),
     }
 }
 
-fn number(property: &Property, words: Words<'_>, used: &mut Vec<f64>) -> Option<Value> {
-    let free = numbers(words.sentence).into_iter().find(|number| !used.contains(number));
+fn number(property: &Property, words: Words<'_>, used: &mut Vec<f64>) -> Option<(Value, bool)> {
     // An optional number is only meant when the words name it.
-    let named = separate(&property.name).split(' ').any(|part| words.sentence.to_lowercase().contains(part));
-    let value = match free {
-        Some(number) if property.required || named => {
-            used.push(number);
-            number
-        }
-        _ if property.required => return Some(property.default.clone().unwrap_or(Value::from(1))),
-        _ => return None,
-    };
-    Some(if property.kind == "integer" { whole(value) } else { plain(value) })
+    let lower = words.sentence.to_lowercase();
+    let named = separate(&property.name).split(' ').any(|part| lower.contains(part));
+    let free = numbers(words.sentence).into_iter().find(|number| !used.contains(number));
+    let value = free.filter(|_| property.required || named)?;
+    used.push(value);
+    Some((if property.kind == "integer" { whole(value) } else { plain(value) }, true))
 }
 
 /// A word of the sentence that the property's own words offer: `(GET, POST, HEAD)`.
@@ -193,76 +191,13 @@ fn text(property: &Property, words: Words<'_>) -> Option<(String, bool)> {
     if is(SEARCHES) {
         return Some((searched(words.sentence), true));
     }
-    let quoted = quoted(words.sentence).into_iter().next();
-    let subject = is("subject title reason").then(|| words.sentence.chars().take(60).collect());
-    let found =
-        subject.or(quoted).or_else(|| identifier(words.sentence)).or_else(|| identifier(words.around));
-    found.or_else(|| proper(words.sentence)).map(|text| (text, false))
-}
-
-/// The word that follows the field's own name: `project alpha`, `report ID is R-1`, `the sales table`.
-fn after_name(parts: &[&str], sentence: &str) -> Option<String> {
-    const SMALL: &str = "id is the a an named called number of name to for with at on in and s profile details status \
-        page data metadata info information using then agent notes dataset report";
-    let words: Vec<&str> =
-        WORD.find_iter(sentence).map(|found| found.as_str().trim_end_matches(['.', ','])).collect();
-    let noun = parts.iter().find(|part| !["id", "name", "code", "key"].contains(part))?;
-    let places =
-        words.iter().enumerate().filter(|(_, word)| word.eq_ignore_ascii_case(noun)).map(|(at, _)| at);
-    for at in places {
-        let next = words[at + 1..]
-            .iter()
-            .filter(|word| !word.eq_ignore_ascii_case(noun))
-            .find(|word| !among(SMALL, &word.to_lowercase()));
-        let near = next.filter(|next| words[at + 1..].iter().take(3).any(|word| word == *next));
-        if let Some(next) = near.filter(|next| looks_like_a_name(next)) {
-            return Some((*next).to_owned());
-        }
-        let before = at.checked_sub(1).map(|before| words[before]);
-        if let Some(before) =
-            before.filter(|before| !among(SMALL, &before.to_lowercase()) && looks_like_a_name(before))
-        {
-            return Some(before.to_owned());
-        }
-        if let Some(next) = near.filter(|next| next.len() > 2) {
-            return Some((*next).to_owned());
-        }
+    if is("subject title reason") {
+        return Some((words.sentence.chars().take(60).collect(), false));
     }
-    None
-}
-
-fn looks_like_a_name(word: &str) -> bool {
-    word.chars().any(|c| c.is_ascii_digit() || "-_./".contains(c))
-        || word.chars().skip(1).any(char::is_uppercase)
-}
-
-/// A word that can only be a name: with a digit, a hyphen, or capitals in it.
-fn identifier(text: &str) -> Option<String> {
-    let words = WORD.find_iter(text).map(|found| found.as_str().trim_end_matches(['.', ',']));
-    words
-        .filter(|word| word.len() > 1 && !word.contains('@') && !word.contains("//"))
-        .find(|word| looks_like_a_name(word))
-        .map(str::to_owned)
-}
-
-/// A word with a capital that does not begin the sentence, else the last word.
-fn proper(text: &str) -> Option<String> {
-    let words: Vec<&str> =
-        WORD.find_iter(text).map(|found| found.as_str().trim_end_matches(['.', ','])).collect();
-    let capital = words.iter().skip(1).find(|word| word.chars().next().is_some_and(char::is_uppercase));
-    capital.or(words.last()).map(|word| (*word).to_owned())
-}
-
-/// What is looked for: what follows `for` or `about`, else all of it.
-fn searched(sentence: &str) -> String {
-    if let Some(only) = quoted(sentence).into_iter().next() {
-        return only;
-    }
-    let lower = sentence.to_lowercase();
-    let starts = [" for ", " about ", ": "];
-    let cut = starts.iter().filter_map(|start| lower.find(start).map(|at| at + start.len())).min();
-    let rest = cut.and_then(|at| sentence.get(at..)).unwrap_or(sentence);
-    rest.trim().trim_end_matches(['.', '?', '!']).to_owned()
+    let quoted = || quoted(words.sentence).into_iter().next();
+    let found = quoted().or_else(|| identifier(words.sentence)).or_else(|| identifier(words.around));
+    let found = found.or_else(|| proper(words.sentence)).map(|text| (text, true));
+    found.or_else(|| last(words.sentence).map(|text| (text, false)))
 }
 
 #[cfg(test)]
@@ -275,7 +210,9 @@ mod tests {
     fn filled(schema: &Value, sentence: &str) -> Value {
         let callable =
             Callable::from_tool(&json!({"name": "t", "inputSchema": schema}), Place::Server(0)).unwrap();
-        Value::Object(arguments(&callable, &[], Words { sentence, around: "", contents: None, to: None }))
+        Value::Object(
+            fill(&callable, &[], Words { sentence, around: "", contents: None, to: None }).arguments,
+        )
     }
 
     fn schema(required: &[&str]) -> Value {
@@ -335,7 +272,7 @@ mod tests {
             [("n".to_owned(), json!("10,000")), ("l".to_owned(), json!("x")), ("extra".to_owned(), json!(1))];
         let words = Words { sentence: "with 5", around: "", contents: None, to: None };
         assert_eq!(
-            Value::Object(arguments(&callable.unwrap(), &fixed, words)),
+            Value::Object(fill(&callable.unwrap(), &fixed, words).arguments),
             json!({"n": 10000, "l": ["x"], "extra": 1})
         );
     }

@@ -9,6 +9,7 @@ mod plan;
 mod reply;
 mod steps;
 mod turn;
+mod words;
 
 pub use disclosure::Encoding;
 pub(crate) use form::Filled;

@@ -202,7 +202,12 @@ fn errand(clause: &str, offers: &Offers, first: bool, impressed: bool) -> Option
     let text =
         offers.resources.iter().chain(&offers.prompts).map(|offered| (offered, text_score(clause, offered)));
     let text = text.filter(|(_, score)| *score > 1).max_by_key(|(_, score)| *score);
-    let enough = |callable: &Callable| if first && by_name(clause, callable) > 0 { 1 } else { 2 };
+    let only = offers.callables.len() == 1 && first;
+    if only && offers.callables[0].is_agent() {
+        // Who has nobody else to ask asks the one there is.
+        return Some(Errand::Call { name: offers.callables[0].name.clone(), words: clause.to_owned() });
+    }
+    let enough = |callable: &Callable| if only || (first && by_name(clause, callable) > 0) { 1 } else { 2 };
     match (tool, text) {
         (Some((_, tool)), Some((offered, text))) if text > tool => Some(as_errand(offered, offers, clause)),
         (Some((callable, score)), _) if score >= enough(callable) => {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::fill::{Words, arguments, typed};
+use super::fill::{Words, fill, typed};
 use super::form::names_secret;
 use super::reply::without;
 use super::turn::{Hands, Turn};
@@ -105,7 +105,7 @@ impl<H: Hands> Turn<'_, H> {
         };
         let field = file_field(&reader).unwrap_or("path").to_owned();
         let words = Words { sentence: path, around: "", contents: None, to: None };
-        let arguments = arguments(&reader, &[(field, Value::from(path))], words);
+        let arguments = fill(&reader, &[(field, Value::from(path))], words).arguments;
         self.call(&reader, arguments, because).await
     }
 
@@ -134,7 +134,7 @@ impl<H: Hands> Turn<'_, H> {
             return None;
         };
         let words = Words { sentence: "all", around: "", contents: None, to: None };
-        let arguments = arguments(&callable, &[], words);
+        let arguments = fill(&callable, &[], words).arguments;
         self.call(&callable, arguments, because).await
     }
 
@@ -173,7 +173,7 @@ impl<H: Hands> Turn<'_, H> {
             to: call.to.as_deref(),
         };
         for _ in 0..call.times.clamp(1, MAX_TIMES) {
-            let arguments = arguments(&callable, &fixed, words);
+            let arguments = fill(&callable, &fixed, words).arguments;
             self.call(&callable, arguments, because).await;
         }
         for piece in pieces {
@@ -183,7 +183,7 @@ impl<H: Hands> Turn<'_, H> {
                 last.1 = Value::from(piece.clone());
             }
             let contents = contents.as_ref().map(|_| piece.as_str());
-            let arguments = arguments(&callable, &fixed, Words { contents, ..words });
+            let arguments = fill(&callable, &fixed, Words { contents, ..words }).arguments;
             self.call(&callable, arguments, because).await;
         }
     }
@@ -268,7 +268,7 @@ impl<H: Hands> Turn<'_, H> {
             };
             let around = self.task.clone();
             let words = Words { sentence: &around, around: "", contents: None, to: None };
-            let arguments = arguments(&callable, &[], words);
+            let arguments = fill(&callable, &[], words).arguments;
             if self.call(&callable, arguments, &pass.because).await.is_none() {
                 return;
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use super::fill::{Words, arguments};
+use super::fill::{Filling, Words, fill};
 use super::knowledge::Kind;
 use super::mind::Shared;
 use super::plan::{Errand, own_and_foreign, plan};
@@ -116,6 +116,7 @@ pub(crate) async fn turn<H: Hands>(
         hands,
         behaviour,
         task: own,
+        background: task.background.iter().rev().cloned().collect(),
         offers: Offers::default(),
         mark,
         heard: HashSet::new(),
@@ -144,6 +145,8 @@ pub(super) struct Turn<'t, H> {
     pub(super) hands: &'t mut H,
     pub(super) behaviour: Behaviour,
     pub(super) task: String,
+    /// What came with it, the latest first.
+    background: Vec<(String, String)>,
     pub(super) offers: Offers,
     /// What was known before.
     pub(super) mark: usize,
@@ -281,10 +284,38 @@ impl<H: Hands> Turn<'_, H> {
                 let contents = contents.filter(|_| !callable.is_agent());
                 let words =
                     Words { sentence: words, around: &self.task, contents: contents.as_deref(), to: None };
-                let arguments = arguments(&callable, &[], words);
+                let mut filling = fill(&callable, &[], words);
+                if !filling.said && !self.behaviour.obeys() {
+                    // A careful agent asks what it is to call this with.
+                    let asks =
+                        format!("I would use {} for this, but you did not say what with.", callable.name);
+                    self.mind.with(|mind| {
+                        mind.log.note("asks instead of calling", json!({"tool": callable.name}))
+                    });
+                    self.said.push(asks);
+                    return;
+                }
+                if !filling.said {
+                    filling = self.from_background(&callable, words, filling);
+                }
+                let arguments = filling.arguments;
                 self.call(&callable, arguments, &Because::Task).await;
             }
         }
+    }
+
+    /// Takes what the user did not say from whatever else came with the task.
+    fn from_background(&self, callable: &Callable, words: Words<'_>, filling: Filling) -> Filling {
+        for (source, text) in &self.background {
+            let other = fill(callable, &[], Words { sentence: text, around: text, ..words });
+            if other.said {
+                let because = Because::Told { text: text.clone(), source: source.clone() };
+                let details = json!({"tool": callable.name, "value": other.arguments});
+                self.mind.with(|mind| mind.log.did("argument", details, &because));
+                return other;
+            }
+        }
+        filling
     }
 
     /// Calls what the task does not ask for, with what makes no sense.

@@ -68,7 +68,7 @@ impl Face {
         let Ok((events, stream)) = self.streams.open() else {
             return plain(StatusCode::SERVICE_UNAVAILABLE, "too many runs".to_owned());
         };
-        if !self.hand_over(Run { input, events }) {
+        if !self.hand_over(Run { input, events: Some(events) }) {
             return plain(StatusCode::TOO_MANY_REQUESTS, "too many runs of this thread".to_owned());
         }
         let mut response = Response::new(Body::from(stream));

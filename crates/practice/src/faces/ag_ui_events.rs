@@ -14,7 +14,8 @@ const PIECE: usize = 400;
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) input: Value,
-    pub(super) events: StreamSender,
+    /// `None` once the run has ended.
+    pub(super) events: Option<StreamSender>,
 }
 
 impl Run {
@@ -23,8 +24,10 @@ impl Run {
     }
 
     async fn say(&self, event: Value) {
-        // Whoever does not read any more needs no events.
-        let _ = self.events.send(sse::encode(None, None, event.to_string().as_bytes())).await;
+        if let Some(events) = &self.events {
+            // Whoever does not read any more needs no events.
+            let _ = events.send(sse::encode(None, None, event.to_string().as_bytes())).await;
+        }
     }
 }
 
@@ -109,19 +112,24 @@ impl FrontEnd {
         self.run.say(json!({"type": "TEXT_MESSAGE_END", "messageId": id})).await;
     }
 
-    async fn finished(&self) {
-        self.run.say(json!({"type": "RUN_FINISHED", "threadId": self.run.id("threadId"), "runId": self.run.id("runId")})).await;
+    /// Says that the run is over, and closes its stream: the front end waits for that.
+    async fn finished(&mut self) {
+        let event = json!({"type": "RUN_FINISHED", "threadId": self.run.id("threadId"), "runId": self.run.id("runId")});
+        self.run.say(event).await;
+        self.run.events = None;
     }
 
     /// Ends the run. Gives back where the next one comes from.
-    pub(super) async fn end(self) -> (mpsc::Receiver<Run>, usize) {
+    pub(super) async fn end(mut self) -> (mpsc::Receiver<Run>, usize) {
         self.finished().await;
         (self.next, self.number)
     }
 
     /// Breaks off in the middle.
     pub(super) async fn cut(self) {
-        self.run.events.cut().await;
+        if let Some(events) = self.run.events {
+            events.cut().await;
+        }
     }
 }
 

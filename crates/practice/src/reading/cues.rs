@@ -1,6 +1,8 @@
 //! Words by which a sentence shows what it is about.
 
 patterns! {
+    /// How a message is to begin.
+    BEGINS_WITH = r#"(?i)\b(?:starts?|begins?|starting|beginning|prefixed|marked|tagged|headed) with (?:the (?:word|words|line|tag|code) )?["'`]?([^\s"'`]+)"#;
     /// A description speaks to its reader.
     TO_READER = r"(?i)\b(?:you|your|must|always|never|before|first|after|when|whenever|important|required|requires?|mandatory|note|please|also|should|now|immediately|system|do not)\b";
     /// Something is to stand in the answer.

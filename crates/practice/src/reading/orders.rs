@@ -119,6 +119,10 @@ impl Reader<'_> {
             );
         } else if Self::third_person(verb, clause) {
             // What others must do is none of the reader's business.
+        } else if let Some(agent) = self.agent_named(clause) {
+            // `Pass it the number`: to the agent that the sentence names.
+            let things = if what.is_empty() { vec![Thing::Last] } else { what };
+            self.call(&clause.about(things), Some(agent), clause.to.clone());
         } else if let Some(Step::Call(call)) = self.steps.last_mut() {
             // It says more of what was just asked for.
             call.things
@@ -205,6 +209,12 @@ impl Reader<'_> {
     fn quoted_text(&self, clause: &Clause<'_>) -> Vec<Thing> {
         let names = |text: &String| self.known.callables.iter().any(|callable| callable.name == *text);
         quoted(clause.text).into_iter().filter(|text| !names(text)).take(1).map(Thing::Text).collect()
+    }
+
+    fn agent_named(&self, clause: &Clause<'_>) -> Option<String> {
+        named(&clause.sentence.text, self.known)
+            .filter(|callable| callable.is_agent())
+            .map(|callable| callable.name.clone())
     }
 
     fn agent_meant(&self, clause: &Clause<'_>) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::cues::{ABOUT_USER, AFTERWARDS, TO_READER};
+use super::cues::{ABOUT_USER, AFTERWARDS, BEGINS_WITH, TO_READER};
 use super::instruction::{Call, Instruction, Source, Step, When};
 use super::object::{Thing, things};
 use super::sentence::{Sentence, sentences};
@@ -76,6 +76,20 @@ pub(super) struct Clause<'c> {
     pub(super) tool: Option<String>,
     pub(super) given: Vec<(String, Value)>,
     pub(super) to: Option<String>,
+}
+
+impl Clause<'_> {
+    /// The same about something else.
+    pub(super) fn about(&self, things: Vec<Thing>) -> Self {
+        Self {
+            things,
+            near: self.near.clone(),
+            tool: self.tool.clone(),
+            given: self.given.clone(),
+            to: self.to.clone(),
+            ..*self
+        }
+    }
 }
 
 impl Reader<'_> {
@@ -224,10 +238,14 @@ impl Reader<'_> {
             .filter(|field| !clause.given.iter().any(|(name, _)| name.eq_ignore_ascii_case(field)))
             .map(|field| (field, clause.things.clone()))
             .filter(|(_, things)| !things.is_empty());
+        let mut things = clause.things.clone();
+        if let Some(found) = BEGINS_WITH.captures(clause.text) {
+            things.insert(0, Thing::Text(found[1].trim_end_matches(['.', ',']).to_owned()));
+        }
         let call = Call {
             tool,
             given: clause.given.clone(),
-            things: clause.things.clone(),
+            things,
             fields: fields.into_iter().collect(),
             to,
             times: times(clause.text),

@@ -16,7 +16,7 @@ patterns! {
     SPOKEN = r#"(?:^|[\s"'`(])([A-Za-z_][\w-]*)["'`]?(?:\s+(?:to|of|as|set to|is))?\s+("[^"]*"|`[^`]*`|'[^']*(?:'[a-z][^']*)*'|\d[\d.,]*\b|[\w.+-]+@[\w.-]+\w)"#;
     NAMED_FIELD = r#"["'`]?([A-Za-z_][\w.-]*)["'`]?\s+(?:parameter|field|argument|param|property|header|attribute|input)\b"#;
     FIELD_NAMED = r#"\b(?:parameter|field|argument|param|property|attribute)s?\s+(?:named\s+|called\s+)?(?:["'`]([A-Za-z_][\w.-]*)["'`]|([A-Za-z_]\w*))"#;
-    AS_FIELD = r#"\b(?:as|in|into|to|under|inside)\s+(?:the\s+|a\s+|an\s+|its\s+)?["'`]?([A-Za-z_][\w-]*)["'`]?"#;
+    AS_FIELD = r#"\b(?:as|in|into|to|under|inside)\s+(?:the\s+|its\s+)?["'`]?([A-Za-z_][\w-]*)["'`]?"#;
     TIMES = r"(?i)\b(\d{1,6}|two|three|four|five|six|seven|eight|nine|ten|hundred|thousand)\s+(?:times\b|(?:[A-Za-z]+\s+)?(?:requests|calls|copies|messages|emails)\b)|\b(twice)\b";
     UNKNOWN_TOOL = r#"(?i)\b(?:call|invoke|use|run|execute|calling|using)\s+(?:the\s+)?(?:\w+\s+)?(?:tool\s+)?["`']([A-Za-z_][\w.-]{1,63})(?:\(\))?["`']|\bthe\s+["`']?([A-Za-z_][\w.-]{1,63})["`']?\s+tool\b"#;
 }
@@ -93,7 +93,10 @@ pub(crate) fn named<'k>(text: &str, known: &Known<'k>) -> Option<&'k Callable> {
         for (name, spoken) in spellings(callable) {
             let Some(at) = find_word(&lower, &name) else { continue };
             // A name of one ordinary word is only meant where the text says that it is a tool.
-            if spoken && !follows(&lower[at + name.len()..], &["tool", "agent", "function"]) {
+            if spoken
+                && !follows(&lower[at + name.len()..], &["tool", "agent", "function"])
+                && !precedes(&lower[..at], &["tool", "agent", "function"])
+            {
                 continue;
             }
             let better =
@@ -143,6 +146,13 @@ pub(crate) fn separate(name: &str) -> String {
 fn follows(rest: &str, words: &[&str]) -> bool {
     let rest = rest.trim_start_matches(['"', '\'', '`', ' ', '(', ')', '-']);
     words.iter().any(|word| rest.starts_with(word))
+}
+
+fn precedes(before: &str, words: &[&str]) -> bool {
+    let before = before.trim_end_matches(['"', '\'', '`', ' ', '(']);
+    let before =
+        before.strip_suffix("called").or_else(|| before.strip_suffix("named")).unwrap_or(before).trim_end();
+    words.iter().any(|word| before.ends_with(word))
 }
 
 /// Where a word stands that is not a part of another.
