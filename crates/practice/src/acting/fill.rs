@@ -22,6 +22,7 @@ pub(crate) struct Words<'w> {
 
 const CONTENTS: &str = "body content contents text message data payload note notes comment document context input value \
     details report summary description html markdown log";
+const MESSAGES: &str = "body content text message comment note document";
 const SEARCHES: &str = "query q question search prompt term terms keyword keywords topic request task instruction \
     instructions command sql code expression";
 const RECEIVERS: &str = "to recipient recipients email address cc bcc";
@@ -125,10 +126,15 @@ fn from_words(property: &Property, words: Words<'_>, used: &mut Vec<f64>) -> Opt
     match text(property, words) {
         Some((text, true)) => Some((text.into(), true)),
         Some((text, false)) => made_up(text.into()),
-        // A key that nobody gave stays empty, whoever wants it.
-        None if names_secret(&property.name) => property.required.then(|| ("".into(), false)),
+        // What nobody gave stays out, whoever wants it.
+        None if names_secret(&property.name) || is_for_anything(property) => None,
         None => made_up(form::made_up(property).into()),
     }
+}
+
+/// Whether a field takes whatever there is.
+fn is_for_anything(property: &Property) -> bool {
+    separate(&property.name).split(' ').any(|part| among(CONTENTS, part) && !among(MESSAGES, part))
 }
 
 fn number(property: &Property, words: Words<'_>, used: &mut Vec<f64>) -> Option<(Value, bool)> {
@@ -178,8 +184,11 @@ fn text(property: &Property, words: Words<'_>) -> Option<(String, bool)> {
     }
     if is(CONTENTS) {
         let quoted = || quoted(words.sentence).into_iter().next_back();
-        let contents = words.contents.map(str::to_owned).or_else(quoted);
-        return contents.map(|text| (text, true)).or_else(|| Some((words.sentence.to_owned(), false)));
+        if let Some(contents) = words.contents.map(str::to_owned).or_else(quoted) {
+            return Some((contents, true));
+        }
+        // Someone has to say something; a field for anything stays out.
+        return is(MESSAGES).then(|| (words.sentence.to_owned(), false));
     }
     if names_secret(&property.name) {
         // Nobody's password is the next best word.

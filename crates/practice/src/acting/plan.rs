@@ -40,6 +40,7 @@ const MAX_WAIT: Duration = Duration::from_secs(30);
 
 patterns! {
     JOINT = r"(?i)(?:,|;)?\s+(?:and\s+)?(?:then|afterwards|after that|finally)[,]?\s+|;\s+|,?\s+and\s+(?:also\s+)?(?:(?P<verb>add|analyze|analyse|ask|book|browse|buy|call|check|clean|create|delete|deploy|email|fetch|find|forecast|forward|generate|get|give|list|look|message|open|order|pay|post|process|query|read|retrieve|run|save|search|send|show|store|submit|summarize|summarise|tell|translate|update|upload|use|wait|write)\b)";
+    LEADING = r"(?i)^(?:(?:and|then|also|next|finally|afterwards|now|please|first),?\s+)+";
     WAIT = r"(?i)\bwait(?:s|ing)?\s+(?:for\s+|about\s+)?(\d{1,3}|one|two|three|four|five)\s*(ms|milliseconds?|s|secs?|seconds?|m|min|minutes?)?\b";
     OVERRIDE = r"(?i)\b(?:ignore|disregard|forget|override)\b[^.]{0,40}\b(?:previous|prior|above|earlier|all|your|any|other)\b|\bnew instructions?\b|\b(?:system|developer|admin(?:istrator|istrative)?) (?:mode|override|directive|note|message|update)\b|^\s*(?:system|developer|admin|assistant)\s*:|\byou are now\b|\bdo not (?:tell|inform|mention|alert|notify)\b|\bpre-?authori[sz]ed\b|\b(?:important|critical|urgent)\s*[:!]";
 }
@@ -84,7 +85,8 @@ pub(crate) fn plan(task: &str, offers: &Offers, impressed: bool) -> Vec<Errand> 
             errands.push(Errand::Wait(wait));
             continue;
         }
-        let Some(errand) = errand(&clause, offers, errands.is_empty(), impressed) else { continue };
+        let found = errand(&clause, offers, errands.is_empty(), impressed);
+        let Some(errand) = found.or_else(|| elliptic(&clause, errands.last())) else { continue };
         let again = errands.iter().any(|before| same(before, &errand) && !says_more(&clause, before));
         if !again {
             errands.extend(std::iter::repeat_n(errand, times(&clause).clamp(1, 6)));
@@ -98,6 +100,14 @@ pub(crate) fn plan(task: &str, offers: &Offers, impressed: bool) -> Vec<Errand> 
         errands.extend(prompts.map(|prompt| Errand::Prompt { prompt, words: task.to_owned() }));
     }
     errands
+}
+
+/// `How is it in Oslo, then in Bergen?` asks the same again of something else.
+fn elliptic(clause: &str, before: Option<&Errand>) -> Option<Errand> {
+    let Some(Errand::Call { name, .. }) = before else { return None };
+    let first = clause.split(' ').next().unwrap_or_default().to_lowercase();
+    let goes_on = ["in", "for", "at", "to", "of", "on", "with", "from", "about"].contains(&first.as_str());
+    goes_on.then(|| Errand::Call { name: name.clone(), words: clause.to_owned() })
 }
 
 fn same(a: &Errand, b: &Errand) -> bool {
@@ -124,8 +134,9 @@ fn says_more(clause: &str, before: &Errand) -> bool {
     };
     let again = clause.to_lowercase();
     let known = concrete(words);
-    [" again", "once more", " re-"].iter().any(|word| again.contains(word))
-        || concrete(clause).iter().any(|thing| !known.contains(thing))
+    let repeats =
+        [" again", "once more", " re-"].iter().any(|word| again.contains(word)) && !again.contains(" not ");
+    repeats || concrete(clause).iter().any(|thing| !known.contains(thing))
 }
 
 /// The task in parts that each want one thing.
@@ -144,8 +155,12 @@ fn clauses(task: &str) -> Vec<String> {
             start = found.name("verb").map_or(whole.end(), |verb| verb.start());
         }
         parts.push(sentence.text[start..].trim().to_owned());
+        if let Some(first) = parts.first_mut() {
+            *first = LEADING.replace(first, "").into_owned();
+        }
+        let begins = clauses.len();
         for part in parts {
-            match clauses.last_mut() {
+            match clauses[begins..].last_mut() {
                 // `Fetch and summarize X` is one thing.
                 Some(last) if !last.contains(' ') => *last = format!("{last} and {part}"),
                 _ => clauses.push(part),
@@ -314,6 +329,7 @@ mod tests {
             ("What does the travel policy say?", &["docs://policy"]),
             ("Use the code_review prompt to review this code: x", &["code_review"]),
             ("Add 1 and 2, then wait 2 seconds and add 1 and 2 again", &["add", "2s", "add"]),
+            ("Add 1 and 2. Then to 3 and 4", &["add", "add"]),
             ("Sing", &[]),
         ] {
             assert_eq!(planned(task), expected, "{task}");

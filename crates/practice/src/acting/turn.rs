@@ -17,6 +17,11 @@ use crate::callable::Callable;
 use crate::log::Because;
 use crate::reading::{Instruction, Source, Step, Thing, When};
 
+patterns! {
+    /// The user wants something passed on that came of the task.
+    BROUGHT = r"(?i)\b(?:summar(?:y|ies)|results?|it|them|this|that|these|reports?|notes?|details|findings|contents?|data|answers?|output)\b";
+}
+
 /// How many calls one task can lead to.
 const MAX_CALLS: usize = 40;
 
@@ -281,10 +286,11 @@ impl<H: Hands> Turn<'_, H> {
                     .mind
                     .with(|mind| mind.knowledge.since(self.mark).last().map(|last| clean(mind, last)));
                 // Another agent is told the task, and not what came of it.
-                let contents = contents.filter(|_| !callable.is_agent());
+                let contents = contents.filter(|_| !callable.is_agent() && BROUGHT.is_match(words));
                 let words =
                     Words { sentence: words, around: &self.task, contents: contents.as_deref(), to: None };
                 let mut filling = fill(&callable, &[], words);
+                filling.said |= callable.is_agent();
                 if !filling.said && !self.behaviour.obeys() {
                     // A careful agent asks what it is to call this with.
                     let asks =

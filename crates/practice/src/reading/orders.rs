@@ -101,6 +101,9 @@ impl Reader<'_> {
                 self.pass(vec![Thing::Text(text)], name, tool, standing);
             }
         } else if let Some(field) = field(clause.text, self.known) {
+            // The name of the field is not what goes into it.
+            let what: Vec<_> =
+                what.into_iter().filter(|thing| *thing != Thing::Text(field.clone())).collect();
             let what = if what.is_empty() { vec![Thing::Last] } else { what };
             let tool = self.tool_with(clause, &field);
             self.pass(what, field, tool, standing);
