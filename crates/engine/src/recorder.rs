@@ -61,25 +61,6 @@ pub struct Seen {
     pub notes: Vec<Note>,
 }
 
-impl Seen {
-    fn of(self, message: &Message) -> Observed<'_> {
-        Observed {
-            seq: message.seq,
-            time: &message.time,
-            actor: &message.actor,
-            mode: &message.mode,
-            phase: &message.phase,
-            protocol: &message.protocol,
-            surfaces: &message.surfaces,
-            direction: message.direction,
-            kind: message.kind,
-            sender: message.sender,
-            message: self.value,
-            notes: self.notes,
-        }
-    }
-}
-
 impl Recorder {
     /// Begins a trace: writes its header, into a file that was just created or anything else that can be written to.
     pub fn begin(
@@ -247,7 +228,7 @@ impl Recorder {
         let mut matched = Vec::new();
         if inner.detector.looks_at(message) {
             let mut observed = match seen.take() {
-                Some(seen) => seen.of(message),
+                Some(Seen { value, notes }) => Observed::new(message, value, notes),
                 None => inner.deriver.observe(message),
             };
             matched = inner.detector.observe(&observed);

@@ -103,6 +103,26 @@ pub struct Observed<'m> {
     pub notes: Vec<Note>,
 }
 
+impl<'m> Observed<'m> {
+    /// A message, and what is seen of it.
+    pub fn new(message: &'m Message, seen: Value, notes: Vec<Note>) -> Self {
+        Self {
+            seq: message.seq,
+            time: &message.time,
+            actor: &message.actor,
+            mode: &message.mode,
+            phase: &message.phase,
+            protocol: &message.protocol,
+            surfaces: &message.surfaces,
+            direction: message.direction,
+            kind: message.kind,
+            sender: message.sender,
+            message: seen,
+            notes,
+        }
+    }
+}
+
 /// Turns messages, in the order of the trace, into what indicators see.
 ///
 /// | on the wire | what indicators see |
@@ -149,20 +169,7 @@ impl Deriver {
                 Value::String(message.content.text().into_owned())
             }
         };
-        Observed {
-            seq: message.seq,
-            time: &message.time,
-            actor: &message.actor,
-            mode: &message.mode,
-            phase: &message.phase,
-            protocol: &message.protocol,
-            surfaces: &message.surfaces,
-            direction: message.direction,
-            kind: message.kind,
-            sender: message.sender,
-            message: seen,
-            notes,
-        }
+        Observed::new(message, seen, notes)
     }
 
     /// Passes over a message that nobody looks at. It costs nothing where no later one can refer to it, which is so for

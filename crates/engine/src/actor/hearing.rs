@@ -1,0 +1,189 @@
+//! What an actor hears and says.
+
+use std::sync::{Arc, PoisonError};
+
+use serde_json::Value;
+use sortie_oatf::{AdvanceReason, ExtractorSource, TriggerResult};
+use sortie_trace::{Content, Deriver, Direction, Kind, Message, Sender};
+
+use super::{Actor, Inner};
+use crate::phase::Phase;
+use crate::recorder::Seen;
+
+/// A message that an actor heard or says, apart from what the actor knows itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Spoken<'s> {
+    /// The operations it belongs to.
+    pub surfaces: &'s [&'s str],
+    /// Which half of an exchange it is.
+    pub direction: Direction,
+    /// What it is on the wire.
+    pub kind: Kind,
+    /// JSON-RPC id.
+    pub id: Option<&'s Value>,
+    /// A name of ours for the connection.
+    pub connection: &'s str,
+    /// What was on the wire.
+    pub bytes: &'s [u8],
+}
+
+/// A message that was heard, and the phase that deals with it.
+///
+/// When it fired the phase's trigger, the next phase begins once this is dropped: what fires a trigger is answered by the
+/// phase it fired in.
+#[derive(Debug)]
+pub struct Heard {
+    /// The phase that it belongs to, and that answers it.
+    pub phase: Arc<Phase>,
+    /// The message as indicators see it: params, result, or event.
+    pub content: Value,
+    fired: Option<(Arc<Actor>, AdvanceReason)>,
+}
+
+impl Heard {
+    /// Whether it ends the phase.
+    pub fn has_fired(&self) -> bool {
+        self.fired.is_some()
+    }
+
+    /// Lets it go without ending the phase, since the run is over.
+    pub(crate) fn forget(mut self) {
+        self.fired = None;
+    }
+}
+
+impl Drop for Heard {
+    fn drop(&mut self) {
+        if let Some((actor, reason)) = self.fired.take() {
+            actor.advance(self.phase.index, reason);
+        }
+    }
+}
+
+/// A message that is about to be recorded.
+struct Unheard {
+    message: Message,
+    /// What it says, where that takes no other message.
+    seen: Option<Seen>,
+}
+
+impl Actor {
+    /// Something was heard: it is recorded, extractors read it, and it may fire the trigger. `event` names it for the
+    /// trigger; most often it is the surface.
+    pub fn heard(self: &Arc<Self>, events: &[&str], spoken: Spoken<'_>) -> Heard {
+        let message = self.unheard(Sender::Agent, spoken);
+        let mut inner = self.lock();
+        self.expire(&mut inner);
+        let phase = self.phases[inner.index].clone();
+        self.hear(&mut inner, phase, message, events)
+    }
+
+    /// The same for an answer, or an item of a stream, to what was said in an earlier phase: it is recorded as belonging to
+    /// that one. Only what belongs to the present phase can end it.
+    pub fn heard_in(self: &Arc<Self>, phase: &Arc<Phase>, events: &[&str], spoken: Spoken<'_>) -> Heard {
+        let message = self.unheard(Sender::Agent, spoken);
+        let mut inner = self.lock();
+        self.expire(&mut inner);
+        self.hear(&mut inner, phase.clone(), message, events)
+    }
+
+    /// The same for what the actor says itself, where the binding makes that an event too.
+    pub fn said_event(self: &Arc<Self>, phase: &Arc<Phase>, events: &[&str], spoken: Spoken<'_>) -> Heard {
+        let message = self.unheard(Sender::Actor, spoken);
+        let mut inner = self.lock();
+        self.expire(&mut inner);
+        self.hear(&mut inner, phase.clone(), message, events)
+    }
+
+    /// Something was said: it is recorded, and extractors read it. `phase` is the one that says it.
+    pub fn said(&self, phase: &Phase, spoken: Spoken<'_>) {
+        let Unheard { mut message, .. } = self.unheard(Sender::Actor, spoken);
+        message.phase.clone_from(&phase.name);
+        let source = source(spoken.direction);
+        // Answers refer to requests, so a client's deriver has to see what it asks.
+        let seen = (self.is_client() || phase.extracts(source)).then(|| self.observe(&message));
+        if let Some(seen) = self.context.recorder.message(message, seen) {
+            self.extract(phase, source, &seen.value);
+        }
+    }
+
+    fn hear(
+        self: &Arc<Self>,
+        inner: &mut Inner,
+        phase: Arc<Phase>,
+        Unheard { mut message, seen }: Unheard,
+        events: &[&str],
+    ) -> Heard {
+        message.phase.clone_from(&phase.name);
+        let source = source(message.direction);
+        let seen = seen.unwrap_or_else(|| self.observe(&message));
+        // It comes back: the recorder gives back what it is given.
+        let seen = self.context.recorder.message(message, Some(seen));
+        let content = seen.map(|seen| seen.value).unwrap_or_default();
+        self.extract(&phase, source, &content);
+        let mut fired = None;
+        if phase.index == inner.index
+            && !inner.fired
+            && let Some(trigger) = &phase.trigger
+        {
+            let elapsed = inner.since.elapsed();
+            for event in events {
+                let result = trigger.evaluate(Some((event, &content)), elapsed, &mut inner.trigger);
+                if let TriggerResult::Advanced { reason } = result {
+                    inner.fired = true;
+                    fired = Some((self.clone(), reason));
+                    break;
+                }
+            }
+        }
+        Heard { phase, content, fired }
+    }
+
+    /// A message before its phase is known, and what it says where nothing else has to be known for that: the actor is
+    /// not locked meanwhile, so that requests are read side by side (`cargo xtask bench wire`).
+    fn unheard(&self, sender: Sender, spoken: Spoken<'_>) -> Unheard {
+        let message = Message {
+            seq: 0,
+            time: String::new(),
+            actor: self.name.clone(),
+            mode: self.mode.clone(),
+            phase: String::new(),
+            protocol: self.protocol.clone(),
+            surfaces: spoken.surfaces.iter().map(|&surface| surface.to_owned()).collect(),
+            direction: spoken.direction,
+            kind: spoken.kind,
+            id: spoken.id.cloned(),
+            connection: spoken.connection.to_owned(),
+            sender,
+            content: Content::from_wire(spoken.bytes),
+        };
+        let seen =
+            (!self.is_client() && sender == Sender::Agent).then(|| seen(&mut Deriver::new(), &message));
+        Unheard { message, seen }
+    }
+
+    /// The message as indicators see it, before anything is redacted: an attack may use what the trace must not hold.
+    fn observe(&self, message: &Message) -> Seen {
+        seen(&mut self.deriver.lock().unwrap_or_else(PoisonError::into_inner), message)
+    }
+
+    fn extract(&self, phase: &Phase, source: ExtractorSource, content: &Value) {
+        for extractor in &phase.extractors {
+            if let Some(value) = extractor.extract(content, source) {
+                self.context.extracted.set(&self.name, &extractor.name, value);
+            }
+        }
+    }
+}
+
+fn seen(deriver: &mut Deriver, message: &Message) -> Seen {
+    let observed = deriver.observe(message);
+    Seen { value: observed.message, notes: observed.notes }
+}
+
+fn source(direction: Direction) -> ExtractorSource {
+    match direction {
+        Direction::Request => ExtractorSource::Request,
+        Direction::Response => ExtractorSource::Response,
+    }
+}

@@ -1,3 +1,0 @@
-//! The Model Context Protocol: how its messages travel. What they say is the caller's business.
-
-pub mod server;
