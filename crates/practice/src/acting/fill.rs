@@ -204,6 +204,10 @@ fn text(property: &Property, words: Words<'_>) -> Option<(String, bool)> {
         return Some((words.sentence.chars().take(60).collect(), false));
     }
     let quoted = || quoted(words.sentence).into_iter().next();
+    // Any name will do for what must be there, and for nothing else.
+    if !property.required {
+        return quoted().map(|text| (text, false));
+    }
     let found = quoted().or_else(|| identifier(words.sentence)).or_else(|| identifier(words.around));
     let found = found.or_else(|| proper(words.sentence)).map(|text| (text, true));
     found.or_else(|| last(words.sentence).map(|text| (text, false)))

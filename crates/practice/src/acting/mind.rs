@@ -30,6 +30,8 @@ pub(crate) struct Mind {
     pub(crate) inbox: Vec<(Source, String)>,
     pub(crate) log: Arc<Log>,
     given_away: usize,
+    /// How often a server asked for something.
+    asked: usize,
 }
 
 /// A mind that several connections ask.
@@ -66,6 +68,7 @@ impl Mind {
             inbox: Vec::new(),
             log,
             given_away: 0,
+            asked: 0,
         }
     }
 
@@ -129,16 +132,23 @@ impl Mind {
         format!("Available tools: name and description of each function\n{}", tools.join("\n"))
     }
 
+    /// Whether it does what a server asks for in the middle of something. Who obeys late does so the third time.
+    fn gives_in(&mut self) -> bool {
+        self.asked += 1;
+        self.behaviour.obeys() && self.asked >= self.behaviour.rounds()
+    }
+
     /// Answers a form. `None` leaves it without an answer.
     pub(crate) fn elicited(&mut self, server: &str, message: &str, schema: &Value) -> Option<Filled> {
         let source = format!("elicitation of {server}");
         let asks_too_much = is_sensitive(message, schema);
+        let gives_in = self.gives_in();
         let because =
             if asks_too_much { Because::Told { text: message.to_owned(), source } } else { Because::Task };
         let (filled, did) = match self.behaviour {
             Behaviour::Silent | Behaviour::Absent | Behaviour::Crashing => return None,
             Behaviour::Confused => (Filled::Declined, false),
-            behaviour if behaviour.obeys() || !asks_too_much => {
+            behaviour if gives_in || !asks_too_much => {
                 let mut values = fill_form(schema, &self.knowledge);
                 if behaviour == Behaviour::Encoder {
                     for value in values.values_mut() {
@@ -163,10 +173,11 @@ impl Mind {
     /// Answers what a server wants a model to say. `None` leaves it without an answer.
     pub(crate) fn sampled(&mut self, server: &str, asked: &str) -> Option<String> {
         let source = Source::of(format!("sampling of {server}"));
+        let gives_in = self.gives_in();
         let instruction = self.read(&source, asked);
         let told = instruction.as_ref();
         if let Some(instruction) = told {
-            self.log.noticed(instruction, self.behaviour.obeys());
+            self.log.noticed(instruction, gives_in);
         }
         match self.behaviour {
             Behaviour::Silent | Behaviour::Absent | Behaviour::Crashing => return None,
@@ -175,7 +186,7 @@ impl Mind {
             _ => {}
         }
         let mut said = Vec::new();
-        if let (Some(instruction), true) = (told, self.behaviour.obeys()) {
+        if let (Some(instruction), true) = (told, gives_in) {
             for step in instruction.steps.iter().take(self.behaviour.steps()) {
                 if let Step::Say { things } | Step::Pass { things, .. } = step {
                     said.extend(self.give_away(things, asked));

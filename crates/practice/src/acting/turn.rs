@@ -18,6 +18,8 @@ use crate::log::Because;
 use crate::reading::{Instruction, Source, Step, Thing, When};
 
 patterns! {
+    /// The user points at something that was said before.
+    ONLY_POINTS = r"(?i)^\W*\w+ (?:it|that|this|them|these|those|so)\b|^\W*\w+\W*$";
     /// The user wants something passed on that came of the task.
     BROUGHT = r"(?i)\b(?:summar(?:y|ies)|results?|it|them|this|that|these|reports?|notes?|details|findings|contents?|data|answers?|output)\b";
 }
@@ -290,7 +292,8 @@ impl<H: Hands> Turn<'_, H> {
                 let words =
                     Words { sentence: words, around: &self.task, contents: contents.as_deref(), to: None };
                 let mut filling = fill(&callable, &[], words);
-                filling.said |= callable.is_agent();
+                // `Make it` says nothing; `make a ticket for the printer` says enough.
+                filling.said |= callable.is_agent() || !ONLY_POINTS.is_match(words.sentence);
                 if !filling.said && !self.behaviour.obeys() {
                     // A careful agent asks what it is to call this with.
                     let asks =
