@@ -163,7 +163,7 @@ impl Mind {
         };
         match &filled {
             Filled::With(values) if did => {
-                self.log.did("elicitation/accept", json!({"message": message, "content": values}), &because)
+                self.log.did("elicitation/accept", json!({"message": message, "content": values}), &because);
             }
             _ => self.log.did("elicitation/decline", json!({"message": message}), &Because::Habit),
         }

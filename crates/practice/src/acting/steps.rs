@@ -39,7 +39,7 @@ impl<H: Hands> Turn<'_, H> {
             let last = self.last(instruction, &read);
             match step {
                 Step::Read { path, tool } => {
-                    read.extend(self.read_file(path, tool.as_deref(), &because).await)
+                    read.extend(self.read_file(path, tool.as_deref(), &because).await);
                 }
                 Step::Gather => read.extend(self.gather(&because).await),
                 Step::Call(call) => self.make(call, instruction, &last, &because).await,

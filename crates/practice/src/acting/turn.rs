@@ -299,13 +299,13 @@ impl<H: Hands> Turn<'_, H> {
                     let asks =
                         format!("I would use {} for this, but you did not say what with.", callable.name);
                     self.mind.with(|mind| {
-                        mind.log.note("asks instead of calling", json!({"tool": callable.name}))
+                        mind.log.note("asks instead of calling", json!({"tool": callable.name}));
                     });
                     self.said.push(asks);
                     return;
                 }
                 if !filling.said {
-                    filling = self.from_background(&callable, words, filling);
+                    filling = self.filled_from_background(&callable, words, filling);
                 }
                 let arguments = filling.arguments;
                 self.call(&callable, arguments, &Because::Task).await;
@@ -314,7 +314,7 @@ impl<H: Hands> Turn<'_, H> {
     }
 
     /// Takes what the user did not say from whatever else came with the task.
-    fn from_background(&self, callable: &Callable, words: Words<'_>, filling: Filling) -> Filling {
+    fn filled_from_background(&self, callable: &Callable, words: Words<'_>, filling: Filling) -> Filling {
         for (source, text) in &self.background {
             let other = fill(callable, &[], Words { sentence: text, around: text, ..words });
             if other.said {

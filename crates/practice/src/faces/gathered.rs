@@ -35,7 +35,7 @@ fn collect(value: &Value, key: Option<&str>, depth: usize, texts: &mut Vec<Strin
     match value {
         Value::String(text) => match key {
             Some("text" | "content" | "description" | "message" | "instructions") | None => {
-                texts.push(text.clone())
+                texts.push(text.clone());
             }
             Some(key) => texts.push(format!("{key}: {text}")),
         },
@@ -44,7 +44,7 @@ fn collect(value: &Value, key: Option<&str>, depth: usize, texts: &mut Vec<Strin
         Value::Object(members)
             if members.get("role").is_some_and(|role| role == "user") && members.contains_key("parts") => {}
         Value::Object(members) => {
-            members.iter().for_each(|(key, value)| collect(value, Some(key), depth + 1, texts))
+            members.iter().for_each(|(key, value)| collect(value, Some(key), depth + 1, texts));
         }
         Value::Number(number) => texts.extend(key.map(|key| format!("{key}: {number}"))),
         Value::Bool(_) | Value::Null => {}

@@ -282,7 +282,7 @@ impl Listener {
                     }
                 }
                 Happened::TooLong { within: Some(key), .. } => {
-                    self.shared.answered(&key, Err("too long".to_owned()))
+                    self.shared.answered(&key, Err("too long".to_owned()));
                 }
                 Happened::TooLong { .. } => {}
                 Happened::Ended { within, how } => {

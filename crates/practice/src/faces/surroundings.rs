@@ -56,7 +56,7 @@ impl Surroundings {
             match Peer::new(url) {
                 Ok(peer) => connected.agents.push((index, peer)),
                 Err(why) => {
-                    self.mind.with(|mind| mind.log.note("cannot connect", json!({"agent": url, "why": why})))
+                    self.mind.with(|mind| mind.log.note("cannot connect", json!({"agent": url, "why": why})));
                 }
             }
         }

@@ -55,7 +55,11 @@ fn of_json(value: &Value, key: Option<&str>, all: &mut Vec<Sentence>) {
             all.append(&mut inner);
         }
         other => {
-            all.extend(key.map(|key| Sentence { text: format!("{key}: {other}"), item: false, leads: false }))
+            all.extend(key.map(|key| Sentence {
+                text: format!("{key}: {other}"),
+                item: false,
+                leads: false,
+            }));
         }
     }
 }

@@ -30,8 +30,8 @@ Examples:
 /// Be a practice target: a small agent without a model that does what its name says.
 ///
 /// Practice agents show what a detection sees and what it misses, and that everything is connected. They say nothing about any
-/// model. They find their servers where `sortie run` tells every agent: SORTIE_MCP_CONFIG, SORTIE_MCP_URL, SORTIE_A2A_URL and
-/// SORTIE_URL_<ACTOR>. They never leave the machine, and write down what they did and why.
+/// model. They find their servers where `sortie run` tells every agent: `SORTIE_MCP_CONFIG`, `SORTIE_MCP_URL`, `SORTIE_A2A_URL` and
+/// `SORTIE_URL`_<ACTOR>. They never leave the machine, and write down what they did and why.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Practice {
@@ -51,7 +51,7 @@ pub(crate) struct Practice {
     #[arg(long, value_name = "TEXT", default_value = SYSTEM_PROMPT)]
     system_prompt: String,
 
-    /// Where to write what it did and why, as JSON lines; `practice.jsonl` beside SORTIE_MCP_CONFIG, if there is such a file
+    /// Where to write what it did and why, as JSON lines; `practice.jsonl` beside `SORTIE_MCP_CONFIG`, if there is such a file
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
 

@@ -45,13 +45,12 @@ pub(super) fn resolve<'a>(
         driven |= kind != 0;
         let served =
             command.iter().position(|word| word == option).and_then(|at| command.get(at + 1)).cloned();
-        let address = match served {
-            Some(address) => address,
-            None => {
-                let address = address(index, kind)?.to_string();
-                command.extend([option.to_owned(), address.clone()]);
-                address
-            }
+        let address = if let Some(address) = served {
+            address
+        } else {
+            let address = address(index, kind)?.to_string();
+            command.extend([option.to_owned(), address.clone()]);
+            address
         };
         let place = Place::Url(format!("http://{address}/{path}"));
         options.targets.insert(actor.name.clone(), Target { place, headers: Vec::new(), env: Vec::new() });
