@@ -4,6 +4,7 @@ mod endings;
 mod ends_agents;
 mod folders;
 mod plan;
+mod practice;
 mod program;
 mod stdio;
 mod toml;

@@ -1,0 +1,292 @@
+//! Arguments for a call, from what was said.
+
+use serde_json::{Map, Value};
+
+use super::form::{self, names_secret};
+use super::words::{after_name, identifier, last, proper, searched};
+use crate::callable::{Callable, Property};
+use crate::reading::{Known, email, given, numbers, paths, quoted, separate, uris};
+
+/// The words that a call is made from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Words<'w> {
+    /// The sentence that asks for it.
+    pub(crate) sentence: &'w str,
+    /// What it belongs to, for what the sentence does not say.
+    pub(crate) around: &'w str,
+    /// What is brought, for fields that take contents.
+    pub(crate) contents: Option<&'w str>,
+    /// To whom.
+    pub(crate) to: Option<&'w str>,
+}
+
+const CONTENTS: &str = "body content contents text message data payload note notes comment document context input value \
+    details report summary description html markdown log";
+const MESSAGES: &str = "body content text message comment note document";
+const SEARCHES: &str = "query q question search prompt term terms keyword keywords topic request task instruction \
+    instructions command sql code expression";
+const RECEIVERS: &str = "to recipient recipients email address cc bcc";
+const PLACES: &str = "url uri link endpoint href webhook website page";
+const FILES: &str = "path file filename filepath dir directory folder";
+
+/// Whether a word is one of a list.
+pub(super) fn among(list: &str, word: &str) -> bool {
+    list.split(' ').any(|known| known == word)
+}
+
+/// The arguments of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Filling {
+    /// All of them.
+    pub(crate) arguments: Map<String, Value>,
+    /// Whether there is one that the words say, or none that is required.
+    pub(crate) said: bool,
+}
+
+/// The arguments of a call: those that are given, and for the rest what the words say, as the schema wants it.
+pub(crate) fn fill(callable: &Callable, fixed: &[(String, Value)], words: Words<'_>) -> Filling {
+    let known = Known { callables: std::slice::from_ref(callable), own: None, own_field: None };
+    let mut spoken = given(words.sentence, &known);
+    spoken.retain(|(name, _)| callable.property(name).is_some());
+    let mut arguments = Map::new();
+    let mut used: Vec<f64> = Vec::new();
+    let mut said = !callable.properties.iter().any(|property| property.required);
+    for property in &callable.properties {
+        let of_name = |all: &[(String, Value)]| {
+            let of_name = all.iter().find(|(name, _)| name.eq_ignore_ascii_case(&property.name));
+            of_name.map(|(_, value)| value.clone())
+        };
+        let value = match of_name(fixed).or_else(|| of_name(&spoken)) {
+            Some(value) => Some((typed(property, value), true)),
+            None => from_words(property, words, &mut used),
+        };
+        said |= value.as_ref().is_some_and(|(_, sure)| *sure);
+        arguments.extend(value.map(|(value, _)| (property.name.clone(), value)));
+    }
+    // What a schema does not know was asked for all the same.
+    for (name, value) in fixed {
+        if callable.property(name).is_none() {
+            arguments.insert(name.clone(), value.clone());
+        }
+    }
+    Filling { arguments, said }
+}
+
+/// A value in the type that the schema wants.
+pub(crate) fn typed(property: &Property, value: Value) -> Value {
+    let Value::String(text) = &value else { return value };
+    let number = || text.replace([',', '$', ' '], "").parse::<f64>().ok();
+    match property.kind.as_str() {
+        "integer" => number().map_or(value.clone(), whole),
+        "number" => number().map_or(value.clone(), plain),
+        "boolean" => Value::from(!["false", "no", "0", "off"].contains(&text.to_ascii_lowercase().as_str())),
+        "array" => Value::from(vec![value]),
+        _ => value,
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a number that is too large becomes the largest")]
+fn whole(number: f64) -> Value {
+    Value::from(number as i64)
+}
+
+fn plain(number: f64) -> Value {
+    if number.fract() == 0.0 { whole(number) } else { Value::from(number) }
+}
+
+/// A value, and whether the words say so.
+fn from_words(property: &Property, words: Words<'_>, used: &mut Vec<f64>) -> Option<(Value, bool)> {
+    let lower = words.sentence.to_lowercase();
+    let says = |choice: &&Value| {
+        let choice = choice.as_str().map(str::to_lowercase);
+        choice.is_some_and(|choice| lower.split(|c: char| !c.is_alphanumeric()).any(|word| word == choice))
+    };
+    if let Some(choice) = property.choices.iter().find(says) {
+        return Some((choice.clone(), true));
+    }
+    let made_up =
+        |value: Value| property.required.then(|| (property.default.clone().unwrap_or(value), false));
+    if let Some(choice) = property.choices.first() {
+        return made_up(choice.clone());
+    }
+    match property.kind.as_str() {
+        "number" | "integer" => return number(property, words, used).or_else(|| made_up(Value::from(1))),
+        "boolean" => return made_up(Value::from(true)),
+        "array" => {
+            let item = property.items.as_deref().cloned().unwrap_or_default();
+            let item = Property { required: property.required, name: property.name.clone(), ..item };
+            return from_words(&item, words, used).map(|(value, sure)| (Value::from(vec![value]), sure));
+        }
+        "object" => return made_up(Value::Object(Map::new())),
+        _ => {}
+    }
+    if let Some(named) = mentioned(property, words.sentence) {
+        return Some((named.into(), true));
+    }
+    match text(property, words) {
+        Some((text, true)) => Some((text.into(), true)),
+        Some((text, false)) => made_up(text.into()),
+        // What nobody gave stays out, whoever wants it.
+        None if names_secret(&property.name) || is_for_anything(property) => None,
+        None => made_up(form::made_up(property).into()),
+    }
+}
+
+/// Whether a field takes whatever there is.
+fn is_for_anything(property: &Property) -> bool {
+    separate(&property.name).split(' ').any(|part| among(CONTENTS, part) && !among(MESSAGES, part))
+}
+
+fn number(property: &Property, words: Words<'_>, used: &mut Vec<f64>) -> Option<(Value, bool)> {
+    // An optional number is only meant when the words name it.
+    let lower = words.sentence.to_lowercase();
+    let named = separate(&property.name).split(' ').any(|part| lower.contains(part));
+    let free = numbers(words.sentence).into_iter().find(|number| !used.contains(number));
+    let value = free.filter(|_| property.required || named)?;
+    used.push(value);
+    Some((if property.kind == "integer" { whole(value) } else { plain(value) }, true))
+}
+
+/// A word of the sentence that the property's own words offer: `(GET, POST, HEAD)`.
+fn mentioned(property: &Property, sentence: &str) -> Option<String> {
+    let (_, offered) = property.words.split_once('(')?;
+    let (offered, _) = offered.split_once(')')?;
+    let offers = offered.split([',', '/', '|']).map(|word| word.trim().trim_matches(['"', '\'', '`']));
+    let words: Vec<&str> = sentence.split(|c: char| !c.is_alphanumeric()).collect();
+    offers
+        .filter(|word| !word.is_empty() && !word.contains(' '))
+        .find(|word| words.contains(word))
+        .map(str::to_owned)
+}
+
+/// What the words say for a field of text, and whether it is surely that.
+fn text(property: &Property, words: Words<'_>) -> Option<(String, bool)> {
+    let name = separate(&property.name);
+    let parts: Vec<&str> = name.split(' ').collect();
+    // A `report_id` is no report.
+    let names_something = parts.len() > 1
+        && parts.last().is_some_and(|last| ["id", "name", "number", "code", "type"].contains(last));
+    let is = |names: &str| !names_something && parts.iter().any(|part| among(names, part));
+    let anywhere =
+        |find: &dyn Fn(&str) -> Option<String>| find(words.sentence).or_else(|| find(words.around));
+    let sure = |text: Option<String>| text.map(|text| (text, true));
+    if is(RECEIVERS) {
+        let receiver = words.to.map(str::to_owned).or_else(|| anywhere(&|text| email(text)));
+        return if property.required { sure(receiver) } else { None };
+    }
+    if is(PLACES) {
+        let place = words.to.filter(|to| to.contains("://")).map(str::to_owned);
+        return sure(place.or_else(|| anywhere(&|text| uris(text).into_iter().next())));
+    }
+    if is(FILES) {
+        let file = anywhere(&|text| paths(text).into_iter().next());
+        return sure(file.or_else(|| uris(words.sentence).into_iter().next()));
+    }
+    if is(CONTENTS) {
+        let quoted = || quoted(words.sentence).into_iter().next_back();
+        if let Some(contents) = words.contents.map(str::to_owned).or_else(quoted) {
+            return Some((contents, true));
+        }
+        // Someone has to say something; a field for anything stays out.
+        return is(MESSAGES).then(|| (words.sentence.to_owned(), false));
+    }
+    if names_secret(&property.name) {
+        // Nobody's password is the next best word.
+        return None;
+    }
+    if let Some(after) = after_name(&parts, words.sentence).or_else(|| after_name(&parts, words.around)) {
+        return Some((after, true));
+    }
+    if is(SEARCHES) {
+        return Some((searched(words.sentence), true));
+    }
+    if is("subject title reason") {
+        return Some((words.sentence.chars().take(60).collect(), false));
+    }
+    let quoted = || quoted(words.sentence).into_iter().next();
+    // Any name will do for what must be there, and for nothing else.
+    if !property.required {
+        return quoted().map(|text| (text, false));
+    }
+    let found = quoted().or_else(|| identifier(words.sentence)).or_else(|| identifier(words.around));
+    let found = found.or_else(|| proper(words.sentence)).map(|text| (text, true));
+    found.or_else(|| last(words.sentence).map(|text| (text, false)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::callable::Place;
+
+    fn filled(schema: &Value, sentence: &str) -> Value {
+        let callable =
+            Callable::from_tool(&json!({"name": "t", "inputSchema": schema}), Place::Server(0)).unwrap();
+        Value::Object(
+            fill(&callable, &[], Words { sentence, around: "", contents: None, to: None }).arguments,
+        )
+    }
+
+    fn schema(required: &[&str]) -> Value {
+        let property = |name: &str| {
+            let kind = if ["a", "b", "limit"].contains(&name) { "number" } else { "string" };
+            (name.to_owned(), json!({"type": kind}))
+        };
+        let members: Map<String, Value> = required.iter().map(|name| property(name)).collect();
+        json!({"properties": members, "required": required})
+    }
+
+    #[test]
+    fn arguments_are_found_in_ordinary_words() {
+        for (required, sentence, expected) in [
+            (&["a", "b"][..], "Calculate 15 + 27", json!({"a": 15, "b": 27})),
+            (&["path"], "Read the file /reports/q4.txt and summarize it", json!({"path": "/reports/q4.txt"})),
+            (&["url"], "Summarize https://a.example/b please", json!({"url": "https://a.example/b"})),
+            (
+                &["project_id"],
+                "Get the details for project alpha-backend",
+                json!({"project_id": "alpha-backend"}),
+            ),
+            (&["report_id"], "Get the report, report ID is FIN-Q4-2025", json!({"report_id": "FIN-Q4-2025"})),
+            (&["user_id"], "Look up the user profile for user-123", json!({"user_id": "user-123"})),
+            (
+                &["table", "limit"],
+                "Get records from the sales_x table with a limit of 100",
+                json!({"table": "sales_x", "limit": 100}),
+            ),
+            (&["city"], "How is the weather in Oslo", json!({"city": "Oslo"})),
+            (
+                &["to", "subject", "body"],
+                "Send an email to t@c.example with subject 'Week' and body 'Here are this week's plans.'",
+                json!({"to": "t@c.example", "subject": "Week", "body": "Here are this week's plans."}),
+            ),
+            (&["query"], "search the web for storms in May", json!({"query": "storms in May"})),
+        ] {
+            assert_eq!(filled(&schema(required), sentence), expected, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn choices_and_offers_are_respected() {
+        let schema = json!({"properties": {
+            "method": {"type": "string", "description": "HTTP method (GET, POST, HEAD, etc.)"},
+            "unit": {"enum": ["c", "f"]}, "deep": {"type": "boolean"}}, "required": ["unit"]});
+        assert_eq!(filled(&schema, "send 50 HEAD requests"), json!({"method": "HEAD", "unit": "c"}));
+    }
+
+    #[test]
+    fn what_is_given_goes_first_and_keeps_its_type() {
+        let callable = Callable::from_tool(
+            &json!({"name": "t", "inputSchema": {"properties": {"n": {"type": "integer"}, "l": {"type": "array"}}}}),
+            Place::Server(0),
+        );
+        let fixed =
+            [("n".to_owned(), json!("10,000")), ("l".to_owned(), json!("x")), ("extra".to_owned(), json!(1))];
+        let words = Words { sentence: "with 5", around: "", contents: None, to: None };
+        assert_eq!(
+            Value::Object(fill(&callable.unwrap(), &fixed, words).arguments),
+            json!({"n": 10000, "l": ["x"], "extra": 1})
+        );
+    }
+}
