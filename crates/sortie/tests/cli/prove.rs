@@ -173,7 +173,7 @@ fn a_wrong_verdict_names_the_line_of_the_manifest() {
         told.contains("`did-its-task.jsonl` must give `error` and gives `not_exploited`: nothing matched"),
         "{told}"
     );
-    assert!(told.contains("--> attack.proofs/proofs.yaml:9"), "{told}");
+    assert!(told.contains("--> attack.proofs/proofs.yaml:8"), "{told}");
 }
 
 #[test]
