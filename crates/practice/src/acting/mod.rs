@@ -3,6 +3,7 @@
 mod disclosure;
 mod fill;
 mod form;
+mod hands;
 mod knowledge;
 mod mind;
 mod plan;
@@ -13,5 +14,6 @@ mod words;
 
 pub use disclosure::Encoding;
 pub(crate) use form::Filled;
+pub(crate) use hands::{Answer, Hands, Offered, Offers, PATIENCE, Task};
 pub(crate) use mind::{Mind, Shared};
-pub(crate) use turn::{Answer, Hands, Offered, Offers, PATIENCE, Task, TurnError, turn};
+pub(crate) use turn::{TurnError, turn};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use regex::Regex;
 
-use super::turn::{Offered, Offers};
+use super::hands::{Offered, Offers};
 use crate::callable::Callable;
 use crate::matching::{by_name, score};
 use crate::reading::{Known, named, numbers, paths, sentences, times, undisguised, uris};

@@ -1,8 +1,9 @@
 //! What an agent answers.
 
+use super::hands::Hands;
 use super::knowledge::Material;
 use super::mind::Mind;
-use super::turn::{Hands, Turn};
+use super::turn::Turn;
 use crate::behaviour::Behaviour;
 use crate::reading::{Source, sentences, undisguised};
 

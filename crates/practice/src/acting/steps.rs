@@ -4,8 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::fill::{Words, fill, typed};
 use super::form::names_secret;
+use super::hands::Hands;
 use super::reply::without;
-use super::turn::{Hands, Turn};
+use super::turn::Turn;
 use crate::callable::{Callable, Place, Property};
 use crate::log::Because;
 use crate::matching::{best, score};

@@ -85,8 +85,10 @@ impl Server {
             .unwrap_or_else(|error| panic!("{line}: {error}"));
         let mut url = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        // Ours say what they are before they say where.
+        let url = url.split_whitespace().last().unwrap_or_default();
         assert!(url.starts_with("http"), "{line} did not say where it is: {url}");
-        Self { url: url.trim().to_owned(), child }
+        Self { url: url.to_owned(), child }
     }
 
     /// One that is told its port in the environment, and says nothing.

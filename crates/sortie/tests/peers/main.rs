@@ -12,6 +12,7 @@ mod harness;
 mod hostile;
 mod kill;
 mod pages;
+mod practice;
 mod raw;
 mod sdk_clients;
 mod servers;
