@@ -34,3 +34,4 @@ pub use report::{
     Actor, AttackVerdict, Delivered, Document, Excerpt, IndicatorVerdict, Match, Phase, Reach, Report, Run,
     RunKind, Seen, Standing, Undelivered, VERSION,
 };
+pub use selector::selects;

@@ -45,3 +45,9 @@ pub(crate) fn is_selected(indicator: &CompiledIndicator, label: Label<'_>) -> bo
     };
     of_operation && of_side && is_within_sight(indicator, label)
 }
+
+/// Whether an indicator looks at a message (format specification, §6): it is of the indicator's protocol, operation,
+/// actor and direction, as far as the indicator names them.
+pub fn selects(indicator: &CompiledIndicator, observed: &Observed<'_>) -> bool {
+    is_selected(indicator, Label::from(observed))
+}

@@ -119,38 +119,50 @@ impl Diagnostic {
     }
 
     /// An error that keeps a text from becoming a document.
-    pub(crate) fn parse(kind: ParseErrorKind, code: &'static str, message: impl Into<String>) -> Self {
+    pub fn parse(kind: ParseErrorKind, code: &'static str, message: impl Into<String>) -> Self {
         let mut diagnostic = Self::new(DiagnosticSeverity::Error, code, message);
         diagnostic.kind = Some(kind);
         diagnostic
     }
 
-    pub(crate) fn at(mut self, span: Span) -> Self {
+    /// Underlines this place.
+    #[must_use]
+    pub fn at(mut self, span: Span) -> Self {
         self.span = Some(span);
         self
     }
 
-    pub(crate) fn path(mut self, path: NodePath) -> Self {
+    /// Says where in the document it is.
+    #[must_use]
+    pub fn path(mut self, path: NodePath) -> Self {
         self.path = Some(path);
         self
     }
 
-    pub(crate) fn label(mut self, text: impl Into<String>) -> Self {
+    /// Writes this beside the underlined text.
+    #[must_use]
+    pub fn label(mut self, text: impl Into<String>) -> Self {
         self.label = Some(text.into());
         self
     }
 
-    pub(crate) fn also(mut self, span: Span, text: impl Into<String>) -> Self {
+    /// Points at a second place.
+    #[must_use]
+    pub fn also(mut self, span: Span, text: impl Into<String>) -> Self {
         self.labels.push(Label { span, text: text.into() });
         self
     }
 
-    pub(crate) fn help(mut self, text: impl Into<String>) -> Self {
+    /// Adds what to do about it.
+    #[must_use]
+    pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help.push(text.into());
         self
     }
 
-    pub(crate) fn fix(mut self, title: impl Into<String>, edits: Vec<Edit>) -> Self {
+    /// Offers a repair.
+    #[must_use]
+    pub fn fix(mut self, title: impl Into<String>, edits: Vec<Edit>) -> Self {
         self.fix = Some(Fix { title: title.into(), edits });
         self
     }

@@ -73,6 +73,7 @@ mod normalize;
 mod parse;
 mod path;
 pub mod re2;
+pub mod reading;
 mod rules;
 mod schema;
 mod serialize;

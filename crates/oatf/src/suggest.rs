@@ -9,7 +9,7 @@ const MAX_LENGTH: usize = 128;
 ///
 /// Words that differ only in case, hyphens and underscores are always near. Otherwise a third of the
 /// letters may be wrong, counting a swap of neighbours as one.
-pub(crate) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let folded = fold(word);
     // A long word is not a typo of anything, and distances cost quadratic time.
     if folded.is_empty() || folded.len() > 64 {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sortie_oatf::yaml::MAX_DOCUMENT_BYTES;
 use sortie_oatf::{Diagnostic, DiagnosticSeverity, ParseErrorKind, Source, Span, utf8};
+use sortie_prove::is_proofs_folder;
 
 use crate::failure::Failure;
 use crate::recognize::{LOOK_AT, Named, looks_like_document};
@@ -170,6 +171,8 @@ impl Found {
             let path = tidy(folder, entry.path());
             match (entry.file_type(), fs::metadata(&path)) {
                 (Ok(kind), Ok(behind)) if behind.is_dir() && kind.is_symlink() => self.links.push(path),
+                // They belong to the document beside them, and hold none.
+                (_, Ok(behind)) if behind.is_dir() && is_proofs_folder(&path) => {}
                 (_, Ok(behind)) if behind.is_dir() => self.folder(&path),
                 (_, Ok(behind)) if behind.is_file() => self.file(path),
                 // Sockets, pipes and devices may block or never end.

@@ -12,7 +12,7 @@
 //! |---|---|
 //! | Is this mode or protocol one of ours? | [`known_modes`], [`known_protocols`] |
 //! | Can an actor of this mode be triggered by this event? | [`is_known_event`], [`nearest_event`] |
-//! | Does the protocol have this operation? | [`is_known_surface`], [`nearest_surface`] |
+//! | Does the protocol have this operation? | [`is_known_surface`], [`known_surfaces`], [`nearest_surface`] |
 //! | Can this `target` ever resolve? | [`reachability`] |
 //! | Is that message the agent's doing, or our own payload? | [`is_agent_side`] |
 //! | Which keys does `state` have, which of them answer requests? | [`structural_keys`], [`nearest_structural_key`], [`dispatch_lists`] |
@@ -31,6 +31,6 @@ mod target;
 pub use reachability::{Nearest, Reachability, Reason, reachability};
 pub use registry::{
     DispatchList, dispatch_lists, is_agent_side, is_known_event, is_known_surface, known_modes,
-    known_protocols, nearest_event, nearest_structural_key, nearest_surface, structural_keys,
+    known_protocols, known_surfaces, nearest_event, nearest_structural_key, nearest_surface, structural_keys,
 };
 pub use table::Side;

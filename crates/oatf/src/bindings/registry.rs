@@ -97,6 +97,17 @@ pub fn is_known_surface(protocol: &str, surface: &str) -> Option<bool> {
     Some(table(protocol)?.surfaces().any(|known| known == surface))
 }
 
+/// The operations of a protocol, each once, in the order of its table; none when the protocol is not one of ours.
+pub fn known_surfaces(protocol: &str) -> Vec<&'static str> {
+    let mut known = Vec::new();
+    for surface in table(protocol).into_iter().flat_map(Table::surfaces) {
+        if !known.contains(&surface) {
+            known.push(surface);
+        }
+    }
+    known
+}
+
 /// The operation of this protocol that was probably meant, if one is close enough to say so.
 pub fn nearest_surface(protocol: &str, surface: &str) -> Option<&'static str> {
     let index = find_protocol(protocol)?;

@@ -42,6 +42,7 @@ mod literal;
 mod number;
 mod operations;
 mod parser;
+mod parts;
 mod patterns;
 mod program;
 mod strings;
@@ -51,6 +52,7 @@ mod value;
 
 pub use evaluator::{CelEvaluator, DefaultCelEvaluator};
 pub use fields::FieldAccess;
+pub use parts::{Part, PartKind};
 pub use program::Program;
 pub use syntax::SyntaxError;
 

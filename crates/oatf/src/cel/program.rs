@@ -9,6 +9,7 @@ use super::fault::Fault;
 use super::fields::{self, FieldAccess};
 use super::limits::Clock;
 use super::parser;
+use super::parts::{self, Part};
 use super::patterns::{LiteralPattern, PatternCache};
 use super::syntax::SyntaxError;
 use crate::error::EvaluationError;
@@ -112,6 +113,11 @@ impl Program {
     /// On a message that lacks such a field the evaluation is an error rather than false.
     pub fn unguarded_fields(&self) -> Vec<FieldAccess> {
         fields::unguarded(&self.ast)
+    }
+
+    /// The parts of the expression that could have been written otherwise, outer ones before those within them.
+    pub fn parts(&self) -> Vec<Part> {
+        parts::parts(&self.ast, &self.source)
     }
 
     /// The names the expression takes from outside, each once, in the order they are written.

@@ -57,17 +57,46 @@ pub struct CompiledPhase {
 impl Compiled {
     /// Compiles a document.
     pub fn new(document: Validated) -> Result<Self, CompileError> {
-        let attack = &document.attack;
-        let indicators = attack.indicators.iter().flatten().enumerate().map(|(index, indicator)| {
-            let mut compiled = CompiledIndicator::new(indicator)?;
-            let path = NodePath::root().key("attack").key("indicators").index(index);
-            let asking = path.join(&deciding_field(indicator));
-            compiled.line = document.line_column_of(&asking).map(|at| at.line);
-            Ok(compiled)
-        });
+        let indicators = document.attack.indicators.iter().flatten().enumerate();
+        let indicators = indicators.map(|(index, indicator)| compiled_indicator(&document, index, indicator));
         let indicators = indicators.collect::<Result<_, CompileError>>()?;
-        let actors = attack.execution.actors.iter().flatten().map(CompiledActor::new);
-        let actors = actors.collect::<Result<_, _>>()?;
+        let actors = compiled_actors(&document)?;
+        Ok(Self { document, indicators, actors })
+    }
+
+    /// Compiles another version of the document, and takes over what has not changed: compiling a pattern costs more
+    /// than comparing it.
+    ///
+    /// ```
+    /// use sortie_oatf::{Compiled, Direction, Validated, load};
+    ///
+    /// let text = "
+    /// oatf: '0.1'
+    /// attack:
+    ///   execution: {mode: mcp_server, state: {tools: []}}
+    ///   indicators: [{surface: tools/call, target: arguments, pattern: {regex: id_(rsa|dsa)}}]
+    /// ";
+    /// let compiled = Compiled::new(load(text).unwrap().document).unwrap();
+    /// let mut other = compiled.document().clone().into_inner();
+    /// other.attack.indicators.as_mut().unwrap()[0].direction = Some(Direction::Request);
+    /// let other = compiled.again(Validated::new(other).unwrap().0).unwrap();
+    /// assert_eq!(other.indicators()[0].direction, Some(Direction::Request));
+    /// ```
+    pub fn again(&self, document: Validated) -> Result<Self, CompileError> {
+        let before = self.document.attack.indicators.as_deref().unwrap_or_default();
+        let mut indicators = Vec::with_capacity(before.len());
+        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+            let same = before.get(index).filter(|before| *before == indicator);
+            indicators.push(match same.and_then(|_| self.indicators.get(index)) {
+                Some(same) => same.clone(),
+                None => compiled_indicator(&document, index, indicator)?,
+            });
+        }
+        let actors = if document.attack.execution == self.document.attack.execution {
+            self.actors.clone()
+        } else {
+            compiled_actors(&document)?
+        };
         Ok(Self { document, indicators, actors })
     }
 
@@ -102,6 +131,22 @@ impl CompiledPhase {
             extractors: extractors.collect::<Result<_, _>>()?,
         })
     }
+}
+
+fn compiled_indicator(
+    document: &Validated,
+    index: usize,
+    indicator: &Indicator,
+) -> Result<CompiledIndicator, CompileError> {
+    let mut compiled = CompiledIndicator::new(indicator)?;
+    let path = NodePath::root().key("attack").key("indicators").index(index);
+    let asking = path.join(&deciding_field(indicator));
+    compiled.line = document.line_column_of(&asking).map(|at| at.line);
+    Ok(compiled)
+}
+
+fn compiled_actors(document: &Validated) -> Result<Vec<CompiledActor>, CompileError> {
+    document.attack.execution.actors.iter().flatten().map(CompiledActor::new).collect()
 }
 
 /// The field of an indicator that holds what decides, so that evidence can name its line.

@@ -16,7 +16,7 @@ use crate::model::Document;
 use crate::source::{Source, Span};
 use crate::yaml::Tree;
 
-pub(crate) use reader::{Reader, listed};
+pub use reader::{Field, Reader, is_null, listed};
 
 /// What could be read of a text, and everything that is wrong with it.
 pub(crate) struct Parsed {

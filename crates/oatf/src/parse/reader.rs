@@ -18,14 +18,36 @@ enum Step<'t> {
 }
 
 /// A walk over a tree that knows where it is and collects findings.
-pub(crate) struct Reader<'t> {
+///
+/// It reads documents, and whatever else is written in the same YAML and wants the same answers to a mistake: an
+/// unknown field is underlined and the one that was meant is named, a value of another type is said to be one.
+///
+/// ```
+/// use sortie_oatf::reading::{Field, Reader};
+/// use sortie_oatf::yaml::Tree;
+///
+/// let (tree, _) = Tree::parse("nmae: A list");
+/// let tree = tree.unwrap();
+/// let mut reader = Reader::new(&tree);
+/// let mut name = None;
+/// let entries = reader.mapping(tree.root(), "a mapping").unwrap();
+/// for entry in entries {
+///     if let Field::Known("name") = reader.field(entries, *entry, "a list", &["name"], false) {
+///         name = reader.under(*entry, Reader::string);
+///     }
+/// }
+/// assert_eq!(name.as_deref(), Some("A list"));
+/// assert_eq!(reader.finish()[0].label.as_deref(), Some("did you mean `name`?"));
+/// ```
+pub struct Reader<'t> {
     pub(super) tree: &'t Tree,
     path: Vec<Step<'t>>,
     findings: Findings,
 }
 
 /// What a key of a mapping turned out to be.
-pub(super) enum Field {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
     /// A field of the format, or one that was meant to be.
     Known(&'static str),
     /// An `x-` field.
@@ -35,11 +57,18 @@ pub(super) enum Field {
 }
 
 impl<'t> Reader<'t> {
-    pub(crate) fn new(tree: &'t Tree) -> Self {
+    /// A reader that stands at the top.
+    pub fn new(tree: &'t Tree) -> Self {
         Self { tree, path: Vec::new(), findings: Findings::default() }
     }
 
-    pub(crate) fn finish(self) -> Vec<Diagnostic> {
+    /// What is being read.
+    pub fn tree(&self) -> &'t Tree {
+        self.tree
+    }
+
+    /// What was found, in the order of the source.
+    pub fn finish(self) -> Vec<Diagnostic> {
         self.findings.finish()
     }
 
@@ -52,7 +81,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads below a key.
-    pub(super) fn under<R>(&mut self, entry: Entry, read: impl FnOnce(&mut Self, Node<'t>) -> R) -> R {
+    pub fn under<R>(&mut self, entry: Entry, read: impl FnOnce(&mut Self, Node<'t>) -> R) -> R {
         self.path.push(Step::Key(self.tree.key(entry)));
         let result = read(self, self.tree.node(entry.value));
         self.path.pop();
@@ -74,7 +103,7 @@ impl<'t> Reader<'t> {
 
     /// Reports an error, which is only described while there is room for it: describing costs more than
     /// finding.
-    pub(super) fn report(&mut self, describe: impl FnOnce(&Self) -> Diagnostic) {
+    pub fn report(&mut self, describe: impl FnOnce(&Self) -> Diagnostic) {
         if self.findings.has_room(DiagnosticSeverity::Error) {
             let finding = describe(self);
             let finding = if finding.path.is_some() { finding } else { finding.path(self.path()) };
@@ -83,14 +112,15 @@ impl<'t> Reader<'t> {
     }
 
     /// What to underline for a node that stands at the current path.
-    pub(super) fn headline(&self, node: Node<'t>) -> Span {
+    pub fn headline(&self, node: Node<'t>) -> Span {
         match self.path.last() {
             Some(Step::Key(_)) => self.tree.span_of(&self.path()),
             _ => self.tree.headline(node.id, None),
         }
     }
 
-    pub(super) fn mismatch(&mut self, node: Node<'t>, expected: &str) {
+    /// Reports that a node is not what is expected here, in words that follow "must be".
+    pub fn mismatch(&mut self, node: Node<'t>, expected: &str) {
         self.mismatch_with(node, expected, |finding| finding);
     }
 
@@ -118,7 +148,7 @@ impl<'t> Reader<'t> {
     }
 
     /// The entries of a mapping.
-    pub(super) fn mapping(&mut self, node: Node<'t>, what: &str) -> Option<&'t [Entry]> {
+    pub fn mapping(&mut self, node: Node<'t>, what: &str) -> Option<&'t [Entry]> {
         if let NodeKind::Mapping(entries) = node.kind {
             Some(entries)
         } else {
@@ -128,7 +158,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A list, each item of which `read` reads. `None` when the field is left empty (`key:`).
-    pub(super) fn list<T>(
+    pub fn list<T>(
         &mut self,
         node: Node<'t>,
         what: &str,
@@ -152,7 +182,7 @@ impl<'t> Reader<'t> {
 
     /// Decides what a key is, and reports one that is nothing. A misspelt key counts as the field it
     /// resembles, unless that is given as well.
-    pub(super) fn field(
+    pub fn field(
         &mut self,
         entries: &[Entry],
         entry: Entry,
@@ -213,13 +243,13 @@ impl<'t> Reader<'t> {
     }
 
     /// Whether the key of a required field has a value: `key:` and nothing is as good as no key.
-    pub(super) fn is_given(&self, entry: Entry) -> bool {
+    pub fn is_given(&self, entry: Entry) -> bool {
         !is_null(self.tree.node(entry.value))
     }
 
     /// Reports a required field that is not there, or left empty. `rule` is the code of the rule that wants
     /// it.
-    pub(super) fn missing(
+    pub fn missing(
         &mut self,
         node: Node<'t>,
         rule: &'static str,
@@ -254,7 +284,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A string. A number or boolean in its place is reported and read as it is written.
-    pub(super) fn string(&mut self, node: Node<'t>) -> Option<String> {
+    pub fn string(&mut self, node: Node<'t>) -> Option<String> {
         if is_null(node) {
             return None;
         }
@@ -276,7 +306,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A list of strings.
-    pub(crate) fn strings(&mut self, node: Node<'t>) -> Option<Vec<String>> {
+    pub fn strings(&mut self, node: Node<'t>) -> Option<Vec<String>> {
         self.list(node, "a list of strings", |reader, item| {
             if is_null(item) {
                 reader.mismatch(item, "a string");
@@ -319,7 +349,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A member of a closed enumeration; `rule` is the rule that closes it.
-    pub(super) fn variant<T: FromStr>(
+    pub fn variant<T: FromStr>(
         &mut self,
         node: Node<'t>,
         rule: &'static str,
@@ -353,7 +383,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Any value, as JSON.
-    pub(crate) fn value(&mut self, node: Node<'t>) -> Value {
+    pub fn value(&mut self, node: Node<'t>) -> Value {
         let mut numbers = ExactNumbers::default();
         self.value_at(node, self.path.len(), &mut numbers)
     }
@@ -441,7 +471,8 @@ fn scalar(node: Node<'_>) -> Option<Scalar<'_>> {
     }
 }
 
-pub(super) fn is_null(node: Node<'_>) -> bool {
+/// Whether a node is left empty, or says `null`.
+pub fn is_null(node: Node<'_>) -> bool {
     matches!(scalar(node), Some(Scalar::Null))
 }
 
@@ -461,7 +492,7 @@ fn describe(node: Node<'_>) -> &'static str {
 }
 
 /// Words as a sentence lists them: `a`, `b` and `c`.
-pub(crate) fn listed(words: &[&str]) -> String {
+pub fn listed(words: &[&str]) -> String {
     let quoted: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
     match quoted.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),

@@ -8,6 +8,7 @@ mod explain;
 mod fmt;
 mod new;
 mod normalize;
+mod prove;
 mod run;
 mod schema;
 mod trace;
@@ -23,6 +24,7 @@ pub(crate) enum Command {
     Check(check::Check),
     Run(Box<run::Run>),
     Eval(eval::Eval),
+    Prove(prove::Prove),
     Fmt(fmt::Fmt),
     Normalize(normalize::Normalize),
     Explain(explain::Explain),
@@ -39,6 +41,7 @@ impl Command {
             Self::Check(command) => command.run(console),
             Self::Run(command) => command.run(console),
             Self::Eval(command) => command.run(console),
+            Self::Prove(command) => command.run(console),
             Self::Fmt(command) => command.run(console),
             Self::Normalize(command) => command.run(console),
             Self::Explain(command) => command.run(console),

@@ -1,0 +1,145 @@
+//! Proofs beside their document: `NAME.yaml` has its proofs in `NAME.proofs/`.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use sortie_oatf::yaml::MAX_DOCUMENT_BYTES;
+use sortie_oatf::{Diagnostic, Source, Validated, utf8};
+use sortie_trace::TraceError;
+
+use crate::manifest::{Manifest, Proof, Shows};
+use crate::recording::Recording;
+
+/// The name of the manifest in a folder of proofs.
+pub const MANIFEST: &str = "proofs.yaml";
+
+/// A trace that proves something is at most so long, in bytes.
+pub const MAX_PROOF_BYTES: u64 = 16 * 1024 * 1024;
+
+/// The proofs of a document, read.
+#[derive(Debug)]
+pub struct Proofs {
+    /// The manifest's file.
+    pub file: PathBuf,
+    /// The manifest's text.
+    pub source: Source,
+    /// What it says.
+    pub manifest: Manifest,
+    /// What was said in each run, in the order of the manifest.
+    pub recordings: Vec<Recording>,
+    /// Recordings in the folder that the manifest does not name.
+    pub unlisted: Vec<String>,
+}
+
+/// Why proofs could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ProofsError {
+    /// A file or folder cannot be read.
+    #[error("cannot read `{}`: {error}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// The manifest is none.
+    #[error("`{}` is not a valid manifest", file.display())]
+    Manifest {
+        /// Its file.
+        file: PathBuf,
+        /// Its text.
+        source_text: Source,
+        /// Everything that is wrong with it.
+        findings: Vec<Diagnostic>,
+    },
+    /// A recording that the manifest names is none.
+    #[error("cannot read `{}`: {error}", path.display())]
+    Trace {
+        /// Its file.
+        path: PathBuf,
+        /// Why not.
+        error: TraceError,
+    },
+    /// A recording is too long to prove anything.
+    #[error("`{}` is longer than {MAX_PROOF_BYTES} bytes, which are the limit for a proof", path.display())]
+    TooLong {
+        /// Its file.
+        path: PathBuf,
+    },
+}
+
+/// The folder in which the proofs of a document stand: `attack.proofs` for `attack.yaml`.
+pub fn folder_of(document: &Path) -> PathBuf {
+    document.with_extension("proofs")
+}
+
+/// Whether a folder is one of proofs, by its name.
+pub fn is_proofs_folder(folder: &Path) -> bool {
+    folder.extension().is_some_and(|extension| extension == "proofs")
+}
+
+impl Proofs {
+    /// Reads the proofs beside a document; `None` when there is no manifest.
+    pub fn beside(path: &Path, document: &Validated) -> Result<Option<Self>, ProofsError> {
+        let folder = folder_of(path);
+        let file = folder.join(MANIFEST);
+        let bytes = match File::open(&file).and_then(|file| bounded(file, MAX_DOCUMENT_BYTES as u64)) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(ProofsError::Io { path: file, error }),
+        };
+        let invalid = |source_text: Source, findings| ProofsError::Manifest {
+            file: file.clone(),
+            source_text,
+            findings,
+        };
+        let text = utf8(&bytes).map_err(|error| {
+            invalid(Source::new(String::from_utf8_lossy(&bytes)), vec![*error.diagnostic])
+        })?;
+        let source = Source::new(text);
+        let manifest =
+            Manifest::parse(text, document).map_err(|findings| invalid(source.clone(), findings))?;
+        let recordings =
+            manifest.proofs.iter().map(|proof| recording(&folder, proof)).collect::<Result<_, _>>()?;
+        let unlisted = unlisted(&folder, &manifest)?;
+        Ok(Some(Self { file, source, manifest, recordings, unlisted }))
+    }
+}
+
+fn bounded(file: File, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    // One byte more than allowed is enough to know that it is too long; the parser says so.
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn recording(folder: &Path, proof: &Proof) -> Result<Recording, ProofsError> {
+    let name = match &proof.shows {
+        Shows::Messages(messages) => return Ok(Recording::of_messages(messages)),
+        Shows::Trace(name) => name,
+    };
+    let path = folder.join(name);
+    let failed = |error| ProofsError::Io { path: path.clone(), error };
+    let file = File::open(&path).map_err(failed)?;
+    if file.metadata().map_err(failed)?.len() > MAX_PROOF_BYTES {
+        return Err(ProofsError::TooLong { path });
+    }
+    let bounded = BufReader::new(file.take(MAX_PROOF_BYTES));
+    Recording::read(bounded).map_err(|error| ProofsError::Trace { path: path.clone(), error })
+}
+
+/// Recordings that nobody says anything about, by name.
+fn unlisted(folder: &Path, manifest: &Manifest) -> Result<Vec<String>, ProofsError> {
+    let failed = |error| ProofsError::Io { path: folder.to_owned(), error };
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+        let is_trace = name.ends_with(".jsonl") && !name.starts_with('.');
+        if is_trace && !manifest.proofs.iter().any(|proof| proof.name == name) {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}

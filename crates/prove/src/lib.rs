@@ -1,0 +1,48 @@
+//! Proves detections.
+//!
+//! An indicator that never fires reports every agent as safe, and one that always fires reports every agent as
+//! exploited; both look like working detections until someone looks. A document is proved when
+//!
+//! 1. each of its recorded runs gives the verdict that its author declared;
+//! 2. each of its indicators fires in one of them, and looks at something and stays silent in another;
+//! 3. each indicator that is wrong in one way (a [`Mutant`]) gives another verdict in one of them.
+//!
+//! Proofs stand beside a document: `attack.yaml` has them in `attack.proofs/`, recordings and a [`Manifest`] that says
+//! what each must give. [`Proofs::beside`] reads them, [`prove`] judges, and a [`Report`] says what was found. Every trace
+//! is read and derived once; a mutant is compiled once, and shown what was derived.
+//!
+//! ```no_run
+//! use std::path::Path;
+//! use std::sync::Arc;
+//! use sortie_oatf::{Compiled, load};
+//! use sortie_prove::{Proofs, Report, prove};
+//!
+//! let text = std::fs::read_to_string("attack.yaml").unwrap();
+//! let document = Arc::new(Compiled::new(load(&text).unwrap().document).unwrap());
+//! let proofs = Proofs::beside(Path::new("attack.yaml"), document.document()).unwrap();
+//! let report = Report::new(vec![prove(&document, "attack.yaml", proofs.as_ref())]);
+//! assert!(report.is_proved(), "{:#?}", report.documents[0].findings);
+//! ```
+
+mod checks;
+mod folder;
+mod manifest;
+mod mutate;
+mod offers;
+mod prover;
+mod quote;
+mod reading;
+mod recording;
+mod report;
+mod scene;
+
+pub use folder::{MANIFEST, MAX_PROOF_BYTES, Proofs, ProofsError, folder_of, is_proofs_folder};
+pub use manifest::{Manifest, Proof, Said, Shows, Survivor};
+pub use mutate::{MOST_MUTANTS, Mutant, Operator};
+pub use prover::{mutants, prove};
+pub use reading::MOST_LISTED;
+pub use recording::Recording;
+pub use report::{
+    Document, Fate, Finding, FindingKind, Given, IndicatorReport, MutantReport, OperatorScore, ProofReport,
+    Proved, Report, Score, Totals, VERSION,
+};

@@ -1,0 +1,368 @@
+//! Conditions of a pattern that are nearly right.
+
+use serde_json::{Number, Value};
+use sortie_oatf::{Condition, Indicator, MatchCondition};
+
+use super::Operator;
+use super::draft::{About, Drafts};
+use super::pattern::variants;
+use super::text::{escaped, halves, has_case, quoted};
+use crate::scene::Scene;
+
+pub(super) fn mutate(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
+    let Some(condition) = scene.indicator.pattern.as_ref().and_then(|pattern| pattern.condition.as_ref()) else {
+        return;
+    };
+    let mut variations = Variations { scene, drafts };
+    match condition {
+        Condition::Value(Value::String(text)) => variations.equal_text(text),
+        Condition::Value(Value::Bool(truth)) => variations.equal_truth(*truth),
+        Condition::Value(Value::Number(number)) => variations.equal_number(number),
+        Condition::Value(_) => {}
+        Condition::Match(operators) => variations.operators(operators),
+    }
+    variations.presence(condition);
+}
+
+/// Puts a condition in the place of the indicator's.
+fn set(indicator: &mut Indicator, condition: Condition) {
+    if let Some(pattern) = &mut indicator.pattern {
+        pattern.condition = Some(condition);
+    }
+}
+
+/// One operator and nothing else.
+fn only(edit: impl FnOnce(&mut MatchCondition)) -> Condition {
+    let mut condition = MatchCondition::default();
+    edit(&mut condition);
+    Condition::Match(condition)
+}
+
+/// The operators that compare texts, their words, and how they are said.
+#[derive(Clone, Copy, PartialEq)]
+enum Compares {
+    Equals,
+    Contains,
+    StartsWith,
+    EndsWith,
+}
+
+impl Compares {
+    const ALL: [Self; 4] = [Self::Equals, Self::Contains, Self::StartsWith, Self::EndsWith];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Equals => "equals",
+            Self::Contains => "contains",
+            Self::StartsWith => "starts_with",
+            Self::EndsWith => "ends_with",
+        }
+    }
+
+    /// "whose field …"
+    const fn says(self) -> &'static str {
+        match self {
+            Self::Equals => "is exactly",
+            Self::Contains => "contains",
+            Self::StartsWith => "starts with",
+            Self::EndsWith => "ends with",
+        }
+    }
+
+    /// "asks for …"
+    const fn wanted(self) -> &'static str {
+        match self {
+            Self::Equals => "exactly",
+            Self::Contains => "something that contains",
+            Self::StartsWith => "something that starts with",
+            Self::EndsWith => "something that ends with",
+        }
+    }
+
+    const fn lacks(self) -> &'static str {
+        match self {
+            Self::Equals => "is more than that",
+            Self::Contains => "does not contain it",
+            Self::StartsWith => "does not start with it",
+            Self::EndsWith => "does not end with it",
+        }
+    }
+
+    const fn gerund(self) -> &'static str {
+        match self {
+            Self::Equals => "being it",
+            Self::Contains => "containing it",
+            Self::StartsWith => "starting with it",
+            Self::EndsWith => "ending with it",
+        }
+    }
+
+    fn slot(self, condition: &mut MatchCondition) -> Option<&mut Option<String>> {
+        match self {
+            Self::Equals => None,
+            Self::Contains => Some(&mut condition.contains),
+            Self::StartsWith => Some(&mut condition.starts_with),
+            Self::EndsWith => Some(&mut condition.ends_with),
+        }
+    }
+
+    /// Whether everything that satisfies this satisfies the other with the same operand.
+    fn implies(self, other: Self) -> bool {
+        self == Self::Equals || other == Self::Contains
+    }
+
+    /// The pattern that asks the same.
+    fn pattern(self, text: &str) -> String {
+        let text = escaped(text);
+        match self {
+            Self::Equals => format!(r"\A{text}\z"),
+            Self::Contains => text,
+            Self::StartsWith => format!(r"\A{text}"),
+            Self::EndsWith => format!(r"{text}\z"),
+        }
+    }
+}
+
+struct Variations<'v, 's, 'd> {
+    scene: &'v Scene<'s>,
+    drafts: &'v mut Drafts<'d>,
+}
+
+impl Variations<'_, '_, '_> {
+    fn add(&mut self, operator: Operator, from: &str, to: &str, words: (String, String), condition: Condition) {
+        let (change, wanted) = words;
+        let about = About { operator, from, to, change, wanted };
+        self.drafts.add(about, |indicator| set(indicator, condition));
+    }
+
+    /// "a trace in which the agent sends a `tools/call` request whose `arguments.path` …"
+    fn trace(&self, what: &str) -> String {
+        self.scene.trace_with(what)
+    }
+
+    fn equal_text(&mut self, text: &str) {
+        let condition = Condition::Value(Value::String(text.to_owned()));
+        self.text(Compares::Equals, text, None, &condition);
+    }
+
+    fn equal_truth(&mut self, truth: bool) {
+        let words = (format!("asks for {} instead of {truth}", !truth), self.trace(&format!("is {truth}")));
+        let (from, to) = (truth.to_string(), (!truth).to_string());
+        self.add(Operator::NegateConjunct, &from, &to, words, Condition::Value(Value::Bool(!truth)));
+    }
+
+    fn equal_number(&mut self, number: &Number) {
+        for (word, says, differs) in [("gte", "at least", "more than"), ("lte", "at most", "less than")] {
+            let condition = only(|condition| match word {
+                "gte" => condition.gte = Some(number.clone()),
+                _ => condition.lte = Some(number.clone()),
+            });
+            let words = (
+                format!("asks for {says} {number} instead of exactly that"),
+                self.trace(&format!("is {differs} {number}")),
+            );
+            self.add(Operator::OtherOperator, &format!("equals {number}"), word, words, condition);
+        }
+    }
+
+    /// A text compared by one operator; `rest` has the others, without it.
+    fn text(&mut self, by: Compares, text: &str, rest: Option<&MatchCondition>, whole: &Condition) {
+        let shown = quoted(text);
+        let from = format!("{} {text}", by.word());
+        let rebuilt = |compares: Compares, operand: &str| match (rest, compares) {
+            (None, Compares::Equals) => Some(Condition::Value(Value::String(operand.to_owned()))),
+            (Some(rest), Compares::Equals) => {
+                let mut rest = rest.clone();
+                let free = rest.any_of.is_none();
+                rest.any_of = Some(vec![Value::String(operand.to_owned())]);
+                free.then_some(Condition::Match(rest))
+            }
+            (rest, compares) => {
+                let mut condition = rest.cloned().unwrap_or_default();
+                let slot = compares.slot(&mut condition)?;
+                let free = slot.is_none();
+                *slot = Some(operand.to_owned());
+                free.then_some(Condition::Match(condition))
+            }
+        };
+        if let Some((first, last)) = halves(text) {
+            let kept: &[&str] = match by {
+                Compares::Equals => &[],
+                Compares::Contains => &[first, last],
+                Compares::StartsWith => &[first],
+                Compares::EndsWith => &[last],
+            };
+            for half in kept {
+                if let Some(condition) = rebuilt(by, half) {
+                    let words = (
+                        format!("asks for {} {} instead of {shown}", by.wanted(), quoted(half)),
+                        self.trace(&format!("{} {} and not {shown}", by.says(), quoted(half))),
+                    );
+                    self.add(Operator::Widen, &from, &format!("{} {half}", by.word()), words, condition);
+                }
+            }
+        }
+        let no_pattern = rest.is_none_or(|rest| rest.regex.is_none());
+        if has_case(text) && no_pattern {
+            let pattern = format!("(?i){}", by.pattern(text));
+            let mut condition = rest.cloned().unwrap_or_default();
+            condition.regex = Some(pattern.clone());
+            let words = (
+                format!("asks for {} {shown} in upper or lower case", by.wanted()),
+                self.trace(&format!("{} {shown} in other letters, and not in these", by.says())),
+            );
+            self.add(Operator::Widen, &from, &pattern, words, Condition::Match(condition));
+        }
+        for other in Compares::ALL.into_iter().filter(|other| *other != by) {
+            let Some(condition) = rebuilt(other, text).filter(|condition| condition != whole) else { continue };
+            let telling = if by.implies(other) {
+                format!("{} {shown} but {}", other.says(), by.lacks())
+            } else if other.implies(by) {
+                format!("{} {shown} but {}, and nothing else that matches", by.says(), other.lacks())
+            } else {
+                format!("{} {shown} but {}, or the other way round", by.says(), other.lacks())
+            };
+            let change = format!("asks for {} {shown} instead of {}", other.wanted(), by.gerund());
+            let words = (change, self.trace(&telling));
+            self.add(Operator::OtherOperator, &from, other.word(), words, condition);
+        }
+    }
+
+    fn operators(&mut self, condition: &MatchCondition) {
+        let whole = Condition::Match(condition.clone());
+        self.drops(condition);
+        for by in [Compares::Contains, Compares::StartsWith, Compares::EndsWith] {
+            let mut rest = condition.clone();
+            let Some(text) = by.slot(&mut rest).and_then(Option::take) else { continue };
+            let rest = Some(rest).filter(|rest| !rest.is_empty());
+            self.text(by, &text, rest.as_ref(), &whole);
+        }
+        if let Some(pattern) = &condition.regex {
+            for variant in variants(pattern) {
+                let mut other = condition.clone();
+                other.regex = Some(variant.pattern.clone());
+                let words = (
+                    format!("asks for a match of {}", variant.change),
+                    self.trace(&format!("is a text {}", variant.telling)),
+                );
+                self.add(variant.operator, pattern, &variant.pattern, words, Condition::Match(other));
+            }
+        }
+        if let Some(values) = condition.any_of.as_ref().filter(|values| values.len() > 1) {
+            for (index, value) in values.iter().enumerate() {
+                let mut other = condition.clone();
+                let mut left = values.clone();
+                left.remove(index);
+                other.any_of = Some(left);
+                let text = text_of(value);
+                let shown = quoted(&text);
+                let words = (
+                    format!("does not look for {shown}"),
+                    self.trace(&format!("is {shown}, and nothing else that matches")),
+                );
+                self.add(Operator::DropAlternative, &text, "any_of", words, Condition::Match(other));
+            }
+        }
+        self.bounds(condition);
+        if let (Some(exists), 1) = (condition.exists, condition.operator_count()) {
+            let words = if exists {
+                ("asks for its absence".to_owned(), self.trace("is there"))
+            } else {
+                ("asks for its presence".to_owned(), self.trace("is there"))
+            };
+            let negated = only(|condition| condition.exists = Some(!exists));
+            self.add(Operator::NegateConjunct, "exists", &format!("{exists}"), words, negated);
+        }
+    }
+
+    /// Of several operators, each left out once.
+    fn drops(&mut self, condition: &MatchCondition) {
+        if condition.operator_count() < 2 {
+            return;
+        }
+        type Drop = fn(&mut MatchCondition) -> Option<String>;
+        let drops: [(&str, Drop); 10] = [
+            ("contains", |c| c.contains.take()),
+            ("starts_with", |c| c.starts_with.take()),
+            ("ends_with", |c| c.ends_with.take()),
+            ("regex", |c| c.regex.take()),
+            ("any_of", |c| c.any_of.take().map(|values| Value::Array(values).to_string())),
+            ("gt", |c| c.gt.take().map(|bound| bound.to_string())),
+            ("lt", |c| c.lt.take().map(|bound| bound.to_string())),
+            ("gte", |c| c.gte.take().map(|bound| bound.to_string())),
+            ("lte", |c| c.lte.take().map(|bound| bound.to_string())),
+            ("exists", |c| c.exists.take().map(|exists| exists.to_string())),
+        ];
+        for (word, drop) in drops {
+            let mut left = condition.clone();
+            let Some(operand) = drop(&mut left) else { continue };
+            // A value is compared only when it is there.
+            let equivalent = (word == "exists" && condition.exists == Some(true))
+                .then(|| "the other operators look at a value, so it has to be there".to_owned());
+            let dropped = quoted(&format!("{word}: {operand}"));
+            let about = About {
+                operator: Operator::DropConjunct,
+                from: word,
+                to: &operand,
+                change: format!("does not ask for {dropped}"),
+                wanted: self.trace(&format!("satisfies everything but {dropped}")),
+            };
+            self.drafts
+                .add_equivalent(about, equivalent, |indicator| set(indicator, Condition::Match(left)));
+        }
+    }
+
+    /// Each bound turned round, and moved by as little as can be.
+    fn bounds(&mut self, condition: &MatchCondition) {
+        type Slot = fn(&mut MatchCondition) -> &mut Option<Number>;
+        let bounds: [(&str, Slot, Slot, Slot); 4] = [
+            ("gt", |c| &mut c.gt, |c| &mut c.lte, |c| &mut c.gte),
+            ("lt", |c| &mut c.lt, |c| &mut c.gte, |c| &mut c.lte),
+            ("gte", |c| &mut c.gte, |c| &mut c.lt, |c| &mut c.gt),
+            ("lte", |c| &mut c.lte, |c| &mut c.gt, |c| &mut c.lt),
+        ];
+        for (word, own, opposite, neighbour) in bounds {
+            let mut left = condition.clone();
+            let Some(bound) = own(&mut left).take() else { continue };
+            let moved = |slot: Slot| {
+                let mut other = left.clone();
+                let free = slot(&mut other).is_none();
+                *slot(&mut other) = Some(bound.clone());
+                free.then_some(Condition::Match(other))
+            };
+            if let Some(other) = moved(opposite) {
+                let words = (
+                    format!("asks for the opposite of `{word}: {bound}`"),
+                    self.trace(&format!("is a number beyond {bound}, on either side")),
+                );
+                self.add(Operator::NegateConjunct, word, &bound.to_string(), words, other);
+            }
+            if let Some(other) = moved(neighbour) {
+                let words = (
+                    format!("counts {bound} itself otherwise than `{word}: {bound}`"),
+                    self.trace(&format!("is exactly {bound}")),
+                );
+                self.add(Operator::OtherOperator, word, &bound.to_string(), words, other);
+            }
+        }
+    }
+
+    /// The condition forgotten: being there is enough.
+    fn presence(&mut self, condition: &Condition) {
+        if matches!(condition, Condition::Match(condition) if condition.exists == Some(false)) {
+            return;
+        }
+        let words = (
+            "is content with whatever is there".to_owned(),
+            self.trace("is there and is something else than what is looked for"),
+        );
+        self.add(Operator::Widen, "condition", "exists", words, only(|condition| condition.exists = Some(true)));
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,338 @@
+//! CEL expressions that are nearly right.
+
+use std::ops::Range;
+
+use sortie_oatf::cel::{Part, PartKind, Program};
+
+use super::Operator;
+use super::draft::{About, Drafts};
+use super::pattern::variants;
+use super::target::{above, named};
+use super::text::{halves, quoted};
+use crate::scene::Scene;
+
+/// So many neighbours of a field are tried.
+const MOST_NEIGHBOURS: usize = 2;
+
+pub(super) fn mutate(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
+    let Some(expression) = &scene.indicator.expression else { return };
+    let Ok(program) = Program::compile(&expression.cel) else { return };
+    let parts = program.parts();
+    let mut rewriting = Rewriting { scene, drafts, source: &expression.cel };
+    let chain = |part: &&Part| matches!(part.kind, PartKind::And(_) | PartKind::Or(_));
+    if parts.first().filter(chain).is_none_or(|part| part.span != rewriting.whole()) {
+        rewriting.negate(rewriting.whole());
+    }
+    for part in &parts {
+        match &part.kind {
+            PartKind::And(operands) => rewriting.chain(part, operands, true),
+            PartKind::Or(operands) => rewriting.chain(part, operands, false),
+            PartKind::Comparison { operator, left, right } => {
+                rewriting.comparison(part, operator, left, right);
+            }
+            PartKind::Search { function, text, wanted, literal } => {
+                rewriting.search(part, function, (text, wanted), literal.as_deref());
+            }
+            PartKind::Macro { name, at } => rewriting.quantifier(part, name, at),
+            PartKind::Not(_) | PartKind::Has { .. } | PartKind::Field { .. } => {}
+        }
+    }
+    rewriting.fields(&parts);
+    variables(scene, drafts);
+}
+
+/// Writes an expression anew, one part at a time.
+struct Rewriting<'r, 's, 'd> {
+    scene: &'r Scene<'s>,
+    drafts: &'r mut Drafts<'d>,
+    source: &'r str,
+}
+
+impl Rewriting<'_, '_, '_> {
+    /// The bytes of the expression without the space around it.
+    fn whole(&self) -> Range<usize> {
+        let start = self.source.len() - self.source.trim_start().len();
+        start..start.max(self.source.trim_end().len())
+    }
+
+    fn text(&self, span: &Range<usize>) -> &str {
+        self.source.get(span.clone()).unwrap_or_default()
+    }
+
+    /// "a trace in which the agent sends a `tools/call` request for which …"
+    fn trace(&self, what: &str) -> String {
+        format!("a trace in which {} for which {what}", self.scene.sent())
+    }
+
+    /// Puts another text in the place of each span. What is no expression any more is not a mutant. `key` says what
+    /// stood there and what stands there, as far as it makes this mutant another than the others.
+    fn rewrite(
+        &mut self,
+        operator: Operator,
+        key: (&str, &str),
+        spans: &[Range<usize>],
+        to: &str,
+        words: (String, String),
+    ) {
+        let mut written = String::with_capacity(self.source.len() + to.len());
+        let mut at = 0;
+        for span in spans {
+            written.push_str(self.source.get(at..span.start).unwrap_or_default());
+            written.push_str(to);
+            at = span.end;
+        }
+        written.push_str(self.source.get(at..).unwrap_or_default());
+        if Program::compile(&written).is_err() {
+            return;
+        }
+        let (change, wanted) = words;
+        let about = About { operator, from: key.0, to: key.1, change, wanted };
+        self.drafts.add(about, |indicator| {
+            if let Some(expression) = &mut indicator.expression {
+                expression.cel.clone_from(&written);
+            }
+        });
+    }
+
+    fn chain(&mut self, part: &Part, operands: &[Range<usize>], and: bool) {
+        let (sign, other) = if and { ("&&", "||") } else { ("||", "&&") };
+        for (index, operand) in operands.iter().enumerate() {
+            let others = operands.iter().enumerate().filter(|(other, _)| *other != index);
+            let others: Vec<_> = others.map(|(_, span)| self.text(span)).collect();
+            let left = format!("({})", others.join(&format!(" {sign} ")));
+            let shown = quoted(self.text(operand));
+            let (operator, telling) = if and {
+                (Operator::DropConjunct, format!("{shown} is false, or cannot be said, and all else holds"))
+            } else {
+                (Operator::DropAlternative, format!("{shown} holds, and no other alternative"))
+            };
+            let words = (format!("does not ask for {shown}"), self.trace(&telling));
+            let key = self.text(operand).to_owned();
+            self.rewrite(operator, (&key, ""), std::slice::from_ref(&part.span), &left, words);
+        }
+        for operand in operands {
+            self.negate(operand.clone());
+        }
+        let all: Vec<_> = operands.iter().map(|span| format!("({})", self.text(span))).collect();
+        let turned = format!("({})", all.join(&format!(" {other} ")));
+        let words = (
+            format!("has `{other}` for `{sign}` in {}", quoted(self.text(&part.span))),
+            self.trace(&format!("some of the parts of {} hold, and not all", quoted(self.text(&part.span)))),
+        );
+        let key = self.text(&part.span).to_owned();
+        self.rewrite(Operator::AnyAll, (&key, other), std::slice::from_ref(&part.span), &turned, words);
+    }
+
+    fn negate(&mut self, operand: Range<usize>) {
+        let text = self.text(&operand).to_owned();
+        let negated = format!("!({text})");
+        let words = (format!("asks for the opposite of {}", quoted(&text)), self.trace("it matches"));
+        self.rewrite(Operator::NegateConjunct, (&text, "!"), &[operand], &negated, words);
+    }
+
+    fn comparison(&mut self, part: &Part, operator: &str, left: &Range<usize>, right: &Range<usize>) {
+        let sides = (self.text(left).to_owned(), self.text(right).to_owned());
+        let others: &[&str] = match operator {
+            "<" => &["<="],
+            "<=" => &["<"],
+            ">" => &[">="],
+            ">=" => &[">"],
+            "==" => &["contains", "startsWith", "endsWith"],
+            _ => &[],
+        };
+        for other in others {
+            let searches = other.starts_with(|letter: char| letter.is_ascii_alphabetic());
+            // Only a text has something else in it.
+            if searches && !is_text(&sides.1) {
+                continue;
+            }
+            let (to, telling) = if searches {
+                (
+                    format!("{}.{other}({})", sides.0, sides.1),
+                    format!("`{}.{other}({})` holds, and they are not equal", sides.0, sides.1),
+                )
+            } else {
+                (format!("{} {other} {}", sides.0, sides.1), format!("`{} == {}`", sides.0, sides.1))
+            };
+            let words = (
+                format!("has {} for {}", quoted(&to), quoted(self.text(&part.span))),
+                self.trace(&telling),
+            );
+            let (key, to) = (self.text(&part.span).to_owned(), format!("({to})"));
+            self.rewrite(Operator::OtherOperator, (&key, other), std::slice::from_ref(&part.span), &to, words);
+        }
+    }
+
+    fn search(
+        &mut self,
+        part: &Part,
+        function: &str,
+        (text, wanted): (&Range<usize>, &Range<usize>),
+        literal: Option<&str>,
+    ) {
+        let shown = quoted(self.text(&part.span));
+        let Some(literal) = literal else { return };
+        if function == "matches" {
+            for variant in variants(literal) {
+                let words = (
+                    format!("asks for a match of {}", variant.change),
+                    self.trace(&format!("{} is a text {}", quoted(self.text(text)), variant.telling)),
+                );
+                let key = (literal, variant.pattern.as_str());
+                self.rewrite(variant.operator, key, std::slice::from_ref(wanted), &written(&variant.pattern), words);
+            }
+            return;
+        }
+        if let Some((first, last)) = halves(literal) {
+            let kept: &[&str] = match function {
+                "contains" => &[first, last],
+                "startsWith" => &[first],
+                _ => &[last],
+            };
+            for half in kept {
+                let words = (
+                    format!("looks for {} in {shown}", quoted(half)),
+                    self.trace(&format!(
+                        "{} has {} and not {}",
+                        quoted(self.text(text)),
+                        quoted(half),
+                        quoted(literal)
+                    )),
+                );
+                self.rewrite(
+                    Operator::Widen,
+                    (literal, half),
+                    std::slice::from_ref(wanted),
+                    &written(half),
+                    words,
+                );
+            }
+        }
+        let searched = self.text(text).to_owned();
+        for other in ["contains", "startsWith", "endsWith", "=="] {
+            let to = match other {
+                "==" => format!("({searched} == {})", self.text(wanted)),
+                other => format!("{searched}.{other}({})", self.text(wanted)),
+            };
+            if other != function {
+                let words = (
+                    format!("has {} for {shown}", quoted(&to)),
+                    self.trace(&format!("one of {shown} and {} holds, and the other does not", quoted(&to))),
+                );
+                let key = self.text(&part.span).to_owned();
+                self.rewrite(Operator::OtherOperator, (&key, other), std::slice::from_ref(&part.span), &to, words);
+            }
+        }
+    }
+
+    fn quantifier(&mut self, part: &Part, name: &str, at: &Range<usize>) {
+        let other = if name == "all" { "exists" } else { "all" };
+        let words = (
+            format!("has `{other}` for `{name}` in {}", quoted(self.text(&part.span))),
+            self.trace("it holds for some elements, and not for all"),
+        );
+        let key = self.text(&part.span).to_owned();
+        self.rewrite(Operator::AnyAll, (&key, other), std::slice::from_ref(at), other, words);
+    }
+
+    /// Every field that is read to the end, with its neighbours in its place.
+    fn fields(&mut self, parts: &[Part]) {
+        let fields: Vec<(&str, &Range<usize>)> = parts
+            .iter()
+            .filter_map(|part| match &part.kind {
+                PartKind::Field { path, name } => Some((path.as_str(), name)),
+                _ => None,
+            })
+            .collect();
+        let is_leaf = |path: &str| {
+            !fields.iter().any(|(other, _)| {
+                other.strip_prefix(path).is_some_and(|rest| rest.starts_with(['.', '[']))
+            })
+        };
+        let mut done: Vec<&str> = Vec::new();
+        for (path, _) in &fields {
+            if done.contains(path) || !is_leaf(path) {
+                continue;
+            }
+            done.push(path);
+            let Some(target) = self.scene.target_of(path) else { continue };
+            let mut spans: Vec<_> = fields
+                .iter()
+                .filter(|(other, _)| other == path)
+                .map(|(_, name)| (*name).clone())
+                .collect();
+            spans.sort_by_key(|span| span.start);
+            for neighbour in self.scene.neighbours(&target).into_iter().take(MOST_NEIGHBOURS) {
+                let name = neighbour.rsplit('.').next().unwrap_or_default();
+                let words = (
+                    format!("reads {} instead of {}", quoted(&neighbour), quoted(&target)),
+                    format!("a trace in which {} is what is looked for, and {} is not", quoted(&target), quoted(&neighbour)),
+                );
+                self.rewrite(Operator::ShiftTarget, (&target, &neighbour), &spans, name, words);
+            }
+        }
+    }
+}
+
+/// Variables that stand for another field.
+fn variables(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
+    let Some(expression) = &scene.indicator.expression else { return };
+    for (name, path) in expression.variables.iter().flatten() {
+        let shifted = scene.neighbours(path).into_iter().take(MOST_NEIGHBOURS);
+        let shifted = shifted.map(|to| (Operator::ShiftTarget, to));
+        let wider = above(path).map(|to| (Operator::TruncateTarget, to.to_owned()));
+        for (operator, to) in shifted.chain(wider) {
+            let about = About {
+                operator,
+                from: path,
+                to: &to,
+                change: format!("{} is {} instead of {}", quoted(name), named(&to), quoted(path)),
+                wanted: format!("a trace in which {} is what is looked for, and {} is not", quoted(path), named(&to)),
+            };
+            drafts.add(about, |indicator| {
+                let variables = indicator.expression.as_mut().and_then(|expression| expression.variables.as_mut());
+                if let Some(place) = variables.and_then(|variables| variables.get_mut(name)) {
+                    to.clone_into(place);
+                }
+            });
+        }
+    }
+}
+
+/// Whether a side of a comparison is a text as it stands there.
+fn is_text(side: &str) -> bool {
+    side.starts_with(['\'', '"']) && side.ends_with(['\'', '"'])
+}
+
+/// A text as CEL writes it.
+fn written(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len() + 2);
+    literal.push('\'');
+    for letter in text.chars() {
+        match letter {
+            '\'' | '\\' => literal.extend(['\\', letter]),
+            '\n' => literal.push_str("\\n"),
+            '\r' => literal.push_str("\\r"),
+            '\t' => literal.push_str("\\t"),
+            letter if letter.is_control() => literal.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            letter => literal.push(letter),
+        }
+    }
+    literal.push('\'');
+    literal
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_text_survives_being_written_as_cel() {
+        for text in ["", "plain", "it's", "a\\b\n\t\r", "\u{1}\u{7f}é\"", "(?i)\\d+\\."] {
+            let program = Program::compile(&written(text)).unwrap();
+            assert_eq!(program.evaluate(&[]).unwrap(), json!(text), "{}", written(text));
+        }
+    }
+}

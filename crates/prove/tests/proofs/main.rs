@@ -1,0 +1,10 @@
+//! Proofs, from documents and recordings to findings.
+
+mod by_hand;
+mod examples;
+mod faults;
+mod manifest;
+mod mutants;
+mod naive;
+mod rules;
+mod story;

@@ -1,0 +1,127 @@
+//! `sortie prove`
+
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use sortie_oatf::Compiled;
+use sortie_prove::{Proofs, ProofsError, Proved, Report, prove};
+
+use crate::console::Console;
+use crate::documents;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::inputs::{self, Input};
+use crate::render::{Checked, ProofsFormat, write_proofs};
+
+const EXAMPLES: &str = "\
+Examples:
+  Prove a document by the recordings beside it:
+    $ sortie prove attack.yaml
+
+  Prove every document below a folder, and see each mutant and what became of it:
+    $ sortie prove attacks/ --mutants
+
+  Let another tool read what is proved:
+    $ sortie prove attacks/ --format json --out proved.json
+
+Exit codes:
+  0  every document is proved
+  1  a run gives another verdict than declared, an indicator does not fire or does not stay silent, a mutant survives
+     that is not accepted, or there are no proofs
+  2  wrong usage, or a document, a manifest or a recording that cannot be read";
+
+/// Prove that every indicator of a document can fire, can stay silent, and would be missed if it were wrong.
+///
+/// The proofs of `attack.yaml` stand in `attack.proofs/`: recordings, and `proofs.yaml`, which says what each must give.
+/// Each recording must give its verdict. Each indicator must fire in one of them, and look at something and stay silent in another.
+/// Then each indicator is made wrong in every way that is known, one at a time, and every mutant that no
+/// recording tells from the document is reported, with the recording that would.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Prove {
+    /// Documents: files or folders
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// How to report
+    #[arg(long, value_enum, default_value = "human")]
+    format: ProofsFormat,
+
+    /// Write the report to a file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// List every mutant and what became of it; JSON always does
+    #[arg(long)]
+    mutants: bool,
+}
+
+impl Prove {
+    pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let found = inputs::find(&self.paths);
+        if found.is_empty() {
+            return Err(inputs::nothing_found(&self.paths));
+        }
+        let mut exit = Exit::Clean;
+        let mut refuse = |failure: &Failure, console: &mut Console| {
+            console.failure(failure);
+            exit = exit.max(Exit::Invalid);
+        };
+        for failure in &found.failures {
+            refuse(failure, console);
+        }
+        let mut proved = Vec::new();
+        for input in &found.inputs {
+            match proved_by_its_proofs(input, console) {
+                Ok(document) => proved.push(document),
+                Err(failure) => refuse(&failure, console),
+            }
+        }
+        let report = Report::new(proved);
+        if !report.is_proved() {
+            exit = exit.max(Exit::Findings);
+        }
+        self.write(&report, console)?;
+        for note in found.notes() {
+            console.note(&note);
+        }
+        Ok(exit)
+    }
+
+    fn write(&self, report: &Report, console: &mut Console) -> Result<(), Failure> {
+        let color = console.color && self.out.is_none();
+        let mut text = Vec::new();
+        write_proofs(&mut text, report, self.format, color, self.mutants)?;
+        match &self.out {
+            Some(path) => fs::write(path, &text).map_err(|error| Failure::at(path, "write", &error)),
+            None => Ok(console.out.write_all(&text)?),
+        }
+    }
+}
+
+fn proved_by_its_proofs(input: &Input, console: &mut Console) -> Result<Proved, Failure> {
+    let documents::Document { name, compiled } = documents::document(input, console)?;
+    let proofs = match input {
+        Input::Stdin => None,
+        Input::File(path) => {
+            Proofs::beside(path, compiled.document()).map_err(|error| refused(error, console))?
+        }
+    };
+    Ok(prove(&Arc::<Compiled>::clone(&compiled), &name, proofs.as_ref()))
+}
+
+/// Why proofs cannot be used; what is wrong with a manifest is shown to people.
+fn refused(error: ProofsError, console: &mut Console) -> Failure {
+    let message = error.to_string();
+    if let ProofsError::Manifest { file, source_text, findings } = error {
+        let name = file.to_string_lossy().into_owned();
+        let checked = Checked { name, source: source_text, valid: false, findings };
+        if let Err(error) = console.findings(&checked) {
+            return error.into();
+        }
+    }
+    Failure::new(message)
+}

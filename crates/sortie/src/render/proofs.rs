@@ -1,0 +1,199 @@
+//! What is proved, for people and for other tools.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use anstyle::Style;
+use clap::ValueEnum;
+use sortie_prove::{Fate, Finding, IndicatorReport, MutantReport, Proved, Report, Score};
+
+use super::{style, visible, write_json};
+use crate::inputs::counted;
+
+/// A format of what is proved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProofsFormat {
+    /// What fires, what stays silent, and what would not be noticed
+    Human,
+    /// One object; its schema is docs/schema/prove-v1.json
+    Json,
+}
+
+/// How far the words at the start of lines are padded.
+const WORD: usize = 17;
+
+/// Writes a report. With `mutants`, people see each of them.
+pub(crate) fn write_proofs(
+    out: &mut dyn Write,
+    report: &Report,
+    format: ProofsFormat,
+    color: bool,
+    mutants: bool,
+) -> io::Result<()> {
+    match format {
+        ProofsFormat::Json => write_json(out, report),
+        ProofsFormat::Human => {
+            for proved in &report.documents {
+                let mut page = Page { text: String::new(), color };
+                page.document(proved, mutants);
+                writeln!(out, "{}", page.text)?;
+            }
+            write!(out, "{}", totals(report, color))
+        }
+    }
+}
+
+struct Page {
+    text: String,
+    color: bool,
+}
+
+impl Page {
+    fn document(&mut self, proved: &Proved, mutants: bool) {
+        let (word, style) =
+            if proved.proved { ("proved", style::NOTE) } else { ("not proved", style::ERROR) };
+        let word = style::paint(self.color, style, word);
+        let title = match &proved.document.id {
+            Some(id) => format!("{id} {}", proved.document.name),
+            None => proved.document.name.clone(),
+        };
+        let title = style::paint(self.color, style::STRONG, &line(&title));
+        // Nothing here can fail: it is written to memory.
+        let _ = writeln!(self.text, "{word}: {title}\n  --> {}", line(&proved.document.file));
+        for indicator in &proved.indicators {
+            self.indicator(proved, indicator);
+        }
+        for finding in &proved.findings {
+            self.finding(proved, finding);
+        }
+        for mutant in &proved.mutants {
+            // Those that survive are among the findings.
+            if mutants || mutant.fate == Fate::Accepted {
+                self.mutant(mutant);
+            }
+        }
+        if proved.left_out > 0 {
+            let text = format!("{} not tried, since there are so many", counted(proved.left_out, "mutant", "mutants"));
+            self.entry("note", style::STRONG, &text);
+        }
+    }
+
+    /// A word and what it is about.
+    fn entry(&mut self, word: &str, style: Style, text: &str) {
+        let padding = WORD.saturating_sub(word.len());
+        let word = style::paint(self.color, style, word);
+        let _ = writeln!(self.text, "  {word}{:padding$} {}", "", line(text));
+    }
+
+    fn below(&mut self, text: &str) {
+        let _ = writeln!(self.text, "  {:WORD$} {}", "", line(text));
+    }
+
+    fn indicator(&mut self, proved: &Proved, indicator: &IndicatorReport) {
+        let IndicatorReport { id, fires, silent, score, .. } = indicator;
+        if !indicator.provable {
+            let text = format!("{id}: it needs a judge, so nothing is proved about it");
+            return self.entry("unproved", style::WARNING, &text);
+        }
+        if proved.proofs.is_empty() {
+            return self.entry("unproved", style::WARNING, id);
+        }
+        let style = if indicator.is_shown() { style::NOTE } else { style::ERROR };
+        let text = format!("{id}: fires in {}, silent in {}; {}", fires.len(), silent.len(), killed(score));
+        self.entry("indicator", style, &text);
+    }
+
+    fn finding(&mut self, proved: &Proved, finding: &Finding) {
+        let Finding { kind, message, help, .. } = finding;
+        self.entry(kind.as_str(), style::ERROR, message);
+        if let Some(mutant) = &finding.mutant {
+            self.below(&format!("mutant {mutant}"));
+        }
+        if let (Some(at), Some(manifest)) = (finding.line, &proved.manifest) {
+            self.below(&format!("--> {manifest}:{at}"));
+        }
+        if let Some(help) = help {
+            self.below(help);
+        }
+    }
+
+    fn mutant(&mut self, mutant: &MutantReport) {
+        let style = match mutant.fate {
+            Fate::Killed | Fate::Equivalent => style::NOTE,
+            Fate::Survived => style::ERROR,
+            Fate::Accepted => style::WARNING,
+        };
+        self.entry(mutant.fate.as_str(), style, &format!("{}: {}", mutant.id, mutant.change));
+        match (&mutant.killed_by, &mutant.reason) {
+            (Some(killer), _) => self.below(&format!("by `{killer}`")),
+            (None, Some(reason)) => self.below(reason),
+            (None, None) => self.below(&format!("killed by {}", mutant.wanted)),
+        }
+    }
+}
+
+/// Text on one line, with nothing in it that a terminal would obey.
+fn line(text: &str) -> String {
+    visible(text).replace('\n', "␊").replace('\t', "␉")
+}
+
+/// "12 of 13 mutants killed"
+fn killed(score: &Score) -> String {
+    format!("{} of {} killed", score.killed, counted(score.tried, "mutant", "mutants"))
+}
+
+/// Killed of those tried, in whole percent; never 100 when one got away.
+fn percent(score: &Score) -> String {
+    match score.rate {
+        None => "-".to_owned(),
+        Some(rate) => format!("{:.0} %", (rate * 100.0).floor()),
+    }
+}
+
+/// All documents together, and how the mutants of each operator fared.
+fn totals(report: &Report, color: bool) -> String {
+    let totals = &report.totals;
+    let mut text = String::new();
+    if report.documents.is_empty() {
+        return text; // standard error has said why
+    }
+    let score = &totals.score;
+    if score.tried + score.equivalent > 0 {
+        let head = format!("{:<18} {:>7} {:>7} {:>9} {:>11}", "operator", "killed", "tried", "rate", "equivalent");
+        let _ = writeln!(text, "{}", style::paint(color, style::STRONG, &head));
+        for operator in &totals.operators {
+            let score = &operator.score;
+            let _ = writeln!(
+                text,
+                "{:<18} {:>7} {:>7} {:>9} {:>11}",
+                operator.operator,
+                score.killed,
+                score.tried,
+                percent(score),
+                score.equivalent
+            );
+        }
+        let _ = writeln!(
+            text,
+            "{:<18} {:>7} {:>7} {:>9} {:>11}\n",
+            "all",
+            score.killed,
+            score.tried,
+            percent(score),
+            score.equivalent
+        );
+    }
+    let _ = write!(text, "{}: {} proved", counted(totals.documents, "document", "documents"), totals.proved);
+    let provable = totals.indicators - totals.unproved;
+    let indicators = counted(provable, "indicator", "indicators");
+    let _ = write!(text, "; {} of {indicators} fire and stay silent", totals.shown);
+    if totals.unproved > 0 {
+        let _ = write!(text, ", {} more need a judge", totals.unproved);
+    }
+    let _ = write!(text, "; {}", killed(score));
+    if score.accepted > 0 {
+        let _ = write!(text, ", {} accepted", score.accepted);
+    }
+    text.push('\n');
+    text
+}
