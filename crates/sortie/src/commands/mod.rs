@@ -8,6 +8,7 @@ mod explain;
 mod fmt;
 mod new;
 mod normalize;
+mod practice;
 mod prove;
 mod run;
 mod schema;
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Schema(schema::Schema),
     Trace(trace::Trace),
     Conformance(conformance::Conformance),
+    Practice(practice::Practice),
     Completions(completions::Completions),
 }
 
@@ -49,6 +51,7 @@ impl Command {
             Self::Schema(command) => command.run(console),
             Self::Trace(command) => command.run(console),
             Self::Conformance(command) => command.run(console),
+            Self::Practice(command) => command.run(console),
             Self::Completions(command) => command.run(console),
         }
     }

@@ -83,8 +83,8 @@ pub(crate) struct Run {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Agent")]
 struct AgentArgs {
-    /// Start the agent under test: a command, split like a shell would and without a shell, or `@NAME` of sortie.toml.
-    /// `{mcp_url}`, `{a2a_url}`, `{url:ACTOR}`, `{mcp_config}` and `{prompt}` are filled in
+    /// Start the agent under test: a command, split like a shell would and without a shell, `@NAME` of sortie.toml,
+    /// or `builtin:NAME` for a practice agent. `{mcp_url}`, `{a2a_url}`, `{url:ACTOR}`, `{mcp_config}` and `{prompt}` are filled in
     #[arg(long, value_name = "COMMAND", conflicts_with = "stdio")]
     agent: Option<String>,
 

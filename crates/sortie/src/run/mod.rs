@@ -1,6 +1,7 @@
 //! What `sortie run` is made of, apart from its arguments: what was asked for becomes options of a run, runs are played and
 //! shown.
 
+mod builtin;
 mod config;
 mod duration;
 mod environment;
@@ -20,4 +21,4 @@ pub(crate) use jobs::Jobs;
 pub(crate) use limits::LimitArgs;
 pub(crate) use listen::AskedListen;
 pub(crate) use resolve::{Asked, Prepared};
-pub(crate) use target::AskedTarget;
+pub(crate) use target::{AskedTarget, command_words};

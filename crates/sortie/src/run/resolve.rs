@@ -9,6 +9,7 @@ use sortie_engine::run::{Agent, CommandError, Misfit, Options};
 use sortie_oatf::{Actor, known_modes};
 use sortie_trace::{Redactor, Rule};
 
+use super::builtin;
 use super::config::Config;
 use super::environment::{AskedBearer, AskedEnv, AskedHeader, FromEnv, environment};
 use super::listen::AskedListen;
@@ -46,16 +47,21 @@ impl Asked<'_> {
     /// was asked for and is for nobody.
     pub(crate) fn resolve(&self, documents: Vec<Document>) -> Result<Vec<Prepared>, Failure> {
         self.are_for_somebody(&documents)?;
-        let agent = self.agent.map(|agent| self.agent(agent)).transpose()?;
+        let builtin = self.agent.and_then(builtin::named).transpose()?;
+        let agent = self.agent.filter(|_| builtin.is_none()).map(|agent| self.agent(agent)).transpose()?;
         let mut secrets = BTreeSet::new();
         let mut prepared = Vec::new();
-        for document in documents {
+        for (index, document) in documents.into_iter().enumerate() {
             let mut options = self.common.clone();
             options.agent.clone_from(&agent);
             options.listen = self.listen(&document)?;
             for actor in clients(&document) {
                 let target = self.target(&document, actor, &mut secrets)?;
                 options.targets.extend(target.map(|target| (actor.name.clone(), target)));
+            }
+            if let Some(behaviour) = builtin {
+                let prompt = options.prompt(&document.compiled).map(str::to_owned);
+                builtin::resolve(behaviour, clients(&document), index, prompt.as_deref(), &mut options)?;
             }
             options.check(&document.compiled).map_err(|misfit| misfitting(&document, &misfit))?;
             prepared.push(Prepared { document, options });

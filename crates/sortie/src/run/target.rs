@@ -129,7 +129,7 @@ pub(super) fn stdio(kind: Kind, command: &str) -> Result<Place, String> {
 }
 
 /// A command, split like a shell would, without a shell.
-pub(super) fn command_words(command: &str) -> Result<Vec<String>, String> {
+pub(crate) fn command_words(command: &str) -> Result<Vec<String>, String> {
     match shlex::split(command) {
         Some(words) if words.first().is_some_and(|word| !word.is_empty()) => Ok(words),
         Some(_) => Err("the command is empty".into()),

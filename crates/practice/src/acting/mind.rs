@@ -1,0 +1,202 @@
+//! What an agent knows and how it decides. Nothing here waits, so whoever asks at any time gets an answer.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+
+use super::disclosure::{Encoding, disguised};
+use super::form::{Filled, fill_form, is_sensitive};
+use super::knowledge::{Kind, Knowledge};
+use crate::behaviour::Behaviour;
+use crate::callable::{Callable, Place};
+use crate::log::{Because, Log};
+use crate::reading::{Instruction, Known, Source, Step, Thing, read};
+
+/// How many texts wait to be looked at.
+const MAX_INBOX: usize = 64;
+
+/// What an agent knows.
+#[derive(Debug)]
+pub(crate) struct Mind {
+    pub(crate) behaviour: Behaviour,
+    pub(crate) encoding: Option<Encoding>,
+    pub(crate) system_prompt: String,
+    pub(crate) knowledge: Knowledge,
+    /// What it can call, as it was offered last.
+    pub(crate) callables: Vec<Callable>,
+    /// Where its servers are.
+    pub(crate) servers: Vec<String>,
+    /// What came without being asked for.
+    pub(crate) inbox: Vec<(Source, String)>,
+    pub(crate) log: Arc<Log>,
+    given_away: usize,
+}
+
+/// A mind that several connections ask.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared(Arc<Mutex<Mind>>);
+
+impl Shared {
+    /// Shares a mind.
+    pub(crate) fn new(mind: Mind) -> Self {
+        Self(Arc::new(Mutex::new(mind)))
+    }
+
+    /// Asks it.
+    pub(crate) fn with<T>(&self, ask: impl FnOnce(&mut Mind) -> T) -> T {
+        ask(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Mind {
+    /// A mind that has heard nothing yet.
+    pub(crate) fn new(
+        behaviour: Behaviour,
+        encoding: Option<Encoding>,
+        system_prompt: String,
+        log: Arc<Log>,
+    ) -> Self {
+        Self {
+            behaviour,
+            encoding,
+            system_prompt,
+            knowledge: Knowledge::default(),
+            callables: Vec::new(),
+            servers: Vec::new(),
+            inbox: Vec::new(),
+            log,
+            given_away: 0,
+        }
+    }
+
+    /// Reads a text with what is known.
+    pub(crate) fn read(&self, source: &Source, text: &str) -> Option<Instruction> {
+        let own = source.callable.as_deref();
+        let described = own.and_then(|own| self.callables.iter().find(|callable| callable.name == own));
+        let own_field = described.and_then(|callable| callable.property(source.field.as_deref()?));
+        read(source, text, &Known { callables: &self.callables, own, own_field })
+    }
+
+    /// Keeps a text that came without being asked for, to look at it later.
+    pub(crate) fn hand_in(&mut self, source: Source, text: String) {
+        if self.inbox.len() < MAX_INBOX {
+            self.inbox.push((source, text));
+        }
+    }
+
+    /// Says things as they are, without a disguise. `last` is what was read or answered last.
+    pub(crate) fn recall(&self, things: &[Thing], last: &str) -> String {
+        let tell = |thing: &Thing| match thing {
+            Thing::Text(text) => text.clone(),
+            Thing::Last => last.to_owned(),
+            Thing::Conversation => format!("Conversation history:\n{}", self.knowledge.conversation()),
+            Thing::Request => self.knowledge.request().unwrap_or_default().to_owned(),
+            Thing::SystemPrompt => format!("My system prompt is: {}", self.system_prompt),
+            Thing::Tools => self.tools(),
+            Thing::Servers => format!("Connected servers: {}", self.servers.join(", ")),
+            Thing::Secrets => {
+                let secrets = self.knowledge.secrets();
+                if secrets.is_empty() {
+                    "Credentials: none that I have seen".to_owned()
+                } else {
+                    secrets.join("\n")
+                }
+            }
+        };
+        things.iter().map(tell).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Gives things away, as the behaviour does that.
+    pub(crate) fn give_away(&mut self, things: &[Thing], last: &str) -> Vec<String> {
+        let text = self.recall(things, last);
+        if things.iter().all(|thing| matches!(thing, Thing::Text(_))) {
+            return vec![text];
+        }
+        self.given_away += 1;
+        disguised(self.behaviour, self.encoding, self.given_away - 1, text)
+    }
+
+    fn tools(&self) -> String {
+        let tell = |callable: &Callable| {
+            let kind = if matches!(callable.place, Place::Agent(_)) { "agent" } else { "function" };
+            format!(
+                "- {} ({kind}), description: {}",
+                callable.name,
+                callable.description.lines().next().unwrap_or_default()
+            )
+        };
+        let tools: Vec<_> = self.callables.iter().map(tell).collect();
+        format!("Available tools: name and description of each function\n{}", tools.join("\n"))
+    }
+
+    /// Answers a form. `None` leaves it without an answer.
+    pub(crate) fn elicited(&mut self, server: &str, message: &str, schema: &Value) -> Option<Filled> {
+        let source = format!("elicitation of {server}");
+        let asks_too_much = is_sensitive(message, schema);
+        let because =
+            if asks_too_much { Because::Told { text: message.to_owned(), source } } else { Because::Task };
+        let (filled, did) = match self.behaviour {
+            Behaviour::Silent | Behaviour::Absent | Behaviour::Crashing => return None,
+            Behaviour::Confused => (Filled::Declined, false),
+            behaviour if behaviour.obeys() || !asks_too_much => {
+                let mut values = fill_form(schema, &self.knowledge);
+                if behaviour == Behaviour::Encoder {
+                    for value in values.values_mut() {
+                        if let Value::String(text) = value {
+                            *value = disguised(behaviour, self.encoding, 0, text.clone()).concat().into();
+                        }
+                    }
+                }
+                (Filled::With(values), true)
+            }
+            _ => (Filled::Declined, false),
+        };
+        match &filled {
+            Filled::With(values) if did => {
+                self.log.did("elicitation/accept", json!({"message": message, "content": values}), &because)
+            }
+            _ => self.log.did("elicitation/decline", json!({"message": message}), &Because::Habit),
+        }
+        Some(filled)
+    }
+
+    /// Answers what a server wants a model to say. `None` leaves it without an answer.
+    pub(crate) fn sampled(&mut self, server: &str, asked: &str) -> Option<String> {
+        let source = Source::of(format!("sampling of {server}"));
+        let instruction = self.read(&source, asked);
+        let told = instruction.as_ref();
+        if let Some(instruction) = told {
+            self.log.noticed(instruction, self.behaviour.obeys());
+        }
+        match self.behaviour {
+            Behaviour::Silent | Behaviour::Absent | Behaviour::Crashing => return None,
+            Behaviour::QuotingRefuser => return Some(format!("I will not do this: «{asked}»")),
+            Behaviour::Confused => return Some("Purple, seven, or perhaps a Tuesday.".to_owned()),
+            _ => {}
+        }
+        let mut said = Vec::new();
+        if let (Some(instruction), true) = (told, self.behaviour.obeys()) {
+            for step in instruction.steps.iter().take(self.behaviour.steps()) {
+                if let Step::Say { things } | Step::Pass { things, .. } = step {
+                    said.extend(self.give_away(things, asked));
+                }
+            }
+            let because = Because::told(instruction);
+            if !said.is_empty() {
+                self.log.did("sampling/answer", json!({"text": said.join("\n")}), &because);
+            }
+            // What takes more than words is done when there is time.
+            self.hand_in(source, asked.to_owned());
+        }
+        if said.is_empty() {
+            self.log.did("sampling/answer", json!({"text": "ok"}), &Because::Habit);
+            return Some("Here is a short answer: it looks fine to me.".to_owned());
+        }
+        Some(said.join("\n"))
+    }
+
+    /// Remembers what came of a call.
+    pub(crate) fn learn(&mut self, source: &str, text: &str) {
+        self.knowledge.add(Kind::Result, source, text);
+    }
+}

@@ -1,0 +1,285 @@
+//! Doing what one was told.
+
+use serde_json::{Map, Value, json};
+
+use super::fill::{Words, arguments, typed};
+use super::form::names_secret;
+use super::reply::without;
+use super::turn::{Hands, Turn};
+use crate::callable::{Callable, Place, Property};
+use crate::log::Because;
+use crate::matching::{best, score};
+use crate::reading::{Call, Instruction, Step, Thing, separate};
+
+/// How often the same call is made, whatever is asked for.
+const MAX_TIMES: usize = 5;
+
+/// Something to add to calls that are yet to come.
+#[derive(Clone, Debug)]
+pub(super) struct Pass {
+    things: Vec<Thing>,
+    field: String,
+    tool: Option<String>,
+    standing: bool,
+    /// What was read for it.
+    last: String,
+    used: bool,
+    because: Because,
+}
+
+impl<H: Hands> Turn<'_, H> {
+    /// Takes the steps of an instruction, as many of them as the behaviour takes.
+    pub(super) async fn follow(&mut self, instruction: &Instruction) {
+        let because = Because::told(instruction);
+        let mut read: Vec<String> = Vec::new();
+        for step in instruction.steps.iter().take(self.behaviour.steps()) {
+            if !self.may_call() {
+                return;
+            }
+            let last = self.last(instruction, &read);
+            match step {
+                Step::Read { path, tool } => {
+                    read.extend(self.read_file(path, tool.as_deref(), &because).await)
+                }
+                Step::Gather => read.extend(self.gather(&because).await),
+                Step::Call(call) => self.make(call, instruction, &last, &because).await,
+                Step::Say { things } => {
+                    let said = self.mind.with(|mind| {
+                        let said = mind.give_away(things, &last);
+                        mind.log.did("say", json!({"text": said.join("\n")}), &because);
+                        said
+                    });
+                    self.said.extend(said);
+                }
+                Step::Ask { words } => {
+                    let asked = format!("Please provide the following, I need it: {words}");
+                    self.mind.with(|mind| mind.log.did("say", json!({"text": asked}), &because));
+                    self.said.push(asked);
+                }
+                Step::Pass { things, field, tool, standing } => self.passes.push(Pass {
+                    things: things.clone(),
+                    field: field.clone(),
+                    tool: tool.clone(),
+                    standing: *standing,
+                    last,
+                    used: false,
+                    because: because.clone(),
+                }),
+            }
+        }
+    }
+
+    /// What `it` means: what was read for this, else where it stands, else what the task brought.
+    fn last(&self, instruction: &Instruction, read: &[String]) -> String {
+        if !read.is_empty() {
+            return read.join("\n");
+        }
+        self.mind.with(|mind| {
+            let results: Vec<String> = mind
+                .knowledge
+                .since(self.mark)
+                .map(|material| without(mind, &material.text, &material.source))
+                .collect();
+            if instruction.source.describes && !results.is_empty() {
+                return results.join("\n");
+            }
+            let own = mind.knowledge.latest_of(&instruction.source.words);
+            own.or_else(|| mind.knowledge.latest())
+                .map(|material| without(mind, &material.text, &material.source))
+                .unwrap_or_default()
+        })
+    }
+
+    async fn read_file(&mut self, path: &str, tool: Option<&str>, because: &Because) -> Option<String> {
+        if path.contains("://") {
+            let server = self.offers.resources.iter().find(|resource| resource.name == path);
+            let server = server.or(self.offers.resources.first()).map(|resource| resource.server);
+            if let Some(server) = server {
+                return Some(self.read_resource(server, path, because).await);
+            }
+        }
+        let named = tool.and_then(|tool| self.callable(tool));
+        let Some(reader) = named.or_else(|| self.reader()) else {
+            self.mind.with(|mind| mind.log.note("nothing to read files with", json!({"path": path})));
+            return None;
+        };
+        let field = file_field(&reader).unwrap_or("path").to_owned();
+        let words = Words { sentence: path, around: "", contents: None, to: None };
+        let arguments = arguments(&reader, &[(field, Value::from(path))], words);
+        self.call(&reader, arguments, because).await
+    }
+
+    /// What reads files, if anything does.
+    fn reader(&self) -> Option<Callable> {
+        let reads = |callable: &&Callable| {
+            let words = format!("{} {}", separate(&callable.name), callable.description).to_lowercase();
+            file_field(callable).is_some()
+                && ["read", "open", "get", "fetch", "load", "cat", "view"]
+                    .iter()
+                    .any(|verb| words.contains(verb))
+        };
+        self.offers.callables.iter().find(reads).cloned()
+    }
+
+    /// Looks for keys where they might be kept.
+    async fn gather(&mut self, because: &Because) -> Option<String> {
+        let keeps = |callable: &&Callable| {
+            ["credential", "secret", "env", "vault", "keys", "token", "password"]
+                .iter()
+                .any(|word| separate(&callable.name).contains(word))
+        };
+        let callable = self.offers.callables.iter().find(keeps).cloned();
+        let Some(callable) = callable else {
+            self.mind.with(|mind| mind.log.note("looks at what it has heard", json!({})));
+            return None;
+        };
+        let words = Words { sentence: "all", around: "", contents: None, to: None };
+        let arguments = arguments(&callable, &[], words);
+        self.call(&callable, arguments, because).await
+    }
+
+    async fn make(&mut self, call: &Call, instruction: &Instruction, last: &str, because: &Because) {
+        let Some(callable) = self.meant(call, instruction) else {
+            self.mind.with(|mind| mind.log.note("nothing to do it with", json!({"words": call.words})));
+            return;
+        };
+        let mut fixed = call.given.clone();
+        let mut pieces: Vec<String> = Vec::new();
+        for (field, things) in &call.fields {
+            let given = self.mind.with(|mind| mind.give_away(things, last));
+            fixed.push((field.clone(), Value::from(given[0].clone())));
+            pieces = given.into_iter().skip(1).collect();
+        }
+        let mut contents = None;
+        if !call.things.is_empty() && call.fields.is_empty() {
+            let mut given = self.mind.with(|mind| mind.give_away(&call.things, last)).into_iter();
+            contents = given.next();
+            pieces = given.collect();
+        }
+        // A key goes where a key belongs.
+        let is_key = |property: &&Property| {
+            !fixed.iter().any(|(name, _)| *name == property.name) && names_secret(&property.name)
+        };
+        if let (true, Some(key)) =
+            (call.things.contains(&Thing::Secrets), callable.properties.iter().find(is_key))
+        {
+            fixed.extend(contents.clone().map(|text| (key.name.clone(), Value::from(text))));
+        }
+        let around = self.task.clone();
+        let words = Words {
+            sentence: &call.words,
+            around: &around,
+            contents: contents.as_deref(),
+            to: call.to.as_deref(),
+        };
+        for _ in 0..call.times.clamp(1, MAX_TIMES) {
+            let arguments = arguments(&callable, &fixed, words);
+            self.call(&callable, arguments, because).await;
+        }
+        for piece in pieces {
+            if let (Some((field, _)), Some(last)) = (call.fields.last(), fixed.last_mut())
+                && last.0 == *field
+            {
+                last.1 = Value::from(piece.clone());
+            }
+            let contents = contents.as_ref().map(|_| piece.as_str());
+            let arguments = arguments(&callable, &fixed, Words { contents, ..words });
+            self.call(&callable, arguments, because).await;
+        }
+    }
+
+    /// What is to be called: what is named, else what takes such an address, else what fits the words.
+    fn meant(&self, call: &Call, instruction: &Instruction) -> Option<Callable> {
+        if let Some(name) = &call.tool {
+            return self.callable(name).or_else(|| self.unlisted(name, instruction));
+        }
+        let takes = |callable: &&Callable, names: &[&str]| {
+            callable.properties.iter().any(|property| {
+                let name = separate(&property.name);
+                name.split(' ').any(|part| names.contains(&part))
+            })
+        };
+        let to = call.to.as_deref().unwrap_or_default();
+        let names: &[&str] = if to.contains("://") {
+            &["url", "uri", "endpoint", "webhook", "link", "href"]
+        } else {
+            &["to", "recipient", "recipients", "email", "address"]
+        };
+        let fitting =
+            self.offers.callables.iter().filter(|callable| !to.is_empty() && takes(callable, names));
+        let fitting = fitting.max_by_key(|callable| score(&call.words, callable));
+        fitting
+            .or_else(|| best(&call.words, &self.offers.callables, |_| true).map(|(callable, _)| callable))
+            .cloned()
+    }
+
+    /// A tool that nobody listed is called all the same, where the one that speaks of it is.
+    fn unlisted(&self, name: &str, instruction: &Instruction) -> Option<Callable> {
+        let own = instruction.source.callable.as_deref().and_then(|own| self.callable(own));
+        let place = own.or_else(|| self.offers.callables.first().cloned()).map(|callable| callable.place);
+        let place = place.filter(|place| matches!(place, Place::Server(_)))?;
+        Some(Callable { name: name.to_owned(), description: String::new(), properties: Vec::new(), place })
+    }
+
+    /// Adds to a call what the agent was told to add to such calls.
+    pub(super) fn add_passes(&mut self, callable: &Callable, arguments: &mut Map<String, Value>) {
+        for pass in &mut self.passes {
+            let meant = match &pass.tool {
+                Some(tool) => *tool == callable.name,
+                None => callable.property(&pass.field).is_some(),
+            };
+            if !meant {
+                continue;
+            }
+            pass.used = true;
+            self.mind.with(|mind| {
+                let given = mind.give_away(&pass.things, &pass.last).concat();
+                let property = callable.property(&pass.field);
+                let name = property.map_or(pass.field.clone(), |property| property.name.clone());
+                let value = property.map_or_else(
+                    || Value::from(given.clone()),
+                    |property| typed(property, Value::from(given.clone())),
+                );
+                mind.log.did(
+                    "argument",
+                    json!({"tool": callable.name, "field": name, "value": value}),
+                    &pass.because,
+                );
+                arguments.insert(name, value);
+            });
+        }
+    }
+
+    /// Calls what the agent was told to give something to, and what nobody called.
+    pub(super) async fn pass_on_the_rest(&mut self) {
+        loop {
+            let next = self.passes.iter().find(|pass| !pass.used && !pass.standing).cloned();
+            let Some(pass) = next else { return };
+            let fits = |callable: &&Callable| match &pass.tool {
+                Some(tool) => callable.name == *tool,
+                None => callable.property(&pass.field).is_some(),
+            };
+            let Some(callable) = self.offers.callables.iter().find(fits).cloned() else {
+                self.passes
+                    .iter_mut()
+                    .filter(|other| other.field == pass.field && other.tool == pass.tool)
+                    .for_each(|other| other.used = true);
+                continue;
+            };
+            let around = self.task.clone();
+            let words = Words { sentence: &around, around: "", contents: None, to: None };
+            let arguments = arguments(&callable, &[], words);
+            if self.call(&callable, arguments, &pass.because).await.is_none() {
+                return;
+            }
+        }
+    }
+}
+
+/// The argument that takes a file.
+fn file_field(callable: &Callable) -> Option<&str> {
+    let names = ["path", "file", "filename", "filepath", "uri", "location"];
+    let is_file =
+        |property: &&Property| separate(&property.name).split(' ').any(|part| names.contains(&part));
+    callable.properties.iter().find(is_file).map(|property| property.name.as_str())
+}

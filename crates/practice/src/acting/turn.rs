@@ -1,0 +1,373 @@
+//! One task, from what there is to what is answered.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use thiserror::Error;
+
+use super::fill::{Words, arguments};
+use super::knowledge::Kind;
+use super::mind::Shared;
+use super::plan::{Errand, own_and_foreign, plan};
+use super::reply::{clean, reply};
+use super::steps::Pass;
+use crate::behaviour::Behaviour;
+use crate::callable::Callable;
+use crate::log::Because;
+use crate::reading::{Instruction, Source, Step, Thing, When};
+
+/// How many calls one task can lead to.
+const MAX_CALLS: usize = 40;
+
+/// What an agent is asked to do.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Task {
+    /// The user's words.
+    pub(crate) words: String,
+    /// What came with them: messages of a history, a state, a context.
+    pub(crate) background: Vec<(String, String)>,
+}
+
+/// What an agent finds when it looks around.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Offers {
+    /// What it can call.
+    pub(crate) callables: Vec<Callable>,
+    /// What it can read.
+    pub(crate) resources: Vec<Offered>,
+    /// What it can take as a prompt.
+    pub(crate) prompts: Vec<Offered>,
+    /// What all of these, and their servers, say of themselves.
+    pub(crate) texts: Vec<(Source, String)>,
+}
+
+/// A resource or a prompt of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Offered {
+    /// The index of the server.
+    pub(crate) server: usize,
+    /// Its URI or its name.
+    pub(crate) name: String,
+    /// Its title and what it says of itself.
+    pub(crate) description: String,
+    /// What a prompt takes.
+    pub(crate) arguments: Vec<String>,
+}
+
+/// What came of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// Everything in it that is text.
+    pub(crate) text: String,
+    /// Whether it says that it failed.
+    pub(crate) failed: bool,
+}
+
+/// What an agent acts with.
+pub(crate) trait Hands: Send {
+    /// Looks at what there is now.
+    fn look(&mut self) -> impl Future<Output = Offers> + Send;
+
+    /// Calls something.
+    fn call(
+        &mut self,
+        callable: &Callable,
+        arguments: &Map<String, Value>,
+    ) -> impl Future<Output = Answer> + Send;
+
+    /// Reads a resource.
+    fn read(&mut self, server: usize, uri: &str) -> impl Future<Output = Answer> + Send;
+
+    /// Takes a prompt.
+    fn prompt(
+        &mut self,
+        server: usize,
+        name: &str,
+        arguments: &Map<String, Value>,
+    ) -> impl Future<Output = Answer> + Send;
+}
+
+/// A task came to no end.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub(crate) enum TurnError {
+    /// The agent dies now.
+    #[error("the agent dies in the middle of its task")]
+    Crashed,
+}
+
+/// Does a task, and whatever else the agent lets itself be told. `None` when it says nothing.
+pub(crate) async fn turn<H: Hands>(
+    mind: &Shared,
+    hands: &mut H,
+    task: &Task,
+) -> Result<Option<String>, TurnError> {
+    let behaviour = mind.with(|mind| mind.behaviour);
+    let (own, foreign) = own_and_foreign(&task.words);
+    let mark = mind.with(|mind| {
+        mind.knowledge.add(Kind::User, "user", &task.words);
+        for (source, text) in &task.background {
+            mind.knowledge.add(Kind::Told, source, text);
+        }
+        mind.knowledge.mark()
+    });
+    let mut turn = Turn {
+        mind,
+        hands,
+        behaviour,
+        task: own,
+        offers: Offers::default(),
+        mark,
+        heard: HashSet::new(),
+        waiting: Vec::new(),
+        refused: Vec::new(),
+        passes: Vec::new(),
+        said: Vec::new(),
+        coming: Vec::new(),
+        calls: 0,
+    };
+    turn.look().await;
+    for (source, text) in &task.background {
+        turn.hear(&Source::of(source.clone()), text);
+    }
+    turn.hear_user(&task.words, foreign);
+    if behaviour == Behaviour::Silent {
+        return Ok(None);
+    }
+    turn.work().await?;
+    Ok(Some(reply(&turn)))
+}
+
+/// A task while it is done.
+pub(super) struct Turn<'t, H> {
+    pub(super) mind: &'t Shared,
+    pub(super) hands: &'t mut H,
+    pub(super) behaviour: Behaviour,
+    pub(super) task: String,
+    pub(super) offers: Offers,
+    /// What was known before.
+    pub(super) mark: usize,
+    heard: HashSet<(String, String)>,
+    waiting: Vec<Instruction>,
+    /// What was not done.
+    pub(super) refused: Vec<Instruction>,
+    pub(super) passes: Vec<Pass>,
+    /// What the answer must say.
+    pub(super) said: Vec<String>,
+    /// What the task will still call.
+    pub(super) coming: Vec<String>,
+    calls: usize,
+}
+
+impl<H: Hands> Turn<'_, H> {
+    async fn work(&mut self) -> Result<(), TurnError> {
+        let errands = match self.behaviour {
+            Behaviour::Confused => Vec::new(),
+            _ => plan(&self.task, &self.offers, self.behaviour.obeys()),
+        };
+        if self.behaviour == Behaviour::Confused {
+            self.wander().await;
+        }
+        let rounds = self.behaviour.rounds();
+        for round in 0..rounds {
+            self.coming = names(&errands);
+            for (place, errand) in errands.iter().enumerate() {
+                if round + place > 0 {
+                    self.look().await;
+                }
+                if round + 1 == rounds {
+                    self.obey(When::Now).await;
+                }
+                if !self.coming.is_empty() && matches!(errand, Errand::Call { .. }) {
+                    self.coming.remove(0);
+                }
+                self.run(errand).await;
+                if self.behaviour == Behaviour::Crashing {
+                    self.mind.with(|mind| mind.log.note("dies", json!({})));
+                    return Err(TurnError::Crashed);
+                }
+            }
+        }
+        if self.behaviour == Behaviour::Crashing {
+            self.mind.with(|mind| mind.log.note("dies", json!({})));
+            return Err(TurnError::Crashed);
+        }
+        self.obey(When::Now).await;
+        self.obey(When::After).await;
+        self.look().await;
+        self.obey(When::After).await;
+        self.pass_on_the_rest().await;
+        self.obey(When::After).await;
+        Ok(())
+    }
+
+    /// Looks at what there is, and hears what is new of it.
+    async fn look(&mut self) {
+        self.offers = self.hands.look().await;
+        let texts = std::mem::take(&mut self.offers.texts);
+        let inbox = self.mind.with(|mind| {
+            mind.callables.clone_from(&self.offers.callables);
+            std::mem::take(&mut mind.inbox)
+        });
+        for (source, text) in texts.into_iter().chain(inbox) {
+            self.hear(&source, &text);
+        }
+    }
+
+    /// Reads a text; what it tells the agent to do waits.
+    pub(super) fn hear(&mut self, source: &Source, text: &str) {
+        if !self.heard.insert((source.words.clone(), text.to_owned())) {
+            return;
+        }
+        let instruction = self.mind.with(|mind| mind.read(source, text));
+        self.waiting.extend(instruction.filter(|instruction| !self.is_the_task(instruction)));
+    }
+
+    /// The user's own words: only what no task asks for is an instruction.
+    fn hear_user(&mut self, words: &str, foreign: Option<String>) {
+        let source = Source::of("user message");
+        if let Some(foreign) = foreign {
+            return self.hear(&source, &foreign);
+        }
+        let Some(mut instruction) = self.mind.with(|mind| mind.read(&source, words)) else { return };
+        instruction.steps.retain(|step| match step {
+            Step::Say { things } | Step::Pass { things, .. } => things.iter().any(Thing::is_private),
+            Step::Gather => true,
+            _ => false,
+        });
+        self.waiting.extend(Some(instruction).filter(|instruction| !instruction.steps.is_empty()));
+    }
+
+    /// Whether a text only repeats what the user wants.
+    fn is_the_task(&self, instruction: &Instruction) -> bool {
+        !self.task.is_empty() && instruction.text == self.task
+    }
+
+    /// Does what it was told, or refuses it.
+    async fn obey(&mut self, until: When) {
+        while let Some(at) = self.waiting.iter().position(|one| one.when == When::Now || until == When::After)
+        {
+            let instruction = self.waiting.remove(at);
+            let obeys = self.behaviour.obeys();
+            self.mind.with(|mind| mind.log.noticed(&instruction, obeys));
+            if obeys && self.calls < MAX_CALLS {
+                Box::pin(self.follow(&instruction)).await;
+            } else {
+                self.refused.push(instruction);
+            }
+        }
+    }
+
+    async fn run(&mut self, errand: &Errand) {
+        match errand {
+            Errand::Wait(time) => tokio::time::sleep(*time).await,
+            Errand::Resource(resource) => {
+                self.read_resource(resource.server, &resource.name, &Because::Task).await;
+            }
+            Errand::Prompt { prompt, words } => {
+                let arguments: Map<String, Value> =
+                    prompt.arguments.iter().map(|name| (name.clone(), Value::from(words.as_str()))).collect();
+                let details = json!({"prompt": prompt.name, "arguments": arguments});
+                self.mind.with(|mind| mind.log.did("prompts/get", details, &Because::Task));
+                let answer = self.hands.prompt(prompt.server, &prompt.name, &arguments).await;
+                self.take_in(&Source::of(format!("prompt {}", prompt.name)), &answer);
+            }
+            Errand::Call { name, words } => {
+                let Some(callable) = self.callable(name) else { return };
+                let contents = self
+                    .mind
+                    .with(|mind| mind.knowledge.since(self.mark).last().map(|last| clean(mind, last)));
+                // Another agent is told the task, and not what came of it.
+                let contents = contents.filter(|_| !callable.is_agent());
+                let words =
+                    Words { sentence: words, around: &self.task, contents: contents.as_deref(), to: None };
+                let arguments = arguments(&callable, &[], words);
+                self.call(&callable, arguments, &Because::Task).await;
+            }
+        }
+    }
+
+    /// Calls what the task does not ask for, with what makes no sense.
+    async fn wander(&mut self) {
+        let meant = names(&plan(&self.task, &self.offers, false));
+        let wrong: Vec<Callable> = self
+            .offers
+            .callables
+            .iter()
+            .filter(|callable| !meant.contains(&callable.name))
+            .take(2)
+            .cloned()
+            .collect();
+        let wrong =
+            if wrong.is_empty() { self.offers.callables.iter().take(1).cloned().collect() } else { wrong };
+        for callable in wrong {
+            let odd = |kind: &str| match kind {
+                "number" | "integer" => json!(-7),
+                "boolean" => json!(false),
+                "array" => json!([]),
+                "object" => json!({}),
+                _ => json!("purple"),
+            };
+            let arguments = callable.properties.iter().map(|p| (p.name.clone(), odd(&p.kind))).collect();
+            self.call(&callable, arguments, &Because::Habit).await;
+        }
+    }
+
+    /// What can be called by that name.
+    pub(super) fn callable(&self, name: &str) -> Option<Callable> {
+        self.offers.callables.iter().find(|callable| callable.name == name).cloned()
+    }
+
+    /// Calls something, with whatever the agent was told to add. Gives what came of it.
+    pub(super) async fn call(
+        &mut self,
+        callable: &Callable,
+        mut arguments: Map<String, Value>,
+        because: &Because,
+    ) -> Option<String> {
+        if self.calls >= MAX_CALLS {
+            return None;
+        }
+        self.calls += 1;
+        self.add_passes(callable, &mut arguments);
+        let did = if callable.is_agent() { "message/send" } else { "tools/call" };
+        let details = json!({"tool": callable.name, "arguments": arguments});
+        self.mind.with(|mind| mind.log.did(did, details, because));
+        let answer = self.hands.call(callable, &arguments).await;
+        self.take_in(&Source::result_of(&callable.name), &answer);
+        Some(answer.text)
+    }
+
+    pub(super) async fn read_resource(&mut self, server: usize, uri: &str, because: &Because) -> String {
+        self.calls += 1;
+        self.mind.with(|mind| mind.log.did("resources/read", json!({"uri": uri}), because));
+        let answer = self.hands.read(server, uri).await;
+        self.take_in(&Source::of(format!("resource {uri}")), &answer);
+        answer.text
+    }
+
+    fn take_in(&mut self, source: &Source, answer: &Answer) {
+        self.mind.with(|mind| mind.learn(&source.words, &answer.text));
+        let error = Source {
+            words: format!("error of {}", source.callable.as_deref().unwrap_or("a call")),
+            ..source.clone()
+        };
+        self.hear(if answer.failed { &error } else { source }, &answer.text);
+    }
+
+    /// Whether there is room for another call.
+    pub(super) fn may_call(&self) -> bool {
+        self.calls < MAX_CALLS
+    }
+}
+
+fn names(errands: &[Errand]) -> Vec<String> {
+    let name = |errand: &Errand| match errand {
+        Errand::Call { name, .. } => Some(name.clone()),
+        _ => None,
+    };
+    errands.iter().filter_map(name).collect()
+}
+
+/// How long an agent waits for an answer.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);

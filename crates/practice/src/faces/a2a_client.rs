@@ -1,0 +1,135 @@
+//! Another agent that the agent uses.
+
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+use sortie_wire::Limits;
+use sortie_wire::a2a::Client;
+use sortie_wire::http::{Answer as HttpAnswer, ClientOptions};
+use sortie_wire::jsonrpc::{self, Ids, Incoming};
+
+use super::gathered::texts;
+use crate::acting::{Answer, Offers, PATIENCE};
+use crate::callable::Callable;
+use crate::reading::Source;
+
+/// How many events of a stream are read.
+const MAX_EVENTS: usize = 200;
+
+/// Another agent.
+#[derive(Debug)]
+pub(super) struct Peer {
+    client: Client,
+    card: Option<Bytes>,
+    ids: Ids,
+}
+
+impl Peer {
+    /// An agent at an address. Nothing is asked yet.
+    pub(super) fn new(url: &str) -> Result<Self, String> {
+        let options = ClientOptions { answer_timeout: PATIENCE, ..ClientOptions::default() };
+        let client = Client::new(url, options).map_err(|error| error.to_string())?;
+        Ok(Self { client, card: None, ids: Ids::new() })
+    }
+
+    /// Reads its card.
+    pub(super) async fn read_card(&mut self) {
+        if let Ok(fetched) = self.client.card().await
+            && fetched.status.is_success()
+        {
+            self.card = Some(fetched.body);
+        }
+    }
+
+    fn card(&self) -> Option<Value> {
+        serde_json::from_slice(self.card.as_ref()?).ok()
+    }
+
+    /// What its card says that it does, and whatever else it says.
+    pub(super) fn offer(&self, index: usize, offers: &mut Offers) {
+        let Some(card) = self.card() else { return };
+        let Some(callable) = Callable::from_card(&card, index) else { return };
+        let name = callable.name.clone();
+        let about = |words: String| Source::describing(words, Some(&name));
+        let mut say = |words: String, text: Option<&Value>| {
+            offers.texts.extend(text.and_then(Value::as_str).map(|text| (about(words), text.to_owned())));
+        };
+        say(format!("card of {name}"), card.get("description"));
+        for skill in card.get("skills").and_then(Value::as_array).into_iter().flatten() {
+            let skill_name = skill.get("name").and_then(Value::as_str).unwrap_or("?");
+            say(format!("skill {skill_name} of {name}"), skill.get("description"));
+            for example in skill.get("examples").and_then(Value::as_array).into_iter().flatten() {
+                say(format!("example of skill {skill_name} of {name}"), Some(example));
+            }
+        }
+        offers.callables.push(callable);
+    }
+
+    /// Sends it a message: the words as text, and everything else as data.
+    pub(super) async fn send(&self, arguments: &Map<String, Value>) -> Answer {
+        let card = self.card();
+        let streams = card
+            .as_ref()
+            .and_then(|card| card.get("capabilities")?.get("streaming")?.as_bool())
+            .unwrap_or(false);
+        let words = arguments.get("message").and_then(Value::as_str).unwrap_or_default();
+        let mut parts = vec![json!({"kind": "text", "text": words})];
+        let data: Map<String, Value> = arguments
+            .iter()
+            .filter(|(name, _)| *name != "message")
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        if !data.is_empty() {
+            parts.push(json!({"kind": "data", "data": data}));
+        }
+        let id = self.ids.fresh();
+        let message =
+            json!({"kind": "message", "messageId": format!("practice-{id}"), "role": "user", "parts": parts});
+        let method = if streams { "message/stream" } else { "message/send" };
+        let params = json!({"message": message, "configuration": {"blocking": true}});
+        let request = jsonrpc::request(&id, method, Some(&params.to_string()));
+        let endpoint = self.client.endpoint(self.card.as_deref());
+        let response = match self.client.call(endpoint.url(), streams, request).await {
+            Ok(response) => response,
+            Err(error) => return Answer { text: error.to_string(), failed: true },
+        };
+        let mut all: Vec<Answer> = Vec::new();
+        match response.body {
+            HttpAnswer::Bytes(bytes) => all.push(answer(&bytes)),
+            HttpAnswer::Events(mut events) => {
+                let read = async {
+                    while let Some(Ok(event)) = events.next().await {
+                        all.push(answer(&event.data));
+                        if all.len() >= MAX_EVENTS {
+                            break;
+                        }
+                    }
+                };
+                // What came until then is what there is.
+                let _ = tokio::time::timeout(PATIENCE, read).await;
+            }
+        }
+        let failed = all.iter().any(|answer| answer.failed);
+        let mut words: Vec<String> =
+            all.into_iter().map(|answer| answer.text).filter(|text| !text.is_empty()).collect();
+        words.dedup();
+        Answer { text: words.join("\n"), failed }
+    }
+}
+
+fn answer(bytes: &[u8]) -> Answer {
+    match jsonrpc::read(bytes, &Limits::default()) {
+        Ok(Incoming::Response { result, .. }) => {
+            let result: Value = serde_json::from_str(result.get()).unwrap_or(Value::Null);
+            let state = result
+                .get("status")
+                .and_then(|status| status.get("state").unwrap_or(status).as_str())
+                .unwrap_or_default();
+            Answer { failed: ["failed", "rejected"].contains(&state), text: texts(&result) }
+        }
+        Ok(Incoming::Error { error, .. }) => {
+            let error: Value = serde_json::from_str(error.get()).unwrap_or(Value::Null);
+            Answer { text: texts(&error), failed: true }
+        }
+        _ => Answer { text: String::from_utf8_lossy(bytes).into_owned(), failed: true },
+    }
+}

@@ -1,0 +1,174 @@
+//! The agent as an AG-UI agent: a run is a POST, and its answer a stream of events.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use serde_json::Value;
+use sortie_wire::Limits;
+use sortie_wire::http::{Body, Hosts, Listener, Peer, RequestBody, Streams, read_body};
+use tokio::sync::mpsc;
+
+use super::ag_ui_events::{FrontEnd, Run};
+use super::gathered::texts;
+use crate::acting::Task;
+use crate::agent::Agent;
+
+/// How many threads are remembered.
+const MAX_THREADS: usize = 64;
+/// How many runs of one thread wait for their turn.
+const QUEUED: usize = 8;
+
+/// Serves until the agent ends.
+pub(crate) async fn serve(listener: Listener, agent: Agent) {
+    let limits = Limits::default();
+    let face = Arc::new(Face {
+        stop: agent.stop.clone(),
+        agent,
+        hosts: Hosts::loopback_plus([""; 0]),
+        streams: Streams::new(&limits),
+        threads: std::sync::Mutex::default(),
+        limits,
+    });
+    let stop = face.stop.clone();
+    let handler = move |request: Request<RequestBody>, _: Peer| {
+        let face = face.clone();
+        async move { face.answer(request).await }
+    };
+    listener.serve(handler, limits, stop).await;
+}
+
+struct Face {
+    agent: Agent,
+    hosts: Hosts,
+    streams: Streams,
+    threads: std::sync::Mutex<HashMap<String, mpsc::Sender<Run>>>,
+    limits: Limits,
+    stop: tokio_util::sync::CancellationToken,
+}
+
+impl Face {
+    async fn answer(&self, request: Request<RequestBody>) -> Response<Body> {
+        let (head, body) = request.into_parts();
+        if let Err(foreign) = self.hosts.check(&head.headers) {
+            return plain(foreign.status(), foreign.to_string());
+        }
+        if head.method != Method::POST {
+            return plain(StatusCode::METHOD_NOT_ALLOWED, "POST a RunAgentInput".to_owned());
+        }
+        self.agent.activity.stir();
+        let body = match read_body(body, &self.limits).await {
+            Ok(body) => body,
+            Err(error) => return plain(error.status(), error.to_string()),
+        };
+        let Ok(input @ Value::Object(_)) = serde_json::from_slice::<Value>(&body) else {
+            return plain(StatusCode::UNPROCESSABLE_ENTITY, "this is no RunAgentInput".to_owned());
+        };
+        let Ok((events, stream)) = self.streams.open() else {
+            return plain(StatusCode::SERVICE_UNAVAILABLE, "too many runs".to_owned());
+        };
+        if !self.hand_over(Run { input, events }) {
+            return plain(StatusCode::TOO_MANY_REQUESTS, "too many runs of this thread".to_owned());
+        }
+        let mut response = Response::new(Body::from(stream));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        response
+    }
+
+    /// Gives a run to its thread, which is made when there is none.
+    fn hand_over(&self, run: Run) -> bool {
+        let name = run.input.get("threadId").and_then(Value::as_str).unwrap_or("none").to_owned();
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        threads.retain(|_, thread| !thread.is_closed());
+        if let Some(thread) = threads.get(&name) {
+            return thread.try_send(run).is_ok();
+        }
+        if threads.len() >= MAX_THREADS {
+            return false;
+        }
+        let (sender, runs) = mpsc::channel(QUEUED);
+        let sent = sender.try_send(run).is_ok();
+        threads.insert(name, sender);
+        tokio::spawn(follow(self.agent.clone(), runs));
+        sent
+    }
+}
+
+/// Does the runs of one thread, one after the other.
+async fn follow(agent: Agent, mut runs: mpsc::Receiver<Run>) {
+    let mut number = 0;
+    let mut said: Vec<String> = Vec::new();
+    while let Some(run) = runs.recv().await {
+        let busy = agent.activity.busy();
+        let task = task_of(&run.input, &said);
+        said.push(task.words.clone());
+        let front_end = FrontEnd::begin(run, runs, number).await;
+        let mut hands = agent.surroundings.hands(Some(front_end));
+        let answer = agent.turn(&mut hands, &task).await;
+        let Some(mut front_end) = hands.into_front_end() else { return };
+        let Ok(answer) = answer else {
+            front_end.cut().await;
+            return agent.crash();
+        };
+        if let Some(answer) = answer {
+            front_end.say(&answer).await;
+            said.push(answer);
+        }
+        (runs, number) = front_end.end().await;
+        drop(busy);
+    }
+}
+
+/// The task of a run: the last thing that the user says. Everything else that comes with it is background, but for what the
+/// agent has heard or said on this thread before.
+fn task_of(input: &Value, before: &[String]) -> Task {
+    let empty = Vec::new();
+    let messages = input.get("messages").and_then(Value::as_array).unwrap_or(&empty);
+    let words = |message: &Value| message.get("content").map(texts).unwrap_or_default();
+    let role = |message: &Value| message.get("role").and_then(Value::as_str).unwrap_or("nobody").to_owned();
+    let last = messages.iter().rposition(|message| role(message) == "user");
+    let mut task = Task { words: last.map(|at| words(&messages[at])).unwrap_or_default(), ..Task::default() };
+    for (at, message) in messages.iter().enumerate() {
+        let words = words(message);
+        if Some(at) != last && !words.is_empty() && !before.contains(&words) {
+            task.background.push((format!("{} message in the history", role(message)), words));
+        }
+    }
+    for item in input.get("context").and_then(Value::as_array).into_iter().flatten() {
+        task.background.push(("context".to_owned(), texts(item)));
+    }
+    for (key, name) in [("state", "state"), ("forwardedProps", "forwarded properties")] {
+        let words = input.get(key).map(texts).unwrap_or_default();
+        if !words.is_empty() {
+            task.background.push((name.to_owned(), words));
+        }
+    }
+    task
+}
+
+fn plain(status: StatusCode, words: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(words));
+    *response.status_mut() = status;
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_last_word_of_the_user_is_the_task_and_the_rest_is_background() {
+        let input = json!({"messages": [
+            {"role": "system", "content": "Be evil."}, {"role": "user", "content": "Old"},
+            {"role": "assistant", "content": "Said"}, {"role": "user", "content": [{"type": "text", "text": "New"}]}],
+            "context": [{"description": "who", "value": "Ann"}], "state": {"note": "Call x"}});
+        let task = task_of(&input, &["Old".to_owned(), "Said".to_owned()]);
+        assert_eq!(task.words, "New");
+        let sources: Vec<_> = task.background.iter().map(|(source, _)| source.as_str()).collect();
+        assert_eq!(sources, ["system message in the history", "context", "state"]);
+    }
+}

@@ -1,0 +1,132 @@
+//! The stream of events of one run, and the front end behind it.
+
+use serde_json::{Map, Value, json};
+use sortie_wire::http::StreamSender;
+use sortie_wire::sse;
+use tokio::sync::mpsc;
+
+use crate::acting::{Answer, PATIENCE};
+
+/// How much text goes into one event.
+const PIECE: usize = 400;
+
+/// A run that was asked for: its `RunAgentInput`, and where its events go.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) input: Value,
+    pub(super) events: StreamSender,
+}
+
+impl Run {
+    fn id(&self, key: &str) -> Value {
+        self.input.get(key).cloned().unwrap_or_else(|| Value::from("none"))
+    }
+
+    async fn say(&self, event: Value) {
+        // Whoever does not read any more needs no events.
+        let _ = self.events.send(sse::encode(None, None, event.to_string().as_bytes())).await;
+    }
+}
+
+/// The front end of one thread: what it shows, and the tools it has.
+#[derive(Debug)]
+pub(crate) struct FrontEnd {
+    run: Run,
+    /// The next runs of the thread.
+    next: mpsc::Receiver<Run>,
+    number: usize,
+}
+
+impl FrontEnd {
+    /// Begins a run.
+    pub(super) async fn begin(run: Run, next: mpsc::Receiver<Run>, number: usize) -> Self {
+        let front_end = Self { run, next, number };
+        front_end.started().await;
+        front_end
+    }
+
+    async fn started(&self) {
+        self.run.say(json!({"type": "RUN_STARTED", "threadId": self.run.id("threadId"), "runId": self.run.id("runId")})).await;
+    }
+
+    /// The tools of the front end.
+    pub(super) fn tools(&self) -> impl Iterator<Item = &Value> {
+        self.run.input.get("tools").and_then(Value::as_array).into_iter().flatten()
+    }
+
+    fn fresh(&mut self, kind: &str) -> String {
+        self.number += 1;
+        format!("{kind}-{}", self.number)
+    }
+
+    /// Shows that a tool is called. Gives the number of the call.
+    pub(super) async fn calling(&mut self, name: &str, arguments: &Map<String, Value>) -> String {
+        let id = self.fresh("call");
+        self.run.say(json!({"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": name})).await;
+        let arguments = Value::Object(arguments.clone()).to_string();
+        for delta in pieces(&arguments) {
+            self.run.say(json!({"type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": delta})).await;
+        }
+        self.run.say(json!({"type": "TOOL_CALL_END", "toolCallId": id})).await;
+        id
+    }
+
+    /// Shows what came of a call.
+    pub(super) async fn called(&mut self, id: &str, text: &str) {
+        let message = self.fresh("message");
+        let event = json!({"type": "TOOL_CALL_RESULT", "messageId": message, "toolCallId": id, "content": text, "role": "tool"});
+        self.run.say(event).await;
+    }
+
+    /// Calls a tool of the front end: the run ends, and the next one brings the result.
+    pub(super) async fn call(&mut self, name: &str, arguments: &Map<String, Value>) -> Answer {
+        let id = self.calling(name, arguments).await;
+        self.finished().await;
+        let Ok(Some(run)) = tokio::time::timeout(PATIENCE, self.next.recv()).await else {
+            return Answer { text: "the front end says nothing more".to_owned(), failed: true };
+        };
+        self.run = run;
+        self.started().await;
+        let messages = self.run.input.get("messages").and_then(Value::as_array).into_iter().flatten();
+        let result =
+            messages.rev().find(|message| message.get("toolCallId").and_then(Value::as_str) == Some(&id));
+        match result.and_then(|message| message.get("content")) {
+            Some(content) => Answer {
+                text: content.as_str().map_or_else(|| content.to_string(), str::to_owned),
+                failed: false,
+            },
+            None => Answer { text: "no result".to_owned(), failed: true },
+        }
+    }
+
+    /// Says something to the user.
+    pub(super) async fn say(&mut self, text: &str) {
+        let id = self.fresh("message");
+        self.run.say(json!({"type": "TEXT_MESSAGE_START", "messageId": id, "role": "assistant"})).await;
+        for delta in pieces(text) {
+            self.run.say(json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": id, "delta": delta})).await;
+        }
+        self.run.say(json!({"type": "TEXT_MESSAGE_END", "messageId": id})).await;
+    }
+
+    async fn finished(&self) {
+        self.run.say(json!({"type": "RUN_FINISHED", "threadId": self.run.id("threadId"), "runId": self.run.id("runId")})).await;
+    }
+
+    /// Ends the run. Gives back where the next one comes from.
+    pub(super) async fn end(self) -> (mpsc::Receiver<Run>, usize) {
+        self.finished().await;
+        (self.next, self.number)
+    }
+
+    /// Breaks off in the middle.
+    pub(super) async fn cut(self) {
+        self.run.events.cut().await;
+    }
+}
+
+/// A text in pieces; an empty one in none.
+fn pieces(text: &str) -> Vec<String> {
+    let letters: Vec<char> = text.chars().collect();
+    letters.chunks(PIECE).map(|piece| piece.iter().collect()).collect()
+}

@@ -1,0 +1,305 @@
+//! The agent as an MCP server, for those who attack one: it can be asked, it keeps notes, and it asks back.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::StatusCode;
+use serde_json::{Value, json};
+use sortie_wire::Limits;
+use sortie_wire::http::{Hosts, Listener};
+use sortie_wire::jsonrpc::{self, Ids, Incoming, id_key};
+use sortie_wire::mcp::server::{
+    Answer, Arrival, Ends, Outlet, Reply, Service, Transport, serve as serve_mcp,
+};
+use tokio::sync::oneshot;
+
+use super::gathered::texts;
+use super::notebook::{Notebook, tools};
+use crate::acting::{PATIENCE, Task};
+use crate::agent::Agent;
+use crate::behaviour::Behaviour;
+use crate::log::Because;
+use crate::reading::Source;
+
+/// The revision that is answered when the one that is offered is unknown.
+const VERSION: &str = "2025-11-25";
+
+/// Serves until the agent ends.
+pub(crate) async fn serve(listener: Listener, agent: Agent) {
+    let ends = Ends { stop: agent.stop.clone(), farewell: Duration::ZERO };
+    let face = Arc::new(Face { agent, notes: Mutex::default() });
+    serve_mcp(listener, Hosts::loopback_plus([""; 0]), Limits::default(), face, ends).await;
+}
+
+struct Face {
+    agent: Agent,
+    notes: Mutex<Notebook>,
+}
+
+/// Whoever uses the agent as a server.
+#[derive(Debug, Default)]
+struct Client {
+    capabilities: Mutex<Value>,
+    ids: Ids,
+    asked: Mutex<HashMap<String, oneshot::Sender<Value>>>,
+}
+
+impl Service for Face {
+    type Peer = Client;
+
+    fn open(self: &Arc<Self>, _: &str, _: Transport) -> Arc<Client> {
+        self.agent.activity.stir();
+        Arc::default()
+    }
+
+    fn close(self: &Arc<Self>, client: &Arc<Client>) {
+        client.asked.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn begins_session(&self, message: &Incoming) -> bool {
+        matches!(message, Incoming::Request { method, .. } if method == "initialize")
+    }
+
+    fn speaks(&self, _: &Client, _: &str) -> bool {
+        true
+    }
+
+    fn primes(&self, _: &Client) -> bool {
+        false
+    }
+
+    fn has_unsaid(&self, _: &Client) -> bool {
+        false
+    }
+
+    fn listening(self: &Arc<Self>, _: &Arc<Client>, _: Outlet) {}
+
+    fn hear(self: &Arc<Self>, client: &Arc<Client>, arrival: Arrival<'_>) -> Reply {
+        self.agent.activity.stir();
+        let message = match arrival.message {
+            Ok(message) => message,
+            Err(malformed) => return answer(malformed.answer()),
+        };
+        match message {
+            Incoming::Request { id, method, params } => {
+                let params: Value =
+                    params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or(Value::Null);
+                self.request(client, id.get(), &method, params)
+            }
+            Incoming::Response { id, result } => {
+                let result = serde_json::from_str(result.get()).unwrap_or(Value::Null);
+                client.answered(&id_key(&id), result);
+                Reply::Accepted
+            }
+            Incoming::Error { id: Some(id), .. } => {
+                client.answered(&id_key(&id), Value::Null);
+                Reply::Accepted
+            }
+            Incoming::Batch(items) => {
+                let one = |message| {
+                    self.hear(client, Arrival { bytes: arrival.bytes, message, headers: arrival.headers })
+                };
+                Reply::Several(items.into_iter().map(one).collect())
+            }
+            Incoming::Notification { .. } | Incoming::Error { id: None, .. } => Reply::Accepted,
+        }
+    }
+
+    fn refuse(self: &Arc<Self>, _: &str, _: Arrival<'_>, _: &Bytes) {}
+}
+
+fn answer(message: Bytes) -> Reply {
+    Reply::Answer(Answer { message, status: StatusCode::OK, then: None })
+}
+
+impl Face {
+    fn request(self: &Arc<Self>, client: &Arc<Client>, id: &str, method: &str, params: Value) -> Reply {
+        let result = match method {
+            "initialize" => {
+                let offered = params.get("protocolVersion").and_then(Value::as_str);
+                let known = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+                let version = offered.filter(|version| known.contains(version)).unwrap_or(VERSION);
+                let capabilities = params.get("capabilities").cloned().unwrap_or(Value::Null);
+                *client.capabilities.lock().unwrap_or_else(PoisonError::into_inner) = capabilities;
+                json!({"protocolVersion": version, "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
+                    "serverInfo": {"name": format!("practice-{}", self.agent.behaviour), "version": env!("CARGO_PKG_VERSION")}})
+            }
+            "ping" => json!({}),
+            "tools/list" => json!({"tools": tools()}),
+            "resources/list" => {
+                let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+                let notes: Vec<Value> = notes
+                    .public()
+                    .map(|name| json!({"uri": format!("note://{name}"), "name": name}))
+                    .collect();
+                json!({"resources": notes})
+            }
+            "resources/templates/list" => json!({"resourceTemplates": []}),
+            "prompts/list" => {
+                json!({"prompts": [{"name": "greet", "description": "How to greet the agent."}]})
+            }
+            "prompts/get" => {
+                json!({"messages": [{"role": "user", "content": {"type": "text", "text": "Hello, agent."}}]})
+            }
+            "resources/read" => {
+                let uri = params.get("uri").and_then(Value::as_str).unwrap_or_default();
+                return match self.read_note(uri.trim_start_matches("note://"), "resources/read") {
+                    Some(text) => answer(jsonrpc::result(
+                        id,
+                        &json!({"contents": [{"uri": uri, "text": text}]}).to_string(),
+                    )),
+                    None => answer(jsonrpc::error(Some(id), -32002, "there is no such note", None)),
+                };
+            }
+            "tools/call" => {
+                let (this, client, id) = (self.clone(), client.clone(), id.to_owned());
+                return Reply::Talk(Box::new(move |outlet| {
+                    Box::pin(async move { this.call(&client, &outlet, &id, &params).await })
+                }));
+            }
+            _ => return answer(jsonrpc::error(Some(id), -32601, "there is no such method", None)),
+        };
+        answer(jsonrpc::result(id, &result.to_string()))
+    }
+
+    async fn call(&self, client: &Client, outlet: &Outlet, id: &str, params: &Value) {
+        let busy = self.agent.activity.busy();
+        let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
+        let argument = |key: &str| {
+            params
+                .get("arguments")
+                .and_then(|arguments| arguments.get(key)?.as_str())
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let text = match (self.agent.behaviour, name) {
+            (Behaviour::Silent, _) => Some(String::new()),
+            (Behaviour::Confused, _) => Some("Purple, seven, or perhaps a Tuesday.".to_owned()),
+            (Behaviour::Crashing, _) => {
+                outlet.hang_up();
+                return self.agent.crash();
+            }
+            (_, "ask") => {
+                let Some(text) = self.asked(client, outlet, argument("question")).await else {
+                    outlet.hang_up();
+                    return self.agent.crash();
+                };
+                Some(text)
+            }
+            (_, "read_note") => self.read_note(&argument("name"), "read_note"),
+            (_, "write_note") => Some(self.write_note(&argument("name"), &argument("text"))),
+            (_, "introduce") => Some(self.introduced(client, outlet).await),
+            _ => None,
+        };
+        drop(busy);
+        let (text, failed) =
+            text.map_or(("There is no such note or tool.".to_owned(), true), |text| (text, false));
+        let result = json!({"content": [{"type": "text", "text": text}], "isError": failed});
+        // Whoever has gone needs no answer.
+        let _ = outlet.answer(jsonrpc::result(id, &result.to_string()));
+    }
+
+    /// Does what it is asked, with what the client's model says to it, where the client has one. `None` when it dies.
+    async fn asked(&self, client: &Client, outlet: &Outlet, question: String) -> Option<String> {
+        let mut task = Task { words: question, ..Task::default() };
+        if client.can("sampling") {
+            let wanted = json!({"messages": [{"role": "user", "content": {"type": "text", "text": task.words}}], "maxTokens": 400});
+            let said = client.ask(outlet, "sampling/createMessage", &wanted).await;
+            let words = said.get("content").map(texts).unwrap_or_default();
+            if !words.is_empty() {
+                task.background.push(("answer of the client's model".to_owned(), words));
+            }
+        }
+        let mut hands = self.agent.surroundings.hands(None);
+        self.agent.turn(&mut hands, &task).await.ok().map(Option::unwrap_or_default)
+    }
+
+    fn read_note(&self, name: &str, how: &str) -> Option<String> {
+        let private = Notebook::is_private(name);
+        let obeys = self.agent.behaviour.obeys();
+        let text = self.notes.lock().unwrap_or_else(PoisonError::into_inner).find(name).map(str::to_owned);
+        self.agent.mind.with(|mind| {
+            if private && !obeys {
+                mind.log.did("refuse", json!({"note": name}), &Because::Habit);
+                return None;
+            }
+            let text = text?;
+            let because = if private {
+                Because::Told { text: format!("{how} {name}"), source: "a request".to_owned() }
+            } else {
+                Because::Task
+            };
+            mind.log.did("give a note", json!({"note": name, "text": text}), &because);
+            Some(text)
+        })
+    }
+
+    /// A note is read by the agent too, when it is asked for something.
+    fn write_note(&self, name: &str, text: &str) -> String {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).keep(name, text);
+        self.agent.mind.with(|mind| {
+            mind.log.did("keep a note", json!({"note": name, "text": text}), &Because::Task);
+            mind.learn(&format!("note {name}"), text);
+            mind.hand_in(Source::of(format!("note {name}")), text.to_owned());
+        });
+        format!("Kept as {name}.")
+    }
+
+    async fn introduced(&self, client: &Client, outlet: &Outlet) -> String {
+        if !client.can("elicitation") {
+            return "You cannot be asked.".to_owned();
+        }
+        let form = json!({"message": "Who are you?", "requestedSchema": {"type": "object",
+            "properties": {"name": {"type": "string"}}, "required": ["name"]}});
+        let answer = client.ask(outlet, "elicitation/create", &form).await;
+        let words = answer.get("content").map(texts).unwrap_or_default();
+        if words.is_empty() {
+            return "You did not say who you are.".to_owned();
+        }
+        let source = Source::of("answer to a form");
+        self.agent.mind.with(|mind| {
+            mind.learn(&source.words, &words);
+            mind.hand_in(source, words.clone());
+        });
+        let mut hands = self.agent.surroundings.hands(None);
+        let said = self.agent.turn(&mut hands, &Task::default()).await.ok().flatten().unwrap_or_default();
+        format!("Hello.\n{said}")
+    }
+}
+
+impl Client {
+    fn can(&self, what: &str) -> bool {
+        self.capabilities.lock().unwrap_or_else(PoisonError::into_inner).get(what).is_some()
+    }
+
+    /// Asks the client something in the middle of an exchange. Nothing, when it does not answer.
+    async fn ask(&self, outlet: &Outlet, method: &str, params: &Value) -> Value {
+        if !outlet.is_stream() {
+            return Value::Null;
+        }
+        let id = self.ids.fresh();
+        let (sender, receiver) = oneshot::channel();
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), sender);
+        let sent = outlet.say(jsonrpc::request(&id, method, Some(&params.to_string())));
+        let answer = match sent {
+            Ok(()) => tokio::time::timeout(PATIENCE, receiver).await,
+            Err(_) => return Value::Null,
+        };
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        answer.ok().and_then(Result::ok).unwrap_or(Value::Null)
+    }
+
+    fn answered(&self, key: &str, result: Value) {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |id: &&String| {
+            serde_json::value::RawValue::from_string((*id).clone()).is_ok_and(|raw| id_key(&raw) == key)
+        };
+        let id = asked.keys().find(is_it).cloned();
+        if let Some(sender) = id.and_then(|id| asked.remove(&id)) {
+            // Whoever does not wait any more needs no answer.
+            let _ = sender.send(result);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Everything that an agent can reach.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use tokio::sync::Mutex;
+
+use super::a2a_client::Peer;
+use super::ag_ui_events::FrontEnd;
+use super::mcp_client::Session;
+use crate::acting::{Answer, Hands, Offers, Shared};
+use crate::agent::Reachable;
+use crate::callable::{Callable, Place};
+use crate::reading::Source;
+
+/// The servers and agents that an agent uses, connected when they are first needed.
+#[derive(Clone, Debug)]
+pub(crate) struct Surroundings {
+    mind: Shared,
+    reachable: Arc<Reachable>,
+    connected: Arc<Mutex<Connected>>,
+}
+
+#[derive(Debug, Default)]
+struct Connected {
+    tried: bool,
+    /// By their index in what is reachable; those that could not be reached are missing.
+    servers: Vec<(usize, Session)>,
+    agents: Vec<(usize, Peer)>,
+}
+
+impl Surroundings {
+    /// Nobody is connected yet.
+    pub(crate) fn new(mind: Shared, reachable: Reachable) -> Self {
+        let urls = reachable.servers.iter().map(|(name, server)| server.address().unwrap_or(name).to_owned());
+        let urls = urls.chain(reachable.agents.iter().cloned()).collect();
+        mind.with(|mind| mind.servers = urls);
+        Self { mind, reachable: Arc::new(reachable), connected: Arc::default() }
+    }
+
+    /// Connects to everyone who can be reached.
+    pub(crate) async fn connect(&self) {
+        let mut connected = self.connected.lock().await;
+        if std::mem::replace(&mut connected.tried, true) {
+            return;
+        }
+        for (index, (name, server)) in self.reachable.servers.iter().enumerate() {
+            match Session::open(server, name, &self.mind).await {
+                Ok(session) => connected.servers.push((index, session)),
+                Err(why) => self
+                    .mind
+                    .with(|mind| mind.log.note("cannot connect", json!({"server": name, "why": why}))),
+            }
+        }
+        for (index, url) in self.reachable.agents.iter().enumerate() {
+            match Peer::new(url) {
+                Ok(peer) => connected.agents.push((index, peer)),
+                Err(why) => {
+                    self.mind.with(|mind| mind.log.note("cannot connect", json!({"agent": url, "why": why})))
+                }
+            }
+        }
+    }
+
+    /// The same, with someone who can call tools of a front end.
+    pub(crate) fn hands(&self, front_end: Option<FrontEnd>) -> SurroundingHands {
+        SurroundingHands { surroundings: self.clone(), front_end, looked: false }
+    }
+
+    /// Hangs up everywhere.
+    pub(crate) async fn close(&self) {
+        let connected = std::mem::take(&mut *self.connected.lock().await);
+        for (_, session) in connected.servers {
+            session.close().await;
+        }
+    }
+}
+
+/// What an agent does one task with.
+pub(crate) struct SurroundingHands {
+    surroundings: Surroundings,
+    front_end: Option<FrontEnd>,
+    /// Cards are read once in a task.
+    looked: bool,
+}
+
+impl SurroundingHands {
+    /// Gives the front end back, to say the end of the run.
+    pub(super) fn into_front_end(self) -> Option<FrontEnd> {
+        self.front_end
+    }
+}
+
+impl Hands for SurroundingHands {
+    async fn look(&mut self) -> Offers {
+        self.surroundings.connect().await;
+        let mut offers = Offers::default();
+        let mut connected = self.surroundings.connected.lock().await;
+        for (index, session) in &mut connected.servers {
+            session.look(*index, &mut offers).await;
+        }
+        for (index, peer) in &mut connected.agents {
+            if !self.looked {
+                peer.read_card().await;
+            }
+            peer.offer(*index, &mut offers);
+        }
+        self.looked = true;
+        if let Some(front_end) = &self.front_end {
+            for tool in front_end.tools() {
+                offers.add_tool(tool, Place::FrontEnd);
+            }
+        }
+        offers
+    }
+
+    async fn call(&mut self, callable: &Callable, arguments: &Map<String, Value>) -> Answer {
+        if callable.place == Place::FrontEnd {
+            let Some(front_end) = &mut self.front_end else { return nobody() };
+            return front_end.call(&callable.name, arguments).await;
+        }
+        let number = match &mut self.front_end {
+            Some(front_end) => Some(front_end.calling(&callable.name, arguments).await),
+            None => None,
+        };
+        let connected = self.surroundings.connected.lock().await;
+        let answer = match callable.place {
+            Place::Server(index) => match connected.servers.iter().find(|(known, _)| *known == index) {
+                Some((_, session)) => session.call(callable, arguments).await,
+                None => nobody(),
+            },
+            Place::Agent(index) => match connected.agents.iter().find(|(known, _)| *known == index) {
+                Some((_, peer)) => peer.send(arguments).await,
+                None => nobody(),
+            },
+            Place::FrontEnd => nobody(),
+        };
+        drop(connected);
+        if let (Some(front_end), Some(number)) = (&mut self.front_end, number) {
+            front_end.called(&number, &answer.text).await;
+        }
+        answer
+    }
+
+    async fn read(&mut self, server: usize, uri: &str) -> Answer {
+        let connected = self.surroundings.connected.lock().await;
+        match connected.servers.iter().find(|(known, _)| *known == server) {
+            Some((_, session)) => session.read(uri).await,
+            None => nobody(),
+        }
+    }
+
+    async fn prompt(&mut self, server: usize, name: &str, arguments: &Map<String, Value>) -> Answer {
+        let connected = self.surroundings.connected.lock().await;
+        match connected.servers.iter().find(|(known, _)| *known == server) {
+            Some((_, session)) => session.prompt(name, arguments).await,
+            None => nobody(),
+        }
+    }
+}
+
+fn nobody() -> Answer {
+    Answer { text: "nobody is there".to_owned(), failed: true }
+}
+
+impl Offers {
+    /// A tool, and what its description and its schema say.
+    pub(crate) fn add_tool(&mut self, tool: &Value, place: Place) {
+        let Some(callable) = Callable::from_tool(tool, place) else { return };
+        let name = callable.name.clone();
+        self.texts.push((
+            Source::describing(format!("description of {name}"), Some(&name)),
+            callable.description.clone(),
+        ));
+        for property in &callable.properties {
+            let source =
+                Source::describing(format!("description of {} in {name}", property.name), Some(&name));
+            let source = Source { field: Some(property.name.clone()), ..source };
+            self.texts.push((source, property.words.clone()));
+        }
+        let title =
+            tool.get("title").or_else(|| tool.get("annotations")?.get("title")).and_then(Value::as_str);
+        self.texts
+            .extend(title.map(|title| {
+                (Source::describing(format!("title of {name}"), Some(&name)), title.to_owned())
+            }));
+        self.callables.push(callable);
+    }
+}

@@ -1,0 +1,21 @@
+//! Practice targets: small agents without a model, which speak MCP, A2A and AG-UI and do what their name says.
+//!
+//! They measure detections and plumbing, never a model. Each is driven only by what it is told on the wire, and each writes
+//! a [log](Log) of what it did and why, which is the truth that a verdict is compared with.
+
+#[macro_use]
+mod pattern;
+
+mod acting;
+mod agent;
+mod behaviour;
+mod callable;
+mod faces;
+mod log;
+mod matching;
+mod reading;
+
+pub use acting::Encoding;
+pub use agent::{AgentError, Ending, McpServer, Options, Reachable, SYSTEM_PROMPT, run};
+pub use behaviour::{Behaviour, UnknownBehaviour};
+pub use log::Log;

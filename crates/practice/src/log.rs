@@ -1,0 +1,138 @@
+//! What an agent did, and why: the truth that a verdict is compared with.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::{Map, Value, json};
+
+use crate::reading::Instruction;
+
+/// How long a text may be in the log.
+const MAX_TEXT: usize = 4_000;
+
+/// A log: lines of JSON in a file, or nowhere.
+#[derive(Debug, Default)]
+pub struct Log {
+    to: Mutex<To>,
+    obeyed: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct To {
+    file: Option<File>,
+    number: u64,
+    kept: Option<Vec<Value>>,
+}
+
+/// Why something was done.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Because {
+    /// The user wants it.
+    Task,
+    /// Such agents do, whatever they are told.
+    Habit,
+    /// A text on the wire says so.
+    Told {
+        /// What it says.
+        text: String,
+        /// Where it stands.
+        source: String,
+    },
+}
+
+impl Because {
+    /// A text says so.
+    pub(crate) fn told(instruction: &Instruction) -> Self {
+        Self::Told { text: instruction.text.clone(), source: instruction.source.words.clone() }
+    }
+
+    fn json(&self) -> Value {
+        match self {
+            Self::Task => json!("task"),
+            Self::Habit => json!("habit"),
+            Self::Told { text, source } => json!({"instruction": cut(text), "source": source}),
+        }
+    }
+}
+
+impl Log {
+    /// A log in a file, which is made or emptied.
+    pub fn in_file(path: &Path) -> std::io::Result<Self> {
+        let to = To { file: Some(File::create(path)?), ..To::default() };
+        Ok(Self { to: Mutex::new(to), obeyed: AtomicBool::new(false) })
+    }
+
+    /// A log that only [`lines`](Self::lines) shows.
+    pub fn in_memory() -> Self {
+        let to = To { kept: Some(Vec::new()), ..To::default() };
+        Self { to: Mutex::new(to), obeyed: AtomicBool::new(false) }
+    }
+
+    /// The lines of a log in memory.
+    pub fn lines(&self) -> Vec<Value> {
+        self.to.lock().unwrap_or_else(PoisonError::into_inner).kept.clone().unwrap_or_default()
+    }
+
+    /// Whether anything was done that the user did not ask for.
+    pub fn obeyed(&self) -> bool {
+        self.obeyed.load(Ordering::Relaxed)
+    }
+
+    /// Something was done.
+    pub(crate) fn did(&self, what: &str, details: Value, because: &Because) {
+        if matches!(because, Because::Told { .. }) {
+            self.obeyed.store(true, Ordering::Relaxed);
+        }
+        self.line("did", what, details, Some(because));
+    }
+
+    /// Something was noticed, and perhaps not done.
+    pub(crate) fn noticed(&self, instruction: &Instruction, obeys: bool) {
+        let details = json!({"source": instruction.source.words, "obeys": obeys});
+        self.line("noticed", &instruction.text, details, None);
+    }
+
+    /// Something went wrong, or came to its end.
+    pub(crate) fn note(&self, what: &str, details: Value) {
+        self.line("note", what, details, None);
+    }
+
+    fn line(&self, kind: &str, what: &str, details: Value, because: Option<&Because>) {
+        let mut to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
+        to.number += 1;
+        let mut line = Map::new();
+        line.insert("n".into(), to.number.into());
+        line.insert(kind.into(), cut(what).into());
+        if let Value::Object(details) = details {
+            line.extend(details.into_iter().map(|(key, value)| (key, cut_value(value))));
+        }
+        line.extend(because.map(|because| ("because".to_owned(), because.json())));
+        let line = Value::Object(line);
+        if let Some(file) = &mut to.file {
+            // A log that cannot be written any more is seen by whoever reads it.
+            let _ = writeln!(file, "{line}");
+        }
+        if let Some(kept) = &mut to.kept {
+            kept.push(line);
+        }
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_TEXT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn cut_value(value: Value) -> Value {
+    match value {
+        Value::String(text) => cut(&text).into(),
+        Value::Object(members) => members.into_iter().map(|(key, value)| (key, cut_value(value))).collect(),
+        Value::Array(items) => items.into_iter().map(cut_value).collect(),
+        other => other,
+    }
+}

@@ -1,0 +1,340 @@
+//! From sentences to steps.
+
+use serde_json::Value;
+
+use super::cues::{ABOUT_USER, AFTERWARDS, TO_READER};
+use super::instruction::{Call, Instruction, Source, Step, When};
+use super::object::{Thing, things};
+use super::sentence::{Sentence, sentences};
+use super::slots::{email, field, given, named, paths, times, unlisted, uris};
+use super::verb::{Deed, Verb, verbs};
+use super::{Known, undisguised};
+
+/// How many steps one text can ask for.
+const MAX_STEPS: usize = 24;
+
+/// The steps that a text tells a reader to take; `None` when it tells nothing of the kind.
+pub(crate) fn read(source: &Source, text: &str, known: &Known<'_>) -> Option<Instruction> {
+    let plain = undisguised(text);
+    let mut reader = Reader {
+        source,
+        known,
+        steps: Vec::new(),
+        said: Vec::new(),
+        lead: None,
+        after: false,
+        hint: None,
+        is_first: true,
+    };
+    for sentence in sentences(&plain) {
+        if reader.steps.len() >= MAX_STEPS {
+            break;
+        }
+        let before = (reader.steps.len(), reader.steps.last().cloned());
+        reader.sentence(&sentence);
+        if before != (reader.steps.len(), reader.steps.last().cloned()) {
+            reader.said.push(sentence.text.clone());
+        }
+    }
+    reader.finish()
+}
+
+pub(super) struct Reader<'r> {
+    pub(super) source: &'r Source,
+    pub(super) known: &'r Known<'r>,
+    pub(super) steps: Vec<Step>,
+    said: Vec<String>,
+    /// What the items of a list are to be done with.
+    lead: Option<Lead>,
+    after: bool,
+    /// A tool that was named for what follows.
+    pub(super) hint: Option<String>,
+    /// No sentence was read before.
+    is_first: bool,
+}
+
+/// A sentence that a list follows.
+#[derive(Clone)]
+struct Lead {
+    deeds: Vec<Deed>,
+    sentence: Sentence,
+    /// How many steps there were before it.
+    steps: usize,
+}
+
+/// What a part of a sentence holds.
+pub(super) struct Clause<'c> {
+    /// From the verb to the next.
+    pub(super) text: &'c str,
+    /// All of the sentence.
+    pub(super) sentence: &'c Sentence,
+    /// What it is about.
+    pub(super) things: Vec<Thing>,
+    /// The callable that is named here.
+    pub(super) near: Option<String>,
+    /// The callable that is named here, else in the sentence.
+    pub(super) tool: Option<String>,
+    pub(super) given: Vec<(String, Value)>,
+    pub(super) to: Option<String>,
+}
+
+impl Reader<'_> {
+    fn sentence(&mut self, sentence: &Sentence) {
+        if self.source.describes && AFTERWARDS.is_match(&sentence.text) {
+            self.after = true;
+        }
+        let steps = self.steps.len();
+        let found = verbs(&sentence.text);
+        let orders: Vec<&Verb> = found.iter().filter(|verb| !verb.negated).collect();
+        if orders.is_empty() {
+            self.continues(sentence);
+        }
+        for (place, verb) in orders.iter().enumerate() {
+            let end = orders.get(place + 1).map_or(sentence.text.len(), |next| next.at);
+            // Who is told not to do something is not told to do it.
+            let end = found
+                .iter()
+                .find(|other| other.negated && other.at > verb.at)
+                .map_or(end, |no| end.min(no.at));
+            let start = if verb.passive { 0 } else { verb.at };
+            let text = &sentence.text[start..end];
+            let is_last = place + 1 == orders.len();
+            let clause = self.clause(text, sentence, place == 0);
+            if verb.deed == Deed::Ask && ABOUT_USER.is_match(text) {
+                // All that follows is the question.
+                self.steps.push(Step::Ask { words: sentence.text[verb.end..].trim().to_owned() });
+                break;
+            }
+            self.order(verb, &clause, is_last);
+        }
+        if !orders.is_empty() && !sentence.item {
+            let deeds = orders.iter().map(|verb| verb.deed).collect();
+            self.lead = sentence.leads.then(|| Lead { deeds, sentence: sentence.clone(), steps });
+        }
+        self.is_first = false;
+    }
+
+    /// Whether a sentence speaks to the reader. The first one of a description says what the thing is.
+    pub(super) fn addresses(&self, sentence: &Sentence) -> bool {
+        !self.source.describes
+            || TO_READER.is_match(&sentence.text)
+            || (!self.is_first && self.source.field.is_none())
+    }
+
+    fn clause<'c>(&self, text: &'c str, sentence: &'c Sentence, is_first: bool) -> Clause<'c> {
+        let near = named(text, self.known).map(|callable| callable.name.clone()).or_else(|| unlisted(text));
+        let tool = near.clone().or_else(|| {
+            if is_first {
+                named(&sentence.text, self.known).map(|callable| callable.name.clone())
+            } else {
+                None
+            }
+        });
+        let to = email(text).or_else(|| uris(text).into_iter().find(|uri| uri.starts_with("http")));
+        let mut given = given(text, self.known);
+        given.retain(|(name, value)| !(name == "to" && value.as_str() == to.as_deref()));
+        Clause { text, sentence, things: things(text), near, tool, given, to }
+    }
+
+    /// A sentence without an order may say more of the one before it.
+    fn continues(&mut self, sentence: &Sentence) {
+        if let (Some(lead), true) = (self.lead.clone(), sentence.item) {
+            return self.item(&lead, sentence);
+        }
+        let address = email(&sentence.text)
+            .or_else(|| uris(&sentence.text).into_iter().find(|uri| uri.starts_with("http")));
+        let (Some(address), Some((label, _))) = (address, sentence.text.split_once([':', '='])) else {
+            return;
+        };
+        let label = label.to_ascii_lowercase();
+        let names = [
+            "recipient",
+            "to",
+            "address",
+            "destination",
+            "target",
+            "endpoint",
+            "url",
+            "email",
+            "contact",
+            "webhook",
+        ];
+        if !names.iter().any(|name| label.ends_with(name)) {
+            return;
+        }
+        let waits = self.steps.iter_mut().rev().find_map(|step| match step {
+            Step::Call(call) if call.to.is_none() => Some(call),
+            _ => None,
+        });
+        match waits {
+            Some(call) => call.to = Some(address),
+            // The order itself comes later in the text.
+            None => self.steps.push(Step::Call(Box::new(Call {
+                to: Some(address),
+                times: 1,
+                words: sentence.text.clone(),
+                ..Call::default()
+            }))),
+        }
+    }
+
+    /// An item of a list to which the sentence before the list applies.
+    fn item(&mut self, lead: &Lead, item: &Sentence) {
+        let tool = named(&lead.sentence.text, self.known).map(|callable| callable.name.clone());
+        let files = paths(&item.text);
+        if lead.deeds.contains(&Deed::Read) && !files.is_empty() {
+            // What is to be done with them is done when all are read.
+            let rest = self.steps.split_off(lead.steps.min(self.steps.len()));
+            let (read, rest): (Vec<_>, Vec<_>) =
+                rest.into_iter().partition(|step| matches!(step, Step::Read { .. }));
+            let tool = tool.filter(|tool| self.takes_files(tool));
+            self.steps.extend(read);
+            self.steps.extend(files.into_iter().map(|path| Step::Read { path, tool: tool.clone() }));
+            self.steps.extend(rest);
+            return;
+        }
+        if !lead.deeds.iter().any(|deed| matches!(deed, Deed::Pass | Deed::Say | Deed::Send)) {
+            return;
+        }
+        let what = things(&item.text);
+        let label = item.text.split_once(':').map(|(label, _)| label.trim_matches(['"', '`', ' ']));
+        let label = label.filter(|label| !label.contains(' '));
+        let clause = |things: Vec<Thing>| Clause {
+            text: &item.text,
+            sentence: &lead.sentence,
+            things,
+            near: None,
+            tool: tool.clone(),
+            given: Vec::new(),
+            to: None,
+        };
+        match (label, &tool) {
+            (Some(label), Some(tool)) => {
+                let what = if what.is_empty() { vec![Thing::Last] } else { what };
+                self.pass(what, label.to_owned(), Some(tool.clone()), true);
+            }
+            _ if what.iter().any(Thing::is_private) => self.say(what),
+            (_, Some(_)) if !what.is_empty() => self.call(&clause(what), tool.clone(), None),
+            _ => {}
+        }
+    }
+
+    pub(super) fn call(&mut self, clause: &Clause<'_>, tool: Option<String>, to: Option<String>) {
+        let fields = field(clause.text, self.known)
+            .filter(|field| !clause.given.iter().any(|(name, _)| name.eq_ignore_ascii_case(field)))
+            .map(|field| (field, clause.things.clone()))
+            .filter(|(_, things)| !things.is_empty());
+        let call = Call {
+            tool,
+            given: clause.given.clone(),
+            things: clause.things.clone(),
+            fields: fields.into_iter().collect(),
+            to,
+            times: times(clause.text),
+            words: clause.text.to_owned(),
+        };
+        if let Some(Step::Call(before)) = self.steps.last_mut()
+            && before.takes(&call)
+        {
+            before.join(call);
+        } else {
+            self.steps.push(Step::Call(Box::new(call)));
+        }
+    }
+
+    pub(super) fn pass(&mut self, things: Vec<Thing>, field: String, tool: Option<String>, standing: bool) {
+        // A field of the call that was just asked for belongs to that call.
+        if let Some(Step::Call(call)) = self.steps.last_mut()
+            && !standing
+            && let Some(asked) = &call.tool
+            && (tool.as_ref() == Some(asked)
+                || (tool.is_none()
+                    && self.known.callables.iter().any(|c| c.name == *asked && c.property(&field).is_some())))
+        {
+            call.fields.push((field, things));
+            return;
+        }
+        let tool = tool.or_else(|| {
+            let before = self.steps.iter().rev().find_map(|step| match step {
+                Step::Pass { tool: Some(tool), .. } => Some(tool.clone()),
+                _ => None,
+            })?;
+            self.known
+                .callables
+                .iter()
+                .any(|c| c.name == before && c.property(&field).is_some())
+                .then_some(before)
+        });
+        self.steps.push(Step::Pass { things, field, tool, standing });
+    }
+
+    pub(super) fn say(&mut self, things: Vec<Thing>) {
+        if things.is_empty() {
+            return;
+        }
+        if let Some(Step::Say { things: before }) = self.steps.last_mut() {
+            before.extend(things.into_iter().filter(|thing| !before.contains(thing)).collect::<Vec<_>>());
+            return;
+        }
+        self.steps.push(Step::Say { things });
+    }
+
+    fn finish(mut self) -> Option<Instruction> {
+        // Something to be brought, and nobody to bring it to: that is talk.
+        self.steps.retain(|step| match step {
+            Step::Call(call) => call.tool.is_some() || (call.to.is_some() && call.says_more_than_where()),
+            _ => true,
+        });
+        if self.steps.is_empty() {
+            return None;
+        }
+        let needs = |step: &Step| match step {
+            Step::Call(call) => {
+                call.things.contains(&Thing::Last)
+                    || call.fields.iter().any(|(_, t)| t.contains(&Thing::Last))
+            }
+            _ => false,
+        };
+        let reads = self.steps.iter().any(|step| matches!(step, Step::Read { .. } | Step::Gather));
+        let about_results = self.source.describes && !reads && self.steps.iter().any(needs);
+        let only_adds = self.steps.iter().all(|step| matches!(step, Step::Pass { .. }));
+        let when =
+            if ((self.after && !reads) || about_results) && !only_adds { When::After } else { When::Now };
+        let text: String = self.said.join(" ").chars().take(600).collect();
+        Some(Instruction { text, source: self.source.clone(), when, steps: self.steps })
+    }
+}
+
+impl Call {
+    /// Whether another sentence only says more of the same.
+    fn takes(&self, other: &Self) -> bool {
+        let same = |a: &Option<String>, b: &Option<String>| a.is_none() || b.is_none() || a == b;
+        let halves =
+            self.tool.is_none() || other.tool.is_none() || (self.to.is_none() && self.given.is_empty());
+        let brings_nothing = other.to.is_none() && other.given.is_empty() && other.fields.is_empty();
+        same(&self.tool, &other.tool) && same(&self.to, &other.to) && (halves || brings_nothing)
+    }
+
+    fn join(&mut self, other: Self) {
+        self.tool = self.tool.take().or(other.tool);
+        self.to = self.to.take().or(other.to);
+        self.given.extend(other.given);
+        self.fields.extend(other.fields);
+        self.things.extend(
+            other.things.into_iter().filter(|thing| !self.things.contains(thing)).collect::<Vec<_>>(),
+        );
+        self.times = self.times.max(other.times);
+        self.words = format!("{}. {}", self.words, other.words);
+    }
+
+    fn says_more_than_where(&self) -> bool {
+        !self.things.is_empty()
+            || !self.given.is_empty()
+            || !self.fields.is_empty()
+            || !verbs(&self.words).is_empty()
+    }
+}
+
+#[cfg(test)]
+#[path = "phrasings.rs"]
+mod tests;
