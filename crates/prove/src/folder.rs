@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use sortie_oatf::yaml::MAX_DOCUMENT_BYTES;
-use sortie_oatf::{Diagnostic, Source, Validated, utf8};
+use sortie_oatf::{Diagnostic, DiagnosticSeverity, Document, NodePath, Source, Validated, utf8};
 use sortie_trace::TraceError;
 
 use crate::manifest::{Manifest, Proof, Shows};
@@ -77,6 +77,30 @@ pub fn folder_of(document: &Path) -> PathBuf {
 /// Whether a folder is one of proofs, by its name.
 pub fn is_proofs_folder(folder: &Path) -> bool {
     folder.extension().is_some_and(|extension| extension == "proofs")
+}
+
+/// What `sortie check --deny proofs` says about a document that has indicators and no proofs (L-023). `path` is `None` for one
+/// that stands in no file.
+pub fn missing(path: Option<&Path>, document: &Document) -> Option<Diagnostic> {
+    let has_indicators = document.attack.indicators.as_ref().is_some_and(|indicators| !indicators.is_empty());
+    let manifest = path.map(|path| folder_of(path).join(MANIFEST));
+    if !has_indicators || manifest.as_ref().is_some_and(|manifest| manifest.is_file()) {
+        return None;
+    }
+    let place = NodePath::root().key("attack").key("indicators");
+    let finding = Diagnostic::new(DiagnosticSeverity::Warning, "L-023", "nothing proves these indicators");
+    let finding = match document.span_of(&place) {
+        Some(span) => finding.at(span),
+        None => finding,
+    };
+    let finding = finding.path(place);
+    Some(match manifest {
+        Some(manifest) => finding
+            .label("no proofs")
+            .help(format!("there is no `{}`", manifest.display()))
+            .help("`sortie prove` says which runs it takes"),
+        None => finding.label("no proofs").help("proofs stand beside a file; this document is in none"),
+    })
 }
 
 impl Proofs {

@@ -36,7 +36,7 @@ mod recording;
 mod report;
 mod scene;
 
-pub use folder::{MANIFEST, MAX_PROOF_BYTES, Proofs, ProofsError, folder_of, is_proofs_folder};
+pub use folder::{MANIFEST, MAX_PROOF_BYTES, Proofs, ProofsError, folder_of, is_proofs_folder, missing};
 pub use manifest::{Manifest, Proof, Said, Shows, Survivor};
 pub use mutate::{MOST_MUTANTS, Mutant, Operator};
 pub use prover::{mutants, prove};

@@ -4,6 +4,9 @@ use sortie_oatf::{Diagnostic, DiagnosticSeverity, Rule, nearest_rule, rule};
 
 use crate::failure::Failure;
 
+/// The code of a document without proofs.
+const PROOFS: &str = "L-023";
+
 /// What one argument names, from the vaguest to the most exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Codes {
@@ -16,8 +19,11 @@ enum Codes {
 }
 
 impl Codes {
-    /// `V-013`, `v-013`; `L`, `L-*`; `warnings`.
+    /// `V-013`, `v-013`; `L`, `L-*`; `warnings`; `proofs`.
     fn parse(option: &str, text: &str) -> Result<Self, Failure> {
+        if text.eq_ignore_ascii_case("proofs") {
+            return Ok(Self::One(PROOFS));
+        }
         if let Some(rule) = rule(text) {
             return Ok(Self::One(rule.code));
         }
@@ -108,6 +114,11 @@ impl Selection {
         kept
     }
 
+    /// Whether proofs are asked for. They are by name only: most documents are written before their proofs.
+    pub(crate) fn asks_for_proofs(&self) -> bool {
+        self.deny.contains(&Codes::One(PROOFS))
+    }
+
     /// Whether warnings with this code are to be dropped.
     pub(crate) fn allows(&self, code: &str) -> bool {
         let most_exact = |list: &[Codes]| list.iter().filter(|codes| codes.contains(code)).max().copied();
@@ -147,6 +158,13 @@ mod tests {
         }
         assert!(Codes::parse("--deny", "Q").is_err());
         assert!(Codes::parse("--deny", "").is_err());
+    }
+
+    #[test]
+    fn proofs_are_asked_for_by_name_only() {
+        let asks = |deny: &str| Selection::new(&of(&[deny]), &[]).unwrap().asks_for_proofs();
+        assert!(asks("proofs") && asks("L-023") && asks("l-023"));
+        assert!(!asks("L") && !asks("warnings") && !asks("L-022"));
     }
 
     #[test]

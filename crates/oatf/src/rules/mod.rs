@@ -50,7 +50,7 @@ pub struct Rule {
     pub family: Family,
     /// What, why, a wrong and a right example, as Markdown (see [`Page`]).
     pub explain: &'static str,
-    /// Finds every violation. Rules that are found while parsing have none.
+    /// Finds every violation. Rules that are found while parsing have none, nor has one that is not about the text.
     check: Option<fn(&Document, &mut Report<'_>)>,
 }
 

@@ -212,7 +212,11 @@ fn a_document_without_proofs_is_told_what_to_write() {
     let told = prove(&document(SOUND), "attacks/T-1.yaml", None);
     let finding = only(&told, FindingKind::NoProofs);
     assert_eq!(finding.message, "there are no proofs: `attacks/T-1.proofs/proofs.yaml` does not exist");
-    assert!(finding.help.as_ref().unwrap().contains("on which `A` must match"));
+    // What it is told to write is a manifest.
+    let (_, manifest) = finding.help.as_ref().unwrap().split_once('\n').unwrap();
+    let manifest = sortie_prove::Manifest::parse(manifest, document(SOUND).document()).unwrap();
+    assert_eq!(manifest.proofs[0].matched, ["A"]);
+    assert_eq!(manifest.proofs.len(), 3);
     assert!(!told.proved && told.manifest.is_none() && told.score.rate.is_none());
 }
 

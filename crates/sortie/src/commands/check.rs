@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use sortie_oatf::{Analysis, Source, analyze, fix};
+use sortie_prove::missing;
 
 use crate::console::Console;
 use crate::exit::Exit;
@@ -64,7 +65,7 @@ pub(crate) struct Check {
     #[arg(long)]
     diff: bool,
 
-    /// Treat warnings with this code as errors; `L` stands for a family, `warnings` for all
+    /// Treat warnings with this code as errors; `L` stands for a family, `warnings` for all; `proofs` asks for proofs
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     deny: Vec<String>,
 
@@ -168,12 +169,18 @@ impl Run<'_> {
                     let analysis = analyze(&text);
                     (text, analysis)
                 };
-                Checked {
-                    name: input.name(),
-                    valid: analysis.is_valid(),
-                    findings: self.selection.apply(analysis.diagnostics),
-                    source: Source::new(text),
+                let valid = analysis.is_valid();
+                let mut findings = analysis.diagnostics;
+                if let Some(document) = analysis.document.filter(|_| valid && self.selection.asks_for_proofs()) {
+                    let path = match input {
+                        Input::Stdin => None,
+                        Input::File(path) => Some(path.as_path()),
+                    };
+                    findings.extend(missing(path, &document));
+                    findings.sort_by_key(|finding| finding.span.map(|span| span.start));
                 }
+                let findings = self.selection.apply(findings);
+                Checked { name: input.name(), valid, findings, source: Source::new(text) }
             }
         };
         self.totals.add(&checked);

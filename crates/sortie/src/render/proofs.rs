@@ -112,7 +112,7 @@ impl Page {
         if let (Some(at), Some(manifest)) = (finding.line, &proved.manifest) {
             self.below(&format!("--> {manifest}:{at}"));
         }
-        if let Some(help) = help {
+        for help in help.iter().flat_map(|help| help.lines()) {
             self.below(help);
         }
     }
@@ -186,7 +186,7 @@ fn totals(report: &Report, color: bool) -> String {
     let _ = write!(text, "{}: {} proved", counted(totals.documents, "document", "documents"), totals.proved);
     let provable = totals.indicators - totals.unproved;
     let indicators = counted(provable, "indicator", "indicators");
-    let _ = write!(text, "; {} of {indicators} fire and stay silent", totals.shown);
+    let _ = write!(text, "; {} of {indicators} shown to fire and to stay silent", totals.shown);
     if totals.unproved > 0 {
         let _ = write!(text, ", {} more need a judge", totals.unproved);
     }

@@ -26,13 +26,20 @@ fn examples(command: &[String]) -> Vec<String> {
     lines.filter_map(|line| line.trim().strip_prefix("$ ")).map(ToOwned::to_owned).collect()
 }
 
-/// What a reader has before them: a document, a folder of documents, and a recorded run.
+/// What a reader has before them: a document, a folder of documents, all with their proofs, and a recorded run.
 fn a_readers_folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("attacks")).unwrap();
     fs::create_dir_all(folder.path().join("fixtures/parse/valid")).unwrap();
     for name in ["attack.yaml", "attacks/one.yaml", "attacks/two.yaml", "fixtures/parse/valid/one.yaml"] {
         fs::copy(fixtures().join("valid.yaml"), folder.path().join(name)).unwrap();
+    }
+    for name in ["attack", "attacks/one", "attacks/two"] {
+        let proofs = folder.path().join(format!("{name}.proofs"));
+        fs::create_dir(&proofs).unwrap();
+        for entry in fs::read_dir(fixtures().join("valid.proofs")).unwrap().flatten() {
+            fs::copy(entry.path(), proofs.join(entry.file_name())).unwrap();
+        }
     }
     fs::copy(fixtures().join("eval/valid.jsonl"), folder.path().join("run.jsonl")).unwrap();
     folder

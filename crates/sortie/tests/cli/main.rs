@@ -14,6 +14,7 @@ mod fmt;
 mod help_examples;
 mod new;
 mod normalize;
+mod prove;
 mod rule_goldens;
 #[cfg(unix)]
 mod run;

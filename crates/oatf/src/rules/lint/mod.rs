@@ -31,6 +31,7 @@ mod l019;
 mod l020;
 mod l021;
 mod l022;
+mod l023;
 
 use super::Rule;
 
@@ -57,4 +58,5 @@ pub(super) const RULES: &[&Rule] = &[
     &l020::L_020,
     &l021::L_021,
     &l022::L_022,
+    &l023::L_023,
 ];

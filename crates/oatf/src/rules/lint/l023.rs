@@ -1,0 +1,14 @@
+use crate::diagnostic::DiagnosticSeverity::Warning;
+use crate::rules::{Family, Rule};
+
+/// A document has proofs. Whoever knows where the document stands looks for them, and only when asked to: there is
+/// nothing to be seen in the document itself.
+pub(crate) const L_023: Rule = Rule {
+    code: "L-023",
+    spec: "",
+    title: "a document has proofs",
+    severity: Warning,
+    family: Family::Lint,
+    explain: include_str!("l023.md"),
+    check: None,
+};
