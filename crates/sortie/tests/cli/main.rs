@@ -12,6 +12,7 @@ mod explain;
 mod fix;
 mod fmt;
 mod help_examples;
+mod library;
 mod new;
 mod normalize;
 mod prove;
