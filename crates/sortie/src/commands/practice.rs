@@ -31,7 +31,7 @@ Examples:
 ///
 /// Practice agents show what a detection sees and what it misses, and that everything is connected. They say nothing about any
 /// model. They find their servers where `sortie run` tells every agent: `SORTIE_MCP_CONFIG`, `SORTIE_MCP_URL`, `SORTIE_A2A_URL` and
-/// `SORTIE_URL`_<ACTOR>. They never leave the machine, and write down what they did and why.
+/// `SORTIE_URL_<ACTOR>`. They never leave the machine, and write down what they did and why.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Practice {
