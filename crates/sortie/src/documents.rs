@@ -26,7 +26,7 @@ pub(crate) fn ready(
     console: &mut Console,
     accept: impl Fn(&Document) -> Result<(), Failure>,
 ) -> Result<Vec<Document>, Failure> {
-    let found = inputs::find(paths);
+    let found = inputs::find_or_named(paths);
     if found.is_empty() {
         return Err(inputs::nothing_found(paths));
     }

@@ -10,6 +10,7 @@ use sortie_oatf::{Diagnostic, DiagnosticSeverity, ParseErrorKind, Source, Span, 
 use sortie_prove::is_proofs_folder;
 
 use crate::failure::Failure;
+use crate::library::{self, Entry};
 use crate::recognize::{LOOK_AT, Named, looks_like_document};
 
 /// A document to be read.
@@ -19,6 +20,8 @@ pub(crate) enum Input {
     Stdin,
     /// A file.
     File(PathBuf),
+    /// A document that comes with the program.
+    Library(&'static Entry),
 }
 
 /// What an input holds.
@@ -35,6 +38,7 @@ impl Input {
         match self {
             Self::Stdin => "<stdin>".into(),
             Self::File(path) => path.to_string_lossy().into_owned(),
+            Self::Library(entry) => entry.name(),
         }
     }
 
@@ -48,6 +52,7 @@ impl Input {
                 let length = file.metadata().map_err(failed)?.len();
                 (read_bounded(file).map_err(failed)?, Some(length))
             }
+            Self::Library(entry) => return Ok(Content::Text(entry.text.to_owned())),
         };
         Ok(content(bytes, length))
     }
@@ -102,16 +107,23 @@ pub(crate) struct Found {
 pub(crate) fn find(paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
     for path in paths {
-        if path.as_os_str() == "-" {
-            if !found.inputs.contains(&Input::Stdin) {
-                found.inputs.push(Input::Stdin);
-            }
-            continue;
-        }
-        match fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => found.folder(path),
-            Ok(_) => found.add(path.clone()),
-            Err(error) => found.failures.push(Failure::at(path, "read", &error)),
+        found.look_at(path);
+    }
+    found
+}
+
+/// The same, where a word that is no path may name a document of the library.
+pub(crate) fn find_or_named(paths: &[PathBuf]) -> Found {
+    let mut found = Found::default();
+    for path in paths {
+        match library::may_name(path).filter(|_| !path.exists()).map(library::find) {
+            Some(Ok(entry)) if found.inputs.contains(&Input::Library(entry)) => {}
+            Some(Ok(entry)) => found.inputs.push(Input::Library(entry)),
+            Some(Err(failure)) => found.failures.push(Failure {
+                message: format!("there is no file or folder `{}`, and {}", path.display(), failure.message),
+                ..failure
+            }),
+            None => found.look_at(path),
         }
     }
     found
@@ -127,6 +139,20 @@ pub(crate) fn nothing_found(paths: &[PathBuf]) -> Failure {
 }
 
 impl Found {
+    fn look_at(&mut self, path: &Path) {
+        if path.as_os_str() == "-" {
+            if !self.inputs.contains(&Input::Stdin) {
+                self.inputs.push(Input::Stdin);
+            }
+            return;
+        }
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => self.folder(path),
+            Ok(_) => self.add(path.to_owned()),
+            Err(error) => self.failures.push(Failure::at(path, "read", &error)),
+        }
+    }
+
     /// Nothing to check, and nothing that says why.
     pub(crate) fn is_empty(&self) -> bool {
         self.inputs.is_empty() && self.failures.is_empty()

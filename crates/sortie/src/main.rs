@@ -8,6 +8,7 @@ mod documents;
 mod exit;
 mod failure;
 mod inputs;
+mod library;
 mod recognize;
 mod render;
 mod replace;

@@ -175,7 +175,7 @@ impl Run<'_> {
                     analysis.document.filter(|_| valid && self.selection.asks_for_proofs())
                 {
                     let path = match input {
-                        Input::Stdin => None,
+                        Input::Stdin | Input::Library(_) => None,
                         Input::File(path) => Some(path.as_path()),
                     };
                     findings.extend(missing(path, &document));

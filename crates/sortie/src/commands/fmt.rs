@@ -131,7 +131,7 @@ impl Fmt {
             }
         } else {
             match input {
-                Input::Stdin => console.document(&formatted.text)?,
+                Input::Stdin | Input::Library(_) => console.document(&formatted.text)?,
                 Input::File(path) if formatted.changed => replace(path, &formatted.text)?,
                 Input::File(_) => {}
             }

@@ -6,6 +6,7 @@ mod conformance;
 mod eval;
 mod explain;
 mod fmt;
+mod library;
 mod new;
 mod normalize;
 mod practice;
@@ -30,6 +31,7 @@ pub(crate) enum Command {
     Normalize(normalize::Normalize),
     Explain(explain::Explain),
     New(new::New),
+    Library(library::Library),
     Schema(schema::Schema),
     Trace(trace::Trace),
     Conformance(conformance::Conformance),
@@ -48,6 +50,7 @@ impl Command {
             Self::Normalize(command) => command.run(console),
             Self::Explain(command) => command.run(console),
             Self::New(command) => command.run(console),
+            Self::Library(command) => command.run(console),
             Self::Schema(command) => command.run(console),
             Self::Trace(command) => command.run(console),
             Self::Conformance(command) => command.run(console),

@@ -105,7 +105,7 @@ impl Prove {
 fn proved_by_its_proofs(input: &Input, console: &mut Console) -> Result<Proved, Failure> {
     let documents::Document { name, compiled } = documents::document(input, console)?;
     let proofs = match input {
-        Input::Stdin => None,
+        Input::Stdin | Input::Library(_) => None,
         Input::File(path) => {
             Proofs::beside(path, compiled.document()).map_err(|error| refused(error, console))?
         }

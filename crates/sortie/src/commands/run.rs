@@ -50,7 +50,7 @@ Exit codes:
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Run {
-    /// Documents: files or folders, or `-` for standard input
+    /// Documents: files or folders, ids of the library, or `-` for standard input
     #[arg(required = true, value_name = "DOC")]
     documents: Vec<PathBuf>,
 

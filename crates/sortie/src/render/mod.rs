@@ -1,5 +1,6 @@
 //! Turns findings into text. Renderers only consume: none decides what is found, or how a command ends.
 
+mod coverage;
 mod diff;
 mod github;
 mod human;
@@ -17,6 +18,7 @@ use std::io::{self, Write};
 
 use sortie_oatf::{Diagnostic, LineColumn, Source, Span};
 
+pub(crate) use coverage::Coverage;
 pub(crate) use diff::{shown_diff, unified_diff};
 pub(crate) use github::GitHub;
 pub(crate) use human::Human;
