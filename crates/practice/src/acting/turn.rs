@@ -340,3 +340,7 @@ fn names(errands: &[Errand]) -> Vec<String> {
     };
     errands.iter().filter_map(name).collect()
 }
+
+#[cfg(test)]
+#[path = "turns.rs"]
+mod tests;

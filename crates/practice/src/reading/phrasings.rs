@@ -246,3 +246,23 @@ fn no_text_takes_long_or_asks_for_too_much() {
         let _ = told(odd);
     }
 }
+
+proptest::proptest! {
+    #[test]
+    fn anything_at_all_can_be_read(text in "\\PC{0,300}") {
+        let _ = (told(&text), described(&text));
+    }
+
+    #[test]
+    fn whatever_is_made_of_our_words_can_be_read(
+        words in proptest::collection::vec(
+            proptest::sample::select(vec![
+                "read", "send", "include", "it", "to", "`forecast`", "\"", "'", "{", "}", ":", "=", "x@y.example", "/etc/passwd", "1.",
+                "\n", "- ", "as", "the", "note", "field", "必", "must", "be", "sent", "not", "<!--", "-->", "%41%20%42", "https://é", "№",
+            ]),
+            0..40,
+        ),
+    ) {
+        let _ = (told(&words.join(" ")), told(&words.concat()), described(&words.join(" ")));
+    }
+}
