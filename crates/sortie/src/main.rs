@@ -4,11 +4,13 @@
 mod cli;
 mod commands;
 mod console;
+mod demo;
 mod documents;
 mod exit;
 mod failure;
 mod inputs;
 mod library;
+mod program;
 mod recognize;
 mod render;
 mod replace;

@@ -297,7 +297,7 @@ fn actors(document: &Document) -> impl Iterator<Item = &Actor> {
     actors.filter(|actor| known_modes().contains(&actor.mode.as_str()))
 }
 
-fn clients(document: &Document) -> impl Iterator<Item = &Actor> {
+pub(super) fn clients(document: &Document) -> impl Iterator<Item = &Actor> {
     actors(document).filter(|actor| actor.mode.ends_with("_client"))
 }
 
@@ -324,7 +324,7 @@ fn is_there(program: &str) -> Result<(), Failure> {
     if found { Ok(()) } else { Err(Failure::new(format!("there is no program `{program}`"))) }
 }
 
-fn misfitting(document: &Document, misfit: &Misfit) -> Failure {
+pub(super) fn misfitting(document: &Document, misfit: &Misfit) -> Failure {
     let failure = Failure::new(format!("`{}`: {misfit}", document.name));
     match misfit {
         Misfit::NoTarget { actor, mode } => {
