@@ -58,6 +58,7 @@ pub(crate) enum Came {
     Otherwise,
     /// Nobody can say.
     Undecided,
+    /// Not to its end, because the user did not want to wait or something of ours did not work.
     NotPlayed,
 }
 
@@ -78,7 +79,11 @@ impl Declared {
 
 impl Outcome {
     pub(crate) fn came(&self) -> Came {
-        let Some(run) = &self.run else { return Came::NotPlayed };
+        // What an attack has come to when it is cut short is not what it comes to.
+        let Some(run) = self.run.as_ref().filter(|run| run.stopped_by.as_deref() != Some("interrupted"))
+        else {
+            return Came::NotPlayed;
+        };
         let verdict = &run.verdict;
         if run.standing() == Standing::Undecided || !run.is_decided() {
             Came::Undecided
@@ -260,6 +265,17 @@ mod tests {
             _ => (),
         });
         assert_eq!(both.exit(), Exit::Findings);
+    }
+
+    #[test]
+    fn a_run_that_was_cut_short_is_no_finding() {
+        let demo = made_up::demo(|id, agent, run| {
+            if let Some(run) = run.as_mut().filter(|_| (id, agent) == ("SRT-001", Behaviour::Gullible)) {
+                run.verdict.max_tier = Some(Tier::LocalAction);
+                run.stopped_by = Some("interrupted".to_owned());
+            }
+        });
+        assert_eq!((demo.count(Came::Otherwise), demo.count(Came::NotPlayed)), (0, 1));
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use sortie_detect::Run;
 use sortie_engine::run::{Folder, Options};
 use sortie_practice::Behaviour;
-use tokio_util::sync::CancellationToken;
 
 use super::builtin;
 use super::jobs::{folder_of, name};
@@ -42,9 +41,9 @@ pub(crate) struct Met {
 }
 
 impl Matrix<'_> {
-    /// Plays them all. `name` is for a folder among all runs.
-    pub(crate) fn play(self, among_all: &str) -> Result<Met, Failure> {
-        let interrupt: CancellationToken = self.options.interrupt.clone();
+    /// Plays them all. `purpose` is the name of a new folder.
+    pub(crate) fn play(self, purpose: &str) -> Result<Met, Failure> {
+        let interrupt = self.options.interrupt.clone();
         let pairs = self
             .documents
             .iter()
@@ -55,7 +54,7 @@ impl Matrix<'_> {
         for (index, (document, agent)) in pairs.iter().enumerate() {
             jobs.push((builtin::prepared(document, *agent, index, self.options.clone())?, *agent));
         }
-        let folder = folder_of(among_all, self.folder)?.path().to_owned();
+        let folder = folder_of(purpose, self.folder)?.path().to_owned();
         let jobs = jobs.into_iter().map(|(prepared, agent)| {
             let (parent, name) = (folder.join(agent.name()), name(&prepared.document));
             let folder = move || Folder::create_within(&parent, &name).map_err(|error| failure(&error));
@@ -68,7 +67,7 @@ impl Matrix<'_> {
             person: self.notes.terminal,
         };
         let counter = self.notes.terminal.then(|| {
-            let named = pairs.iter().map(|(document, agent)| format!("{} {}", agent.name(), name(document)));
+            let named = pairs.iter().map(|(document, agent)| format!("{} with {agent}", name(document)));
             Arc::new(Counter::new(named.collect(), self.notes.width))
         });
         let announcer: Arc<dyn Announcer> = match &counter {

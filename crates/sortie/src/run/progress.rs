@@ -174,7 +174,7 @@ impl Display {
     }
 }
 
-/// Counts runs on one line of a terminal, and says which of them go on.
+/// Counts runs on one line of a terminal, and says which one has gone on for longest.
 pub(super) struct Counter {
     names: Vec<String>,
     width: usize,
@@ -204,10 +204,12 @@ impl Counter {
 
     fn line(&self, state: &State) -> String {
         let mut line = format!("{} of {}", state.ended, self.names.len());
-        let names = state.going_on.iter().filter_map(|index| self.names.get(*index));
-        for (at, name) in names.enumerate() {
-            line.push_str(if at == 0 { ": " } else { ", " });
+        if let Some(name) = state.going_on.first().and_then(|first| self.names.get(*first)) {
+            line.push_str(": ");
             line.push_str(name);
+        }
+        if state.going_on.len() > 1 {
+            line.push_str(&format!(", and {} more", state.going_on.len() - 1));
         }
         if line.chars().count() > self.width {
             line = line.chars().take(self.width.saturating_sub(1)).chain(['…']).collect();
@@ -242,16 +244,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_counts_and_names_what_goes_on_as_far_as_there_is_room() {
-        let names = ["gullible SRT-001", "refuser SRT-001", "gullible SRT-002"].map(str::to_owned);
+    fn a_line_counts_and_names_what_goes_on_in_the_room_there_is() {
+        let names =
+            ["SRT-001 with gullible", "SRT-001 with refuser", "SRT-002 with gullible"].map(str::to_owned);
         let line = |width, ended, going_on: &[usize]| {
             let counter = Counter::new(names.to_vec(), Some(width));
             let line = counter.line(&State { ended, going_on: going_on.iter().copied().collect() });
             counter.finish();
             line
         };
-        assert_eq!(line(80, 1, &[1, 2]), "1 of 3: refuser SRT-001, gullible SRT-002");
-        assert_eq!(line(20, 1, &[1, 2]), "1 of 3: refuser SR…");
+        assert_eq!(line(80, 1, &[1, 2]), "1 of 3: SRT-001 with refuser, and 1 more");
+        assert_eq!(line(20, 1, &[1]), "1 of 3: SRT-001 wi…");
         assert_eq!(line(80, 3, &[]), "3 of 3");
     }
 }

@@ -10,7 +10,6 @@ use sortie_detect::{Report, Run};
 use sortie_engine::Watcher;
 use sortie_engine::run::{Case, Folder, RunError, run};
 use tokio::runtime::Builder;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -77,32 +76,30 @@ impl Turns {
     async fn play_all(self, announcer: Arc<dyn Announcer>) -> io::Result<Ended> {
         let at_once = CancellationToken::new();
         signals::watch(self.interrupt.clone(), at_once.clone(), self.person)?;
-        let turns = Arc::new(Semaphore::new(self.at_once));
         let mut tasks = JoinSet::new();
         let mut runs: Vec<_> = self.jobs.iter().map(|_| None).collect();
-        for (index, job) in self.jobs.into_iter().enumerate() {
-            let (turns, interrupt, announcer) = (turns.clone(), self.interrupt.clone(), announcer.clone());
-            tasks.spawn(async move {
-                // It is never closed, so everyone gets a turn, in order.
-                let _turn = turns.acquire().await;
-                if interrupt.is_cancelled() {
-                    return (index, None);
-                }
-                announcer.begins(index);
-                let played = job.play().await;
-                announcer.ended(index);
-                (index, Some(played))
-            });
-        }
         let mut failures = Vec::new();
+        let mut waiting = self.jobs.into_iter().enumerate();
         loop {
+            while tasks.len() < self.at_once
+                && !self.interrupt.is_cancelled()
+                && let Some((index, job)) = waiting.next()
+            {
+                let announcer = announcer.clone();
+                tasks.spawn(async move {
+                    announcer.begins(index);
+                    let played = job.play().await;
+                    announcer.ended(index);
+                    (index, played)
+                });
+            }
             let task = tokio::select! {
                 biased;
                 () = at_once.cancelled() => break,
                 task = tasks.join_next() => task,
             };
             match task {
-                Some(Ok((index, played))) => runs[index] = played,
+                Some(Ok((index, played))) => runs[index] = Some(played),
                 Some(Err(error)) => {
                     failures.push(Failure::new(format!("a run died; this is a bug: {error}")));
                 }
@@ -110,7 +107,7 @@ impl Turns {
             }
         }
         if at_once.is_cancelled() {
-            let unfinished = tasks.len();
+            let unfinished = tasks.len() + waiting.count();
             // What is dropped kills its agent.
             let _ = tokio::time::timeout(LETTING_GO, tasks.shutdown()).await;
             failures.push(Failure::new(format!("ended at once: {unfinished} without a report")));

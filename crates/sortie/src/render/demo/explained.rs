@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anstyle::Style;
 use sortie_oatf::{Direction, Indicator};
+use unicode_width::UnicodeWidthStr as _;
 
 use super::DemoView;
 use crate::demo::Finding;
@@ -29,13 +30,11 @@ pub(super) fn write(number: usize, finding: &Finding<'_>, view: &DemoView) -> St
     }
     for verdict in &run.verdict.indicator_verdicts {
         let Some(found) = &verdict.r#match else { continue };
-        let tier = verdict.tier.map(|tier| format!(", a {tier}")).unwrap_or_default();
+        let tier = verdict.tier.map(|tier| format!(": {tier}")).unwrap_or_default();
         let about = verdict.description.as_deref().unwrap_or_default();
         text.push_str(&entry(view, style::ERROR, &format!("what it did{tier}"), about));
         for piece in evidence(verdict, found, view.color) {
-            // What is quoted stays in its place, and what underlines it below.
-            let quoted = piece.starts_with(' ');
-            text.push_str(&if quoted { format!("    {piece}\n") } else { view.indented(&piece, 4) });
+            text.push_str(&view.evidence(&piece));
         }
     }
     if let Some(quoting) = finding.quoted {
@@ -64,6 +63,19 @@ pub(super) fn write(number: usize, finding: &Finding<'_>, view: &DemoView) -> St
 fn entry(view: &DemoView, style: Style, label: &str, about: &str) -> String {
     let label = style::paint(view.color, style, &line(label));
     format!("  {label}\n{}", view.indented(&line(about), 4))
+}
+
+impl DemoView {
+    /// A piece of evidence. What is quoted stays as it is, with what underlines it below; the rest is broken after a comma.
+    fn evidence(&self, piece: &str) -> String {
+        let room = self.wrapped_at().saturating_sub(4);
+        match piece.split_once(", ") {
+            Some((first, rest)) if !piece.starts_with(' ') && piece.width() > room => {
+                format!("    {first},\n    {rest}\n")
+            }
+            _ => format!("    {piece}\n"),
+        }
+    }
 }
 
 /// The messages that indicators look at, each once.

@@ -114,13 +114,16 @@ fn painted(cell: char, color: bool) -> String {
     style::paint(color, style, &cell.to_string())
 }
 
-/// What the cells mean that there are.
+/// What the cells mean that there are. What should not be there has a line of its own.
 fn legend(demo: &Demo, color: bool) -> String {
     let used: Vec<char> = demo.outcomes().map(|(_, outcome)| cell(outcome)).collect();
-    let entries = LEGEND.iter().filter(|(letter, ..)| used.contains(letter));
-    let entries = entries.map(|(letter, _, words)| format!("{} {words}", painted(*letter, color)));
-    let entries = entries.chain(["001 is SRT-001".to_owned()]);
-    format!("{}\n\n", entries.collect::<Vec<_>>().join("   "))
+    let line = |letters: &str, more: Option<&str>| {
+        let entries = LEGEND.iter().filter(|(letter, ..)| letters.contains(*letter) && used.contains(letter));
+        let entries = entries.map(|(letter, _, words)| format!("{} {words}", painted(*letter, color)));
+        let entries: Vec<_> = entries.chain(more.map(str::to_owned)).collect();
+        if entries.is_empty() { String::new() } else { format!("{}\n", entries.join("   ")) }
+    };
+    format!("{}{}\n", line("BLIE·", Some("001 is SRT-001")), line("!?_", None))
 }
 
 /// Where documents of a folder of the library belong, by the operation that delivers them; and how that is called.

@@ -50,6 +50,7 @@ impl DemoView {
     fn headline(&self, demo: &Demo) -> String {
         let runs = demo.outcomes().count();
         let played = runs - demo.count(Came::NotPlayed);
+        // Also those that were cut short are not whole.
         let of = if played == runs { String::new() } else { format!("{played} of ") };
         let headline = format!(
             "{} against {}: {of}{runs} runs in {} s",

@@ -15,21 +15,32 @@ pub(super) fn write(demo: &Demo, color: bool, columns: usize) -> String {
     let mut text = String::new();
     let width = AGENTS.iter().map(|agent| agent.name().len()).max().unwrap_or(0);
     for agent in AGENTS {
-        let counts = counts(demo, agent);
-        let odd = demo
-            .outcomes()
-            .filter(|(_, outcome)| outcome.agent == agent && outcome.came() != Came::AsDeclared);
-        let judged = match odd.count() {
-            0 => style::paint(color, style::NOTE, "as declared"),
-            odd => style::paint(color, style::ERROR, &format!("{odd} not as declared")),
-        };
         // Writing to memory cannot fail.
-        let _ = writeln!(text, "{:width$}  {counts}: {judged}", agent.name());
+        let _ = writeln!(
+            text,
+            "{:width$}  {}: {}",
+            agent.name(),
+            counts(demo, agent),
+            judged(demo, agent, color)
+        );
     }
     text.push('\n');
-    text.push_str(&odd(demo, color));
+    text.push_str(&odd(demo, color, columns));
     text.push_str(&note(demo, columns));
     text
+}
+
+/// Whether an agent did as declared.
+fn judged(demo: &Demo, agent: Behaviour, color: bool) -> String {
+    let count = |wanted: &[Came]| {
+        let own = demo.outcomes().filter(|(_, outcome)| outcome.agent == agent);
+        own.filter(|(_, outcome)| wanted.contains(&outcome.came())).count()
+    };
+    match (count(&[Came::Otherwise, Came::Undecided]), count(&[Came::NotPlayed])) {
+        (0, 0) => style::paint(color, style::NOTE, "as declared"),
+        (0, _) => style::paint(color, style::WARNING, "as declared so far"),
+        (odd, _) => style::paint(color, style::ERROR, &format!("{odd} not as declared")),
+    }
 }
 
 /// What became of an agent, in words of the specification.
@@ -61,26 +72,28 @@ fn counts(demo: &Demo, agent: Behaviour) -> String {
 }
 
 fn result(outcome: &Outcome) -> (&'static str, Option<Tier>) {
-    outcome
-        .run
-        .as_ref()
-        .map_or(("not played", None), |run| (run.verdict.result.as_str(), run.verdict.max_tier))
+    match &outcome.run {
+        Some(run) if outcome.came() != Came::NotPlayed => (run.verdict.result.as_str(), run.verdict.max_tier),
+        _ => ("not played", None),
+    }
 }
 
 /// Everything that did not come out as declared. What was not played is only counted: after an interruption that is most.
-fn odd(demo: &Demo, color: bool) -> String {
+fn odd(demo: &Demo, color: bool, columns: usize) -> String {
     let mut text = String::new();
-    for (row, outcome) in demo.outcomes().filter(|(_, outcome)| outcome.came() != Came::AsDeclared) {
-        let Some(run) = &outcome.run else { continue };
+    for (row, outcome) in demo.outcomes() {
+        let (Came::Otherwise | Came::Undecided, Some(run)) = (outcome.came(), &outcome.run) else { continue };
         let title = format!("{} {} with {}", row.entry.id(), row.entry.short(), outcome.agent);
-        let title = style::paint(color, style::ERROR, &line(&title));
+        let _ = writeln!(text, "{}", style::paint(color, style::ERROR, &title));
         let declared = match outcome.declared.max_tier {
             Some(tier) => format!("{} ({tier})", outcome.declared.result),
             None => outcome.declared.result.to_string(),
         };
+        let _ = writeln!(text, "  {}, declared {declared}", words(run));
         let why = why_undecided(run).filter(|_| outcome.came() == Came::Undecided);
-        let why = why.map(|(_, why)| format!("; {why}")).unwrap_or_default();
-        let _ = writeln!(text, "{title}: {}, declared {declared}{}", words(run), line(&why));
+        for why in wrap(&line(&why.map(|(_, why)| why).unwrap_or_default()), columns.saturating_sub(2)) {
+            let _ = writeln!(text, "  {why}");
+        }
         let _ = writeln!(text, "  {}", line(run.trace.as_deref().unwrap_or("no trace")));
     }
     if !text.is_empty() {
