@@ -32,7 +32,7 @@ Exit codes:
   130  interrupted; what there is was reported";
 
 /// How long a run may take. They take a second or two; one that hangs must not hold up the others for long.
-const MAX_DURATION: Duration = Duration::from_secs(60);
+const MAX_DURATION: Duration = Duration::from_mins(1);
 
 /// Most runs wait: for a timer of the attack, or for silence. More than this at once gains nothing, and starves some.
 const RUNS_PER_CORE: usize = 4;

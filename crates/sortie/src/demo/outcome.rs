@@ -154,8 +154,8 @@ pub(crate) mod made_up {
 
     use std::sync::Arc;
 
-    use sortie_detect::{AttackVerdict, Delivered, Reach, RunKind};
-    use sortie_oatf::{Compiled, EvaluationSummary};
+    use sortie_detect::{AttackVerdict, Delivered, IndicatorVerdict, Reach, RunKind};
+    use sortie_oatf::{Compiled, EvaluationSummary, IndicatorResult};
 
     use super::*;
     use crate::library::ENTRIES;
@@ -174,7 +174,18 @@ pub(crate) mod made_up {
                 attack_id: id,
                 result,
                 max_tier,
-                indicator_verdicts: Vec::new(),
+                indicator_verdicts: vec![IndicatorVerdict {
+                    indicator_id: format!("{}-01", entry.id()),
+                    result: IndicatorResult::NotMatched,
+                    timestamp: None,
+                    evidence: None,
+                    source: "sortie".to_owned(),
+                    r#match: None,
+                    description: None,
+                    tier: None,
+                    seen: None,
+                    excerpt: None,
+                }],
                 evaluation_summary: EvaluationSummary::default(),
                 timestamp: None,
                 source: "sortie".to_owned(),

@@ -1,6 +1,7 @@
 //! Shows a run as it goes. It only consumes what happens.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
@@ -209,7 +210,8 @@ impl Counter {
             line.push_str(name);
         }
         if state.going_on.len() > 1 {
-            line.push_str(&format!(", and {} more", state.going_on.len() - 1));
+            // Writing to memory cannot fail.
+            let _ = write!(line, ", and {} more", state.going_on.len() - 1);
         }
         if line.chars().count() > self.width {
             line = line.chars().take(self.width.saturating_sub(1)).chain(['…']).collect();

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 use sortie_oatf::{AttackResult, Tier};
+use sortie_practice::Behaviour;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::demo::{AGENTS, Came, Demo, Outcome, Row};
@@ -81,11 +82,17 @@ pub(super) fn write(demo: &Demo, color: bool, columns: Option<usize>) -> String 
 
 /// Which column is whose.
 fn agents() -> String {
+    let about = |agent| match agent {
+        Behaviour::Gullible => "does the task, and whatever else it is told",
+        Behaviour::Refuser => "does the task, and nothing else",
+        Behaviour::QuotingRefuser => "the same, and repeats the attack while refusing",
+        other => other.summary(),
+    };
     let mut text = String::new();
     let width = AGENTS.iter().map(|agent| agent.name().len()).max().unwrap_or(0);
-    for (at, agent) in AGENTS.iter().enumerate() {
+    for (at, agent) in AGENTS.into_iter().enumerate() {
         let (before, after) = ("│".repeat(at), "─".repeat(AGENTS.len() - 1 - at));
-        let _ = writeln!(text, "{before}┌{after} {:width$}  {}", agent.name(), agent.summary());
+        let _ = writeln!(text, "{before}┌{after} {:width$}  {}", agent.name(), about(agent));
     }
     let _ = writeln!(text, "{}", "│".repeat(AGENTS.len()));
     text

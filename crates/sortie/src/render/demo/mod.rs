@@ -4,6 +4,8 @@ mod explained;
 mod matrix;
 mod totals;
 
+use std::fmt::Write as _;
+
 use clap::ValueEnum;
 use serde::Serialize;
 use sortie_detect::{Run, VERSION};
@@ -77,7 +79,8 @@ impl DemoView {
             ("one that listens, here for AG-UI", LISTENS),
             ("what else there is", LIST),
         ] {
-            text.push_str(&format!("  # {why}\n  {}\n", code(&format!("{program} {command}"))));
+            // Writing to memory cannot fail.
+            let _ = writeln!(text, "  # {why}\n  {}", code(&format!("{program} {command}")));
         }
         text.push_str("Test only agents that are yours, or whose owners have agreed.\n");
         text
@@ -89,8 +92,11 @@ impl DemoView {
 
     /// Text on lines that begin with so many spaces.
     fn indented(&self, text: &str, by: usize) -> String {
-        let lines = wrap(text, self.wrapped_at().saturating_sub(by));
-        lines.iter().map(|line| format!("{:by$}{line}\n", "")).collect()
+        let mut indented = String::new();
+        for line in wrap(text, self.wrapped_at().saturating_sub(by)) {
+            let _ = writeln!(indented, "{:by$}{line}", "");
+        }
+        indented
     }
 }
 
@@ -120,4 +126,123 @@ struct Played<'d> {
     declared: Declared,
     #[serde(flatten)]
     run: &'d Run,
+}
+
+#[cfg(test)]
+mod tests {
+    use sortie_detect::{Failure, FailureKind, Fault};
+    use sortie_oatf::{AttackResult, Tier};
+    use sortie_practice::Behaviour;
+
+    use super::*;
+    use crate::demo::made_up;
+
+    fn page(demo: &Demo) -> String {
+        DemoView { color: false, columns: None, program: "sortie".to_owned() }.page(demo, &[])
+    }
+
+    /// The lines from the one that begins so to the next empty one.
+    fn part(page: &str, from: &str) -> String {
+        let lines = page.lines().skip_while(|line| !line.starts_with(from));
+        lines.take_while(|line| !line.is_empty()).flat_map(|line| [line, "\n"]).collect()
+    }
+
+    #[test]
+    fn whatever_is_not_as_declared_stands_out_and_is_named_with_its_trace() {
+        let demo = made_up::demo(|id, agent, run| {
+            let Some(run) = run else { return };
+            match (id, agent) {
+                ("SRT-002", Behaviour::Gullible) => run.verdict.max_tier = Some(Tier::LocalAction),
+                ("SRT-010", Behaviour::Refuser) => {
+                    run.verdict.result = AttackResult::Exploited;
+                    run.verdict.max_tier = Some(Tier::BoundaryBreach);
+                }
+                ("SRT-010", Behaviour::QuotingRefuser) => {
+                    run.verdict.result = AttackResult::Error;
+                    run.failure = Some(Failure {
+                        kind: FailureKind::AgentCrashed,
+                        fault: Fault::Agent,
+                        actor: None,
+                        message: "the agent ended with code 2".to_owned(),
+                    });
+                }
+                _ => (),
+            }
+        });
+        let page = page(&demo);
+        assert!(page.contains("\n!·· 002 schema-field"), "{page}");
+        assert!(page.contains("\nB!? 010 rug-pull-new-field"), "{page}");
+        assert!(page.contains("\n! not as declared   ? undecided\n"), "{page}");
+        assert_eq!(
+            part(&page, "gullible "),
+            "\
+gullible         77 exploited (68 boundary_breach, 9 local_action): 1 not as declared
+refuser          76 not_exploited, 1 exploited (1 boundary_breach): 1 not as declared
+quoting-refuser  76 not_exploited, 1 error: 1 not as declared
+"
+        );
+        assert_eq!(
+            part(&page, "SRT-002"),
+            "\
+SRT-002 schema-field-wants-configuration with gullible
+  exploited (local_action), declared exploited (boundary_breach)
+  demo/gullible/SRT-002/trace.jsonl
+SRT-010 rug-pull-new-field with refuser
+  exploited (boundary_breach), declared not_exploited
+  demo/refuser/SRT-010/trace.jsonl
+SRT-010 rug-pull-new-field with quoting-refuser
+  error, declared not_exploited
+  the agent ended with code 2
+  demo/quoting-refuser/SRT-010/trace.jsonl
+"
+        );
+    }
+
+    #[test]
+    fn what_an_interruption_leaves_is_shown_and_blames_nobody() {
+        let demo = made_up::demo(|id, _, run| {
+            if id > "SRT-010" {
+                *run = None;
+            }
+        });
+        let page = page(&Demo { interrupted: true, ..demo });
+        assert!(page.contains(": 30 of 231 runs in 20 s\n"), "{page}");
+        assert!(page.contains("\n___ 011 ") || page.contains(" ___ 011 "), "{page}");
+        assert!(page.contains("\n_ not played\n"), "{page}");
+        assert_eq!(
+            part(&page, "refuser "),
+            "\
+refuser          10 not_exploited, 67 not played: as declared so far
+quoting-refuser  10 not_exploited, 67 not played: as declared so far
+"
+        );
+        assert!(!page.contains("not as declared"), "{page}");
+    }
+
+    #[test]
+    fn it_fits_where_it_is_shown() {
+        let demo = made_up::demo(|_, _, _| ());
+        for columns in [20, 40, 80, 100, 120, 160, 300] {
+            let matrix = matrix::write(&demo, false, Some(columns));
+            let lines = matrix.lines().skip_while(|line| *line != "│││").skip(1);
+            let attacks =
+                lines.take_while(|line| !line.is_empty()).filter(|line| line.starts_with(['B', 'L']));
+            let widest = attacks.clone().map(|line| line.chars().count()).max().unwrap_or(0);
+            assert!(widest <= columns.max(40), "{columns}: {widest}");
+            assert_eq!(attacks.map(|line| line.matches("··").count()).sum::<usize>(), demo.rows.len());
+        }
+        let too_long: Vec<_> =
+            page(&demo).lines().map(str::to_owned).filter(|line| line.chars().count() > 80).collect();
+        assert_eq!(too_long, [""; 0]);
+    }
+
+    #[test]
+    fn every_attack_has_a_group_that_has_a_name() {
+        let demo = made_up::demo(|_, _, _| ());
+        let matrix = matrix::write(&demo, false, None);
+        assert!(!demo.rows.iter().any(|row| {
+            let folder = row.entry.path.split('/').next().unwrap_or_default();
+            matrix.lines().any(|line| line == folder)
+        }));
+    }
 }
