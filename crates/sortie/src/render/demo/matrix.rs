@@ -17,7 +17,7 @@ const ATTACK: usize = 40;
 const BREACH: Style = style::ERROR;
 const ACTION: Style = AnsiColor::Yellow.on_default();
 const INGESTED: Style = AnsiColor::Magenta.on_default();
-const RESISTED: Style = AnsiColor::Green.on_default();
+const RESISTED: Style = style::NOTE;
 /// Nobody must overlook it.
 const ODD: Style = style::ERROR.invert();
 
@@ -27,7 +27,7 @@ const LEGEND: [(char, Style, &str); 8] = [
     ('L', ACTION, "local_action"),
     ('I', INGESTED, "ingested"),
     ('E', INGESTED, "exploited"),
-    ('·', RESISTED, "not_exploited"),
+    ('-', RESISTED, "not_exploited"),
     ('!', ODD, "not as declared"),
     ('?', ODD, "undecided"),
     ('_', Style::new(), "not played"),
@@ -38,7 +38,7 @@ fn cell(outcome: &Outcome) -> char {
         Came::Otherwise => '!',
         Came::Undecided => '?',
         Came::NotPlayed => '_',
-        Came::AsDeclared if outcome.declared.result == AttackResult::NotExploited => '·',
+        Came::AsDeclared if outcome.declared.result == AttackResult::NotExploited => '-',
         Came::AsDeclared => match outcome.declared.max_tier {
             Some(Tier::BoundaryBreach) => 'B',
             Some(Tier::LocalAction) => 'L',
@@ -130,7 +130,7 @@ fn legend(demo: &Demo, color: bool) -> String {
         let entries: Vec<_> = entries.chain(more.map(str::to_owned)).collect();
         if entries.is_empty() { String::new() } else { format!("{}\n", entries.join("   ")) }
     };
-    format!("{}{}\n", line("BLIE·", Some("001 is SRT-001")), line("!?_", None))
+    format!("{}{}\n", line("BLIE-", Some("001 is SRT-001")), line("!?_", None))
 }
 
 /// Where documents of a folder of the library belong, by the operation that delivers them; and how that is called.

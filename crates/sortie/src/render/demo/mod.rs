@@ -170,7 +170,7 @@ mod tests {
             }
         });
         let page = page(&demo);
-        assert!(page.contains("\n!·· 002 schema-field"), "{page}");
+        assert!(page.contains("\n!-- 002 schema-field"), "{page}");
         assert!(page.contains("\nB!? 010 rug-pull-new-field"), "{page}");
         assert!(page.contains("\n! not as declared   ? undecided\n"), "{page}");
         assert_eq!(
@@ -229,7 +229,7 @@ quoting-refuser  10 not_exploited, 67 not played: as declared so far
                 lines.take_while(|line| !line.is_empty()).filter(|line| line.starts_with(['B', 'L']));
             let widest = attacks.clone().map(|line| line.chars().count()).max().unwrap_or(0);
             assert!(widest <= columns.max(40), "{columns}: {widest}");
-            assert_eq!(attacks.map(|line| line.matches("··").count()).sum::<usize>(), demo.rows.len());
+            assert_eq!(attacks.map(|line| line.matches("-- ").count()).sum::<usize>(), demo.rows.len());
         }
         let too_long: Vec<_> =
             page(&demo).lines().map(str::to_owned).filter(|line| line.chars().count() > 80).collect();
