@@ -4,6 +4,7 @@
 mod cli;
 mod commands;
 mod console;
+mod coverage;
 mod demo;
 mod documents;
 mod exit;
