@@ -9,8 +9,6 @@ use sortie_oatf::Actor;
 use sortie_practice::{Behaviour, UnknownBehaviour};
 
 use super::environment::environment;
-use super::resolve::{Prepared, clients, misfitting};
-use crate::documents::Document;
 use crate::failure::Failure;
 
 /// How long silence lasts until a run with a practice agent is over. They do not think.
@@ -20,20 +18,6 @@ const IDLE: Duration = Duration::from_secs(1);
 pub(super) fn named(agent: &str) -> Option<Result<Behaviour, Failure>> {
     let name = agent.strip_prefix("builtin:")?;
     Some(name.parse().map_err(|error: UnknownBehaviour| Failure::new(format!("`--agent`: {error}"))))
-}
-
-/// A document that is to be played against a practice agent, and nothing else is asked for. `index` tells the runs of one command
-/// apart.
-pub(super) fn prepared(
-    document: &Document,
-    behaviour: Behaviour,
-    index: usize,
-    mut options: Options,
-) -> Result<Prepared, Failure> {
-    let prompt = options.prompt(&document.compiled).map(str::to_owned);
-    resolve(behaviour, clients(document), index, prompt.as_deref(), &mut options)?;
-    options.check(&document.compiled).map_err(|misfit| misfitting(document, &misfit))?;
-    Ok(Prepared { document: document.clone(), options })
 }
 
 /// Lets a practice agent be the one under test: it is started as a process, and is the target of every client actor that has

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use sortie_detect::Run;
+use sortie_engine::Watcher;
 use sortie_engine::run::Folder;
 use sortie_trace::format_time;
 use tokio_util::sync::CancellationToken;
@@ -30,13 +31,14 @@ pub(crate) struct Jobs {
     pub(crate) folder: Option<PathBuf>,
     /// Cancelled by the first Ctrl-C; the same as in the options of every run.
     pub(crate) interrupt: CancellationToken,
-    pub(crate) notes: Notes,
+    /// Who is shown what happens; nobody, when there is none.
+    pub(crate) notes: Option<Notes>,
 }
 
 /// What became of them.
 pub(crate) struct Played {
-    /// Those that were played, in the order of the command line.
-    pub(crate) runs: Vec<Run>,
+    /// Those that were played, in the order in which they were prepared, each with its place there.
+    pub(crate) runs: Vec<(usize, Run)>,
     /// Why others were not.
     pub(crate) failures: Vec<Failure>,
     /// The user did not want to wait.
@@ -51,27 +53,32 @@ impl Jobs {
     /// Plays them all.
     pub(crate) fn play(self) -> Result<Played, Failure> {
         let several = self.prepared.len() > 1;
-        let display = self.notes.terminal.then(Display::new);
+        let terminal = self.notes.is_some_and(|notes| notes.terminal);
+        let display = terminal.then(Display::new);
         let jobs = self.prepared.into_iter().map(|prepared| {
-            let watcher = Progress::new(&prepared.document, several, self.notes, display.clone());
+            let watcher: Arc<dyn Watcher> = match self.notes {
+                Some(notes) => Arc::new(Progress::new(&prepared.document, several, notes, display.clone())),
+                None => Arc::new(()),
+            };
             let (asked, name) = (self.folder.clone(), name(&prepared.document));
             let folder = Box::new(move || folder_for(&name, asked.as_deref(), several));
-            Job { prepared, folder, watcher: Arc::new(watcher) }
+            Job { prepared, folder, watcher }
         });
         let turns = Turns {
             jobs: jobs.collect(),
             at_once: self.at_once,
             interrupt: self.interrupt.clone(),
-            person: self.notes.terminal,
+            person: terminal,
         };
         let ended = turns.play(Arc::new(()))?;
         let left_out = display.map_or(0, |display| display.finish());
         let not_begun = ended.runs.iter().filter(|run| run.is_none()).count();
         let (mut runs, mut failures) = (Vec::new(), ended.failures);
-        for played in ended.runs.into_iter().flatten() {
+        for (index, played) in ended.runs.into_iter().enumerate() {
             match played {
-                Ok(run) => runs.push(run),
-                Err(failure) => failures.push(failure),
+                Some(Ok(run)) => runs.push((index, run)),
+                Some(Err(failure)) => failures.push(failure),
+                None => {}
             }
         }
         let interrupted = self.interrupt.is_cancelled();

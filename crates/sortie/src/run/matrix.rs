@@ -7,9 +7,9 @@ use sortie_detect::Run;
 use sortie_engine::run::{Folder, Options};
 use sortie_practice::Behaviour;
 
-use super::builtin;
 use super::jobs::{folder_of, name};
 use super::progress::Counter;
+use super::resolve::Prepared;
 use super::turns::{Announcer, Job, Turns, failure};
 use crate::console::Notes;
 use crate::documents::Document;
@@ -52,7 +52,8 @@ impl Matrix<'_> {
         let mut jobs = Vec::new();
         // Nothing is made before everything fits.
         for (index, (document, agent)) in pairs.iter().enumerate() {
-            jobs.push((builtin::prepared(document, *agent, index, self.options.clone())?, *agent));
+            let document = Document::clone(document);
+            jobs.push((Prepared::against(*agent, document, index, self.options.clone())?, *agent));
         }
         let folder = folder_of(purpose, self.folder)?.path().to_owned();
         let jobs = jobs.into_iter().map(|(prepared, agent)| {

@@ -7,6 +7,7 @@ use std::path::Path;
 use sortie_engine::modes::{Place, Target};
 use sortie_engine::run::{Agent, CommandError, Misfit, Options};
 use sortie_oatf::{Actor, known_modes};
+use sortie_practice::Behaviour;
 use sortie_trace::{Redactor, Rule};
 
 use super::builtin;
@@ -42,6 +43,25 @@ pub(crate) struct Prepared {
     pub(crate) options: Options,
 }
 
+impl Prepared {
+    /// A document and a practice agent. `index` tells runs that go on at once apart.
+    pub(crate) fn against(
+        behaviour: Behaviour,
+        document: Document,
+        index: usize,
+        mut options: Options,
+    ) -> Result<Self, Failure> {
+        let prompt = options.prompt(&document.compiled).map(str::to_owned);
+        builtin::resolve(behaviour, clients(&document), index, prompt.as_deref(), &mut options)?;
+        Self::fitting(document, options)
+    }
+
+    fn fitting(document: Document, options: Options) -> Result<Self, Failure> {
+        options.check(&document.compiled).map_err(|misfit| misfitting(&document, &misfit))?;
+        Ok(Self { document, options })
+    }
+}
+
 impl Asked<'_> {
     /// The options for each document. Whatever does not fit is an error before anything is started, and so is whatever
     /// was asked for and is for nobody.
@@ -59,12 +79,10 @@ impl Asked<'_> {
                 let target = self.target(&document, actor, &mut secrets)?;
                 options.targets.extend(target.map(|target| (actor.name.clone(), target)));
             }
-            if let Some(behaviour) = builtin {
-                let prompt = options.prompt(&document.compiled).map(str::to_owned);
-                builtin::resolve(behaviour, clients(&document), index, prompt.as_deref(), &mut options)?;
-            }
-            options.check(&document.compiled).map_err(|misfit| misfitting(&document, &misfit))?;
-            prepared.push(Prepared { document, options });
+            prepared.push(match builtin {
+                Some(behaviour) => Prepared::against(behaviour, document, index, options)?,
+                None => Prepared::fitting(document, options)?,
+            });
         }
         let redactor = self.redactor(secrets)?;
         for Prepared { options, .. } in &mut prepared {
@@ -297,7 +315,7 @@ fn actors(document: &Document) -> impl Iterator<Item = &Actor> {
     actors.filter(|actor| known_modes().contains(&actor.mode.as_str()))
 }
 
-pub(super) fn clients(document: &Document) -> impl Iterator<Item = &Actor> {
+fn clients(document: &Document) -> impl Iterator<Item = &Actor> {
     actors(document).filter(|actor| actor.mode.ends_with("_client"))
 }
 
@@ -324,7 +342,7 @@ fn is_there(program: &str) -> Result<(), Failure> {
     if found { Ok(()) } else { Err(Failure::new(format!("there is no program `{program}`"))) }
 }
 
-pub(super) fn misfitting(document: &Document, misfit: &Misfit) -> Failure {
+fn misfitting(document: &Document, misfit: &Misfit) -> Failure {
     let failure = Failure::new(format!("`{}`: {misfit}", document.name));
     match misfit {
         Misfit::NoTarget { actor, mode } => {

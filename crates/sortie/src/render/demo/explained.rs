@@ -46,7 +46,8 @@ pub(super) fn write(number: usize, finding: &Finding<'_>, view: &DemoView) -> St
         text.push_str(&entry(view, style::NOTE, quoting.name(), &about));
     }
     if let Some(trace) = &run.trace {
-        let command = format!("{} trace show {}", view.program, quoted(Path::new(trace)));
+        let command =
+            format!("{} trace show --document {} {}", view.program, row.entry.id(), quoted(Path::new(trace)));
         let command = style::paint(view.color, style::CODE, &command);
         // Writing to memory cannot fail.
         let _ = writeln!(
