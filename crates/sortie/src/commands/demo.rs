@@ -78,17 +78,20 @@ impl Demo {
             console.failure(failure);
         }
         let rows = ENTRIES.iter().zip(documents).zip(runs);
-        let demo = Outcomes {
+        let mut demo = Outcomes {
             rows: rows.map(|((entry, document), runs)| Row::new(entry, document, runs)).collect(),
             folder,
             elapsed: begun.elapsed(),
             interrupted,
             failed: !failures.is_empty(),
         };
-        let report = demo_report(&demo);
-        keep(&demo.folder.join("report.json"), &report)?;
+        let kept = keep(&demo.folder.join("report.json"), &demo_report(&demo));
+        if let Err(failure) = kept {
+            console.failure(&failure);
+            demo.failed = true;
+        }
         match self.format {
-            DemoFormat::Json => write_json(&mut console.out, &report)?,
+            DemoFormat::Json => write_json(&mut console.out, &demo_report(&demo))?,
             DemoFormat::Human => {
                 let view =
                     DemoView { color: console.color, columns: console.width(), program: program::called() };

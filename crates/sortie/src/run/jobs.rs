@@ -102,7 +102,8 @@ pub(super) fn folder_of(name: &str, asked: Option<&Path>) -> Result<Folder, Fail
             failure(&error).help("what another run has left there is not written over; choose another folder")
         });
     }
-    ignored(Path::new(RUNS)).map_err(|error| Failure::at(RUNS, "write", &error))?;
+    ignored(Path::new(RUNS))
+        .map_err(|error| Failure::at(RUNS, "write", &error).help("name another folder with `--run-dir`"))?;
     let time = format_time(SystemTime::now());
     let time: String = time.chars().take(19).filter(|letter| !"-:".contains(*letter)).collect();
     Folder::create_within(Path::new(RUNS), &format!("{time}Z-{name}")).map_err(|error| failure(&error))
