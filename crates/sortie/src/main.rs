@@ -11,6 +11,7 @@ mod failure;
 mod inputs;
 mod library;
 mod recognize;
+mod record;
 mod render;
 mod replace;
 mod run;
