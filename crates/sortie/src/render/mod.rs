@@ -1,5 +1,6 @@
 //! Turns findings into text. Renderers only consume: none decides what is found, or how a command ends.
 
+mod demo;
 mod diff;
 mod github;
 mod human;
@@ -13,11 +14,13 @@ mod sarif;
 pub(crate) mod style;
 mod trace;
 mod visible;
+mod wrap;
 
 use std::io::{self, Write};
 
 use sortie_oatf::{Diagnostic, LineColumn, Source, Span};
 
+pub(crate) use demo::{DemoFormat, DemoView, demo_report};
 pub(crate) use diff::{shown_diff, unified_diff};
 pub(crate) use github::GitHub;
 pub(crate) use human::Human;
