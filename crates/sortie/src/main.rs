@@ -13,6 +13,7 @@ mod inputs;
 mod library;
 mod program;
 mod recognize;
+mod record;
 mod render;
 mod replace;
 mod run;
