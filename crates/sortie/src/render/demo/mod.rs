@@ -141,6 +141,13 @@ mod tests {
         DemoView { color: false, columns: None, program: "sortie".to_owned() }.page(demo, &[])
     }
 
+    /// The first dozen attacks, as if they came out as declared; but for what `change` makes of them.
+    fn dozen(change: impl Fn(&str, Behaviour, &mut Option<Run>)) -> Demo {
+        let mut demo = made_up::demo(change);
+        demo.rows.truncate(12);
+        demo
+    }
+
     /// The lines from the one that begins so to the next empty one.
     fn part(page: &str, from: &str) -> String {
         let lines = page.lines().skip_while(|line| !line.starts_with(from));
@@ -149,7 +156,7 @@ mod tests {
 
     #[test]
     fn whatever_is_not_as_declared_stands_out_and_is_named_with_its_trace() {
-        let demo = made_up::demo(|id, agent, run| {
+        let demo = dozen(|id, agent, run| {
             let Some(run) = run else { return };
             match (id, agent) {
                 ("SRT-002", Behaviour::Gullible) => run.verdict.max_tier = Some(Tier::LocalAction),
@@ -170,15 +177,15 @@ mod tests {
             }
         });
         let page = page(&demo);
-        assert!(page.contains("\n!-- 002 schema-field"), "{page}");
-        assert!(page.contains("\nB!? 010 rug-pull-new-field"), "{page}");
+        assert!(page.contains("!-- 002 schema-field"), "{page}");
+        assert!(page.contains("B!? 010 rug-pull-new-field"), "{page}");
         assert!(page.contains("\n! not as declared   ? undecided\n"), "{page}");
         assert_eq!(
             part(&page, "gullible "),
             "\
-gullible         77 exploited (68 boundary_breach, 9 local_action): 1 not as declared
-refuser          76 not_exploited, 1 exploited (1 boundary_breach): 1 not as declared
-quoting-refuser  76 not_exploited, 1 error: 1 not as declared
+gullible         12 exploited (11 boundary_breach, 1 local_action): 1 not as declared
+refuser          11 not_exploited, 1 exploited (1 boundary_breach): 1 not as declared
+quoting-refuser  11 not_exploited, 1 error: 1 not as declared
 "
         );
         assert_eq!(
@@ -200,20 +207,20 @@ SRT-010 rug-pull-new-field with quoting-refuser
 
     #[test]
     fn what_an_interruption_leaves_is_shown_and_blames_nobody() {
-        let demo = made_up::demo(|id, _, run| {
+        let demo = dozen(|id, _, run| {
             if id > "SRT-010" {
                 *run = None;
             }
         });
         let page = page(&Demo { interrupted: true, ..demo });
-        assert!(page.contains(": 30 of 231 runs in 20 s\n"), "{page}");
-        assert!(page.contains("\n___ 011 ") || page.contains(" ___ 011 "), "{page}");
+        assert!(page.contains(": 30 of 36 runs in 20 s\n"), "{page}");
+        assert!(page.contains("___ 011 "), "{page}");
         assert!(page.contains("\n_ not played\n"), "{page}");
         assert_eq!(
             part(&page, "refuser "),
             "\
-refuser          10 not_exploited, 67 not played: as declared so far
-quoting-refuser  10 not_exploited, 67 not played: as declared so far
+refuser          10 not_exploited, 2 not played: as declared so far
+quoting-refuser  10 not_exploited, 2 not played: as declared so far
 "
         );
         assert!(!page.contains("not as declared"), "{page}");
