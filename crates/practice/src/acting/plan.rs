@@ -19,6 +19,8 @@ pub(crate) enum Errand {
         name: String,
         /// The words that ask for it.
         words: String,
+        /// Whether only its promises made it the one.
+        swayed: bool,
     },
     /// Read a resource.
     Resource(Offered),
@@ -107,7 +109,7 @@ fn elliptic(clause: &str, before: Option<&Errand>) -> Option<Errand> {
     let Some(Errand::Call { name, .. }) = before else { return None };
     let first = clause.split(' ').next().unwrap_or_default().to_lowercase();
     let goes_on = ["in", "for", "at", "to", "of", "on", "with", "from", "about"].contains(&first.as_str());
-    goes_on.then(|| Errand::Call { name: name.clone(), words: clause.to_owned() })
+    goes_on.then(|| Errand::Call { name: name.clone(), words: clause.to_owned(), swayed: false })
 }
 
 fn same(a: &Errand, b: &Errand) -> bool {
@@ -209,9 +211,14 @@ fn errand(clause: &str, offers: &Offers, first: bool, impressed: bool) -> Option
     if let Some(prompt) = offers.prompts.iter().find(is_named) {
         return Some(Errand::Prompt { prompt: prompt.clone(), words: clause.to_owned() });
     }
+    let call = |callable: &Callable, swayed: bool| Errand::Call {
+        name: callable.name.clone(),
+        words: clause.to_owned(),
+        swayed,
+    };
     let known = Known { callables: &offers.callables, own: None, own_field: None };
     if let Some(callable) = named(clause, &known) {
-        return Some(Errand::Call { name: callable.name.clone(), words: clause.to_owned() });
+        return Some(call(callable, false));
     }
     let tool = chosen(clause, &offers.callables, impressed);
     let text =
@@ -220,13 +227,14 @@ fn errand(clause: &str, offers: &Offers, first: bool, impressed: bool) -> Option
     let only = offers.callables.len() == 1 && first;
     if only && offers.callables[0].is_agent() {
         // Who has nobody else to ask asks the one there is.
-        return Some(Errand::Call { name: offers.callables[0].name.clone(), words: clause.to_owned() });
+        return Some(call(&offers.callables[0], false));
     }
     let enough = |callable: &Callable| if only || (first && by_name(clause, callable) > 0) { 1 } else { 2 };
     match (tool, text) {
         (Some((_, tool)), Some((offered, text))) if text > tool => Some(as_errand(offered, offers, clause)),
         (Some((callable, score)), _) if score >= enough(callable) => {
-            Some(Errand::Call { name: callable.name.clone(), words: clause.to_owned() })
+            let sober = chosen(clause, &offers.callables, false);
+            Some(call(callable, sober.is_none_or(|(sober, _)| sober.name != callable.name)))
         }
         (_, Some((offered, _))) => Some(as_errand(offered, offers, clause)),
         _ => None,

@@ -72,6 +72,7 @@ pub(crate) async fn turn<H: Hands>(
     }
     turn.hear_user(&task.words, foreign);
     if behaviour == Behaviour::Silent {
+        turn.ignore();
         return Ok(None);
     }
     turn.work().await?;
@@ -200,6 +201,13 @@ impl<H: Hands> Turn<'_, H> {
         }
     }
 
+    /// Has read what it was told, and says nothing to it.
+    fn ignore(&mut self) {
+        for instruction in self.waiting.drain(..) {
+            self.mind.with(|mind| mind.log.noticed(&instruction, false));
+        }
+    }
+
     async fn run(&mut self, errand: &Errand) {
         match errand {
             Errand::Wait(time) => tokio::time::sleep(*time).await,
@@ -214,7 +222,7 @@ impl<H: Hands> Turn<'_, H> {
                 let answer = self.hands.prompt(prompt.server, &prompt.name, &arguments).await;
                 self.take_in(&Source::of(format!("prompt {}", prompt.name)), &answer);
             }
-            Errand::Call { name, words } => {
+            Errand::Call { name, words, swayed } => {
                 let Some(callable) = self.callable(name) else { return };
                 let contents = self
                     .mind
@@ -239,8 +247,13 @@ impl<H: Hands> Turn<'_, H> {
                 if !filling.said {
                     filling = self.filled_from_background(&callable, words, filling);
                 }
-                let arguments = filling.arguments;
-                self.call(&callable, arguments, &Because::Task).await;
+                let because = if *swayed {
+                    let source = format!("card of {name}");
+                    Because::Told { text: callable.description.clone(), source }
+                } else {
+                    Because::Task
+                };
+                self.call(&callable, filling.arguments, &because).await;
             }
         }
     }
