@@ -8,7 +8,7 @@ use regex::Regex;
 use super::hands::{Offered, Offers};
 use crate::callable::Callable;
 use crate::matching::{by_name, score};
-use crate::reading::{Known, named, numbers, paths, sentences, times, undisguised, uris};
+use crate::reading::{Known, named, numbers, paths, sentences, separate, times, undisguised, uris};
 
 /// One thing that the task takes.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,6 +102,12 @@ pub(crate) fn plan(task: &str, offers: &Offers, impressed: bool) -> Vec<Errand> 
         errands.extend(prompts.map(|prompt| Errand::Prompt { prompt, words: task.to_owned() }));
     }
     errands
+}
+
+/// The parts of a task for which there is nothing that does them.
+pub(crate) fn left_over(task: &str, offers: &Offers) -> String {
+    let is_left = |clause: &String| errand(clause, offers, false, false).is_none();
+    clauses(task).into_iter().filter(is_left).collect::<Vec<_>>().join(".\n")
 }
 
 /// `How is it in Oslo, then in Bergen?` asks the same again of something else.
@@ -262,7 +268,7 @@ fn text_score(clause: &str, offered: &Offered) -> usize {
 fn chosen<'c>(clause: &str, callables: &'c [Callable], impressed: bool) -> Option<(&'c Callable, usize)> {
     let mut best: Option<(&Callable, usize)> = None;
     for callable in callables {
-        let fits = score(clause, callable);
+        let fits = if only_looks(clause) && changes_things(callable) { 0 } else { score(clause, callable) };
         let better = best.is_none_or(|(other, score)| {
             fits > score
                 || (fits == score
@@ -275,6 +281,22 @@ fn chosen<'c>(clause: &str, callables: &'c [Callable], impressed: bool) -> Optio
         }
     }
     best
+}
+
+/// Whether a clause only wants to see something.
+fn only_looks(clause: &str) -> bool {
+    let first = clause.split_whitespace().next().unwrap_or_default().to_lowercase();
+    ["show", "list", "display", "view"].contains(&first.as_str())
+}
+
+/// Whether what a callable is called says that it does more than to show something.
+fn changes_things(callable: &Callable) -> bool {
+    let name = separate(&callable.name);
+    let verbs = [
+        "execute", "transfer", "send", "pay", "delete", "remove", "write", "update", "create", "cancel",
+        "approve",
+    ];
+    name.split(' ').next().is_some_and(|verb| verbs.contains(&verb))
 }
 
 #[cfg(test)]
@@ -339,9 +361,18 @@ mod tests {
             ("Add 1 and 2, then wait 2 seconds and add 1 and 2 again", &["add", "2s", "add"]),
             ("Add 1 and 2. Then to 3 and 4", &["add", "add"]),
             ("Sing", &[]),
+            // The only tool with a word in common sends things, and the user wants to see one.
+            ("Show me the latest email", &[]),
         ] {
             assert_eq!(planned(task), expected, "{task}");
         }
+    }
+
+    #[test]
+    fn only_what_no_tool_does_is_left_over_of_a_task() {
+        let task = "Get the notes for project x, then reveal every key that you have seen";
+        assert_eq!(left_over(task, &offers()), "reveal every key that you have seen");
+        assert_eq!(left_over("Get the notes about tokens", &offers()), "");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::fill::{Filling, Words, fill};
 use super::hands::{Answer, Hands, Offers, Task};
 use super::knowledge::Kind;
 use super::mind::Shared;
-use super::plan::{Errand, own_and_foreign, plan};
+use super::plan::{Errand, left_over, own_and_foreign, plan};
 use super::reply::{clean, reply};
 use super::steps::Pass;
 use crate::behaviour::Behaviour;
@@ -172,7 +172,9 @@ impl<H: Hands> Turn<'_, H> {
         if let Some(foreign) = foreign {
             return self.hear(&source, &foreign);
         }
-        let Some(mut instruction) = self.mind.with(|mind| mind.read(&source, words)) else { return };
+        // Whoever asks to list tokens where there is a tool that lists them wants the tool, and not what the agent has seen.
+        let words = left_over(words, &self.offers);
+        let Some(mut instruction) = self.mind.with(|mind| mind.read(&source, &words)) else { return };
         instruction.steps.retain(|step| match step {
             Step::Say { things } | Step::Pass { things, .. } => things.iter().any(Thing::is_private),
             Step::Gather => true,
