@@ -108,19 +108,20 @@ pub(crate) enum SuiteFault<'c> {
     Empty,
 }
 
-/// Makes the suites. `broken` are ids that are there and did not load: nothing is said about who names them.
+/// Makes the suites. What is broken is there and did not load: nothing is said about who names it.
 pub(crate) fn make<'c>(
     catalogue: &Catalogue,
     documents: &[DocumentEntry],
     curated: &'c [Curated],
-    broken: &BTreeSet<String>,
+    broken_evaluators: &BTreeSet<String>,
+    broken_suites: &BTreeSet<String>,
 ) -> (Suites, Vec<(usize, SuiteFault<'c>)>) {
     let mut faults = Vec::new();
     let mut members: HashMap<String, Members> = derived(catalogue, documents);
     let by_id: HashMap<&str, usize> =
         curated.iter().enumerate().map(|(at, curated)| (curated.suite.id.as_str(), at)).collect();
-    let mut resolver =
-        Resolver { catalogue, documents, curated, by_id, broken, tags: tags(catalogue, documents) };
+    let tags = tags(catalogue, documents);
+    let resolver = Resolver { catalogue, documents, curated, by_id, broken_evaluators, broken_suites, tags };
     for at in resolver.in_order(&mut faults) {
         let own = resolver.members(at, &members, &mut faults);
         members.insert(curated[at].suite.id.clone(), own);
@@ -198,7 +199,8 @@ struct Resolver<'d, 'c> {
     documents: &'d [DocumentEntry],
     curated: &'c [Curated],
     by_id: HashMap<&'c str, usize>,
-    broken: &'d BTreeSet<String>,
+    broken_evaluators: &'d BTreeSet<String>,
+    broken_suites: &'d BTreeSet<String>,
     tags: BTreeMap<&'d str, Members>,
 }
 
@@ -208,7 +210,7 @@ impl<'c> Resolver<'_, 'c> {
     }
 
     /// The suites, each after those it includes. One that includes itself is left out.
-    fn in_order(&mut self, faults: &mut Vec<(usize, SuiteFault<'c>)>) -> Vec<usize> {
+    fn in_order(&self, faults: &mut Vec<(usize, SuiteFault<'c>)>) -> Vec<usize> {
         let mut state = vec![0u8; self.curated.len()];
         let mut ordered = Vec::new();
         for start in 0..self.curated.len() {
@@ -285,7 +287,7 @@ impl<'c> Resolver<'_, 'c> {
         match include.kind {
             IncludeKind::Evaluator => match self.catalogue.get(name) {
                 Some(_) => _ = members.evaluators.insert(name.to_owned()),
-                None if self.broken.contains(name) => return Err(None),
+                None if self.broken_evaluators.contains(name) => return Err(None),
                 None => {
                     let entries = self.catalogue.entries().iter();
                     return Err(missing(&mut entries.map(|entry| entry.evaluator.id.as_str())));
@@ -305,7 +307,7 @@ impl<'c> Resolver<'_, 'c> {
                     // A cycle, which is said elsewhere, or a derived suite that holds nothing.
                     None if self.by_id.contains_key(id) => return Err(None),
                     None if is_derived(id) => {}
-                    None if self.broken.contains(id) => return Err(None),
+                    None if self.broken_suites.contains(id) => return Err(None),
                     None => {
                         let derived = Standard::ALL.iter().filter_map(|standard| standard.suite());
                         return Err(missing(&mut self.by_id.keys().copied().chain(derived)));
