@@ -84,23 +84,28 @@ pub(crate) fn optionally_at(finding: Diagnostic, span: Option<Span>) -> Diagnost
     }
 }
 
-/// The files of an example on a page. A line `# file: PATH` begins a file; without one, the example is an evaluator of
-/// agents, in the file of its id.
+/// The files of an example on a page. A line `# file: PATH` begins a file, and `# unreadable: PATH` stands for one that
+/// cannot be read; without any, the example is an evaluator of agents, in the file of its id.
 pub fn example_files(example: &str) -> Vec<File> {
-    let mut files: Vec<(String, String)> = Vec::new();
+    let mut texts: Vec<(String, String)> = Vec::new();
+    let mut unreadable = Vec::new();
     for line in example.lines() {
         if let Some(path) = line.strip_prefix("# file: ") {
-            files.push((path.trim().to_owned(), String::new()));
+            texts.push((path.trim().to_owned(), String::new()));
             continue;
         }
-        if files.is_empty() {
-            let id = example.lines().find_map(|line| line.strip_prefix("id: ")).unwrap_or("example");
-            files.push((format!("agent/{}.yaml", id.trim()), String::new()));
+        if let Some(path) = line.strip_prefix("# unreadable: ") {
+            unreadable.push(File::unreadable(path.trim(), "it is a link that leads out of the folder"));
+            continue;
         }
-        if let Some((_, text)) = files.last_mut() {
+        if texts.is_empty() {
+            let id = example.lines().find_map(|line| line.strip_prefix("id: ")).unwrap_or("example");
+            texts.push((format!("agent/{}.yaml", id.trim()), String::new()));
+        }
+        if let Some((_, text)) = texts.last_mut() {
             text.push_str(line);
             text.push('\n');
         }
     }
-    files.into_iter().map(|(path, text)| File::text(path, text)).collect()
+    texts.into_iter().map(|(path, text)| File::text(path, text)).chain(unreadable).collect()
 }
