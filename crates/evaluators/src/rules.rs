@@ -72,6 +72,11 @@ pub(crate) fn error(code: &'static str, message: impl Into<String>) -> Diagnosti
     Diagnostic::new(DiagnosticSeverity::Error, code, message)
 }
 
+/// An error that is about a file, not about something in it.
+pub(crate) fn file_error(code: &'static str, message: impl Into<String>) -> Diagnostic {
+    error(code, message).at(Span::new(0, 0))
+}
+
 pub(crate) fn warning(code: &'static str, message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(DiagnosticSeverity::Warning, code, message)
 }

@@ -122,9 +122,17 @@ pub(crate) fn make<'c>(
         curated.iter().enumerate().map(|(at, curated)| (curated.suite.id.as_str(), at)).collect();
     let tags = tags(catalogue, documents);
     let resolver = Resolver { catalogue, documents, curated, by_id, broken_evaluators, broken_suites, tags };
+    let mut incomplete = Vec::new();
     for at in resolver.in_order(&mut faults) {
-        let own = resolver.members(at, &members, &mut faults);
+        let (own, is_complete) = resolver.members(at, &members, &mut faults);
+        if !is_complete {
+            incomplete.push(at);
+        }
         members.insert(curated[at].suite.id.clone(), own);
+    }
+    // A suite that is smaller than it says would be passed too easily.
+    for at in faults.iter().map(|(at, _)| *at).chain(incomplete) {
+        members.remove(&curated[at].suite.id);
     }
     let mut suites: Vec<Suite> = Vec::new();
     for standard in Standard::ALL {
@@ -249,12 +257,13 @@ impl<'c> Resolver<'_, 'c> {
         ordered
     }
 
+    /// What is in a suite, and whether that is all that it names.
     fn members(
         &self,
         at: usize,
         known: &HashMap<String, Members>,
         faults: &mut Vec<(usize, SuiteFault<'c>)>,
-    ) -> Members {
+    ) -> (Members, bool) {
         let mut members = Members::default();
         let mut has_faults = false;
         for include in &self.curated[at].suite.include {
@@ -272,7 +281,7 @@ impl<'c> Resolver<'_, 'c> {
         if members.evaluators.is_empty() && members.documents.is_empty() && !has_faults {
             faults.push((at, SuiteFault::Empty));
         }
-        members
+        (members, !has_faults)
     }
 
     /// Adds what is included. `Err(Some(nearest))` where it is not there, `Err(None)` where that is said elsewhere.

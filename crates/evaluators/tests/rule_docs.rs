@@ -42,7 +42,11 @@ fn index() -> String {
         (Family::Structure, "Structure", "Errors the specification is silent about."),
         (Family::Warning, "Warnings", "What the specification warns about."),
         (Family::Lint, "Lints", "Legal, and still likely a mistake."),
-        (Family::Evaluators, "Evaluators", "What evaluators, their fixtures and suites must keep to, and should."),
+        (
+            Family::Evaluators,
+            "Evaluators",
+            "What evaluators, their fixtures and suites must keep to, and should.",
+        ),
     ];
     for (family, title, what) in families {
         let mut members = rules().filter(|rule| rule.family == family).peekable();

@@ -10,7 +10,7 @@ use crate::model::{Pattern, Shelf};
 use crate::read::{
     EvaluatorRead, Layout, look_for_templates, read_evaluator, read_fixtures, read_pattern, read_suite,
 };
-use crate::rules::{error, optionally_at, warning};
+use crate::rules::{error, file_error, optionally_at, warning};
 use crate::suites::Curated;
 
 /// The files of a root, told apart.
@@ -48,7 +48,7 @@ impl<'r> Loading<'r> {
         if let Some(draft) = self.drafts.get(first + MAX_EVALUATORS) {
             let message =
                 format!("{MAX_EVALUATORS} evaluators in one folder are the limit; this is one more");
-            self.add(draft.file, [error("E-027", message).help("split the folder")]);
+            self.add(draft.file, [file_error("E-027", message).help("split the folder")]);
         }
         self.fixtures(index, first, &sorted.fixtures);
     }
@@ -63,7 +63,7 @@ impl<'r> Loading<'r> {
             return true;
         };
         if let Some(first) = order.first() {
-            self.add((index, *first), [error("E-027", message).help("split the folder")]);
+            self.add((index, *first), [file_error("E-027", message).help("split the folder")]);
         }
         false
     }
@@ -91,7 +91,8 @@ impl<'r> Loading<'r> {
                 FileKind::Fixtures { folder, stem } => sorted.fixtures.push((at, folder, stem)),
                 FileKind::Suite { stem } => self.suite((index, at), stem),
                 FileKind::Misplaced(help) => {
-                    let finding = error("E-019", "this file is not where anything is looked for").help(help);
+                    let finding =
+                        file_error("E-019", "this file is not where anything is looked for").help(help);
                     self.add((index, at), [finding]);
                 }
                 FileKind::Other => {}
@@ -104,7 +105,7 @@ impl<'r> Loading<'r> {
         let (shelf, categories) = layout::way(&root.name, layout::split(self.path(file)).0);
         let Some(text) = self.text(file) else { return self.unreadable(stem) };
         let mut read = read_evaluator(text, Layout::Flat, shelf);
-        if let Some(id) = &read.id
+        if let Some(id) = read.evaluator.as_ref().map(|evaluator| &evaluator.id)
             && id != stem
         {
             let message = format!("the file is called `{stem}.yaml`, and the evaluator `{id}`");
@@ -153,7 +154,7 @@ impl<'r> Loading<'r> {
     fn patterns(&mut self, evaluator: FileId, shelf: Shelf, files: &[(usize, &str)]) -> Option<Vec<Pattern>> {
         if files.len() > MAX_PATTERNS {
             let message = format!("there are {} patterns; {MAX_PATTERNS} are the limit", files.len());
-            self.add(evaluator, [error("E-027", message).help("split the evaluator")]);
+            self.add(evaluator, [file_error("E-027", message).help("split the evaluator")]);
             return None;
         }
         let mut patterns = Vec::with_capacity(files.len());
@@ -225,7 +226,7 @@ impl<'r> Loading<'r> {
                 // Beside one that cannot be read, nothing is known.
                 if !self.broken.evaluators.contains(*stem) {
                     let finding =
-                        error("E-019", format!("there is no evaluator `{stem}` beside these fixtures"))
+                        file_error("E-019", format!("there is no evaluator `{stem}` beside these fixtures"))
                             .help("fixtures are called after the id of their evaluator: `<id>.test.yaml`");
                     self.add(file, [finding]);
                 }
@@ -233,7 +234,7 @@ impl<'r> Loading<'r> {
             };
             let fixtures = read.and_then(|read| read.fixtures);
             if std::mem::replace(&mut self.drafts[owner].has_fixture_file, true) {
-                let finding = error("E-019", "the evaluator has other fixtures as well")
+                let finding = file_error("E-019", "the evaluator has other fixtures as well")
                     .help("put all cases into one file, called after the id of the evaluator");
                 self.add(file, [finding]);
                 self.reject(owner);

@@ -152,6 +152,9 @@ fn draft<'t>(
     folder: Option<Shelf>,
 ) -> Option<Draft> {
     let entries = reader.mapping(node, "an evaluator")?;
+    if is_something_else(reader, node) {
+        return None;
+    }
     let mut draft = Draft::default();
     let mut patterns = None;
     for entry in entries {
@@ -180,6 +183,30 @@ fn draft<'t>(
     draft.surface(reader, entries, folder, shelf);
     draft.promises(reader, entries);
     Some(draft)
+}
+
+/// Whether a file is plainly something else, which is said once, and not field by field.
+fn is_something_else<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> bool {
+    let has = |field: &str| reader.tree().entry(node.id, field).is_some();
+    if has("id") || has("pass_criteria") {
+        return false;
+    }
+    let (what, help) = if has("oatf") || has("attack") {
+        ("an OATF document", "keep documents in a folder of their own; suites find them by their id")
+    } else if has("template") {
+        ("a pattern", "put it into `patterns/`, beside the `evaluator.yaml` it belongs to")
+    } else if has("include") {
+        ("a suite", "put it into `suites/`, at the top of the folder")
+    } else if has("pass_case") || has("fail_case") {
+        ("fixtures", "call the file `<id>.test.yaml`, after the evaluator beside it")
+    } else {
+        return false;
+    };
+    let at = reader.headline(node);
+    reader.report(|_| {
+        error("E-019", format!("this is {what}, where an evaluator is looked for")).at(at).help(help)
+    });
+    true
 }
 
 impl Draft {

@@ -124,7 +124,7 @@ fn one_of<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Include> {
     let entries = reader.mapping(node, what)?;
     let mut include = None;
     for entry in entries {
-        let field = reader.field(entries, *entry, "what a suite includes", IncludeKind::WORDS, false);
+        let field = reader.field(entries, *entry, "an item of a suite", IncludeKind::WORDS, false);
         let Field::Known(kind) = field else { continue };
         let span = value_at(reader, *entry);
         let name = name(reader, *entry);
