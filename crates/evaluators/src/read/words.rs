@@ -154,7 +154,7 @@ pub(super) fn list<'t, T>(
         let items = reader.list(node, what, |reader, item| {
             let at = reader.headline(item);
             if is_null(item) {
-                reader.mismatch(item, "something");
+                reader.mismatch(item, "a value");
                 return None;
             }
             read(reader, item).map(|value| (value, at))

@@ -240,7 +240,7 @@ impl<'t> Reader<'t> {
         }
         if key.starts_with("x-") {
             return finding.label("no `x-` fields here").help(
-                "`x-` fields are kept on the attack, its execution, actors, phases, indicators and actions",
+                "only documents keep `x-` fields: on the attack, its execution, actors, phases, indicators and actions",
             );
         }
         let finding = finding.help(format!("{object} has the fields {}", listed(fields)));
