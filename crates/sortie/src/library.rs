@@ -59,7 +59,8 @@ pub(crate) fn find(word: &str) -> Result<&'static Entry, Failure> {
 
 fn find_in(entries: &'static [Entry], word: &str) -> Result<&'static Entry, Failure> {
     let is = |name: &str| name.eq_ignore_ascii_case(word);
-    if let Some(entry) = entries.iter().find(|entry| is(entry.id()) || is(entry.stem()) || is(entry.short())) {
+    if let Some(entry) = entries.iter().find(|entry| is(entry.id()) || is(entry.stem()) || is(entry.short()))
+    {
         return Ok(entry);
     }
     let word_lower = word.to_ascii_lowercase();
@@ -68,11 +69,14 @@ fn find_in(entries: &'static [Entry], word: &str) -> Result<&'static Entry, Fail
     match (near.next(), near.next()) {
         (Some(only), None) => Ok(only),
         (Some(_), Some(_)) => {
-            let names: Vec<_> = entries.iter().filter(begins).map(|entry| format!("`{}`", entry.stem())).collect();
+            let names: Vec<_> =
+                entries.iter().filter(begins).map(|entry| format!("`{}`", entry.stem())).collect();
             Err(Failure::new(format!("`{word}` may be {} documents of the library", names.len()))
                 .help(format!("say which: {}", names.join(", "))))
         }
-        (None, _) => Err(Failure::new(format!("the library has no document `{word}`")).help(nearest(entries, word))),
+        (None, _) => {
+            Err(Failure::new(format!("the library has no document `{word}`")).help(nearest(entries, word)))
+        }
     }
 }
 
@@ -119,7 +123,10 @@ mod tests {
 
     #[test]
     fn what_may_be_several_or_is_none_is_refused_with_what_may_be_meant() {
-        assert_eq!(found("sleeper").unwrap_err(), "say which: `SRT-003-sleeper-wakes`, `SRT-004-sleeper-sleeps`");
+        assert_eq!(
+            found("sleeper").unwrap_err(),
+            "say which: `SRT-003-sleeper-wakes`, `SRT-004-sleeper-sleeps`"
+        );
         assert_eq!(found("SRT-005").unwrap_err(), "did you mean `SRT-001`?");
         assert_eq!(found("rug-pul1").unwrap_err(), "did you mean `rug-pull`?");
         assert_eq!(found("nothing-of-the-kind").unwrap_err(), "`sortie library list` shows them all");

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use sortie_oatf::{Analysis, Source, analyze, fix};
 use sortie_prove::missing;
 
@@ -11,7 +11,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::{self, Content, Input, counted};
-use crate::render::{Checked, GitHub, Human, Json, Reporter, Sarif, Totals, shown_diff, unified_diff};
+use crate::render::{Checked, FindingsFormat, Totals, shown_diff, unified_diff};
 use crate::replace::replace;
 use crate::selection::Selection;
 
@@ -55,7 +55,7 @@ pub(crate) struct Check {
 
     /// How to report
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: FindingsFormat,
 
     /// Repair what can be repaired without a decision, then report what is left
     #[arg(long)]
@@ -74,19 +74,6 @@ pub(crate) struct Check {
     allow: Vec<String>,
 }
 
-/// A format of the report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// The source, underlined
-    Human,
-    /// One object; its schema is docs/schema/check-v1.json
-    Json,
-    /// SARIF 2.1.0, for code scanning
-    Sarif,
-    /// Annotations of GitHub Actions
-    Github,
-}
-
 impl Check {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let selection = Selection::new(&self.deny, &self.allow)?;
@@ -96,7 +83,7 @@ impl Check {
             return Err(inputs::nothing_found(&self.paths));
         }
         let mut run = Run { check: &self, selection, totals: Totals::default(), exit: Exit::Clean };
-        let mut reporter = self.reporter(console);
+        let mut reporter = self.format.reporter(console);
         for failure in &found.failures {
             run.unread(failure, console);
         }
@@ -117,7 +104,7 @@ impl Check {
     }
 
     fn refuse_contradictions(&self, inputs: &[Input]) -> Result<(), Failure> {
-        if self.diff && self.format != Format::Human {
+        if self.diff && self.format != FindingsFormat::Human {
             return Err(Failure::new("`--diff` shows a diff, not a report in another format")
                 .help("leave out `--diff` or `--format`"));
         }
@@ -126,15 +113,6 @@ impl Check {
                 .help("name a file, or see the repairs with `--diff`"));
         }
         Ok(())
-    }
-
-    fn reporter(&self, console: &Console) -> Box<dyn Reporter> {
-        match self.format {
-            Format::Human => Box::new(Human::new(console.color, console.width())),
-            Format::Json => Box::<Json>::default(),
-            Format::Sarif => Box::<Sarif>::default(),
-            Format::Github => Box::new(GitHub),
-        }
     }
 }
 

@@ -165,8 +165,11 @@ impl Export {
         let chosen: Vec<&Entry> = if chosen.is_empty() { ENTRIES.iter().collect() } else { chosen };
         let place = |entry: &Entry| self.folder.join(entry.path);
         if let Some(there) = chosen.iter().map(|entry| place(entry)).find(|path| path.exists()) {
-            return Err(Failure::new(format!("`{}` is there already, so nothing was copied", there.display()))
-                .help("name a folder that is new or empty"));
+            return Err(Failure::new(format!(
+                "`{}` is there already, so nothing was copied",
+                there.display()
+            ))
+            .help("name a folder that is new or empty"));
         }
         for entry in &chosen {
             let path = place(entry);
@@ -185,10 +188,13 @@ impl Export {
 /// Modes, categories, impacts, tiers, how indicators decide, the operations that attacks are delivered by and looked for in, and the
 /// entries of security frameworks; each with how many documents.
 #[derive(Args, Debug)]
-#[command(name = "coverage", after_long_help = "\
+#[command(
+    name = "coverage",
+    after_long_help = "\
 Examples:
   For another tool:
-    $ sortie library coverage --format json")]
+    $ sortie library coverage --format json"
+)]
 struct Cover {
     /// How to report
     #[arg(long, value_enum, default_value = "human")]
@@ -214,7 +220,8 @@ fn documents() -> Vec<(&'static Entry, Attack)> {
 
 /// The modes of its actors, each once.
 fn modes(attack: &Attack) -> String {
-    let mut modes: Vec<&str> = attack.execution.actors.iter().flatten().map(|actor| actor.mode.as_str()).collect();
+    let mut modes: Vec<&str> =
+        attack.execution.actors.iter().flatten().map(|actor| actor.mode.as_str()).collect();
     modes.dedup();
     modes.join("+")
 }

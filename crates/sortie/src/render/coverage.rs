@@ -41,7 +41,8 @@ impl Dimension {
     }
 
     fn covered(&self) -> Vec<(&str, usize)> {
-        let known = self.members.iter().filter_map(|member| Some((member.as_str(), *self.counts.get(member)?)));
+        let known =
+            self.members.iter().filter_map(|member| Some((member.as_str(), *self.counts.get(member)?)));
         let others = self.counts.iter().filter(|(member, _)| !self.members.contains(member));
         known.chain(others.map(|(member, count)| (member.as_str(), *count))).collect()
     }
@@ -64,7 +65,11 @@ impl Coverage {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let mut dimensions = vec![
             Dimension::new("modes", "modes", words(known_modes())),
-            Dimension::new("shapes", "shapes", words(&["single phase", "several phases", "several actors", "several protocols"])),
+            Dimension::new(
+                "shapes",
+                "shapes",
+                words(&["single phase", "several phases", "several actors", "several protocols"]),
+            ),
             Dimension::new("categories", "categories", words(Category::WORDS)),
             Dimension::new("impacts", "impacts", words(Impact::WORDS)),
             Dimension::new("tiers", "tiers", words(Tier::WORDS)),
@@ -95,10 +100,14 @@ impl Coverage {
         writeln!(out, "{}", counted(self.documents, "document", "documents"))?;
         for dimension in &self.dimensions {
             writeln!(out, "\n{}", style::paint(color, style::STRONG, &dimension.title))?;
-            let covered: Vec<String> =
-                dimension.covered().into_iter().map(|(member, count)| format!("{} {count}", short(member))).collect();
+            let covered: Vec<String> = dimension
+                .covered()
+                .into_iter()
+                .map(|(member, count)| format!("{} {count}", short(member)))
+                .collect();
             wrapped(out, "covered", &covered)?;
-            let missing: Vec<String> = dimension.missing().into_iter().map(|member| short(member).to_owned()).collect();
+            let missing: Vec<String> =
+                dimension.missing().into_iter().map(|member| short(member).to_owned()).collect();
             wrapped(out, "not covered", &missing)?;
         }
         Ok(())
@@ -153,7 +162,9 @@ fn members(dimension: &Dimension, attack: &Attack) -> Vec<String> {
                 _ => "semantic".to_owned(),
             })
             .collect(),
-        "surfaces" => surfaces(attack).into_iter().filter(|surface| dimension.members.contains(surface)).collect(),
+        "surfaces" => {
+            surfaces(attack).into_iter().filter(|surface| dimension.members.contains(surface)).collect()
+        }
         framework => class
             .iter()
             .flat_map(|class| class.mappings.iter().flatten())
@@ -179,7 +190,8 @@ fn shapes(attack: &Attack) -> Vec<String> {
 /// The operations that an attack is delivered by, and those in which its indicators look at the agent.
 fn surfaces(attack: &Attack) -> Vec<String> {
     let actors = || attack.execution.actors.iter().flatten();
-    let delivered = attack.extensions.get("x-sortie").and_then(|own| own.get("delivered")).and_then(Value::as_array);
+    let delivered =
+        attack.extensions.get("x-sortie").and_then(|own| own.get("delivered")).and_then(Value::as_array);
     let mut surfaces: Vec<String> = delivered
         .into_iter()
         .flatten()

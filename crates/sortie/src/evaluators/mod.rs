@@ -1,0 +1,10 @@
+//! Where evaluators come from: those that come with the program, and folders.
+
+mod bundled;
+mod folder;
+mod scope;
+mod sources;
+
+pub(crate) use bundled::documents;
+pub(crate) use scope::Scope;
+pub(crate) use sources::{InUse, Sources, missing};
