@@ -1,6 +1,5 @@
 //! `sortie check`
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -8,10 +7,11 @@ use sortie_oatf::{Analysis, Source, analyze, fix};
 use sortie_prove::missing;
 
 use crate::console::Console;
+use crate::evaluators::{Opened, Repairs, Scope, Sources};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::{self, Content, Input, counted};
-use crate::render::{Checked, FindingsFormat, Totals, shown_diff, unified_diff};
+use crate::render::{Checked, FindingsFormat, Totals};
 use crate::replace::replace;
 use crate::selection::Selection;
 
@@ -36,16 +36,18 @@ Examples:
 
 Exit codes:
   0  no errors; warnings do not count unless they are denied
-  1  an error in a document, or a denied warning
+  1  an error in a document or an evaluator, or a denied warning
   2  wrong usage, an input that cannot be read, or no document found";
 
-/// Check documents: every error, warning and lint, each with its place and what to do.
+/// Check documents and evaluators: every error, warning and lint, each with its place and what to do.
 ///
 /// Every document is parsed, validated against the rules of OATF, and linted for what is legal and still a
-/// mistake. One run reports everything it can find.
+/// mistake. One run reports everything it can find. Evaluators, their fixtures and suites are checked as well, as
+/// `sortie evaluators check` does it.
 ///
 /// A file that is named is checked whatever it holds. In a folder, a file is a document when `oatf` or `attack`
-/// is a key at its top level; other files are mentioned once, and what starts with a dot is skipped.
+/// is a key at its top level, and an evaluator when it has the keys of one; other files are mentioned once, and what
+/// starts with a dot is skipped.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Check {
@@ -77,7 +79,7 @@ pub(crate) struct Check {
 impl Check {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let selection = Selection::new(&self.deny, &self.allow)?;
-        let found = inputs::find(&self.paths);
+        let found = inputs::find_all(&self.paths);
         self.refuse_contradictions(&found.inputs)?;
         if found.is_empty() {
             return Err(inputs::nothing_found(&self.paths));
@@ -92,6 +94,15 @@ impl Check {
                 Ok(Some(checked)) => reporter.file(&checked, &mut console.out)?,
                 Ok(None) => {}
                 Err(failure) => run.unread(&failure, console),
+            }
+        }
+        if let Some(mut evaluators) = evaluators(&found.evaluators, console)? {
+            Repairs { fix: self.fix, diff: self.diff }.apply(&mut evaluators, &run.selection, console)?;
+            for checked in evaluators.check() {
+                let checked = run.counted(checked);
+                if !self.diff {
+                    reporter.file(&checked, &mut console.out)?;
+                }
             }
         }
         if !self.diff {
@@ -114,6 +125,22 @@ impl Check {
         }
         Ok(())
     }
+}
+
+/// Evaluators and what belongs to them, as `sortie evaluators check` sees them.
+fn evaluators(
+    found: &[(PathBuf, Option<PathBuf>)],
+    console: &mut Console,
+) -> Result<Option<Opened>, Failure> {
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let sources = Sources::default();
+    let mut scope = Scope::new(sources.asked(console)?);
+    for (file, folder) in found {
+        scope.add_found(file, folder.as_deref());
+    }
+    scope.open(&sources, console).map(Some)
 }
 
 /// What a run has seen so far.
@@ -159,15 +186,21 @@ impl Run<'_> {
                     findings.extend(missing(path, &document));
                     findings.sort_by_key(|finding| finding.span.map(|span| span.start));
                 }
-                let findings = self.selection.apply(findings);
                 Checked { name: input.name(), valid, findings, source: Source::new(text) }
             }
         };
+        let checked = self.counted(checked);
+        Ok((!self.check.diff).then_some(checked))
+    }
+
+    /// What is left of the findings, and counts.
+    fn counted(&mut self, mut checked: Checked) -> Checked {
+        checked.findings = self.selection.apply(checked.findings);
         self.totals.add(&checked);
         if checked.findings.iter().any(sortie_oatf::Diagnostic::is_error) {
             self.exit = self.exit.max(Exit::Findings);
         }
-        Ok((!self.check.diff).then_some(checked))
+        checked
     }
 
     fn repaired(&self, input: &Input, text: &str) -> Result<(String, Analysis), Failure> {
@@ -185,10 +218,7 @@ impl Run<'_> {
         if fixed.text == text {
             return Ok(());
         }
-        let diff = unified_diff(&input.name(), text, &fixed.text);
-        // Into a file or a pipe it goes as `patch` wants it.
-        let diff = if console.terminal || console.color { shown_diff(&diff, console.color) } else { diff };
-        console.out.write_all(diff.as_bytes())?;
+        console.diff(&input.name(), text, &fixed.text)?;
         let left = fixed.analysis.diagnostics.iter().filter(|finding| finding.is_error()).count();
         if left > 0 {
             let left = counted(left, "error", "errors");

@@ -2,9 +2,11 @@
 
 mod bundled;
 mod folder;
+mod repairs;
 mod scope;
 mod sources;
 
 pub(crate) use bundled::documents;
-pub(crate) use scope::Scope;
+pub(crate) use repairs::Repairs;
+pub(crate) use scope::{Opened, Scope};
 pub(crate) use sources::{InUse, Sources, missing};

@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use sortie_evaluators::{File, FileDiagnostics, Loaded, Root, load};
-use sortie_oatf::{Diagnostic, Source};
+use sortie_evaluators::{Content, DocumentEntry, File, FileDiagnostics, Loaded, Root, load};
+use sortie_oatf::{Diagnostic, Source, fix_by};
 
 use super::bundled;
 use super::folder::{self, PARTS, Part, is_yaml};
@@ -83,10 +83,6 @@ impl Scope {
             }
             (None, None) => self.alone(file),
         }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.places.is_empty()
     }
 
     /// A file in no folder of evaluators, with the files that belong to it.
@@ -166,8 +162,8 @@ impl Scope {
         place
     }
 
-    /// Checks what is meant, together with everything that would be loaded with it.
-    pub(crate) fn check(&self, sources: &Sources, console: &mut Console) -> Result<Vec<Checked>, Failure> {
+    /// Reads what is meant, together with everything that would be loaded with it.
+    pub(crate) fn open(&self, sources: &Sources, console: &mut Console) -> Result<Opened, Failure> {
         let mut roots = Vec::new();
         let mut meant: HashSet<String> = HashSet::new();
         for place in &self.places {
@@ -181,8 +177,54 @@ impl Scope {
             }
         }
         let roots = sources.with_bundled(roots, console);
-        let loaded = load(&roots, &bundled::documents());
-        Ok(checked(&roots, &loaded, &meant))
+        Ok(Opened { roots, meant, documents: bundled::documents() })
+    }
+}
+
+/// Folders of evaluators that were read, and which of their files are meant.
+pub(crate) struct Opened {
+    roots: Vec<Root>,
+    meant: HashSet<String>,
+    documents: Vec<DocumentEntry>,
+}
+
+impl Opened {
+    /// Everything that is to be said about what is meant.
+    pub(crate) fn check(&self) -> Vec<Checked> {
+        checked(&self.roots, &load(&self.roots, &self.documents), &self.meant)
+    }
+
+    /// The text of a file after the repairs that its findings offer; `None` where they change nothing.
+    pub(crate) fn repaired(&self, file: &Checked, wanted: impl Fn(&Diagnostic) -> bool) -> Option<String> {
+        if file.findings.iter().all(|finding| finding.fix.is_none()) {
+            return None;
+        }
+        let text = file.source.text();
+        let look = |text: &str| {
+            let mut roots = self.roots.clone();
+            put(&mut roots, &file.name, text);
+            let findings = load(&roots, &self.documents).findings;
+            findings
+                .into_iter()
+                .find(|other| other.file == file.name)
+                .map(|other| other.diagnostics)
+                .unwrap_or_default()
+        };
+        let (repaired, _) = fix_by(text, look, wanted);
+        (repaired != text).then_some(repaired)
+    }
+
+    /// A file has another text now.
+    pub(crate) fn put(&mut self, name: &str, text: &str) {
+        put(&mut self.roots, name, text);
+    }
+}
+
+fn put(roots: &mut [Root], name: &str, text: &str) {
+    for root in roots {
+        if let Some(at) = root.files.iter().position(|file| root.shown(&file.path) == name) {
+            root.files[at].content = Content::Text(text.into());
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use clap::Args;
 use sortie_oatf::Diagnostic;
 
 use crate::console::Console;
-use crate::evaluators::{Scope, Sources};
+use crate::evaluators::{Repairs, Scope, Sources};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::render::{FindingsFormat, Totals};
@@ -49,6 +49,14 @@ pub(crate) struct Check {
     #[arg(long, value_enum, default_value = "human")]
     format: FindingsFormat,
 
+    /// Repair what can be repaired without a decision, then report what is left
+    #[arg(long)]
+    fix: bool,
+
+    /// Show what `--fix` would change as a diff, and write nothing
+    #[arg(long, conflicts_with = "format")]
+    diff: bool,
+
     /// Treat warnings with this code as errors; `warnings` stands for all
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     deny: Vec<String>,
@@ -71,7 +79,9 @@ impl Check {
         for path in &paths {
             scope.add(path)?;
         }
-        let checked = scope.check(&self.sources, console)?;
+        let mut opened = scope.open(&self.sources, console)?;
+        Repairs { fix: self.fix, diff: self.diff }.apply(&mut opened, &selection, console)?;
+        let checked = opened.check();
         if checked.is_empty() {
             let names: Vec<_> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
             return Err(Failure::new(format!("there is no evaluator in {}", names.join(", ")))
@@ -88,9 +98,13 @@ impl Check {
                 exit = exit.max(Exit::Findings);
             }
             totals.add(&file);
-            reporter.file(&file, &mut console.out)?;
+            if !self.diff {
+                reporter.file(&file, &mut console.out)?;
+            }
         }
-        reporter.finish(&totals, &mut console.out)?;
+        if !self.diff {
+            reporter.finish(&totals, &mut console.out)?;
+        }
         Ok(exit)
     }
 }
