@@ -94,7 +94,9 @@ fn pattern<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
     let mut given = Vec::new();
     for entry in entries {
         let field = reader.field(entries, *entry, "the pattern of a check", PATTERN, false);
-        if let Field::Known(field) = field {
+        if let Field::Known(field) = field
+            && reader.is_given(*entry)
+        {
             given.push(field);
         }
         match field {
@@ -139,8 +141,27 @@ fn pattern<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
             return None;
         }
     };
+    if says_nothing(&condition) {
+        let at = reader.headline(node);
+        reader.report(|_| {
+            error("E-011", "this condition compares with nothing")
+                .at(at)
+                .help(format!("give one of {}", sortie_oatf::reading::listed(OPERATORS)))
+        });
+        return None;
+    }
     regex(reader, node, &condition);
     Some(Test::Pattern { target: target?, condition })
+}
+
+/// Whether a condition holds for everything, or for nothing, because it has nothing to compare with.
+fn says_nothing(condition: &Condition) -> bool {
+    match condition {
+        Condition::Value(_) => false,
+        Condition::Match(condition) => {
+            condition.is_empty() || condition.any_of.as_ref().is_some_and(Vec::is_empty)
+        }
+    }
 }
 
 fn path<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<String> {

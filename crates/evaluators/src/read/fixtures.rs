@@ -276,7 +276,7 @@ fn turn<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Turn> {
             }
             "text" => turn.text = reader.under(*entry, Reader::string).unwrap_or_default(),
             "is_error" => turn.is_error = reader.under(*entry, Reader::boolean).unwrap_or_default(),
-            "call" => {
+            "call" if reader.is_given(*entry) => {
                 turn.call = reader.under(*entry, |reader, node| {
                     let (name, arguments, _, _) = call(reader, node, CALL)?;
                     Some(Call { name, arguments })

@@ -127,6 +127,9 @@ fn one_of<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Include> {
         let field = reader.field(entries, *entry, "an item of a suite", IncludeKind::WORDS, false);
         let Field::Known(kind) = field else { continue };
         let span = value_at(reader, *entry);
+        if !reader.is_given(*entry) {
+            reader.under(*entry, |reader, node| reader.mismatch(node, "a name"));
+        }
         let name = name(reader, *entry);
         // The key was just found in the list.
         if let (Ok(kind), Some(name)) = (kind.parse(), name) {

@@ -67,6 +67,11 @@ impl<'t> Reader<'t> {
         self.tree
     }
 
+    /// How many errors were found so far.
+    pub fn errors(&self) -> usize {
+        self.findings.errors()
+    }
+
     /// What was found, in the order of the source.
     pub fn finish(self) -> Vec<Diagnostic> {
         self.findings.finish()
