@@ -47,6 +47,12 @@ fn unit(path: &'static str) -> &'static str {
     own(&format!("{above}/evaluator.yaml")).or(flat).unwrap_or(path)
 }
 
+/// The documents that suites of these roots may be about: none where nobody wrote one.
+pub(crate) fn documents_for(roots: &[Root]) -> Vec<DocumentEntry> {
+    let has_suites = roots.iter().flat_map(|root| &root.files).any(|file| file.path.starts_with("suites/"));
+    if has_suites { documents() } else { Vec::new() }
+}
+
 /// The documents of the library, as far as suites need them.
 pub(crate) fn documents() -> Vec<DocumentEntry> {
     let documents = ENTRIES.iter().filter_map(|entry| {

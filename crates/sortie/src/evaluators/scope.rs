@@ -124,24 +124,26 @@ impl Scope {
         place.meant.extend(meant);
     }
 
-    /// The folder of evaluators that a path lies in, by its names: one that is known, else `evaluators`, else the one
-    /// that holds `agent`, `mcp` or `suites`.
+    /// The folder of evaluators that a path lies in: one that is known, else `evaluators` where `agent`, `mcp` or `suites`
+    /// follows, else the one that holds the last of these. A folder that holds them itself lies in no other.
     fn root_of(&self, path: &Path) -> Option<(PathBuf, Part)> {
         if let Some(known) = self.known.iter().find(|known| path.starts_with(known)) {
             return Some((known.clone(), Part::All));
         }
         let parts: Vec<Component<'_>> = path.components().collect();
-        let last = |wanted: &dyn Fn(&str) -> bool| {
-            parts.iter().rposition(|part| part.as_os_str().to_str().is_some_and(wanted))
-        };
-        let up_to = |end: usize| {
+        let is_part = |at: usize| parts[at].as_os_str().to_str().is_some_and(|name| PARTS.contains(&name));
+        let up_to = |end: usize| -> PathBuf {
             let folder: PathBuf = parts[..end].iter().collect();
             if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder }
         };
-        if let Some(at) = last(&|name| name == "evaluators") {
-            return Some(up_to(at + 1)).filter(|folder| folder.is_dir()).map(|folder| (folder, Part::All));
+        let follows = |at: &usize| parts[at - 1].as_os_str() == "evaluators" && is_part(*at);
+        if let Some(at) = (1..parts.len()).rfind(follows) {
+            return Some((up_to(at), Part::Parts));
         }
-        let at = last(&|name| PARTS.contains(&name))?;
+        if PARTS.iter().any(|part| path.join(part).is_dir()) {
+            return None;
+        }
+        let at = (0..parts.len()).rfind(|at| is_part(*at))?;
         up_to(at + 1).is_dir().then(|| (up_to(at), Part::Parts))
     }
 
@@ -177,7 +179,8 @@ impl Scope {
             }
         }
         let roots = sources.with_bundled(roots, console);
-        Ok(Opened { roots, meant, documents: bundled::documents() })
+        let documents = bundled::documents_for(&roots);
+        Ok(Opened { roots, meant, documents })
     }
 }
 

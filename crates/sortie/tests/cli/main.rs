@@ -8,6 +8,7 @@ mod check_inputs;
 mod completions;
 mod conformance;
 mod eval;
+mod evaluators;
 mod explain;
 mod fix;
 mod fmt;

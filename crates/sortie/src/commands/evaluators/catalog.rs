@@ -23,7 +23,6 @@ Examples:
     $ sortie evaluators catalog --out all
 
   Those of your own evaluators, and later whether they are still right:
-    $ sortie evaluators new refund-limit --output my-evaluators
     $ sortie evaluators catalog --evaluators my-evaluators --without-bundled
     $ sortie evaluators catalog --evaluators my-evaluators --without-bundled --check
 

@@ -18,7 +18,7 @@ Examples:
     $ sortie evaluators check my-evaluators --deny warnings
 
   Check one evaluator, with its patterns and its fixtures:
-    $ sortie evaluators check my-evaluators/agent/refunds/refund-limit.yaml
+    $ sortie evaluators check my-evaluators/agent/refund-limit.yaml
 
   Annotate a pull request:
     $ sortie evaluators check my-evaluators --format github
@@ -34,7 +34,8 @@ Exit codes:
 /// file is checked together with the folder it lies in, with the folders that `sortie.toml` names, and with the evaluators
 /// that come with Sortie: ids are unique over all of them.
 ///
-/// The folder that a file lies in is the one called `evaluators`, else the one that holds `agent`, `mcp` or `suites`.
+/// The folder that a file lies in is the one that holds `agent`, `mcp` or `suites` on the way to it; one that lies in none is
+/// checked alone.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Check {

@@ -19,9 +19,9 @@ Examples:
     $ sortie evaluators list
 
   One of your own, from the first line to its fixtures:
-    $ sortie evaluators new refund-limit --output my-evaluators
+    $ sortie evaluators new order-takeover --output my-evaluators
     $ sortie evaluators check my-evaluators
-    $ sortie evaluators test --evaluators my-evaluators refund-limit";
+    $ sortie evaluators test --evaluators my-evaluators order-takeover";
 
 /// Look at evaluators, and write, check and test your own.
 ///

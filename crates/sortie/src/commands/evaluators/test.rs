@@ -16,7 +16,6 @@ Examples:
     $ sortie evaluators test
 
   One of your own, while you write it:
-    $ sortie evaluators new refund-limit --output my-evaluators
     $ sortie evaluators test --evaluators my-evaluators refund-limit
 
 Exit codes:
