@@ -107,16 +107,6 @@ pub(crate) struct Found {
     seen: HashSet<PathBuf>,
 }
 
-/// Finds documents and evaluators. A file that is named is a document, unless it looks like an evaluator; in a folder, those
-/// that look like one.
-pub(crate) fn find_all(paths: &[PathBuf]) -> Found {
-    let mut found = Found { with_evaluators: true, ..Found::default() };
-    for path in paths {
-        found.look_at(path);
-    }
-    found
-}
-
 /// Finds documents. A file that is named is one, whatever is in it; in a folder, those that look like one.
 pub(crate) fn find(paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
@@ -128,19 +118,38 @@ pub(crate) fn find(paths: &[PathBuf]) -> Found {
 
 /// The same, where a word that is no path may name a document of the library.
 pub(crate) fn find_or_named(paths: &[PathBuf]) -> Found {
-    let mut found = Found::default();
+    named_or_found(paths, Found::default())
+}
+
+/// The same for documents and evaluators: a file that is named is a document, unless it looks like an evaluator.
+pub(crate) fn find_all(paths: &[PathBuf]) -> Found {
+    named_or_found(paths, Found { with_evaluators: true, ..Found::default() })
+}
+
+fn named_or_found(paths: &[PathBuf], mut found: Found) -> Found {
     for path in paths {
-        match library::may_name(path).filter(|_| !path.exists()).map(library::find) {
+        match named_entry(path) {
             Some(Ok(entry)) if found.inputs.contains(&Input::Library(entry)) => {}
             Some(Ok(entry)) => found.inputs.push(Input::Library(entry)),
-            Some(Err(failure)) => found.failures.push(Failure {
-                message: format!("there is no file or folder `{}`, and {}", path.display(), failure.message),
-                ..failure
-            }),
+            Some(Err(failure)) => found.failures.push(failure),
             None => found.look_at(path),
         }
     }
     found
+}
+
+/// The one document that a word means: a file, or a document of the library.
+pub(crate) fn file_or_named(path: &Path) -> Result<Input, Failure> {
+    named_entry(path).map_or_else(|| Ok(Input::File(path.to_owned())), |named| named.map(Input::Library))
+}
+
+/// The document of the library that a word means, when it is no path.
+fn named_entry(path: &Path) -> Option<Result<&'static Entry, Failure>> {
+    let word = library::may_name(path).filter(|_| !path.exists())?;
+    Some(library::find(word).map_err(|failure| Failure {
+        message: format!("there is no file or folder `{word}`, and {}", failure.message),
+        ..failure
+    }))
 }
 
 /// No path led to a document.

@@ -4,6 +4,7 @@
 mod cli;
 mod commands;
 mod console;
+mod coverage;
 mod documents;
 mod evaluators;
 mod exit;
@@ -11,6 +12,7 @@ mod failure;
 mod inputs;
 mod library;
 mod recognize;
+mod record;
 mod render;
 mod replace;
 mod rules;

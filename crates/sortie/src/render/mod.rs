@@ -1,11 +1,11 @@
 //! Turns findings into text. Renderers only consume: none decides what is found, or how a command ends.
 
-mod coverage;
 mod diff;
 mod evaluator;
 mod github;
 mod human;
 mod json;
+mod library;
 mod markdown;
 mod plan;
 mod proofs;
@@ -23,13 +23,13 @@ use sortie_oatf::{Diagnostic, LineColumn, Source, Span};
 
 use crate::console::Console;
 
-pub(crate) use coverage::Coverage;
 pub(crate) use diff::{shown_diff, unified_diff};
 pub(crate) use evaluator::EvaluatorView;
 use github::GitHub;
 pub(crate) use human::Human;
 use json::Json;
 pub(crate) use json::write_json;
+pub(crate) use library::{write_coverage, write_list, write_list_json};
 pub(crate) use markdown::markdown;
 pub(crate) use plan::{write_plans, write_plans_json};
 pub(crate) use proofs::{ProofsFormat, write_proofs};

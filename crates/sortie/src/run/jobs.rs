@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use sortie_detect::{Report, Run};
+use sortie_engine::Watcher;
 use sortie_engine::run::{Case, Folder, RunError, run};
 use sortie_trace::format_time;
 use tokio::runtime::Builder;
@@ -37,13 +38,14 @@ pub(crate) struct Jobs {
     pub(crate) folder: Option<PathBuf>,
     /// Cancelled by the first Ctrl-C; the same as in the options of every run.
     pub(crate) interrupt: CancellationToken,
-    pub(crate) notes: Notes,
+    /// Who is shown what happens; nobody, when there is none.
+    pub(crate) notes: Option<Notes>,
 }
 
 /// What became of them.
 pub(crate) struct Played {
-    /// Those that were played, in the order of the command line.
-    pub(crate) runs: Vec<Run>,
+    /// Those that were played, in the order in which they were prepared, each with its place there.
+    pub(crate) runs: Vec<(usize, Run)>,
     /// Why others were not.
     pub(crate) failures: Vec<Failure>,
     /// The user did not want to wait.
@@ -67,16 +69,20 @@ impl Jobs {
 
     async fn play_all(self) -> io::Result<Played> {
         let at_once = CancellationToken::new();
-        signals::watch(self.interrupt.clone(), at_once.clone(), self.notes.terminal)?;
+        let terminal = self.notes.is_some_and(|notes| notes.terminal);
+        signals::watch(self.interrupt.clone(), at_once.clone(), terminal)?;
         let several = self.prepared.len() > 1;
-        let display = self.notes.terminal.then(Display::new);
+        let display = terminal.then(Display::new);
         let turns = Arc::new(Semaphore::new(self.at_once));
         let mut tasks = JoinSet::new();
         let count = self.prepared.len();
         for (index, Prepared { document, options }) in self.prepared.into_iter().enumerate() {
             let (turns, interrupt) = (turns.clone(), self.interrupt.clone());
             let folder = self.folder.clone();
-            let progress = Progress::new(&document, several, self.notes, display.clone());
+            let watcher: Arc<dyn Watcher> = match self.notes {
+                Some(notes) => Arc::new(Progress::new(&document, several, notes, display.clone())),
+                None => Arc::new(()),
+            };
             tasks.spawn(async move {
                 // It is never closed, so everyone gets a turn, in order.
                 let _turn = turns.acquire().await;
@@ -87,8 +93,7 @@ impl Jobs {
                     let folder = folder_for(&document, folder.as_deref(), several)?;
                     let report = folder.report();
                     let case = Case { document: document.compiled, file: document.name, folder };
-                    let run =
-                        run(case, options, Arc::new(progress)).await.map_err(|error| failure(&error))?;
+                    let run = run(case, options, watcher).await.map_err(|error| failure(&error))?;
                     keep(&report, &run).map_err(|error| Failure::at(&report, "write", &error))?;
                     Ok(run)
                 };
@@ -120,10 +125,11 @@ impl Jobs {
         let left_out = display.map_or(0, |display| display.finish());
         let not_begun = ended.iter().filter(|run| run.is_none()).count();
         let mut runs = Vec::new();
-        for played in ended.into_iter().flatten() {
+        for (index, played) in ended.into_iter().enumerate() {
             match played {
-                Ok(run) => runs.push(run),
-                Err(failure) => failures.push(failure),
+                Some(Ok(run)) => runs.push((index, run)),
+                Some(Err(failure)) => failures.push(failure),
+                None => {}
             }
         }
         let interrupted = self.interrupt.is_cancelled();

@@ -17,6 +17,8 @@ mod library;
 mod new;
 mod normalize;
 mod prove;
+#[cfg(unix)]
+mod record;
 mod rule_goldens;
 #[cfg(unix)]
 mod run;
