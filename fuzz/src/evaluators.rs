@@ -35,8 +35,9 @@ pub fn evaluators(data: &[u8]) {
         found.is_some_and(|found| found.diagnostics.iter().any(sortie_oatf::Diagnostic::is_error))
     };
     if loaded.is_sound() {
-        let evaluators = files.iter().filter(|file| is_evaluator(&file.path)).count();
-        assert_eq!(loaded.catalogue.entries().len(), evaluators, "one is neither refused nor loaded");
+        for file in &files {
+            assert!(is_accounted_for(&file.path, &loaded), "{} is neither refused nor loaded", file.path);
+        }
     }
     for entry in loaded.catalogue.entries() {
         let file = files.iter().find(|file| file.path == entry.file).expect("it comes from a file");
@@ -63,9 +64,21 @@ pub fn evaluators(data: &[u8]) {
     );
 }
 
-fn is_evaluator(path: &str) -> bool {
-    let pattern = path.contains("/patterns/");
-    path.ends_with(".yaml") && !path.ends_with(".test.yaml") && !path.starts_with("suites/") && !pattern
+/// Whether a file of a folder without errors went somewhere.
+fn is_accounted_for(path: &str, loaded: &Loaded) -> bool {
+    let Some(stem) = path.strip_suffix(".yaml") else {
+        return loaded.others.iter().any(|other| other == path);
+    };
+    let of_its_folder = |file: &str| {
+        let folder = file.strip_suffix("evaluator.yaml");
+        folder
+            .is_some_and(|folder| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with("patterns/")))
+    };
+    path.starts_with("suites/")
+        || loaded.catalogue.entries().iter().any(|entry| {
+            let has_fixtures = stem.strip_suffix(".test").is_some() && entry.fixtures.is_some();
+            entry.file == path || of_its_folder(&entry.file) || has_fixtures
+        })
 }
 
 fn said(loaded: &Loaded) -> String {

@@ -23,7 +23,7 @@ fn files(drafts: &[Draft]) -> Vec<File> {
 
 fn is_evaluator(draft: &Draft) -> bool {
     let path = &draft.path;
-    path.ends_with(".yaml")
+    path.strip_suffix(".yaml").is_some()
         && !path.ends_with(".test.yaml")
         && !path.contains("/patterns/")
         && !path.starts_with("suites/")

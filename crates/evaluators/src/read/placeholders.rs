@@ -42,6 +42,7 @@ pub(super) fn look_at_placeholders<'t>(reader: &mut Reader<'t>, node: Node<'t>, 
 }
 
 /// What is wrong between two braces.
+#[derive(Clone, Copy)]
 enum Mistake {
     /// A name that the runner fills is misspelt.
     Misspelt(&'static str),

@@ -8,13 +8,13 @@ use sortie_oatf::yaml::emit;
 
 /// A file as it is before it is written.
 #[derive(Clone, Debug)]
-pub struct Draft {
-    pub path: String,
-    pub value: Value,
+pub(crate) struct Draft {
+    pub(crate) path: String,
+    pub(crate) value: Value,
 }
 
 impl Draft {
-    pub fn file(&self) -> File {
+    pub(crate) fn file(&self) -> File {
         File::text(self.path.clone(), emit(&self.value))
     }
 }
@@ -83,8 +83,8 @@ fn several<T: std::fmt::Debug + 'static, S: Strategy<Value = T> + 'static>(
 }
 
 /// The files of one valid evaluator.
-fn evaluator(id: String, earlier: Vec<String>) -> impl Strategy<Value = Vec<Draft>> {
-    let some_earlier = subsequence(earlier.clone(), 0..=earlier.len());
+fn evaluator(id: String, earlier: &[String]) -> impl Strategy<Value = Vec<Draft>> + use<> {
+    let some_earlier = subsequence(earlier.to_vec(), 0..=earlier.len());
     let lists = (several(3, check), several(3, pattern), pattern(9), some_earlier);
     let words = (select(vec!["critical", "high", "medium", "low"]), any::<[bool; 6]>(), 0..4usize);
     (text(), text(), standards(), lists, words).prop_map(
@@ -138,11 +138,11 @@ fn evaluator(id: String, earlier: Vec<String>) -> impl Strategy<Value = Vec<Draf
 }
 
 /// The files of a valid folder.
-pub fn folder() -> impl Strategy<Value = Vec<Draft>> {
+pub(crate) fn folder() -> impl Strategy<Value = Vec<Draft>> {
     (1..5usize, any::<bool>()).prop_flat_map(|(count, suite)| {
         let ids: Vec<String> = (0..count).map(|index| format!("evaluator-{index}")).collect();
         let evaluators: Vec<_> =
-            (0..count).map(|index| evaluator(ids[index].clone(), ids[..index].to_vec())).collect();
+            (0..count).map(|index| evaluator(ids[index].clone(), &ids[..index])).collect();
         evaluators.prop_map(move |drafts| {
             let mut drafts: Vec<Draft> = drafts.into_iter().flatten().collect();
             if suite {
@@ -157,7 +157,7 @@ pub fn folder() -> impl Strategy<Value = Vec<Draft>> {
 }
 
 /// A mistake: which file, which place of it, and what is done there.
-pub fn mistake() -> impl Strategy<Value = (usize, usize, Mistake)> {
+pub(crate) fn mistake() -> impl Strategy<Value = (usize, usize, Mistake)> {
     let values = select(vec![
         json!(null),
         json!(true),
@@ -190,7 +190,7 @@ pub fn mistake() -> impl Strategy<Value = (usize, usize, Mistake)> {
 
 /// What is done by mistake.
 #[derive(Clone, Debug)]
-pub enum Mistake {
+pub(crate) enum Mistake {
     /// Something else is written.
     Put(Value),
     /// Something is left out.
@@ -204,7 +204,7 @@ pub enum Mistake {
 }
 
 /// Makes a mistake.
-pub fn make(drafts: &mut Vec<Draft>, (file, place, mistake): (usize, usize, Mistake)) {
+pub(crate) fn make(drafts: &mut Vec<Draft>, (file, place, mistake): (usize, usize, Mistake)) {
     let file = file % drafts.len();
     let mut pointers = Vec::new();
     pointers_of(&drafts[file].value, String::new(), &mut pointers);
