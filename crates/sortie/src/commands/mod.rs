@@ -5,6 +5,7 @@ mod completions;
 mod conformance;
 mod demo;
 mod eval;
+mod evaluators;
 mod explain;
 mod fmt;
 mod library;
@@ -14,6 +15,7 @@ mod practice;
 mod prove;
 mod run;
 mod schema;
+mod suites;
 mod trace;
 
 use clap::Subcommand;
@@ -34,6 +36,8 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     New(new::New),
     Library(library::Library),
+    Evaluators(evaluators::Evaluators),
+    Suites(suites::Suites),
     Schema(schema::Schema),
     Trace(trace::Trace),
     Conformance(conformance::Conformance),
@@ -54,6 +58,8 @@ impl Command {
             Self::Explain(command) => command.run(console),
             Self::New(command) => command.run(console),
             Self::Library(command) => command.run(console),
+            Self::Evaluators(command) => command.run(console),
+            Self::Suites(command) => command.run(console),
             Self::Schema(command) => command.run(console),
             Self::Trace(command) => command.run(console),
             Self::Conformance(command) => command.run(console),

@@ -10,6 +10,7 @@ mod conformance;
 #[cfg(unix)]
 mod demo;
 mod eval;
+mod evaluators;
 mod explain;
 mod fix;
 mod fmt;
