@@ -1,5 +1,6 @@
 //! Models as helpers, never the foundation.
 mod budget;
+mod calibration;
 mod cost;
 mod endpoint;
 mod exchanges;
@@ -7,6 +8,7 @@ mod model;
 mod secret;
 
 pub use budget::{Allowance, Budget, BudgetError, Spent};
+pub use calibration::{CONFIDENCE, Interval, Rate, clopper_pearson};
 pub use cost::{Cost, Prices};
 pub use endpoint::{Endpoint, EndpointError, EndpointKind, OutputBound, Parameter};
 pub use exchanges::{
