@@ -79,7 +79,7 @@ mod schema;
 mod serialize;
 mod source;
 mod suggest;
-mod template;
+pub mod template;
 mod validate;
 mod verdict;
 pub mod yaml;
