@@ -4,11 +4,17 @@ mod calibration;
 mod cost;
 mod endpoint;
 mod exchanges;
+mod fence;
 mod model;
+mod rubric;
 mod secret;
+mod structured;
 
 pub use budget::{Allowance, Budget, BudgetError, Spent};
-pub use calibration::{CONFIDENCE, Interval, Rate, clopper_pearson};
+pub use calibration::{
+    CONFIDENCE, Calibration, INJECTIONS, Injection, Interval, Labelled, Measured, Rate, Trust,
+    clopper_pearson, injections,
+};
 pub use cost::{Cost, Prices};
 pub use endpoint::{Endpoint, EndpointError, EndpointKind, OutputBound, Parameter};
 pub use exchanges::{
@@ -16,4 +22,8 @@ pub use exchanges::{
     StoreError,
 };
 pub use model::{Completion, Model, ModelError, ModelOptions, Prompt, RetryPolicy, Speaker, Usage};
+pub use rubric::{
+    Judge, JudgeOptions, Judged, Opinion, PROMPT_VERSION, Provenance, Quote, QuoteSource, Reason, Rubric,
+    Ruling, Vote,
+};
 pub use secret::{MIN_SECRET, Secret, SecretError};

@@ -50,7 +50,8 @@ mod tests {
     #[test]
     fn one_object_is_an_answer_and_anything_else_is_none() {
         let yes = Ok(Yes { yes: true });
-        for answer in ["{\"yes\":true}", " {\"yes\": true}\n", "```json\n{\"yes\":true}\n```", "```\n{\"yes\":true}```"]
+        for answer in
+            ["{\"yes\":true}", " {\"yes\": true}\n", "```json\n{\"yes\":true}\n```", "```\n{\"yes\":true}```"]
         {
             assert_eq!(read::<Yes>(answer), yes, "{answer}");
         }

@@ -258,7 +258,7 @@ mod tests {
         }
     }
 
-    /// SplitMix64: the same numbers on every machine.
+    /// `SplitMix64`: the same numbers on every machine.
     struct Random(u64);
 
     impl Random {

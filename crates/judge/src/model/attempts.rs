@@ -230,7 +230,7 @@ impl Inner {
         match response.body {
             Answer::Bytes(bytes) => reply.body = self.body(&bytes),
             Answer::Events(_) => {
-                reply.lost = Some(Lost::Broken("a stream, which was not asked for".to_owned()))
+                reply.lost = Some(Lost::Broken("a stream, which was not asked for".to_owned()));
             }
         }
         (reply, asked)
@@ -258,7 +258,7 @@ fn client(kind: EndpointKind, key: Option<&Secret>, options: &ModelOptions) -> R
     let mut headers = Vec::new();
     match kind {
         EndpointKind::OpenAi => {
-            headers.extend(key.map(|key| (AUTHORIZATION, format!("Bearer {}", key.expose()))))
+            headers.extend(key.map(|key| (AUTHORIZATION, format!("Bearer {}", key.expose()))));
         }
         EndpointKind::Anthropic => {
             headers.push((HeaderName::from_static("anthropic-version"), ANTHROPIC_VERSION.to_owned()));

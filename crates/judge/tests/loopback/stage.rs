@@ -31,12 +31,6 @@ impl Asked {
     pub(crate) fn question(&self) -> &str {
         self.body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap()
     }
-
-    /// Everything that was said to it.
-    pub(crate) fn everything(&self) -> String {
-        let messages = self.body["messages"].as_array().unwrap();
-        messages.iter().map(|message| message["content"].as_str().unwrap()).collect::<Vec<_>>().join("\n")
-    }
 }
 
 /// What a script does.
