@@ -27,6 +27,11 @@ impl Fenced {
         self.pieces.push((label.into(), shown(text)));
     }
 
+    /// Adds the texts of another one.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.pieces.extend(other.pieces);
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.pieces.iter().map(|(label, text)| label.len() + text.len()).sum()
     }

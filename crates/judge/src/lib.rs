@@ -1,4 +1,6 @@
 //! Models as helpers, never the foundation.
+mod attack;
+mod blocking;
 mod budget;
 mod calibration;
 mod cost;
@@ -8,8 +10,11 @@ mod fence;
 mod model;
 mod rubric;
 mod secret;
+mod semantic;
 mod structured;
 
+pub use attack::{Attacker, AttackerError, Generator, Offers, Situation};
+pub use blocking::BridgeError;
 pub use budget::{Allowance, Budget, BudgetError, Spent};
 pub use calibration::{
     CONFIDENCE, Calibration, INJECTIONS, Injection, Interval, Labelled, Measured, Rate, Trust,
@@ -27,3 +32,6 @@ pub use rubric::{
     Ruling, Vote,
 };
 pub use secret::{MIN_SECRET, Secret, SecretError};
+pub use semantic::{
+    CheckedExamples, ExampleKind, ExampleScore, ExamplesError, SemanticEngine, SemanticJudge, verify_examples,
+};
