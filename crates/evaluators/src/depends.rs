@@ -9,7 +9,9 @@ use crate::catalogue::{Catalogue, Entry};
 pub(crate) struct Cycle {
     /// The ids, such as `a`, `b`, `a`.
     pub(crate) ids: Vec<String>,
-    /// Index into `depends_on` of the one before last.
+    /// Index of the one before last, which comes back to the first.
+    pub(crate) last: usize,
+    /// Index into its `depends_on`.
     pub(crate) closes: usize,
 }
 
@@ -27,9 +29,10 @@ pub(crate) fn cycles<'e>(evaluators: &[(&'e str, &'e [String])]) -> Vec<Cycle> {
         let mut way: Vec<(usize, usize)> = vec![(start, 0)];
         state[start] = 1;
         while let Some((at, next)) = way.last_mut() {
-            let (_, depends_on) = evaluators[*at];
+            let last = *at;
+            let (_, depends_on) = evaluators[last];
             let Some(id) = depends_on.get(*next) else {
-                state[*at] = 2;
+                state[last] = 2;
                 way.pop();
                 continue;
             };
@@ -46,7 +49,7 @@ pub(crate) fn cycles<'e>(evaluators: &[(&'e str, &'e [String])]) -> Vec<Cycle> {
                     let mut ids: Vec<String> =
                         way[from..].iter().map(|(at, _)| evaluators[*at].0.to_owned()).collect();
                     ids.push(id.clone());
-                    found.push(Cycle { ids, closes });
+                    found.push(Cycle { ids, last, closes });
                 }
                 Some(_) => {}
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sortie_oatf::{Diagnostic, Source, utf8};
 
 use crate::limits::MAX_FILE_BYTES;
-use crate::rules::error;
+use crate::rules::file_error;
 
 /// A folder of evaluators, as its caller has read it.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ impl File {
     /// A file with these bytes. A caller needs to read no more than one byte beyond [`MAX_FILE_BYTES`].
     pub fn bytes(path: impl Into<String>, bytes: &[u8]) -> Self {
         let content = if bytes.len() > MAX_FILE_BYTES {
-            let finding = error(
+            let finding = file_error(
                 "E-027",
                 format!("the file is longer than {MAX_FILE_BYTES} bytes, which are the limit"),
             )
@@ -79,7 +79,7 @@ impl File {
 
     /// A file that could not be read, and why: a link that leads out of the folder, a lack of permission.
     pub fn unreadable(path: impl Into<String>, why: impl Into<String>) -> Self {
-        let finding = error("E-018", format!("this file could not be read: {}", why.into()))
+        let finding = file_error("E-018", format!("this file could not be read: {}", why.into()))
             .help("make it readable, or move it out of the folder");
         Self { path: path.into(), content: Content::Refused(Box::new(finding), Source::new("")) }
     }

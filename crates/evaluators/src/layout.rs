@@ -6,7 +6,7 @@ use crate::model::Shelf;
 
 /// What a file is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Role<'p> {
+pub(crate) enum FileKind<'p> {
     /// `<…>/<stem>.yaml`
     Flat {
         /// The name of the file.
@@ -58,33 +58,33 @@ pub(crate) fn folders<'p>(paths: impl Iterator<Item = &'p str>) -> HashSet<&'p s
 }
 
 /// What the file at a path is, in a root with these folders of evaluators.
-pub(crate) fn role<'p>(path: &'p str, folders: &HashSet<&str>) -> Role<'p> {
+pub(crate) fn kind<'p>(path: &'p str, folders: &HashSet<&str>) -> FileKind<'p> {
     let (folder, name) = split(path);
     let Some(stem) = name.strip_suffix(".yaml") else {
         return match name.rsplit_once('.') {
             Some((_, extension))
                 if ["yml", "yaml"].iter().any(|yaml| extension.eq_ignore_ascii_case(yaml)) =>
             {
-                Role::Misplaced("name it `.yaml`: other names are not looked at")
+                FileKind::Misplaced("name it `.yaml`: other names are not looked at")
             }
-            _ => Role::Other,
+            _ => FileKind::Other,
         };
     };
     if path.starts_with("suites/") {
-        return Role::Suite { stem };
+        return FileKind::Suite { stem };
     }
     if let Some(above) = folder.strip_suffix("/patterns")
         && folders.contains(above)
     {
-        return Role::Pattern { folder: above, slug: stem };
+        return FileKind::Pattern { folder: above, slug: stem };
     }
     if folders.contains(folder) || name == "evaluator.yaml" {
         return match stem.strip_suffix(".test") {
-            Some(stem) => Role::Fixtures { folder, stem },
+            Some(stem) => FileKind::Fixtures { folder, stem },
             None if stem == "evaluator" => {
-                Role::Folder { name: Some(split(folder).1).filter(|name| !name.is_empty()) }
+                FileKind::Folder { name: Some(split(folder).1).filter(|name| !name.is_empty()) }
             }
-            None => Role::Misplaced(
+            None => FileKind::Misplaced(
                 "the folder of an evaluator holds `evaluator.yaml`, `patterns/<slug>.yaml` and `<id>.test.yaml`",
             ),
         };
@@ -92,15 +92,15 @@ pub(crate) fn role<'p>(path: &'p str, folders: &HashSet<&str>) -> Role<'p> {
     let mut above = folder;
     while !above.is_empty() {
         if folders.contains(above) {
-            return Role::Misplaced(
+            return FileKind::Misplaced(
                 "below the folder of an evaluator, patterns are `patterns/<slug>.yaml` and nothing is deeper",
             );
         }
         above = split(above).0;
     }
     match stem.strip_suffix(".test") {
-        Some(stem) => Role::Fixtures { folder, stem },
-        None => Role::Flat { stem },
+        Some(stem) => FileKind::Fixtures { folder, stem },
+        None => FileKind::Flat { stem },
     }
 }
 
@@ -122,32 +122,32 @@ pub(crate) fn way<'p>(root: &str, folder: &'p str) -> (Option<Shelf>, Vec<&'p st
 mod tests {
     use super::*;
 
-    fn roles<'p>(paths: &[&'p str]) -> Vec<Role<'p>> {
+    fn kinds<'p>(paths: &[&'p str]) -> Vec<FileKind<'p>> {
         let folders = folders(paths.iter().copied());
-        paths.iter().map(|path| role(path, &folders)).collect()
+        paths.iter().map(|path| kind(path, &folders)).collect()
     }
 
     #[test]
     fn both_layouts_are_found() {
         assert_eq!(
-            roles(&[
+            kinds(&[
                 "mcp/files/a.yaml",
                 "mcp/files/a.test.yaml",
                 "b/evaluator.yaml",
                 "b/patterns/evaluator.yaml"
             ]),
             [
-                Role::Flat { stem: "a" },
-                Role::Fixtures { folder: "mcp/files", stem: "a" },
-                Role::Folder { name: Some("b") },
-                Role::Pattern { folder: "b", slug: "evaluator" },
+                FileKind::Flat { stem: "a" },
+                FileKind::Fixtures { folder: "mcp/files", stem: "a" },
+                FileKind::Folder { name: Some("b") },
+                FileKind::Pattern { folder: "b", slug: "evaluator" },
             ]
         );
     }
 
     #[test]
     fn nothing_is_read_as_something_else() {
-        let found = roles(&[
+        let found = kinds(&[
             "b/evaluator.yaml",
             "b/c.yaml",
             "b/patterns/deep/c.yaml",
@@ -156,15 +156,19 @@ mod tests {
             "suites/s.yaml",
         ]);
         assert!(
-            matches!(found[1..4], [Role::Misplaced(_), Role::Misplaced(_), Role::Misplaced(_)]),
+            matches!(found[1..4], [FileKind::Misplaced(_), FileKind::Misplaced(_), FileKind::Misplaced(_)]),
             "{found:?}"
         );
-        assert_eq!(found[4..], [Role::Other, Role::Suite { stem: "s" }]);
+        assert_eq!(found[4..], [FileKind::Other, FileKind::Suite { stem: "s" }]);
         assert_eq!(
-            roles(&["evaluator.yaml", "a.yaml"]),
-            [Role::Folder { name: None }, Role::Flat { stem: "a" }]
+            kinds(&["evaluator.yaml", "a.yaml"]),
+            [FileKind::Folder { name: None }, FileKind::Flat { stem: "a" }]
         );
-        assert_eq!(roles(&["patterns/a.yaml"]), [Role::Flat { stem: "a" }], "a category may have any name");
+        assert_eq!(
+            kinds(&["patterns/a.yaml"]),
+            [FileKind::Flat { stem: "a" }],
+            "a category may have any name"
+        );
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub use load::{Loaded, load};
 pub use model::*;
 pub use read::*;
 pub use rules::{example_files, rule, rules};
-pub use schema::schema;
+pub use schema::{SchemaOf, schema};
 pub use suites::{ALIASES, DocumentEntry, Origin, Suite, Suites};
 pub use template::{ATTACKER_HOST, RUNNER_NAMES, Template, Unfilled, Values};
 pub use transcript::{Call, ObservedCall, Transcript, TranscriptError, Turn};

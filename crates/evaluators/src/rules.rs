@@ -2,7 +2,7 @@
 //!
 //! Errors begin at `E-001`, warnings at `E-101`. The checks are where the files are read; a page is a file here.
 
-use sortie_oatf::{Diagnostic, DiagnosticSeverity, Family, Rule};
+use sortie_oatf::{Diagnostic, DiagnosticSeverity, Family, Rule, Span};
 
 use crate::files::File;
 
@@ -36,7 +36,7 @@ const RULES: &[Rule] = &[
     must("E-026", "a suite is not a part of itself", include_str!("rules/e026.md")),
     must("E-027", "a file keeps within the limits", include_str!("rules/e027.md")),
     must("E-028", "the version of the schema is known", include_str!("rules/e028.md")),
-    must("E-030", "a key of arguments names something", include_str!("rules/e030.md")),
+    must("E-029", "a key of arguments names something", include_str!("rules/e029.md")),
     should("E-101", "a file is named after its evaluator", include_str!("rules/e101.md")),
     should("E-102", "an entry of a standard is written as the standard writes it", include_str!("rules/e102.md")),
     should("E-103", "an evaluator says what it is about", include_str!("rules/e103.md")),
@@ -72,27 +72,45 @@ pub(crate) fn error(code: &'static str, message: impl Into<String>) -> Diagnosti
     Diagnostic::new(DiagnosticSeverity::Error, code, message)
 }
 
+/// An error that is about a file, not about something in it.
+pub(crate) fn file_error(code: &'static str, message: impl Into<String>) -> Diagnostic {
+    error(code, message).at(Span::new(0, 0))
+}
+
 pub(crate) fn warning(code: &'static str, message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(DiagnosticSeverity::Warning, code, message)
 }
 
-/// The files of an example on a page. A line `# file: PATH` begins a file; without one, the example is an evaluator of
-/// agents, in the file of its id.
+/// A finding at a place, where there is one.
+pub(crate) fn optionally_at(finding: Diagnostic, span: Option<Span>) -> Diagnostic {
+    match span {
+        Some(span) => finding.at(span),
+        None => finding,
+    }
+}
+
+/// The files of an example on a page. A line `# file: PATH` begins a file, and `# unreadable: PATH` stands for one that
+/// cannot be read; without any, the example is an evaluator of agents, in the file of its id.
 pub fn example_files(example: &str) -> Vec<File> {
-    let mut files: Vec<(String, String)> = Vec::new();
+    let mut texts: Vec<(String, String)> = Vec::new();
+    let mut unreadable = Vec::new();
     for line in example.lines() {
         if let Some(path) = line.strip_prefix("# file: ") {
-            files.push((path.trim().to_owned(), String::new()));
+            texts.push((path.trim().to_owned(), String::new()));
             continue;
         }
-        if files.is_empty() {
-            let id = example.lines().find_map(|line| line.strip_prefix("id: ")).unwrap_or("example");
-            files.push((format!("agent/{}.yaml", id.trim()), String::new()));
+        if let Some(path) = line.strip_prefix("# unreadable: ") {
+            unreadable.push(File::unreadable(path.trim(), "it is a link that leads out of the folder"));
+            continue;
         }
-        if let Some((_, text)) = files.last_mut() {
+        if texts.is_empty() {
+            let id = example.lines().find_map(|line| line.strip_prefix("id: ")).unwrap_or("example");
+            texts.push((format!("agent/{}.yaml", id.trim()), String::new()));
+        }
+        if let Some((_, text)) = texts.last_mut() {
             text.push_str(line);
             text.push('\n');
         }
     }
-    files.into_iter().map(|(path, text)| File::text(path, text)).collect()
+    texts.into_iter().map(|(path, text)| File::text(path, text)).chain(unreadable).collect()
 }

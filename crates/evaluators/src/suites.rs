@@ -108,22 +108,31 @@ pub(crate) enum SuiteFault<'c> {
     Empty,
 }
 
-/// Makes the suites. `broken` are ids that are there and did not load: nothing is said about who names them.
+/// Makes the suites. What is broken is there and did not load: nothing is said about who names it.
 pub(crate) fn make<'c>(
     catalogue: &Catalogue,
     documents: &[DocumentEntry],
     curated: &'c [Curated],
-    broken: &BTreeSet<String>,
+    broken_evaluators: &BTreeSet<String>,
+    broken_suites: &BTreeSet<String>,
 ) -> (Suites, Vec<(usize, SuiteFault<'c>)>) {
     let mut faults = Vec::new();
     let mut members: HashMap<String, Members> = derived(catalogue, documents);
     let by_id: HashMap<&str, usize> =
         curated.iter().enumerate().map(|(at, curated)| (curated.suite.id.as_str(), at)).collect();
-    let mut resolver =
-        Resolver { catalogue, documents, curated, by_id, broken, tags: tags(catalogue, documents) };
+    let tags = tags(catalogue, documents);
+    let resolver = Resolver { catalogue, documents, curated, by_id, broken_evaluators, broken_suites, tags };
+    let mut incomplete = Vec::new();
     for at in resolver.in_order(&mut faults) {
-        let own = resolver.members(at, &members, &mut faults);
+        let (own, is_complete) = resolver.members(at, &members, &mut faults);
+        if !is_complete {
+            incomplete.push(at);
+        }
         members.insert(curated[at].suite.id.clone(), own);
+    }
+    // A suite that is smaller than it says would be passed too easily.
+    for at in faults.iter().map(|(at, _)| *at).chain(incomplete) {
+        members.remove(&curated[at].suite.id);
     }
     let mut suites: Vec<Suite> = Vec::new();
     for standard in Standard::ALL {
@@ -198,7 +207,8 @@ struct Resolver<'d, 'c> {
     documents: &'d [DocumentEntry],
     curated: &'c [Curated],
     by_id: HashMap<&'c str, usize>,
-    broken: &'d BTreeSet<String>,
+    broken_evaluators: &'d BTreeSet<String>,
+    broken_suites: &'d BTreeSet<String>,
     tags: BTreeMap<&'d str, Members>,
 }
 
@@ -208,7 +218,7 @@ impl<'c> Resolver<'_, 'c> {
     }
 
     /// The suites, each after those it includes. One that includes itself is left out.
-    fn in_order(&mut self, faults: &mut Vec<(usize, SuiteFault<'c>)>) -> Vec<usize> {
+    fn in_order(&self, faults: &mut Vec<(usize, SuiteFault<'c>)>) -> Vec<usize> {
         let mut state = vec![0u8; self.curated.len()];
         let mut ordered = Vec::new();
         for start in 0..self.curated.len() {
@@ -247,12 +257,13 @@ impl<'c> Resolver<'_, 'c> {
         ordered
     }
 
+    /// What is in a suite, and whether that is all that it names.
     fn members(
         &self,
         at: usize,
         known: &HashMap<String, Members>,
         faults: &mut Vec<(usize, SuiteFault<'c>)>,
-    ) -> Members {
+    ) -> (Members, bool) {
         let mut members = Members::default();
         let mut has_faults = false;
         for include in &self.curated[at].suite.include {
@@ -270,7 +281,7 @@ impl<'c> Resolver<'_, 'c> {
         if members.evaluators.is_empty() && members.documents.is_empty() && !has_faults {
             faults.push((at, SuiteFault::Empty));
         }
-        members
+        (members, !has_faults)
     }
 
     /// Adds what is included. `Err(Some(nearest))` where it is not there, `Err(None)` where that is said elsewhere.
@@ -285,7 +296,7 @@ impl<'c> Resolver<'_, 'c> {
         match include.kind {
             IncludeKind::Evaluator => match self.catalogue.get(name) {
                 Some(_) => _ = members.evaluators.insert(name.to_owned()),
-                None if self.broken.contains(name) => return Err(None),
+                None if self.broken_evaluators.contains(name) => return Err(None),
                 None => {
                     let entries = self.catalogue.entries().iter();
                     return Err(missing(&mut entries.map(|entry| entry.evaluator.id.as_str())));
@@ -305,7 +316,7 @@ impl<'c> Resolver<'_, 'c> {
                     // A cycle, which is said elsewhere, or a derived suite that holds nothing.
                     None if self.by_id.contains_key(id) => return Err(None),
                     None if is_derived(id) => {}
-                    None if self.broken.contains(id) => return Err(None),
+                    None if self.broken_suites.contains(id) => return Err(None),
                     None => {
                         let derived = Standard::ALL.iter().filter_map(|standard| standard.suite());
                         return Err(missing(&mut self.by_id.keys().copied().chain(derived)));

@@ -218,6 +218,11 @@ impl Findings {
         count >= MAX_FINDINGS
     }
 
+    /// How many errors there were, kept or not.
+    pub(crate) fn errors(&self) -> usize {
+        self.errors
+    }
+
     /// Keeps a finding that there was room for.
     pub(crate) fn keep(&mut self, finding: Diagnostic) -> &mut Diagnostic {
         self.kept.push(finding);

@@ -1,11 +1,11 @@
 //! Reads checks, and finds out whether they can be asked.
 
-use sortie_oatf::cel::{PartKind, Program};
+use sortie_oatf::cel::{PartKind, Program, string_literals};
 use sortie_oatf::reading::{Field, Reader};
 use sortie_oatf::yaml::{Entry, Node, NodeKind};
 use sortie_oatf::{Condition, MatchCondition, OPERATORS, Span, WildcardPath, re2};
 
-use super::pattern::look_at_placeholders;
+use super::placeholders::{look_at_placeholders, part};
 use super::shape::{DeadEnd, dead_end};
 use super::words::{name, text_of, value_at};
 use crate::limits::MAX_TEXT_BYTES;
@@ -94,7 +94,9 @@ fn pattern<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
     let mut given = Vec::new();
     for entry in entries {
         let field = reader.field(entries, *entry, "the pattern of a check", PATTERN, false);
-        if let Field::Known(field) = field {
+        if let Field::Known(field) = field
+            && reader.is_given(*entry)
+        {
             given.push(field);
         }
         match field {
@@ -139,8 +141,27 @@ fn pattern<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
             return None;
         }
     };
+    if says_nothing(&condition) {
+        let at = reader.headline(node);
+        reader.report(|_| {
+            error("E-011", "this condition compares with nothing")
+                .at(at)
+                .help(format!("give one of {}", sortie_oatf::reading::listed(OPERATORS)))
+        });
+        return None;
+    }
     regex(reader, node, &condition);
     Some(Test::Pattern { target: target?, condition })
+}
+
+/// Whether a condition holds for everything, or for nothing, because it has nothing to compare with.
+fn says_nothing(condition: &Condition) -> bool {
+    match condition {
+        Condition::Value(_) => false,
+        Condition::Match(condition) => {
+            condition.is_empty() || condition.any_of.as_ref().is_some_and(Vec::is_empty)
+        }
+    }
 }
 
 fn path<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<String> {
@@ -172,7 +193,7 @@ fn path<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<String> {
 // The tree is at most 100 deep.
 fn look_at_values<'t>(reader: &mut Reader<'t>, node: Node<'t>) {
     match node.kind {
-        NodeKind::Scalar(text, _) => look_at_placeholders(reader, node, text),
+        NodeKind::Scalar(text, _) => look_at_placeholders(reader, node, text, 0),
         NodeKind::Sequence(items) => {
             for (index, id) in items.iter().enumerate() {
                 reader.item(index, *id, look_at_values);
@@ -193,11 +214,10 @@ fn regex<'t>(reader: &mut Reader<'t>, node: Node<'t>, condition: &Condition) {
     let Err(problem) = re2::check(pattern) else { return };
     let tree = reader.tree();
     let holder = tree.entry(node.id, "condition").map_or(node.id, |entry| entry.value);
-    let at = tree.entry(holder, "regex").map(|entry| {
-        let value = tree.node(entry.value);
-        tree.subspan(value.id, problem.span.clone()).filter(|span| !span.is_empty()).unwrap_or(value.span)
-    });
-    let at = at.unwrap_or_else(|| reader.headline(node));
+    let at = match tree.entry(holder, "regex") {
+        Some(entry) => reader.under(entry, |reader, node| part(reader, node, problem.span.clone())),
+        None => reader.headline(node),
+    };
     reader.report(|_| {
         let help = problem.help.unwrap_or_else(|| "write it as RE2 takes it".to_owned());
         error("E-012", problem.message).at(at).help(help)
@@ -206,14 +226,10 @@ fn regex<'t>(reader: &mut Reader<'t>, node: Node<'t>, condition: &Condition) {
 
 fn cel<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
     let source = text_of(reader, node, MAX_TEXT_BYTES)?;
-    let at = |reader: &Reader<'t>, range: std::ops::Range<usize>| {
-        let span = reader.tree().subspan(node.id, range).filter(|span| !span.is_empty());
-        span.unwrap_or_else(|| reader.headline(node))
-    };
     let program = match Program::compile(&source) {
         Ok(program) => program,
         Err(problem) => {
-            let span = problem.span.map_or_else(|| reader.headline(node), |range| at(reader, range));
+            let span = problem.span.map_or_else(|| reader.headline(node), |range| part(reader, node, range));
             let example = "an expression looks like `transcript.answers.exists(a, a.contains('secret'))`";
             reader.report(|_| {
                 error("E-014", problem.message)
@@ -227,7 +243,7 @@ fn cel<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
     for variable in program.variables().into_iter().filter(|name| *name != "transcript") {
         sound = false;
         let start = source.find(variable).unwrap_or(0);
-        let span = at(reader, start..start + variable.len());
+        let span = part(reader, node, start..start + variable.len());
         reader.report(|_| {
             error("E-014", format!("there is no `{variable}` here"))
                 .at(span)
@@ -237,19 +253,19 @@ fn cel<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
     for function in program.unsupported_functions() {
         sound = false;
         let start = source.find(function).unwrap_or(0);
-        let span = at(reader, start..start + function.len());
+        let span = part(reader, node, start..start + function.len());
         reader.report(|_| {
             error("E-014", format!("the function `{function}` is not supported"))
                 .at(span)
                 .help("`sortie explain V-014` lists what expressions may call")
         });
     }
-    for part in program.parts() {
-        let PartKind::Field { path, name } = part.kind else { continue };
+    for read in program.parts() {
+        let PartKind::Field { path, name } = read.kind else { continue };
         let Some(path) = path.strip_prefix("transcript.") else { continue };
         let Some(DeadEnd { message, help, meant }) = dead_end(path) else { continue };
         sound = false;
-        let span = at(reader, name);
+        let span = part(reader, node, name);
         reader.report(|_| {
             let finding =
                 error("E-014", format!("this expression can never hold: {message}")).at(span).help(help);
@@ -259,6 +275,12 @@ fn cel<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
             }
         });
     }
-    look_at_placeholders(reader, node, &source);
+    // Only texts are filled; a map in a map has braces too.
+    for (literal, text) in string_literals(&source).unwrap_or_default() {
+        // A literal with escapes has other bytes than its text, and is not looked at.
+        if let Some(begins) = source[literal.clone()].find(&*text) {
+            look_at_placeholders(reader, node, &text, literal.start + begins);
+        }
+    }
     sound.then_some(Test::Cel(source))
 }

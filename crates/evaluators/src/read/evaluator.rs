@@ -1,18 +1,17 @@
 //! Reads an evaluator.
 
-use sortie_oatf::reading::{Field, Reader, is_null};
+use sortie_oatf::reading::{Field, Reader};
 use sortie_oatf::yaml::{Entry, Node};
 use sortie_oatf::{Diagnostic, Span};
 
+use super::agreement::look_for_templates;
 use super::check::check;
 use super::pattern::pattern;
 use super::standards::{REFUSED, refused, standards};
 use super::words::{kebab_case, list, name, no_name_twice, no_word_twice, parsed, text, value_at};
-use crate::checks::test_placeholders;
 use crate::limits::{MAX_CHECKS, MAX_LISTED, MAX_PATTERNS, MAX_TEXT_BYTES};
-use crate::model::{Check, Evaluator, Pattern, Says, Severity, Shelf, Standards, Surface, TurnMode};
-use crate::rules::{error, warning};
-use crate::template::RUNNER_NAMES;
+use crate::model::{Check, Evaluator, Pattern, Severity, Shelf, Standards, Surface, TurnMode};
+use crate::rules::error;
 
 const EVALUATOR: &[&str] = &[
     "schema_version",
@@ -70,19 +69,26 @@ pub struct Places {
     pub depends_on: Vec<Span>,
     /// The name of each pattern.
     pub patterns: Vec<Span>,
+    /// The name of each check.
+    pub checks: Vec<Span>,
 }
 
 /// Reads an evaluator. `folder` is the catalogue whose folder it lies in, where it lies in one.
 pub fn read_evaluator(text: &str, layout: Layout, folder: Option<Shelf>) -> EvaluatorRead {
-    let (draft, diagnostics) = parsed(text, |reader, node| draft(reader, node, layout, folder));
+    let (draft, mut diagnostics) = parsed(text, |reader, node| draft(reader, node, layout, folder));
     let draft = draft.flatten().unwrap_or_default();
     let sound = !diagnostics.iter().any(Diagnostic::is_error);
     let (id, shelf, places) = (draft.id.clone(), draft.shelf(folder), draft.places.clone());
-    EvaluatorRead { evaluator: draft.finish().filter(|_| sound), id, shelf, places, diagnostics }
+    let evaluator = draft.finish().filter(|_| sound);
+    if let Some(evaluator) = evaluator.as_ref().filter(|evaluator| !evaluator.patterns.is_empty()) {
+        diagnostics.extend(look_for_templates(evaluator, &places));
+        Diagnostic::sort(&mut diagnostics);
+    }
+    EvaluatorRead { evaluator, id, shelf, places, diagnostics }
 }
 
 #[derive(Default)]
-struct Draft {
+pub(super) struct Draft {
     id: Option<String>,
     name: Option<String>,
     severity: Option<Severity>,
@@ -91,13 +97,13 @@ struct Draft {
     pass_criteria: Option<String>,
     fail_criteria: Option<String>,
     judge_hint: Option<String>,
-    judge_needs_llm: Option<bool>,
-    applies_to_all_tools: Option<bool>,
-    surfaces: Vec<Surface>,
+    pub(super) judge_needs_llm: Option<bool>,
+    pub(super) applies_to_all_tools: Option<bool>,
+    pub(super) surfaces: Vec<Surface>,
     turn_mode: Option<TurnMode>,
     depends_on: Vec<String>,
     tags: Vec<String>,
-    checks: Vec<Check>,
+    pub(super) checks: Vec<Check>,
     patterns: Vec<Pattern>,
     places: Places,
     given: Vec<&'static str>,
@@ -113,7 +119,7 @@ impl Draft {
         }
     }
 
-    fn has(&self, field: &str) -> bool {
+    pub(super) fn has(&self, field: &str) -> bool {
         self.given.contains(&field)
     }
 
@@ -146,6 +152,9 @@ fn draft<'t>(
     folder: Option<Shelf>,
 ) -> Option<Draft> {
     let entries = reader.mapping(node, "an evaluator")?;
+    if is_something_else(reader, node) {
+        return None;
+    }
     let mut draft = Draft::default();
     let mut patterns = None;
     for entry in entries {
@@ -174,6 +183,30 @@ fn draft<'t>(
     draft.surface(reader, entries, folder, shelf);
     draft.promises(reader, entries);
     Some(draft)
+}
+
+/// Whether a file is plainly something else, which is said once, and not field by field.
+fn is_something_else<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> bool {
+    let has = |field: &str| reader.tree().entry(node.id, field).is_some();
+    if has("id") || has("pass_criteria") {
+        return false;
+    }
+    let (what, help) = if has("oatf") || has("attack") {
+        ("an OATF document", "keep documents in a folder of their own; suites find them by their id")
+    } else if has("template") {
+        ("a pattern", "put it into `patterns/`, beside the `evaluator.yaml` it belongs to")
+    } else if has("include") {
+        ("a suite", "put it into `suites/`, at the top of the folder")
+    } else if has("pass_case") || has("fail_case") {
+        ("fixtures", "call the file `<id>.test.yaml`, after the evaluator beside it")
+    } else {
+        return false;
+    };
+    let at = reader.headline(node);
+    reader.report(|_| {
+        error("E-019", format!("this is {what}, where an evaluator is looked for")).at(at).help(help)
+    });
+    true
 }
 
 impl Draft {
@@ -227,7 +260,7 @@ impl Draft {
                 let checks = list(reader, entry, "a list of checks", MAX_CHECKS, check);
                 let names = checks.iter().map(|((check, at), _)| (check.name.as_str(), *at));
                 no_name_twice(reader, "checks", names);
-                self.checks = checks.into_iter().map(|((check, _), _)| check).collect();
+                (self.checks, self.places.checks) = checks.into_iter().map(|(check, _)| check).unzip();
             }
             _ => {}
         }
@@ -240,163 +273,6 @@ impl Draft {
         let names = patterns.iter().map(|((pattern, at), _)| (pattern.name.as_str(), *at));
         no_name_twice(reader, "patterns", names);
         (self.patterns, self.places.patterns) = patterns.into_iter().map(|(pattern, _)| pattern).unzip();
-    }
-
-    fn required<'t>(&mut self, reader: &mut Reader<'t>, node: Node<'t>) {
-        for (field, help) in [
-            ("id", "say what it is called in kebab-case, such as `id: path-escape`"),
-            ("name", "say what people call it"),
-            ("severity", "say how bad it is: `critical`, `high`, `medium` or `low`"),
-            ("pass_criteria", "say what a target that resists does"),
-            ("fail_criteria", "say what a target that gives in does"),
-        ] {
-            if !self.has(field) {
-                reader.missing(node, "P-010", "an evaluator", field, help);
-            }
-        }
-        if !self.has("description") {
-            let at = reader.headline(node);
-            reader.warn(|_| {
-                warning("E-103", "nothing says what this evaluator is about")
-                    .at(at)
-                    .label("no `description` here")
-                    .help("say it in one line: `description: …`; lists, judges and reports show it")
-            });
-        }
-    }
-
-    fn layout<'t>(&self, reader: &mut Reader<'t>, node: Node<'t>, patterns: Option<Entry>, layout: Layout) {
-        let elsewhere = layout == Layout::Folder { pattern_files: true };
-        match patterns {
-            Some(entry) if elsewhere => {
-                let at = reader.tree().node(entry.key).span;
-                reader.report(|_| {
-                    error("E-007", "the patterns are in this file and in `patterns/` as well")
-                        .at(at)
-                        .label("two layouts at once")
-                        .help("move these into files of their own, or those into this list")
-                });
-            }
-            _ if elsewhere => {}
-            Some(entry) => {
-                let value = reader.tree().node(entry.value);
-                let is_empty = match value.kind {
-                    sortie_oatf::yaml::NodeKind::Sequence(items) => items.is_empty(),
-                    _ => is_null(value),
-                };
-                if is_empty {
-                    let at = reader.tree().node(entry.key).span;
-                    reader.report(|_| {
-                        error("E-006", "an evaluator needs at least one pattern")
-                            .at(at)
-                            .label("empty")
-                            .help("write `- {name: …, template: …}` for each attack")
-                    });
-                }
-            }
-            None => {
-                let at = reader.headline(node);
-                let help = match layout {
-                    Layout::Flat => "write `patterns:` with `- {name: …, template: …}` for each attack",
-                    Layout::Folder { .. } => "put each pattern into `patterns/<slug>.yaml`, beside this file",
-                };
-                reader.report(|_| {
-                    error("E-006", "an evaluator needs `patterns`")
-                        .at(at)
-                        .label("no patterns here")
-                        .help(help)
-                });
-            }
-        }
-    }
-
-    fn surface(&self, reader: &mut Reader<'_>, entries: &[Entry], folder: Option<Shelf>, shelf: Shelf) {
-        let key = |reader: &Reader<'_>, field: &str| {
-            let entry = entries.iter().find(|entry| reader.tree().key(**entry) == field);
-            entry.map(|entry| reader.tree().node(entry.key).span)
-        };
-        if self.applies_to_all_tools.is_some()
-            && shelf == Shelf::Agent
-            && let Some(at) = key(reader, "applies_to_all_tools")
-        {
-            reader.report(|_| {
-                error("E-015", "only evaluators of MCP servers apply to tools")
-                    .at(at)
-                    .label("this is one of agents")
-                    .help("remove it, or put the evaluator under `mcp/`")
-            });
-        }
-        let contradicts = match folder {
-            Some(Shelf::Agent) => self.surfaces == [Surface::Mcp],
-            Some(Shelf::Mcp) => !self.surfaces.is_empty() && !self.surfaces.contains(&Surface::Mcp),
-            None => false,
-        };
-        if contradicts && let Some(at) = key(reader, "surfaces") {
-            reader.warn(|_| {
-                warning("E-108", format!("this lies in the folder `{shelf}`, and says something else"))
-                    .at(at)
-                    .help(format!("the folder decides: name `{shelf}` too, or move the file"))
-            });
-        }
-    }
-
-    /// What `judge_needs_llm: false` promises, the checks must be able to keep.
-    fn promises(&self, reader: &mut Reader<'_>, entries: &[Entry]) {
-        let key = |reader: &Reader<'_>, field: &str| {
-            let entry = entries.iter().find(|entry| reader.tree().key(**entry) == field);
-            entry.map(|entry| reader.tree().node(entry.key).span)
-        };
-        if self.judge_needs_llm == Some(false)
-            && let Some(at) = key(reader, "judge_needs_llm")
-        {
-            if !self.has("checks") || self.checks.is_empty() {
-                reader.warn(|_| {
-                    warning("E-104", "this promises a verdict without a judge, and has no checks to give one")
-                        .at(at)
-                        .help("add `checks`, or remove this: its cases are skipped otherwise")
-                });
-            } else if let Some(missing) =
-                Says::ALL.iter().find(|says| self.checks.iter().all(|check| check.says != **says))
-            {
-                let otherwise = match missing {
-                    Says::Pass => "a target that resists stays undecided",
-                    Says::Fail => "a target that gives in stays undecided",
-                };
-                reader.warn(|_| {
-                    warning("E-110", format!("no check says `{missing}`: {otherwise}")).at(at).help(format!(
-                        "add a check with `says: {missing}`; `cel: 'true'` holds whenever no other decides"
-                    ))
-                });
-            }
-        }
-        if self.has("patterns") {
-            self.unknown_placeholders(reader, entries);
-        }
-    }
-
-    fn unknown_placeholders(&self, reader: &mut Reader<'_>, entries: &[Entry]) {
-        let in_templates = |name: &str| self.patterns.iter().any(|pattern| pattern.template.mentions(name));
-        for check in &self.checks {
-            for name in test_placeholders(&check.test) {
-                if RUNNER_NAMES.contains(&name.as_str()) || in_templates(&name) {
-                    continue;
-                }
-                let entry = entries.iter().find(|entry| reader.tree().key(**entry) == "checks");
-                let Some(entry) = entry else { continue };
-                let at = reader.tree().node(entry.key).span;
-                reader.warn(|_| {
-                    warning(
-                        "E-111",
-                        format!(
-                            "the check `{}` looks for `{{{{{name}}}}}`, which no template has",
-                            check.name
-                        ),
-                    )
-                    .at(at)
-                    .help("nothing that was said holds the value: use it in a template, or remove it")
-                });
-            }
-        }
     }
 }
 

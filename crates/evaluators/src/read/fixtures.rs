@@ -42,7 +42,7 @@ fn fixtures<'t>(reader: &mut Reader<'t>, node: Node<'t>, evaluator: Option<&Eval
     let (mut kind, mut pass, mut fail) = (None, None, None);
     let mut given = Vec::new();
     for entry in entries {
-        let Field::Known(field) = reader.field(entries, *entry, "fixtures", FIXTURES, false) else {
+        let Field::Known(field) = reader.field(entries, *entry, "a fixture file", FIXTURES, false) else {
             continue;
         };
         if reader.is_given(*entry) {
@@ -245,7 +245,11 @@ impl Of<'_> {
             });
         }
         let turns = list(reader, entry, "a list of turns", MAX_TURNS, turn);
-        if turns.iter().all(|(turn, _)| turn.role != Role::Target) {
+        let written = match reader.tree().node(entry.value).kind {
+            NodeKind::Sequence(items) => items.len(),
+            _ => usize::MAX, // said already
+        };
+        if turns.len() == written && turns.iter().all(|(turn, _)| turn.role != Role::Target) {
             let at = reader.tree().node(entry.key).span;
             reader.report(|_| {
                 error("E-022", "the target says nothing here")
@@ -272,7 +276,7 @@ fn turn<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Turn> {
             }
             "text" => turn.text = reader.under(*entry, Reader::string).unwrap_or_default(),
             "is_error" => turn.is_error = reader.under(*entry, Reader::boolean).unwrap_or_default(),
-            "call" => {
+            "call" if reader.is_given(*entry) => {
                 turn.call = reader.under(*entry, |reader, node| {
                     let (name, arguments, _, _) = call(reader, node, CALL)?;
                     Some(Call { name, arguments })

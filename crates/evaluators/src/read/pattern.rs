@@ -1,18 +1,16 @@
 //! Reads patterns, and looks at their templates.
 
-use std::ops::Range;
-
-use sortie_oatf::reading::{Field, Reader, nearest};
-use sortie_oatf::template::{Piece, pieces};
+use sortie_oatf::reading::{Field, Reader};
 use sortie_oatf::yaml::Node;
-use sortie_oatf::{Diagnostic, Edit, Span};
+use sortie_oatf::{Diagnostic, Span};
 
-use super::words::{name, parsed, shown, text, value_at};
+use super::placeholders::{look_at_placeholders, part};
+use super::words::{name, parsed, text, value_at};
 use crate::arguments::ArgumentsError;
 use crate::limits::{MAX_TEMPLATE_BYTES, MAX_TEXT_BYTES};
 use crate::model::{Pattern, Shelf};
 use crate::rules::{error, warning};
-use crate::template::{RUNNER_NAMES, Template, is_name};
+use crate::template::Template;
 
 const PATTERN: &[&str] = &["name", "template", "judge_hint"];
 
@@ -65,7 +63,7 @@ pub(super) fn pattern<'t>(
                 template = text(reader, *entry, MAX_TEMPLATE_BYTES);
                 if let Some(text) = &template {
                     reader.under(*entry, |reader, node| {
-                        look_at_placeholders(reader, node, text);
+                        look_at_placeholders(reader, node, text, 0);
                         if shelf == Shelf::Mcp {
                             look_at_arguments(reader, node, text);
                         }
@@ -87,76 +85,6 @@ pub(super) fn pattern<'t>(
     let template = Template::new(template?);
     let pattern = Pattern { name: title?, slug: slug.map(str::to_owned), template, judge_hint };
     Some((pattern, name_at))
-}
-
-/// A part of a text, or all of it where the way back is not plain to see.
-fn part<'t>(reader: &Reader<'t>, node: Node<'t>, range: Range<usize>) -> Span {
-    reader.tree().subspan(node.id, range).unwrap_or_else(|| reader.headline(node))
-}
-
-/// Says what is between braces and will not be filled as its author thinks.
-pub(super) fn look_at_placeholders<'t>(reader: &mut Reader<'t>, node: Node<'t>, text: &str) {
-    for piece in pieces(text) {
-        match piece {
-            Piece::Reference { name, at } if is_name(name) => {
-                let Some(meant) = misspelt(name) else { continue };
-                let inner = at.start + 2..at.end - 2;
-                let span = part(reader, node, at);
-                let edit = reader.tree().subspan(node.id, inner);
-                reader.warn(|_| {
-                    let finding = warning("E-105", format!("`{{{{{name}}}}}` is no name that a run fills"))
-                        .at(span)
-                        .label(format!("did you mean `{{{{{meant}}}}}`?"))
-                        .help("other names are for the user to give: call yours something else");
-                    match edit {
-                        Some(span) => finding.fix(
-                            format!("write `{{{{{meant}}}}}`"),
-                            vec![Edit { span, replacement: meant.to_owned() }],
-                        ),
-                        None => finding,
-                    }
-                });
-            }
-            Piece::Reference { name, at } => {
-                let span = part(reader, node, at.clone());
-                let trimmed = name.trim();
-                let edit = reader.tree().subspan(node.id, at.start + 2..at.end - 2);
-                reader.warn(|_| {
-                    let finding =
-                        warning("E-106", format!("`{{{{{}}}}}` is not filled", shown(name))).at(span);
-                    match edit {
-                        Some(span) if is_name(trimmed) => {
-                            finding.label("a name has no spaces around it").fix(
-                                format!("write `{{{{{trimmed}}}}}`"),
-                                vec![Edit { span, replacement: trimmed.to_owned() }],
-                            )
-                        }
-                        _ => finding
-                            .label("this is no name")
-                            .help("it is sent as it stands; write `\\{{` to say that this is meant"),
-                    }
-                });
-            }
-            Piece::Unclosed { at, .. } => {
-                let span = part(reader, node, at..at + 2);
-                reader.warn(|_| {
-                    warning("E-106", "`{{` is never closed")
-                        .at(span)
-                        .label("no `}}` follows")
-                        .help("close it, or write `\\{{` to say that this is meant")
-                });
-            }
-            Piece::Text(_) | Piece::Escaped => {}
-        }
-    }
-}
-
-/// The name that the runner fills and the author probably meant.
-fn misspelt(name: &str) -> Option<&'static str> {
-    if RUNNER_NAMES.contains(&name) {
-        return None;
-    }
-    nearest(name, RUNNER_NAMES.iter().copied())
 }
 
 /// Says what keeps a text that looks like arguments from being some.
@@ -185,7 +113,7 @@ fn look_at_arguments<'t>(reader: &mut Reader<'t>, node: Node<'t>, text: &str) {
         Some(Err(problem)) => {
             let at = reader.headline(node);
             reader.report(|_| {
-                error("E-030", problem.to_string())
+                error("E-029", problem.to_string())
                     .at(at)
                     .help("a key is one name, or several with `|` between them: `path|file|uri`")
             });

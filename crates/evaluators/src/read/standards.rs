@@ -33,7 +33,7 @@ pub(super) fn standards<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Standard
             refused(reader, *entry);
             continue;
         }
-        let Field::Known(key) = reader.field(entries, *entry, "standards", Standard::WORDS, false) else {
+        let Field::Known(key) = reader.field(entries, *entry, "`standards`", Standard::WORDS, false) else {
             continue;
         };
         // The key was just found in the list.

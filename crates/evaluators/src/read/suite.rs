@@ -1,7 +1,7 @@
 //! Reads curated suites.
 
 use sortie_oatf::reading::{Field, Reader};
-use sortie_oatf::yaml::{Entry, Node};
+use sortie_oatf::yaml::{Entry, Node, NodeKind};
 use sortie_oatf::{Diagnostic, Span, closed_enum};
 
 use super::words::{kebab_case, list, name, parsed, text, value_at};
@@ -105,7 +105,7 @@ fn suite<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> (Option<SuiteText>, Opt
     if let Some(entry) = included {
         let read = list(reader, entry, "a list", MAX_LISTED, one_of);
         include.extend(read.into_iter().map(|(include, _)| include));
-        if include.is_empty() && reader.is_given(entry) {
+        if let NodeKind::Sequence([]) = reader.tree().node(entry.value).kind {
             let at = reader.tree().node(entry.key).span;
             reader.report(|_| {
                 error("E-025", "this suite includes nothing")
@@ -124,9 +124,12 @@ fn one_of<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Include> {
     let entries = reader.mapping(node, what)?;
     let mut include = None;
     for entry in entries {
-        let field = reader.field(entries, *entry, "what a suite includes", IncludeKind::WORDS, false);
+        let field = reader.field(entries, *entry, "an item of a suite", IncludeKind::WORDS, false);
         let Field::Known(kind) = field else { continue };
         let span = value_at(reader, *entry);
+        if !reader.is_given(*entry) {
+            reader.under(*entry, |reader, node| reader.mismatch(node, "a name"));
+        }
         let name = name(reader, *entry);
         // The key was just found in the list.
         if let (Ok(kind), Some(name)) = (kind.parse(), name) {

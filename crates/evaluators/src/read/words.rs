@@ -153,11 +153,13 @@ pub(super) fn list<'t, T>(
         }
         let items = reader.list(node, what, |reader, item| {
             let at = reader.headline(item);
-            if is_null(item) {
-                reader.mismatch(item, "something");
-                return None;
+            let errors = reader.errors();
+            let value = if is_null(item) { None } else { read(reader, item) };
+            // Whatever is left out is said to be: nothing is passed over in silence.
+            if value.is_none() && reader.errors() == errors {
+                reader.mismatch(item, "a value");
             }
-            read(reader, item).map(|value| (value, at))
+            value.map(|value| (value, at))
         });
         items.unwrap_or_default()
     })

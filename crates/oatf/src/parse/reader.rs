@@ -67,6 +67,11 @@ impl<'t> Reader<'t> {
         self.tree
     }
 
+    /// How many errors were found so far.
+    pub fn errors(&self) -> usize {
+        self.findings.errors()
+    }
+
     /// What was found, in the order of the source.
     pub fn finish(self) -> Vec<Diagnostic> {
         self.findings.finish()
@@ -240,7 +245,7 @@ impl<'t> Reader<'t> {
         }
         if key.starts_with("x-") {
             return finding.label("no `x-` fields here").help(
-                "`x-` fields are kept on the attack, its execution, actors, phases, indicators and actions",
+                "only documents keep `x-` fields: on the attack, its execution, actors, phases, indicators and actions",
             );
         }
         let finding = finding.help(format!("{object} has the fields {}", listed(fields)));
