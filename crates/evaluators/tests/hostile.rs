@@ -1,7 +1,7 @@
 //! Whatever lies in a folder, loading it ends, soon, with a reason.
 
 use sortie_evaluators::limits::{
-    MAX_EVALUATORS, MAX_FILE_BYTES, MAX_FILES, MAX_PATTERNS, MAX_TEMPLATE_BYTES, MAX_TRANSCRIPT_BYTES,
+    MAX_EVALUATORS, MAX_FILE_BYTES, MAX_FILES, MAX_TEMPLATE_BYTES, MAX_TRANSCRIPT_BYTES,
     MAX_TURNS,
 };
 use sortie_evaluators::{File, Loaded, Root, Transcript, TranscriptError, Turn, load};
@@ -32,7 +32,7 @@ fn refused(loaded: &Loaded, code: &str) {
 fn a_hundred_thousand_patterns_are_refused() {
     let many = "  - {name: n, template: t}\n".repeat(100_000);
     refused(&one(format!("{HEAD}patterns:\n{many}")), "P-011");
-    let some = (0..=MAX_PATTERNS)
+    let some = (0..1_001)
         .map(|index| format!("  - {{name: n{index}, template: t}}\n"))
         .collect::<Vec<_>>()
         .concat();
@@ -47,7 +47,7 @@ fn a_hundred_thousand_pattern_files_are_refused() {
             .map(|index| File::text(format!("agent/a/patterns/{index}.yaml"), "name: n\ntemplate: t\n")),
     );
     refused(&loaded(files.clone()), "E-027");
-    files.truncate(MAX_PATTERNS + 2);
+    files.truncate(1_002);
     refused(&loaded(files), "E-027");
 }
 
