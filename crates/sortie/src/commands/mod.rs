@@ -3,6 +3,7 @@
 mod check;
 mod completions;
 mod conformance;
+mod demo;
 mod eval;
 mod evaluators;
 mod explain;
@@ -25,6 +26,7 @@ use crate::failure::Failure;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Demo(demo::Demo),
     Check(check::Check),
     Run(Box<run::Run>),
     Eval(eval::Eval),
@@ -46,6 +48,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         match self {
+            Self::Demo(command) => command.run(console),
             Self::Check(command) => command.run(console),
             Self::Run(command) => command.run(console),
             Self::Eval(command) => command.run(console),

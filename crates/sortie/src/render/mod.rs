@@ -1,5 +1,6 @@
 //! Turns findings into text. Renderers only consume: none decides what is found, or how a command ends.
 
+mod demo;
 mod diff;
 mod evaluator;
 mod github;
@@ -15,6 +16,7 @@ pub(crate) mod style;
 mod tested;
 mod trace;
 mod visible;
+mod wrap;
 
 use std::io::{self, Write};
 
@@ -23,6 +25,7 @@ use sortie_oatf::{Diagnostic, LineColumn, Source, Span};
 
 use crate::console::Console;
 
+pub(crate) use demo::{DemoFormat, DemoView, demo_report};
 pub(crate) use diff::{shown_diff, unified_diff};
 pub(crate) use evaluator::EvaluatorView;
 use github::GitHub;

@@ -7,6 +7,8 @@ mod check;
 mod check_inputs;
 mod completions;
 mod conformance;
+#[cfg(unix)]
+mod demo;
 mod eval;
 mod evaluators;
 mod explain;
