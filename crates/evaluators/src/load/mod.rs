@@ -10,6 +10,7 @@ use sortie_oatf::{Diagnostic, Source, Span};
 use crate::catalogue::{Catalogue, Entry};
 use crate::files::{Content, FileDiagnostics, Root};
 use crate::fixtures::Fixtures;
+use crate::limits::MAX_ALL_FINDINGS;
 use crate::model::{Evaluator, Shelf};
 use crate::read::Places;
 use crate::suites::{self, Curated, DocumentEntry, Suites};
@@ -27,12 +28,15 @@ pub struct Loaded {
     pub others: Vec<String>,
     /// How many files were read.
     pub files: usize,
+    /// How many findings were left out, beyond [`MAX_ALL_FINDINGS`].
+    pub left_out: usize,
+    has_errors: bool,
 }
 
 impl Loaded {
     /// Whether nothing is wrong. Warnings are no errors.
     pub fn is_sound(&self) -> bool {
-        !self.findings.iter().flat_map(|file| &file.diagnostics).any(Diagnostic::is_error)
+        !self.has_errors
     }
 }
 
@@ -81,15 +85,24 @@ struct Loading<'r> {
     curated: Vec<(FileId, Curated)>,
     broken: Broken,
     findings: HashMap<FileId, Vec<Diagnostic>>,
+    kept: usize,
+    left_out: usize,
+    has_errors: bool,
     others: Vec<String>,
     files: usize,
 }
 
 impl<'r> Loading<'r> {
+    /// Keeps findings, as long as there is room; that there was an error is never forgotten.
     fn add(&mut self, file: FileId, findings: impl IntoIterator<Item = Diagnostic>) {
-        let mut findings = findings.into_iter().peekable();
-        if findings.peek().is_some() {
-            self.findings.entry(file).or_default().extend(findings);
+        for finding in findings {
+            self.has_errors |= finding.is_error();
+            if self.kept < MAX_ALL_FINDINGS {
+                self.kept += 1;
+                self.findings.entry(file).or_default().push(finding);
+            } else {
+                self.left_out += 1;
+            }
         }
     }
 
@@ -111,7 +124,8 @@ impl<'r> Loading<'r> {
         let shown = self.shown(file);
         match (self.text(file), span) {
             (Some(text), Some(span)) => {
-                format!("{shown}:{}", Source::new(text).line_column(span.start).line)
+                let before = text.get(..span.start).unwrap_or_default();
+                format!("{shown}:{}", 1 + before.matches('\n').count())
             }
             _ => shown,
         }
@@ -145,7 +159,15 @@ impl<'r> Loading<'r> {
             self.add(files[at], [across::suite_fault(&curated[at], fault)]);
         }
         let findings = self.sorted_findings();
-        Loaded { catalogue, suites, findings, others: self.others, files: self.files }
+        Loaded {
+            catalogue,
+            suites,
+            findings,
+            others: self.others,
+            files: self.files,
+            left_out: self.left_out,
+            has_errors: self.has_errors,
+        }
     }
 
     fn sorted_findings(&mut self) -> Vec<FileDiagnostics> {

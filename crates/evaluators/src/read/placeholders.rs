@@ -1,5 +1,6 @@
 //! Looks at what is between braces.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use sortie_oatf::reading::{Reader, nearest};
@@ -17,12 +18,19 @@ pub(super) fn part<'t>(reader: &Reader<'t>, node: Node<'t>, range: Range<usize>)
     span.unwrap_or_else(|| reader.headline(node))
 }
 
+/// So many different names of one text are looked at: comparing and pointing out take time.
+const MOST_NAMES: usize = 256;
+
 /// Says what is between braces and will not be filled as its author thinks. `text` begins at a byte of the node's.
 pub(super) fn look_at_placeholders<'t>(reader: &mut Reader<'t>, node: Node<'t>, text: &str, begins: usize) {
+    let mut seen = HashSet::new();
     for piece in pieces(text) {
         match piece {
             Piece::Reference { name, at } => {
-                if let Some(mistake) = mistake(name) {
+                if seen.insert(name)
+                    && seen.len() <= MOST_NAMES
+                    && let Some(mistake) = mistake(name)
+                {
                     let at = begins + at.start..begins + at.end;
                     report(reader, node, name, at, mistake);
                 }
