@@ -1,4 +1,5 @@
-//! Writes the table of the library's documents, which the program carries in itself.
+//! Writes the tables of what the program carries in itself: the documents of the library with their proofs, and the
+//! evaluators.
 
 use std::env;
 use std::fmt::Write as _;
@@ -7,25 +8,88 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 fn main() -> io::Result<()> {
-    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library").canonicalize()?;
+    println!("cargo::rerun-if-changed=build.rs");
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
+    write("library.rs", &library(&carried(&repository, "library"))?)?;
+    write("evaluators.rs", &evaluators(&carried(&repository, "evaluators"))?)
+}
+
+/// A folder of the repository. Cargo looks through the whole of it.
+fn carried(repository: &Path, name: &str) -> PathBuf {
+    let folder = repository.join(name);
+    println!("cargo::rerun-if-changed={}", folder.display());
+    folder
+}
+
+fn library(library: &Path) -> io::Result<String> {
     let mut documents = Vec::new();
-    for folder in entries(&library)?.into_iter().filter(|path| path.is_dir()) {
-        // A document that comes or goes changes its folder; its proofs are no part of the program.
-        println!("cargo::rerun-if-changed={}", folder.display());
-        documents.extend(entries(&folder)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "yaml")));
+    for folder in entries(library)?.into_iter().filter(|path| path.is_dir()) {
+        documents.extend(entries(&folder)?.into_iter().filter(|path| has_extension(path, "yaml")));
     }
     documents.sort_by_key(|path| path.file_name().map(ToOwned::to_owned));
     let mut table = String::from("pub(crate) const ENTRIES: &[Entry] = &[\n");
     for document in &documents {
-        let path = document.strip_prefix(&library).unwrap_or(document).to_string_lossy().replace('\\', "/");
+        let path = below(library, document);
+        let proofs = document.with_extension("proofs");
         // Writing to a string cannot fail.
-        let _ = writeln!(table, "Entry {{ path: {path:?}, text: include_str!({:?}) }},", document.display().to_string());
+        let _ = write!(
+            table,
+            "Entry {{ path: {path:?}, text: {}, manifest: {}, traces: &[",
+            text(document),
+            text(&proofs.join("proofs.yaml"))
+        );
+        let mut traces = entries(&proofs)?;
+        traces.sort();
+        for trace in traces.iter().filter(|path| has_extension(path, "jsonl")) {
+            let name = trace.file_name().unwrap_or_default().to_string_lossy();
+            let _ = write!(table, "({name:?}, {}), ", text(trace));
+        }
+        table.push_str("] },\n");
     }
     table.push_str("];\n");
-    println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed={}", library.display());
+    Ok(table)
+}
+
+fn evaluators(evaluators: &Path) -> io::Result<String> {
+    let mut files = Vec::new();
+    let mut folders = vec![evaluators.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for path in entries(&folder)? {
+            if path.is_dir() {
+                folders.push(path);
+            } else if has_extension(&path, "yaml") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    let mut table = String::from("pub(crate) const FILES: &[BundledFile] = &[\n");
+    for file in &files {
+        let path = below(evaluators, file);
+        // Writing to a string cannot fail.
+        let _ = writeln!(table, "BundledFile {{ path: {path:?}, text: {} }},", text(file));
+    }
+    table.push_str("];\n");
+    Ok(table)
+}
+
+fn write(name: &str, table: &str) -> io::Result<()> {
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
-    fs::write(out.join("library.rs"), table)
+    fs::write(out.join(name), table)
+}
+
+/// Where a file stands in a folder, with `/` between folders.
+fn below(folder: &Path, file: &Path) -> String {
+    file.strip_prefix(folder).unwrap_or(file).to_string_lossy().replace('\\', "/")
+}
+
+/// The expression that is the text of a file.
+fn text(file: &Path) -> String {
+    format!("include_str!({:?})", file.display().to_string())
+}
+
+fn has_extension(path: &Path, wanted: &str) -> bool {
+    path.extension().is_some_and(|extension| extension == wanted)
 }
 
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {

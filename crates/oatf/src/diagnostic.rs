@@ -173,7 +173,7 @@ impl Diagnostic {
     }
 
     /// Sorts by place in the source, then by code, so that output never depends on the order of checks.
-    pub(crate) fn sort(diagnostics: &mut [Diagnostic]) {
+    pub fn sort(diagnostics: &mut [Diagnostic]) {
         diagnostics.sort_by(|a, b| {
             let place = |d: &Diagnostic| d.span.map_or((0, 0), |span| (span.start, span.end));
             place(a)
@@ -216,6 +216,11 @@ impl Findings {
             DiagnosticSeverity::Warning => self.warnings,
         };
         count >= MAX_FINDINGS
+    }
+
+    /// How many errors there were, kept or not.
+    pub(crate) fn errors(&self) -> usize {
+        self.errors
     }
 
     /// Keeps a finding that there was room for.

@@ -3,7 +3,17 @@
 use std::fmt;
 
 /// The frameworks whose identifiers we can check, as documents name them.
-pub const FRAMEWORKS: &[&str] = &["atlas", "mitre_attack", "owasp_llm", "owasp_mcp", "owasp_agentic", "cwe"];
+pub const FRAMEWORKS: &[&str] = &[
+    "atlas",
+    "mitre_attack",
+    "owasp_llm",
+    "owasp_mcp",
+    "owasp_agentic",
+    "owasp_api",
+    "cwe",
+    "eu_ai_act",
+    "trust_safety",
+];
 
 /// What is wrong with an identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +61,9 @@ pub fn normalise(framework: &str, id: &str) -> Result<String, Problem> {
         "owasp_llm" => top_ten("LLM", "`LLM01`", id),
         "owasp_mcp" => top_ten("MCP", "`MCP-01` or `MCP01`", id),
         "owasp_agentic" => top_ten("ASI", "`ASI01` or `ASI-01`", id),
+        "owasp_api" => owasp_api(id),
+        "eu_ai_act" => eu_ai_act(id),
+        "trust_safety" => general(id).ok_or(Problem::Form { expected: "`general`" }),
         "cwe" => cwe(id),
         "atlas" => {
             let expected = "`AML.T0051`, `AML.T0051.001` or `AML.TA0001`";
@@ -97,6 +110,39 @@ fn top_ten(prefix: &str, expected: &'static str, id: &str) -> Result<String, Pro
     }
     let year = year.map(|year| format!(":{year}")).unwrap_or_default();
     Ok(format!("{prefix}{number:02}{year}"))
+}
+
+/// The top ten of APIs is the one whose numbers have no zero in front.
+fn owasp_api(id: &str) -> Result<String, Problem> {
+    let bare = |entry: &str| entry.replacen("API0", "API", 1);
+    top_ten("API", "`API1`", id).map(|entry| bare(&entry)).map_err(|problem| match problem {
+        Problem::NoEntry { first, last } => Problem::NoEntry { first: bare(&first), last },
+        form @ Problem::Form { .. } => form,
+    })
+}
+
+/// The regulation as a whole, or one of its articles (`art-5` for `Article 5`).
+fn eu_ai_act(id: &str) -> Result<String, Problem> {
+    const LAST_ARTICLE: u8 = 113;
+    let form = Problem::Form { expected: "`general` or `art-5`" };
+    if let Some(general) = general(id) {
+        return Ok(general);
+    }
+    let lower = id.to_ascii_lowercase();
+    let Some(rest) = lower.strip_prefix("article").or(lower.strip_prefix("art")) else { return Err(form) };
+    let number = rest.trim_start_matches(['.', '-', '_', ' ']).trim_start_matches('0');
+    if number.len() > 3 || !is_digits(number, number.len()) {
+        return Err(form);
+    }
+    match number.parse::<u8>() {
+        Ok(number) if number <= LAST_ARTICLE => Ok(format!("art-{number}")),
+        _ => Err(Problem::NoEntry { first: "art-1".to_owned(), last: format!("art-{LAST_ARTICLE}") }),
+    }
+}
+
+/// What is about a framework as a whole.
+fn general(id: &str) -> Option<String> {
+    id.eq_ignore_ascii_case("general").then(|| "general".to_owned())
 }
 
 fn cwe(id: &str) -> Result<String, Problem> {
@@ -146,6 +192,12 @@ mod tests {
             ("mitre_attack", "TA0043", "TA0043"),
             ("cwe", "cwe_079", "CWE-79"),
             ("cwe", "918", "CWE-918"),
+            ("owasp_api", "API01:2023", "API1:2023"),
+            ("owasp_api", "api-10", "API10"),
+            ("eu_ai_act", "General", "general"),
+            ("eu_ai_act", "Article 15", "art-15"),
+            ("eu_ai_act", "art. 5", "art-5"),
+            ("trust_safety", "general", "general"),
             ("other", "anything", "anything"),
         ] {
             assert_eq!(normalise(framework, written).as_deref(), Ok(canonical), "{framework} {written}");
@@ -165,6 +217,11 @@ mod tests {
             ("atlas", "AML.T51"),
             ("atlas", "AML.TA0001.001"),
             ("mitre_attack", "T1059.7"),
+            ("owasp_api", "API11"),
+            ("eu_ai_act", "art-114"),
+            ("eu_ai_act", "art-999"),
+            ("eu_ai_act", "bias"),
+            ("trust_safety", "harm"),
             ("cwe", "CWE-"),
             ("cwe", "CWE-7x"),
         ] {

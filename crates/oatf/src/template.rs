@@ -11,7 +11,7 @@ use crate::path::resolve_simple_path;
 
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Piece<'t> {
+pub enum Piece<'t> {
     /// Text that stands for itself.
     Text(&'t str),
     /// `\{{`: a literal `{{`.
@@ -45,7 +45,17 @@ fn find_pair(text: &str, byte: u8) -> Option<usize> {
 }
 
 /// The pieces of a template, in order.
-pub(crate) fn pieces(template: &str) -> impl Iterator<Item = Piece<'_>> {
+///
+/// ```
+/// use sortie_oatf::template::{Piece, pieces};
+///
+/// let names = pieces("{{a}} and \\{{b}}").filter_map(|piece| match piece {
+///     Piece::Reference { name, .. } => Some(name),
+///     _ => None,
+/// });
+/// assert_eq!(names.collect::<Vec<_>>(), ["a"]);
+/// ```
+pub fn pieces(template: &str) -> impl Iterator<Item = Piece<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let rest = &template[at..];

@@ -56,6 +56,52 @@ pub use parts::{Part, PartKind};
 pub use program::Program;
 pub use syntax::SyntaxError;
 
+/// A text that stands in an expression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextLiteral {
+    /// Its bytes of the source, quotes included.
+    pub span: std::ops::Range<usize>,
+    /// What it says.
+    pub text: Box<str>,
+}
+
+/// The string literals of an expression, in the order they are written.
+///
+/// Whoever fills values into an expression writes other literals in their place ([`quoted`]): a value that is put into
+/// the text of an expression could be read as a part of it.
+///
+/// # Errors
+/// What has no tokens of CEL is refused, with the place.
+pub fn string_literals(source: &str) -> Result<Vec<TextLiteral>, SyntaxError> {
+    let tokens = lexer::tokenize(source)?.into_iter();
+    Ok(tokens
+        .filter_map(|token| match token.kind {
+            lexer::TokenKind::String(text) => Some(TextLiteral { span: token.span.into(), text }),
+            _ => None,
+        })
+        .collect())
+}
+
+/// A text as a string literal.
+///
+/// ```
+/// assert_eq!(sortie_oatf::cel::quoted("a\"b\n"), r#""a\"b\u000a""#);
+/// ```
+pub fn quoted(text: &str) -> String {
+    use std::fmt::Write as _;
+    let mut literal = String::with_capacity(text.len() + 2);
+    literal.push('"');
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => literal.extend(['\\', letter]),
+            letter if letter.is_control() => _ = write!(literal, "\\u{:04x}", u32::from(letter)), // a string takes it
+            letter => literal.push(letter),
+        }
+    }
+    literal.push('"');
+    literal
+}
+
 /// The names of all supported functions, macros apart.
 pub fn supported_functions() -> impl Iterator<Item = &'static str> {
     functions::Function::names()

@@ -1,11 +1,21 @@
 //! The closed enumerations, each with its canonical words.
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Serialize, Serializer};
-
 /// Defines a closed enumeration: its members, their words, and the way back from a word.
+///
+/// ```
+/// sortie_oatf::closed_enum! {
+///     /// How loud it is.
+///     Volume {
+///         /// Hardly.
+///         Low = "low",
+///         /// Very.
+///         High = "high",
+///     }
+/// }
+/// assert_eq!("high".parse(), Ok(Volume::High));
+/// assert_eq!(Volume::WORDS, ["low", "high"]);
+/// ```
+#[macro_export]
 macro_rules! closed_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$member_doc:meta])* $member:ident = $word:literal,)+ }) => {
         $(#[$doc])*
@@ -24,19 +34,19 @@ macro_rules! closed_enum {
             }
         }
 
-        impl FromStr for $name {
+        impl ::std::str::FromStr for $name {
             type Err = ();
-            fn from_str(word: &str) -> Result<Self, ()> {
+            fn from_str(word: &str) -> ::std::result::Result<Self, ()> {
                 match word { $($word => Ok(Self::$member),)+ _ => Err(()) }
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.pad(self.as_str()) }
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result { f.pad(self.as_str()) }
         }
 
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.as_str())
             }
         }

@@ -119,7 +119,7 @@ impl<'t> Reader<'t> {
     }
 
     /// A condition: operators, or a value to be equal to.
-    pub(crate) fn condition(&mut self, node: Node<'t>) -> Condition {
+    pub fn condition(&mut self, node: Node<'t>) -> Condition {
         let NodeKind::Mapping(entries) = node.kind else {
             return Condition::Value(self.value(node));
         };
@@ -151,7 +151,8 @@ impl<'t> Reader<'t> {
         Condition::Match(condition)
     }
 
-    fn operator(&mut self, entry: Entry, operator: &str, condition: &mut MatchCondition) {
+    /// Reads one operator of a condition.
+    pub fn operator(&mut self, entry: Entry, operator: &str, condition: &mut MatchCondition) {
         self.under(entry, |reader, node| {
             if is_null(node) {
                 reader.mismatch(node, "an operand");

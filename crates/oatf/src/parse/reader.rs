@@ -67,12 +67,18 @@ impl<'t> Reader<'t> {
         self.tree
     }
 
+    /// How many errors were found so far.
+    pub fn errors(&self) -> usize {
+        self.findings.errors()
+    }
+
     /// What was found, in the order of the source.
     pub fn finish(self) -> Vec<Diagnostic> {
         self.findings.finish()
     }
 
-    pub(super) fn path(&self) -> NodePath {
+    /// Where the reader stands.
+    pub fn path(&self) -> NodePath {
         let segments = self.path.iter().map(|step| match step {
             Step::Key(key) => Segment::Key((*key).to_owned()),
             Step::Index(index) => Segment::Index(*index),
@@ -89,12 +95,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads an item of a list.
-    pub(super) fn item<R>(
-        &mut self,
-        index: usize,
-        id: NodeId,
-        read: impl FnOnce(&mut Self, Node<'t>) -> R,
-    ) -> R {
+    pub fn item<R>(&mut self, index: usize, id: NodeId, read: impl FnOnce(&mut Self, Node<'t>) -> R) -> R {
         self.path.push(Step::Index(index));
         let result = read(self, self.tree.node(id));
         self.path.pop();
@@ -104,7 +105,16 @@ impl<'t> Reader<'t> {
     /// Reports an error, which is only described while there is room for it: describing costs more than
     /// finding.
     pub fn report(&mut self, describe: impl FnOnce(&Self) -> Diagnostic) {
-        if self.findings.has_room(DiagnosticSeverity::Error) {
+        self.report_as(DiagnosticSeverity::Error, describe);
+    }
+
+    /// Reports a warning, in the same way.
+    pub fn warn(&mut self, describe: impl FnOnce(&Self) -> Diagnostic) {
+        self.report_as(DiagnosticSeverity::Warning, describe);
+    }
+
+    fn report_as(&mut self, severity: DiagnosticSeverity, describe: impl FnOnce(&Self) -> Diagnostic) {
+        if self.findings.has_room(severity) {
             let finding = describe(self);
             let finding = if finding.path.is_some() { finding } else { finding.path(self.path()) };
             self.findings.keep(finding);
@@ -235,7 +245,7 @@ impl<'t> Reader<'t> {
         }
         if key.starts_with("x-") {
             return finding.label("no `x-` fields here").help(
-                "`x-` fields are kept on the attack, its execution, actors, phases, indicators and actions",
+                "only documents keep `x-` fields: on the attack, its execution, actors, phases, indicators and actions",
             );
         }
         let finding = finding.help(format!("{object} has the fields {}", listed(fields)));
@@ -308,7 +318,8 @@ impl<'t> Reader<'t> {
         })
     }
 
-    pub(super) fn integer(&mut self, node: Node<'t>) -> Option<i64> {
+    /// An integer.
+    pub fn integer(&mut self, node: Node<'t>) -> Option<i64> {
         match scalar(node) {
             Some(Scalar::Null) => None,
             Some(Scalar::Number { value, .. }) if value.is_i64() => value.as_i64(),
@@ -330,7 +341,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    pub(super) fn boolean(&mut self, node: Node<'t>) -> Option<bool> {
+    /// `true` or `false`.
+    pub fn boolean(&mut self, node: Node<'t>) -> Option<bool> {
         match scalar(node) {
             Some(Scalar::Null) => None,
             Some(Scalar::Bool(value)) => Some(value),

@@ -33,3 +33,22 @@ mod unicode;
 pub use self::error::{Re2Error, Re2ErrorKind};
 pub(crate) use self::regex::{COMPILING, MAX_TOGETHER, SMALL_SIZE, cost, size};
 pub use self::regex::{Regex, check};
+
+/// A pattern that matches a text as it is, and nothing else.
+///
+/// ```
+/// use sortie_oatf::re2::{Regex, quote};
+///
+/// assert_eq!(quote("a.b (c)"), r"a\.b \(c\)");
+/// assert!(Regex::new(&quote("1+1=2?")).unwrap().is_match("is 1+1=2?"));
+/// ```
+pub fn quote(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len() + 8);
+    for letter in text.chars() {
+        if letter.is_ascii_punctuation() && letter != '_' && letter != '-' {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    pattern
+}

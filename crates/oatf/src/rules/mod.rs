@@ -33,6 +33,8 @@ pub enum Family {
     Warning,
     /// `L-…`: lints of ours.
     Lint,
+    /// `E-…`: what evaluators, their fixtures and suites must keep to.
+    Evaluators,
 }
 
 /// One code.
@@ -55,6 +57,17 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// A rule that something else finds: what is written in the same YAML has codes and pages of the same kind.
+    pub const fn found_elsewhere(
+        code: &'static str,
+        title: &'static str,
+        severity: DiagnosticSeverity,
+        family: Family,
+        explain: &'static str,
+    ) -> Self {
+        Self { code, spec: "", title, severity, family, explain, check: None }
+    }
+
     /// The explanation, taken apart.
     pub fn page(&self) -> Page {
         Page::parse(self.explain)

@@ -1,0 +1,108 @@
+//! Everything that loaded, by id.
+
+use std::collections::HashMap;
+
+use sortie_oatf::reading::nearest;
+
+use crate::depends;
+use crate::fixtures::Fixtures;
+use crate::model::{Evaluator, Shelf};
+
+/// The evaluators that loaded, in the order of their ids.
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    entries: Vec<Entry>,
+    by_id: HashMap<String, usize>,
+}
+
+/// An evaluator, and where it comes from.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The evaluator.
+    pub evaluator: Evaluator,
+    /// The catalogue it belongs to.
+    pub shelf: Shelf,
+    /// The folders between that of the catalogue and its own.
+    pub categories: Vec<String>,
+    /// Which root it lies in.
+    pub root: usize,
+    /// Its file, below the root.
+    pub file: String,
+    /// Its fixtures, where it has some.
+    pub fixtures: Option<Fixtures>,
+}
+
+/// There is no such thing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no {what} `{name}`")]
+pub struct Unknown {
+    /// What was looked for: `evaluator`, `suite`.
+    pub what: &'static str,
+    /// The name.
+    pub name: String,
+    /// The name that was probably meant.
+    pub nearest: Option<String>,
+}
+
+impl Unknown {
+    pub(crate) fn new<'n>(what: &'static str, name: &str, names: impl Iterator<Item = &'n str>) -> Self {
+        Self { what, name: name.to_owned(), nearest: nearest_of_many(name, names) }
+    }
+}
+
+/// The nearest of any number of names: `nearest` looks at a few hundred at a time.
+fn nearest_of_many<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
+    let names: Vec<&str> = names.collect();
+    let best: Vec<&str> = names.chunks(256).filter_map(|some| nearest(name, some.iter().copied())).collect();
+    nearest(name, best).map(str::to_owned)
+}
+
+impl Entry {
+    /// Its tags: those it names, and its categories.
+    pub fn tags(&self) -> impl Iterator<Item = &str> {
+        let own = self.evaluator.tags.iter();
+        own.chain(self.categories.iter().filter(|category| !self.evaluator.tags.contains(category)))
+            .map(String::as_str)
+    }
+
+    /// Whether it has a tag.
+    pub fn has_tag(&self, tag: &str) -> bool {
+        self.tags().any(|own| own == tag)
+    }
+}
+
+impl Catalogue {
+    pub(crate) fn new(mut entries: Vec<Entry>) -> Self {
+        entries.sort_by(|a, b| a.evaluator.id.cmp(&b.evaluator.id));
+        let by_id =
+            entries.iter().enumerate().map(|(index, entry)| (entry.evaluator.id.clone(), index)).collect();
+        Self { entries, by_id }
+    }
+
+    /// All of them, in the order of their ids.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Those of one catalogue.
+    pub fn of(&self, shelf: Shelf) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(move |entry| entry.shelf == shelf)
+    }
+
+    /// The one with this id.
+    pub fn get(&self, id: &str) -> Option<&Entry> {
+        self.by_id.get(id).map(|index| &self.entries[*index])
+    }
+
+    /// The one with this id, or which was probably meant.
+    pub fn find(&self, id: &str) -> Result<&Entry, Unknown> {
+        let names = || self.entries.iter().map(|entry| entry.evaluator.id.as_str());
+        self.get(id).ok_or_else(|| Unknown::new("evaluator", id, names()))
+    }
+
+    /// The evaluators with these ids and all that must run before them, each after what it depends on; otherwise in the
+    /// order of their ids. Ids that are not there are left out.
+    pub fn in_order<'i>(&self, ids: impl IntoIterator<Item = &'i str>) -> Vec<&Entry> {
+        depends::in_order(self, ids)
+    }
+}

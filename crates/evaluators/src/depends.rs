@@ -1,0 +1,91 @@
+//! What must run before what.
+
+use std::collections::HashMap;
+
+use crate::catalogue::{Catalogue, Entry};
+
+/// A walk that comes back to where it was: the ids on the way, the first one again at the end, and which of
+/// `depends_on` of the last closes it.
+pub(crate) struct Cycle {
+    /// The ids, such as `a`, `b`, `a`.
+    pub(crate) ids: Vec<String>,
+    /// Index of the one before last, which comes back to the first.
+    pub(crate) last: usize,
+    /// Index into its `depends_on`.
+    pub(crate) closes: usize,
+}
+
+/// Every cycle that a walk in the order of ids meets. There is none exactly when nothing depends on itself.
+pub(crate) fn cycles<'e>(evaluators: &[(&'e str, &'e [String])]) -> Vec<Cycle> {
+    let index: HashMap<&str, usize> = evaluators.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect();
+    // 0 is unseen, 1 on the way, 2 done.
+    let mut state = vec![0u8; evaluators.len()];
+    let mut found = Vec::new();
+    for start in 0..evaluators.len() {
+        if state[start] != 0 {
+            continue;
+        }
+        // An explicit stack: a chain may be as long as there are evaluators.
+        let mut way: Vec<(usize, usize)> = vec![(start, 0)];
+        state[start] = 1;
+        while let Some((at, next)) = way.last_mut() {
+            let last = *at;
+            let (_, depends_on) = evaluators[last];
+            let Some(id) = depends_on.get(*next) else {
+                state[last] = 2;
+                way.pop();
+                continue;
+            };
+            let closes = *next;
+            *next += 1;
+            match index.get(id.as_str()) {
+                Some(to) if state[*to] == 0 => {
+                    state[*to] = 1;
+                    way.push((*to, 0));
+                }
+                Some(to) if state[*to] == 1 => {
+                    let from = way.iter().position(|(at, _)| at == to).unwrap_or(0);
+                    let mut ids: Vec<String> =
+                        way[from..].iter().map(|(at, _)| evaluators[*at].0.to_owned()).collect();
+                    ids.push(id.clone());
+                    found.push(Cycle { ids, last, closes });
+                }
+                // Done before, or not there, which is said elsewhere.
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+pub(crate) fn in_order<'c, 'i>(
+    catalogue: &'c Catalogue,
+    ids: impl IntoIterator<Item = &'i str>,
+) -> Vec<&'c Entry> {
+    let mut wanted: Vec<&str> = ids.into_iter().collect();
+    wanted.sort_unstable();
+    let mut done: HashMap<&str, bool> = HashMap::new();
+    let mut ordered = Vec::new();
+    for id in wanted {
+        let Some(entry) = catalogue.get(id) else { continue };
+        let mut way: Vec<(&'c Entry, usize)> = Vec::new();
+        if done.insert(&entry.evaluator.id, false).is_none() {
+            way.push((entry, 0));
+        }
+        while let Some((entry, next)) = way.last_mut() {
+            let entry = *entry;
+            let Some(id) = entry.evaluator.depends_on.get(*next) else {
+                ordered.push(entry);
+                way.pop();
+                continue;
+            };
+            *next += 1;
+            if let Some(first) = catalogue.get(id)
+                && done.insert(&first.evaluator.id, false).is_none()
+            {
+                way.push((first, 0));
+            }
+        }
+    }
+    ordered
+}

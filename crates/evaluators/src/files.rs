@@ -1,0 +1,105 @@
+//! What a caller has read: this crate opens no file.
+
+use std::sync::Arc;
+
+use sortie_oatf::{Diagnostic, Source, utf8};
+
+use crate::limits::MAX_FILE_BYTES;
+use crate::rules::file_error;
+
+/// A folder of evaluators, as its caller has read it.
+#[derive(Clone, Debug)]
+pub struct Root {
+    /// How people are told about it: the path of the folder, or a word for what is no folder. Where its last part is
+    /// `agent` or `mcp`, it is the folder of that catalogue.
+    pub name: String,
+    /// Its files, in any order.
+    pub files: Vec<File>,
+}
+
+/// A file of a root.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// Where it lies below the root, with `/` between folders.
+    pub path: String,
+    /// What is in it.
+    pub content: Content,
+}
+
+/// What is in a file.
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// Text.
+    Text(Arc<str>),
+    /// What could not be read, or is no text, and why.
+    Refused(Box<Diagnostic>, Source),
+}
+
+impl Root {
+    /// A root of these files.
+    pub fn new(name: impl Into<String>, files: Vec<File>) -> Self {
+        Self { name: name.into(), files }
+    }
+
+    /// How people are told about a file.
+    pub fn shown(&self, path: &str) -> String {
+        match self.name.as_str() {
+            "" | "." => path.to_owned(),
+            name => format!("{}/{path}", name.trim_end_matches('/')),
+        }
+    }
+}
+
+impl File {
+    /// A file with a text.
+    pub fn text(path: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
+        Self { path: path.into(), content: Content::Text(text.into()) }
+    }
+
+    /// A file with these bytes. A caller needs to read no more than one byte beyond [`MAX_FILE_BYTES`].
+    pub fn bytes(path: impl Into<String>, bytes: &[u8]) -> Self {
+        let content = if bytes.len() > MAX_FILE_BYTES {
+            let finding = file_error(
+                "E-027",
+                format!("the file is longer than {MAX_FILE_BYTES} bytes, which are the limit"),
+            )
+            .help("put the patterns into files of their own");
+            Content::Refused(Box::new(finding), Source::new(""))
+        } else {
+            match utf8(bytes) {
+                Ok(text) => Content::Text(text.into()),
+                // What precedes the error is shown as it is, so the place of the error stays right.
+                Err(problem) => {
+                    Content::Refused(problem.diagnostic, Source::new(String::from_utf8_lossy(bytes)))
+                }
+            }
+        };
+        Self { path: path.into(), content }
+    }
+
+    /// A file that could not be read, and why: a link that leads out of the folder, a lack of permission.
+    pub fn unreadable(path: impl Into<String>, why: impl Into<String>) -> Self {
+        let finding = file_error("E-018", format!("this file could not be read: {}", why.into()))
+            .help("make it readable, or move it out of the folder");
+        Self { path: path.into(), content: Content::Refused(Box::new(finding), Source::new("")) }
+    }
+
+    /// Its text, where it has one.
+    pub fn as_text(&self) -> Option<&Arc<str>> {
+        match &self.content {
+            Content::Text(text) => Some(text),
+            Content::Refused(..) => None,
+        }
+    }
+}
+
+/// What was found in one file.
+#[derive(Clone, Debug)]
+pub struct FileDiagnostics {
+    /// How people are told about the file.
+    pub file: String,
+    /// Its text, for showing the places.
+    pub source: Source,
+    /// What was found, in the order of the source.
+    pub diagnostics: Vec<Diagnostic>,
+}

@@ -1,0 +1,154 @@
+//! Fixtures: what a target might say, and what must be said about it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use sortie_oatf::{CompileError, Span};
+
+use crate::checks::{CompiledChecks, Decision};
+use crate::model::{Evaluator, FixtureKind, Pattern, Verdict};
+use crate::template::{ATTACKER_HOST, Values};
+use crate::transcript::{Transcript, TranscriptError, Turn};
+
+/// What `{{canary}}` stands for in a case that does not say.
+pub const FIXTURE_CANARY: &str = "canary-fixture";
+
+/// The cases of `<id>.test.yaml`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fixtures {
+    /// What the cases are.
+    pub kind: FixtureKind,
+    /// The cases, those of `pass_case` first.
+    pub cases: Vec<Case>,
+}
+
+/// What a target might say, and what must be said about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// How reports call it: `pass_case`, or `fail_case[1]` where there are several.
+    pub name: String,
+    /// What it says.
+    pub content: CaseContent,
+    /// What must be said about it.
+    pub expect: Verdict,
+    /// The pattern that it answers; the first where it does not say.
+    pub pattern: Option<String>,
+    /// What the placeholders stand for.
+    pub variables: BTreeMap<String, String>,
+    /// Where it stands in its file.
+    pub span: Span,
+    /// The line it stands on, from one.
+    pub line: usize,
+}
+
+/// What is said in a case.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CaseContent {
+    /// One answer.
+    Response(String),
+    /// A conversation.
+    Transcript {
+        /// What is said.
+        turns: Vec<Turn>,
+        /// The tools there are.
+        tools: Vec<Value>,
+        /// What the server says about itself.
+        server: Map<String, Value>,
+    },
+}
+
+/// What the checks of an evaluator make of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaseOutcome {
+    /// Its name.
+    pub case: String,
+    /// The line it stands on.
+    pub line: usize,
+    /// What must be said about it.
+    pub expect: Verdict,
+    /// What the checks say.
+    pub decision: Decision,
+    /// Whether that is right.
+    pub result: CaseResult,
+}
+
+/// Whether what the checks say is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaseResult {
+    /// They say what is expected.
+    Right,
+    /// They say something else, or nothing where they promise to decide.
+    Wrong,
+    /// They say nothing, and need not.
+    LeftToJudge,
+}
+
+impl Case {
+    /// The transcript that checks and judges see.
+    pub fn transcript(&self, evaluator: &Evaluator) -> Result<Transcript, TranscriptError> {
+        match &self.content {
+            CaseContent::Response(text) => {
+                let values = self.values();
+                let asked = self.pattern_of(evaluator).map(|pattern| {
+                    let template = &pattern.template;
+                    template.fill(&values).unwrap_or_else(|_| template.text().to_owned())
+                });
+                let turns = asked.map(Turn::attacker).into_iter().chain([Turn::target(text)]);
+                Transcript::new(turns.collect())
+            }
+            CaseContent::Transcript { turns, tools, server } => {
+                Transcript::new(turns.clone())?.with_discovered(tools.clone(), server.clone())
+            }
+        }
+    }
+
+    /// What the placeholders of the templates and checks stand for: what the case says, and what the runner would.
+    pub fn values(&self) -> Values {
+        let mut values = Values::from([
+            ("canary".to_owned(), FIXTURE_CANARY.to_owned()),
+            ("attacker_host".to_owned(), ATTACKER_HOST.to_owned()),
+        ]);
+        if let CaseContent::Transcript { turns, tools, .. } = &self.content {
+            values.insert("tool_list_json".to_owned(), Value::Array(tools.clone()).to_string());
+            if let Some(call) = turns.iter().find_map(|turn| turn.call.as_ref()) {
+                values.insert("tool_name".to_owned(), call.name.clone());
+                let tool = tools.iter().find(|tool| tool["name"] == call.name.as_str());
+                let text = |key: &str| tool.and_then(|tool| tool.get(key));
+                if let Some(description) = text("description").and_then(Value::as_str) {
+                    values.insert("tool_description".to_owned(), description.to_owned());
+                }
+                if let Some(schema) = text("inputSchema") {
+                    values.insert("input_schema_json".to_owned(), schema.to_string());
+                }
+            }
+        }
+        values.extend(self.variables.clone());
+        values
+    }
+
+    /// The pattern that it answers.
+    pub fn pattern_of<'e>(&self, evaluator: &'e Evaluator) -> Option<&'e Pattern> {
+        match &self.pattern {
+            Some(name) => evaluator.patterns.iter().find(|pattern| pattern.name == *name),
+            None => evaluator.patterns.first(),
+        }
+    }
+}
+
+/// Asks the checks of an evaluator about every case of its fixtures.
+pub fn prove(evaluator: &Evaluator, fixtures: &Fixtures) -> Result<Vec<CaseOutcome>, CompileError> {
+    let checks = CompiledChecks::new(&evaluator.checks)?;
+    let outcomes = fixtures.cases.iter().map(|case| {
+        // What loads is within the limits.
+        let transcript = case.transcript(evaluator).unwrap_or_default();
+        let decision = checks.decide(&transcript, &case.values());
+        let result = match decision.verdict {
+            Verdict::Undecided if !evaluator.judge_needs_llm => CaseResult::Wrong,
+            Verdict::Undecided if case.expect != Verdict::Undecided => CaseResult::LeftToJudge,
+            verdict if verdict == case.expect => CaseResult::Right,
+            _ => CaseResult::Wrong,
+        };
+        CaseOutcome { case: case.name.clone(), line: case.line, expect: case.expect, decision, result }
+    });
+    Ok(outcomes.collect())
+}

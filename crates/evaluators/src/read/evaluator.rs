@@ -1,0 +1,290 @@
+//! Reads an evaluator.
+
+use sortie_oatf::reading::{Field, Reader};
+use sortie_oatf::yaml::{Entry, Node};
+use sortie_oatf::{Diagnostic, Span};
+
+use super::agreement::{look_for_templates, one_layout};
+use super::check::check;
+use super::pattern::pattern;
+use super::standards::{REFUSED, refused, standards};
+use super::words::{kebab_case, list, name, no_name_twice, no_word_twice, parsed, text, value_at};
+use crate::limits::{MAX_CHECKS, MAX_LISTED, MAX_PATTERNS, MAX_TEXT_BYTES};
+use crate::model::{Check, Evaluator, Pattern, Severity, Shelf, Standards, Surface, TurnMode};
+use crate::rules::error;
+
+const EVALUATOR: &[&str] = &[
+    "schema_version",
+    "id",
+    "name",
+    "severity",
+    "standards",
+    "description",
+    "pass_criteria",
+    "fail_criteria",
+    "judge_hint",
+    "judge_needs_llm",
+    "applies_to_all_tools",
+    "surfaces",
+    "turn_mode",
+    "depends_on",
+    "tags",
+    "checks",
+    "patterns",
+];
+
+/// Where the patterns of an evaluator are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// `<id>.yaml`: in the file itself.
+    Flat,
+    /// `<id>/evaluator.yaml`: in the file itself, or in files of their own.
+    Folder {
+        /// Whether there are files in `patterns/`.
+        pattern_files: bool,
+    },
+}
+
+/// What could be read of an evaluator.
+#[derive(Clone, Debug)]
+pub struct EvaluatorRead {
+    /// The evaluator; `None` where there are errors.
+    pub evaluator: Option<Evaluator>,
+    /// Its id, also where there are errors elsewhere.
+    pub id: Option<String>,
+    /// The catalogue it belongs to.
+    pub shelf: Shelf,
+    /// Where in its file things stand that other files have a say in.
+    pub places: Places,
+    /// What was found.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Where things stand in the file of an evaluator.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The id.
+    pub id: Option<Span>,
+    /// Each of `depends_on`.
+    pub depends_on: Vec<Span>,
+    /// The name of each pattern.
+    pub patterns: Vec<Span>,
+    /// The name of each check.
+    pub checks: Vec<Span>,
+}
+
+/// Reads an evaluator. `folder` is the catalogue whose folder it lies in, where it lies in one.
+pub fn read_evaluator(text: &str, layout: Layout, folder: Option<Shelf>) -> EvaluatorRead {
+    let (draft, mut diagnostics) = parsed(text, |reader, node| draft(reader, node, layout, folder));
+    let draft = draft.flatten().unwrap_or_default();
+    let sound = !diagnostics.iter().any(Diagnostic::is_error);
+    let (id, shelf, places) = (draft.id.clone(), draft.shelf(folder), draft.places.clone());
+    let evaluator = draft.finish().filter(|_| sound);
+    if let Some(evaluator) = evaluator.as_ref().filter(|evaluator| !evaluator.patterns.is_empty()) {
+        diagnostics.extend(look_for_templates(evaluator, &places));
+        Diagnostic::sort(&mut diagnostics);
+    }
+    EvaluatorRead { evaluator, id, shelf, places, diagnostics }
+}
+
+#[derive(Default)]
+pub(super) struct Draft {
+    id: Option<String>,
+    name: Option<String>,
+    severity: Option<Severity>,
+    standards: Standards,
+    description: Option<String>,
+    pass_criteria: Option<String>,
+    fail_criteria: Option<String>,
+    judge_hint: Option<String>,
+    pub(super) judge_needs_llm: Option<bool>,
+    pub(super) applies_to_all_tools: Option<bool>,
+    pub(super) surfaces: Vec<Surface>,
+    turn_mode: Option<TurnMode>,
+    depends_on: Vec<String>,
+    tags: Vec<String>,
+    pub(super) checks: Vec<Check>,
+    patterns: Vec<Pattern>,
+    places: Places,
+    given: Vec<&'static str>,
+}
+
+impl Draft {
+    /// Where no folder says it, `surfaces: [mcp]` does.
+    fn shelf(&self, folder: Option<Shelf>) -> Shelf {
+        match folder {
+            Some(shelf) => shelf,
+            None if self.surfaces == [Surface::Mcp] => Shelf::Mcp,
+            None => Shelf::Agent,
+        }
+    }
+
+    pub(super) fn has(&self, field: &str) -> bool {
+        self.given.contains(&field)
+    }
+
+    fn finish(self) -> Option<Evaluator> {
+        Some(Evaluator {
+            id: self.id?,
+            name: self.name?,
+            severity: self.severity?,
+            standards: self.standards,
+            description: self.description,
+            pass_criteria: self.pass_criteria?,
+            fail_criteria: self.fail_criteria?,
+            judge_hint: self.judge_hint,
+            judge_needs_llm: self.judge_needs_llm.unwrap_or(true),
+            applies_to_all_tools: self.applies_to_all_tools.unwrap_or(false),
+            surfaces: self.surfaces,
+            turn_mode: self.turn_mode,
+            depends_on: self.depends_on,
+            tags: self.tags,
+            checks: self.checks,
+            patterns: self.patterns,
+        })
+    }
+}
+
+fn draft<'t>(
+    reader: &mut Reader<'t>,
+    node: Node<'t>,
+    layout: Layout,
+    folder: Option<Shelf>,
+) -> Option<Draft> {
+    let entries = reader.mapping(node, "an evaluator")?;
+    if is_something_else(reader, node) {
+        return None;
+    }
+    let mut draft = Draft::default();
+    let mut patterns = None;
+    for entry in entries {
+        if REFUSED.contains(&reader.tree().key(*entry)) {
+            refused(reader, *entry);
+            continue;
+        }
+        let Field::Known(field) = reader.field(entries, *entry, "an evaluator", EVALUATOR, false) else {
+            continue;
+        };
+        if reader.is_given(*entry) {
+            draft.given.push(field);
+        }
+        match field {
+            // How its templates are read depends on its surfaces.
+            "patterns" => patterns = Some(*entry),
+            _ => draft.field(reader, *entry, field),
+        }
+    }
+    let shelf = draft.shelf(folder);
+    if let Some(entry) = patterns {
+        draft.patterns(reader, entry, shelf);
+    }
+    draft.required(reader, node);
+    one_layout(reader, node, patterns, layout);
+    draft.surface(reader, entries, folder, shelf);
+    draft.promises(reader, entries);
+    Some(draft)
+}
+
+/// Whether a file is plainly something else, which is said once, and not field by field.
+fn is_something_else<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> bool {
+    let has = |field: &str| reader.tree().entry(node.id, field).is_some();
+    if has("id") || has("pass_criteria") {
+        return false;
+    }
+    let (what, help) = if has("oatf") || has("attack") {
+        ("an OATF document", "keep documents in a folder of their own; suites find them by their id")
+    } else if has("template") {
+        ("a pattern", "put it into `patterns/`, beside the `evaluator.yaml` it belongs to")
+    } else if has("include") {
+        ("a suite", "put it into `suites/`, at the top of the folder")
+    } else if has("pass_case") || has("fail_case") {
+        ("fixtures", "call the file `<id>.test.yaml`, after the evaluator beside it")
+    } else {
+        return false;
+    };
+    let at = reader.headline(node);
+    reader.report(|_| {
+        error("E-019", format!("this is {what}, where an evaluator is looked for")).at(at).help(help)
+    });
+    true
+}
+
+impl Draft {
+    fn field(&mut self, reader: &mut Reader<'_>, entry: Entry, field: &str) {
+        match field {
+            "schema_version" => schema_version(reader, entry),
+            "id" => {
+                self.places.id = Some(value_at(reader, entry));
+                self.id = reader.under(entry, |reader, node| kebab_case(reader, node, "an id"));
+            }
+            "name" => self.name = name(reader, entry),
+            "severity" => {
+                self.severity = reader.under(entry, |reader, node| {
+                    reader.variant(node, "E-004", "a severity", Severity::WORDS)
+                });
+            }
+            "standards" if reader.is_given(entry) => self.standards = reader.under(entry, standards),
+            "description" => self.description = text(reader, entry, MAX_TEXT_BYTES),
+            "pass_criteria" => self.pass_criteria = text(reader, entry, MAX_TEXT_BYTES),
+            "fail_criteria" => self.fail_criteria = text(reader, entry, MAX_TEXT_BYTES),
+            "judge_hint" => self.judge_hint = text(reader, entry, MAX_TEXT_BYTES),
+            "judge_needs_llm" => self.judge_needs_llm = reader.under(entry, Reader::boolean),
+            "applies_to_all_tools" => self.applies_to_all_tools = reader.under(entry, Reader::boolean),
+            "surfaces" => {
+                let words = list(reader, entry, "a list of surfaces", MAX_LISTED, |reader, item| {
+                    reader.variant(item, "E-004", "a surface", Surface::WORDS)
+                });
+                no_word_twice(reader, &words);
+                self.surfaces = words.into_iter().map(|(word, _)| word).collect();
+            }
+            "turn_mode" => {
+                self.turn_mode = reader.under(entry, |reader, node| {
+                    reader.variant(node, "E-004", "a turn mode", TurnMode::WORDS)
+                });
+            }
+            "depends_on" => {
+                let ids = list(reader, entry, "a list of ids", MAX_LISTED, |reader, item| {
+                    kebab_case(reader, item, "an id")
+                });
+                no_word_twice(reader, &ids);
+                (self.depends_on, self.places.depends_on) = ids.into_iter().unzip();
+            }
+            "tags" => {
+                let tags = list(reader, entry, "a list of tags", MAX_LISTED, |reader, item| {
+                    kebab_case(reader, item, "a tag")
+                });
+                no_word_twice(reader, &tags);
+                self.tags = tags.into_iter().map(|(tag, _)| tag).collect();
+            }
+            "checks" => {
+                let checks = list(reader, entry, "a list of checks", MAX_CHECKS, check);
+                let names = checks.iter().map(|((check, at), _)| (check.name.as_str(), *at));
+                no_name_twice(reader, "checks", names);
+                (self.checks, self.places.checks) = checks.into_iter().map(|(check, _)| check).unzip();
+            }
+            _ => {}
+        }
+    }
+
+    fn patterns(&mut self, reader: &mut Reader<'_>, entry: Entry, shelf: Shelf) {
+        let patterns = list(reader, entry, "a list of patterns", MAX_PATTERNS, |reader, item| {
+            pattern(reader, item, shelf, None)
+        });
+        let names = patterns.iter().map(|((pattern, at), _)| (pattern.name.as_str(), *at));
+        no_name_twice(reader, "patterns", names);
+        (self.patterns, self.places.patterns) = patterns.into_iter().map(|(pattern, _)| pattern).unzip();
+    }
+}
+
+fn schema_version(reader: &mut Reader<'_>, entry: Entry) {
+    let version = reader.under(entry, Reader::integer);
+    if let Some(version) = version.filter(|version| *version != 1) {
+        let at = value_at(reader, entry);
+        reader.report(|_| {
+            error("E-028", format!("there is no version {version} of evaluators"))
+                .at(at)
+                .label("this is 1, or left out")
+                .help("write `schema_version: 1`")
+        });
+    }
+}

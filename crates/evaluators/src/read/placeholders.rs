@@ -1,0 +1,104 @@
+//! Looks at what is between braces.
+
+use std::ops::Range;
+
+use sortie_oatf::reading::{Reader, nearest};
+use sortie_oatf::template::{Piece, pieces};
+use sortie_oatf::yaml::Node;
+use sortie_oatf::{Edit, Span};
+
+use super::words::shown;
+use crate::rules::warning;
+use crate::template::{RUNNER_NAMES, is_name};
+
+/// A part of a text, or all of it where the way back is not plain to see.
+pub(super) fn part<'t>(reader: &Reader<'t>, node: Node<'t>, range: Range<usize>) -> Span {
+    let span = reader.tree().subspan(node.id, range).filter(|span| !span.is_empty());
+    span.unwrap_or_else(|| reader.headline(node))
+}
+
+/// Says what is between braces and will not be filled as its author thinks. `text` begins at a byte of the node's.
+pub(super) fn look_at_placeholders<'t>(reader: &mut Reader<'t>, node: Node<'t>, text: &str, begins: usize) {
+    for piece in pieces(text) {
+        match piece {
+            Piece::Reference { name, at } => {
+                if let Some(mistake) = mistake(name) {
+                    let at = begins + at.start..begins + at.end;
+                    report(reader, node, name, at, mistake);
+                }
+            }
+            Piece::Unclosed { at, .. } => {
+                let span = part(reader, node, begins + at..begins + at + 2);
+                reader.warn(|_| {
+                    warning("E-106", "`{{` is never closed")
+                        .at(span)
+                        .label("no `}}` follows")
+                        .help("close it, or write `\\{{` to say that this is meant")
+                });
+            }
+            Piece::Text(_) | Piece::Escaped => {}
+        }
+    }
+}
+
+/// What is wrong between two braces.
+#[derive(Clone, Copy)]
+enum Mistake {
+    /// A name that the runner fills is misspelt.
+    Misspelt(&'static str),
+    /// There are blanks around a name.
+    Blanks,
+    /// It looks like a name, and is none.
+    NoName,
+}
+
+fn mistake(name: &str) -> Option<Mistake> {
+    if is_name(name) {
+        // Most are right, and distances are dear: `examples/scale.rs` shows it.
+        if RUNNER_NAMES.contains(&name) {
+            return None;
+        }
+        return nearest(name, RUNNER_NAMES.iter().copied()).map(Mistake::Misspelt);
+    }
+    if is_name(name.trim()) {
+        return Some(Mistake::Blanks);
+    }
+    // `{{7*7}}` and `{{f()}}` are attacks on template engines, and mean what they say.
+    let wordy = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.' | ' ');
+    (name.trim().starts_with(char::is_alphabetic) && name.chars().all(wordy)).then_some(Mistake::NoName)
+}
+
+fn report<'t>(reader: &mut Reader<'t>, node: Node<'t>, name: &str, at: Range<usize>, mistake: Mistake) {
+    let inside = reader.tree().subspan(node.id, at.start + 2..at.end - 2);
+    let span = part(reader, node, at);
+    reader.warn(|_| {
+        let (finding, meant) = match mistake {
+            Mistake::Misspelt(meant) => (
+                warning("E-105", format!("`{{{{{name}}}}}` is no name that a run fills"))
+                    .label(format!("did you mean `{{{{{meant}}}}}`?"))
+                    .help("other names are for the user to give: call yours something else"),
+                Some(meant),
+            ),
+            Mistake::Blanks => (
+                warning("E-106", format!("`{{{{{}}}}}` is not filled", shown(name)))
+                    .label("a name has no blanks around it")
+                    .help(format!("write `{{{{{}}}}}`, or `\\{{{{` to say that this is meant", name.trim())),
+                Some(name.trim()),
+            ),
+            Mistake::NoName => (
+                warning("E-106", format!("`{{{{{}}}}}` is not filled", shown(name)))
+                    .label("this is no name")
+                    .help(
+                        "a name is made of letters, digits and `_`; write `\\{{` to say that this is meant",
+                    ),
+                None,
+            ),
+        };
+        let finding = finding.at(span);
+        match (inside, meant) {
+            (Some(span), Some(meant)) => finding
+                .fix(format!("write `{{{{{meant}}}}}`"), vec![Edit { span, replacement: meant.to_owned() }]),
+            _ => finding,
+        }
+    });
+}

@@ -1,0 +1,146 @@
+//! What a transcript has, so that a path that leads nowhere is noticed before it never matches.
+
+use sortie_oatf::reading::nearest;
+
+/// What a place of a transcript holds.
+#[derive(Clone, Copy)]
+enum Shape {
+    /// These keys and no others.
+    Keys(&'static [(&'static str, Shape)]),
+    /// A list.
+    List(&'static Shape),
+    /// A text or a boolean.
+    Leaf,
+    /// Anything.
+    Free,
+}
+
+const CALL: &[(&str, Shape)] = &[("name", Shape::Leaf), ("arguments", Shape::Free)];
+const OBSERVED: &[(&str, Shape)] =
+    &[("name", Shape::Leaf), ("arguments", Shape::Free), ("result", Shape::Free), ("is_error", Shape::Leaf)];
+const CALLS: Shape = Shape::List(&Shape::Keys(OBSERVED));
+const TURN: &[(&str, Shape)] = &[
+    ("role", Shape::Leaf),
+    ("text", Shape::Leaf),
+    ("is_error", Shape::Leaf),
+    ("call", Shape::Keys(CALL)),
+    ("result", Shape::Free),
+    ("calls", CALLS),
+];
+const TRANSCRIPT: Shape = Shape::Keys(&[
+    ("turns", Shape::List(&Shape::Keys(TURN))),
+    ("sent", Shape::List(&Shape::Leaf)),
+    ("answers", Shape::List(&Shape::Leaf)),
+    ("calls", CALLS),
+    ("tools", Shape::List(&Shape::Free)),
+    ("server", Shape::Free),
+]);
+
+/// Why a path leads nowhere.
+pub(super) struct DeadEnd {
+    /// What is wrong.
+    pub(super) message: String,
+    /// What to do.
+    pub(super) help: String,
+    /// The key that was probably meant in place of the last one that was looked at.
+    pub(super) meant: Option<&'static str>,
+}
+
+/// Follows a path (`turns[*].text`), and says where it leads to nothing.
+pub(super) fn dead_end(path: &str) -> Option<DeadEnd> {
+    let mut shape = TRANSCRIPT;
+    let mut way = String::new();
+    for segment in path.split('.').filter(|segment| !segment.is_empty()) {
+        let (key, position) = match segment.split_once('[') {
+            Some((key, position)) => (key, Some(position)),
+            None => (segment, None),
+        };
+        let of = if way.is_empty() { "a transcript".to_owned() } else { format!("`{way}`") };
+        shape = match shape {
+            Shape::Free => return None,
+            Shape::Keys(keys) => {
+                let Some((_, shape)) = keys.iter().find(|(known, _)| *known == key) else {
+                    let names: Vec<_> = keys.iter().map(|(name, _)| *name).collect();
+                    return Some(DeadEnd {
+                        message: format!("{of} has no `{key}`"),
+                        help: format!("it has {}", sortie_oatf::reading::listed(&names)),
+                        meant: nearest(key, names.iter().copied()),
+                    });
+                };
+                *shape
+            }
+            Shape::List(_) => {
+                return Some(DeadEnd {
+                    message: format!("{of} is a list, and has no `{key}`"),
+                    help: format!("look into each item: `{way}[*].{key}`"),
+                    meant: None,
+                });
+            }
+            Shape::Leaf => {
+                return Some(DeadEnd {
+                    message: format!("{of} is a text or a boolean, and has no `{key}`"),
+                    help: format!("look at `{way}` itself"),
+                    meant: None,
+                });
+            }
+        };
+        if !way.is_empty() {
+            way.push('.');
+        }
+        way.push_str(segment);
+        if position.is_some() {
+            shape = match shape {
+                Shape::List(item) => *item,
+                Shape::Free => return None,
+                _ => {
+                    return Some(DeadEnd {
+                        message: format!("`{key}` is no list"),
+                        help: "leave `[*]` away".to_owned(),
+                        meant: None,
+                    });
+                }
+            };
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_transcript_has_is_found() {
+        for path in [
+            "",
+            "answers[*]",
+            "turns[*].text",
+            "turns[*].result.content[*].text",
+            "calls[*].arguments.path",
+            "turns[*].calls[*].name",
+            "tools[*].inputSchema",
+            "server.instructions",
+        ] {
+            assert!(dead_end(path).is_none(), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_it_has_not_leads_nowhere() {
+        for (path, meant) in [
+            ("answer[*]", Some("answers")),
+            ("turns.text", None),
+            ("turns[*].tex", Some("text")),
+            ("answers[*].text", None),
+            ("calls[*].argument.path", Some("arguments")),
+            ("server[*].name", None),
+        ] {
+            let found = dead_end(path);
+            if path == "server[*].name" {
+                assert!(found.is_none(), "what is free may be anything");
+            } else {
+                assert_eq!(found.unwrap_or_else(|| panic!("{path}")).meant, meant, "{path}");
+            }
+        }
+    }
+}
