@@ -14,6 +14,7 @@ const NO_WORDS: &[&str] = &[
     "taskId",
     "contextId",
     "messageId",
+    "artifactId",
     "role",
     "data_b64",
     "blob",
