@@ -97,9 +97,12 @@ impl Template {
     }
 }
 
+/// The name of a placeholder is at most so long.
+pub(crate) const MAX_PLACEHOLDER_BYTES: usize = 64;
+
 /// Whether something between braces is a name.
 pub(crate) fn is_name(text: &str) -> bool {
-    text.len() <= 64
+    text.len() <= MAX_PLACEHOLDER_BYTES
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && text.bytes().next().is_some_and(|first| !first.is_ascii_digit())
 }

@@ -190,3 +190,19 @@ fn a_transcript_is_bounded() {
         Err(TranscriptError::Bytes)
     );
 }
+
+#[test]
+fn a_path_that_is_given_twice_is_an_error_whatever_comes_first() {
+    let file = |name: &str| {
+        File::text(
+            "agent/b.yaml",
+            HEAD.replace("id: a", "id: b").replace("name: A", name) + "patterns: [{name: n, template: t}]\n",
+        )
+    };
+    let names = |files: Vec<File>| {
+        let loaded = loaded(files);
+        refused(&loaded, "E-019");
+        loaded.catalogue.entries().iter().map(|entry| entry.evaluator.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(vec![file("name: X"), file("name: Y")]), names(vec![file("name: Y"), file("name: X")]));
+}

@@ -29,7 +29,9 @@ struct Sorted<'r> {
 impl<'r> Loading<'r> {
     pub(super) fn root(&mut self, index: usize, root: &'r Root) {
         let mut order: Vec<usize> = (0..root.files.len()).collect();
-        order.sort_by(|a, b| root.files[*a].path.as_bytes().cmp(root.files[*b].path.as_bytes()));
+        // By content too: a caller may give a path twice, and the order must not tell.
+        let key = |at: &usize| (root.files[*at].path.as_bytes(), root.files[*at].as_text());
+        order.sort_by(|a, b| key(a).cmp(&key(b)));
         if !self.is_within_limits(index, root, &order) {
             return;
         }
@@ -74,8 +76,14 @@ impl<'r> Loading<'r> {
     fn sort(&mut self, index: usize, root: &'r Root, order: Vec<usize>) -> Sorted<'r> {
         let folders = layout::folders(root.files.iter().map(|file| file.path.as_str()));
         let mut sorted = Sorted::default();
+        let mut before = None;
         for at in order {
             let path = root.files[at].path.as_str();
+            if before.replace(path) == Some(path) {
+                let finding = file_error("E-019", "there are two files of this name");
+                self.add((index, at), [finding.help("give each file once")]);
+                continue;
+            }
             let kind = layout::kind(path, &folders);
             // What could not be read may have been anything: a folder of evaluators behind a link.
             let is_refused = matches!(root.files[at].content, Content::Refused(..));

@@ -10,7 +10,7 @@ use sortie_oatf::{Edit, Span};
 
 use super::words::shown;
 use crate::rules::warning;
-use crate::template::{RUNNER_NAMES, is_name};
+use crate::template::{MAX_PLACEHOLDER_BYTES, RUNNER_NAMES, is_name};
 
 /// A part of a text, or all of it where the way back is not plain to see.
 pub(super) fn part<'t>(reader: &Reader<'t>, node: Node<'t>, range: Range<usize>) -> Span {
@@ -44,9 +44,32 @@ pub(super) fn look_at_placeholders<'t>(reader: &mut Reader<'t>, node: Node<'t>, 
                         .help("close it, or write `\\{{` to say that this is meant")
                 });
             }
-            Piece::Text(_) | Piece::Escaped => {}
+            Piece::Text(piece) => {
+                // The pieces are parts of the text, so this is where the piece begins in it.
+                let from = piece.as_ptr() as usize - text.as_ptr() as usize;
+                if let Some(at) = half_open(piece) {
+                    let span = part(reader, node, begins + from + at.start..begins + from + at.end);
+                    reader.warn(|_| {
+                        warning("E-106", "`}}` closes what one `{` opens")
+                            .at(span)
+                            .label("not filled")
+                            .help("write two braces on both sides of a name")
+                    });
+                }
+            }
+            Piece::Escaped => {}
         }
     }
+}
+
+/// The first `{name}}` of a text. Nested objects of JSON end in two braces as well, and have no bare name before them.
+fn half_open(text: &str) -> Option<Range<usize>> {
+    text.match_indices("}}").find_map(|(end, _)| {
+        // A name has a limit, and so has the look for its beginning.
+        let from = text.floor_char_boundary(end.saturating_sub(MAX_PLACEHOLDER_BYTES + 1));
+        let open = from + text[from..end].rfind('{')?;
+        is_name(&text[open + 1..end]).then_some(open..end + 2)
+    })
 }
 
 /// What is wrong between two braces.
