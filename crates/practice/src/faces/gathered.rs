@@ -14,7 +14,6 @@ const NO_WORDS: &[&str] = &[
     "taskId",
     "contextId",
     "messageId",
-    "artifactId",
     "role",
     "data_b64",
     "blob",
