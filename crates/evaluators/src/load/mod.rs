@@ -84,7 +84,9 @@ struct Loading<'r> {
     drafts: Vec<Draft>,
     curated: Vec<(FileId, Curated)>,
     broken: Broken,
-    findings: HashMap<FileId, Vec<Diagnostic>>,
+    /// In the order of the first finding of each file.
+    findings: Vec<(FileId, Vec<Diagnostic>)>,
+    findings_of: HashMap<FileId, usize>,
     kept: usize,
     left_out: usize,
     has_errors: bool,
@@ -99,7 +101,11 @@ impl<'r> Loading<'r> {
             self.has_errors |= finding.is_error();
             if self.kept < MAX_ALL_FINDINGS {
                 self.kept += 1;
-                self.findings.entry(file).or_default().push(finding);
+                let at = *self.findings_of.entry(file).or_insert(self.findings.len());
+                if at == self.findings.len() {
+                    self.findings.push((file, Vec::new()));
+                }
+                self.findings[at].1.push(finding);
             } else {
                 self.left_out += 1;
             }
@@ -171,8 +177,8 @@ impl<'r> Loading<'r> {
     }
 
     fn sorted_findings(&mut self) -> Vec<FileDiagnostics> {
-        let mut findings: Vec<_> = std::mem::take(&mut self.findings).into_iter().collect();
-        findings.sort_by_key(|(file, _)| (file.0, self.path(*file)));
+        let mut findings = std::mem::take(&mut self.findings);
+        findings.sort_by_key(|(file, _)| (file.0, self.path(*file), self.text(*file)));
         let findings = findings.into_iter().map(|(id, mut diagnostics)| {
             Diagnostic::sort(&mut diagnostics);
             let source = match &self.roots[id.0].files[id.1].content {
