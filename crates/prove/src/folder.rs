@@ -1,14 +1,14 @@
 //! Proofs beside their document: `NAME.yaml` has its proofs in `NAME.proofs/`.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use sortie_oatf::yaml::MAX_DOCUMENT_BYTES;
 use sortie_oatf::{Diagnostic, DiagnosticSeverity, Document, NodePath, Source, Validated, utf8};
 use sortie_trace::TraceError;
 
-use crate::manifest::{Manifest, Proof, Shows};
+use crate::manifest::{Manifest, Shows};
 use crate::recording::Recording;
 
 /// The name of the manifest in a folder of proofs.
@@ -116,22 +116,55 @@ impl Proofs {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(ProofsError::Io { path: file, error }),
         };
+        let mut left = MAX_PROOFS_BYTES;
+        let mut proofs = Self::read(file, &bytes, document, |name| opened(&folder.join(name), &mut left))?;
+        proofs.unlisted = unlisted(&folder, &proofs.manifest)?;
+        Ok(Some(proofs))
+    }
+
+    /// Reads proofs that a program carries in itself: the text of the manifest, and recordings by name. `file` is how
+    /// people are told about the manifest.
+    pub fn carried(
+        file: &Path,
+        manifest: &str,
+        traces: &[(&str, &str)],
+        document: &Validated,
+    ) -> Result<Self, ProofsError> {
+        let mut proofs = Self::read(file.to_owned(), manifest.as_bytes(), document, |name| {
+            let path = file.with_file_name(name);
+            match traces.iter().find(|(known, _)| *known == name) {
+                Some((_, text)) => read(text.as_bytes(), path),
+                None => Err(ProofsError::Io { path, error: io::ErrorKind::NotFound.into() }),
+            }
+        })?;
+        let names = traces.iter().map(|(name, _)| (*name).to_owned());
+        proofs.unlisted = names.filter(|name| !proofs.manifest.names(name)).collect();
+        Ok(proofs)
+    }
+
+    /// Reads a manifest, and each recording that it names.
+    fn read(
+        file: PathBuf,
+        bytes: &[u8],
+        document: &Validated,
+        mut trace: impl FnMut(&str) -> Result<Recording, ProofsError>,
+    ) -> Result<Self, ProofsError> {
         let invalid = |source_text: Source, findings| ProofsError::Manifest {
             file: file.clone(),
             source_text,
             findings,
         };
-        let text = utf8(&bytes).map_err(|error| {
-            invalid(Source::new(String::from_utf8_lossy(&bytes)), vec![*error.diagnostic])
-        })?;
+        let text = utf8(bytes)
+            .map_err(|error| invalid(Source::new(String::from_utf8_lossy(bytes)), vec![*error.diagnostic]))?;
         let source = Source::new(text);
         let manifest =
             Manifest::parse(text, document).map_err(|findings| invalid(source.clone(), findings))?;
-        let mut left = MAX_PROOFS_BYTES;
-        let recordings = manifest.proofs.iter().map(|proof| recording(&folder, proof, &mut left));
+        let recordings = manifest.proofs.iter().map(|proof| match &proof.shows {
+            Shows::Messages(messages) => Ok(Recording::of_messages(messages)),
+            Shows::Trace(name) => trace(name),
+        });
         let recordings = recordings.collect::<Result<_, _>>()?;
-        let unlisted = unlisted(&folder, &manifest)?;
-        Ok(Some(Self { file, source, manifest, recordings, unlisted }))
+        Ok(Self { file, source, manifest, recordings, unlisted: Vec::new() })
     }
 }
 
@@ -142,22 +175,20 @@ fn bounded(file: File, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a run. `left` is what all of them may still take.
-fn recording(folder: &Path, proof: &Proof, left: &mut u64) -> Result<Recording, ProofsError> {
-    let name = match &proof.shows {
-        Shows::Messages(messages) => return Ok(Recording::of_messages(messages)),
-        Shows::Trace(name) => name,
-    };
-    let path = folder.join(name);
-    let failed = |error| ProofsError::Io { path: path.clone(), error };
-    let file = File::open(&path).map_err(failed)?;
+/// Reads a recording from a file. `left` is what all of them may still take.
+fn opened(path: &Path, left: &mut u64) -> Result<Recording, ProofsError> {
+    let failed = |error| ProofsError::Io { path: path.to_owned(), error };
+    let file = File::open(path).map_err(failed)?;
     let length = file.metadata().map_err(failed)?.len();
     if length > MAX_PROOF_BYTES.min(*left) {
-        return Err(ProofsError::TooLong { path });
+        return Err(ProofsError::TooLong { path: path.to_owned() });
     }
     *left -= length;
-    let bounded = BufReader::new(file.take(MAX_PROOF_BYTES));
-    Recording::read(bounded).map_err(|error| ProofsError::Trace { path: path.clone(), error })
+    read(BufReader::new(file.take(MAX_PROOF_BYTES)), path.to_owned())
+}
+
+fn read(trace: impl BufRead, path: PathBuf) -> Result<Recording, ProofsError> {
+    Recording::read(trace).map_err(|error| ProofsError::Trace { path, error })
 }
 
 /// Recordings that nobody says anything about, by name.
@@ -168,7 +199,7 @@ fn unlisted(folder: &Path, manifest: &Manifest) -> Result<Vec<String>, ProofsErr
         let path = entry.map_err(failed)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let is_trace = path.extension().is_some_and(|extension| extension == "jsonl");
-        if is_trace && !name.starts_with('.') && !manifest.proofs.iter().any(|proof| proof.name == name) {
+        if is_trace && !name.starts_with('.') && !manifest.names(&name) {
             names.push(name);
         }
     }

@@ -106,6 +106,11 @@ impl Manifest {
         if findings.is_empty() { Ok(manifest) } else { Err(findings) }
     }
 
+    /// Whether it says what a recording must give.
+    pub fn names(&self, trace: &str) -> bool {
+        self.proofs.iter().any(|proof| proof.name == trace)
+    }
+
     /// Whether a mutant is accepted, and why.
     pub fn accepts(&self, mutant: &str) -> Option<&Survivor> {
         self.survivors.iter().find(|survivor| survivor.mutant == mutant)

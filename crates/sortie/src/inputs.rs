@@ -116,17 +116,28 @@ pub(crate) fn find(paths: &[PathBuf]) -> Found {
 pub(crate) fn find_or_named(paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
     for path in paths {
-        match library::may_name(path).filter(|_| !path.exists()).map(library::find) {
+        match named_entry(path) {
             Some(Ok(entry)) if found.inputs.contains(&Input::Library(entry)) => {}
             Some(Ok(entry)) => found.inputs.push(Input::Library(entry)),
-            Some(Err(failure)) => found.failures.push(Failure {
-                message: format!("there is no file or folder `{}`, and {}", path.display(), failure.message),
-                ..failure
-            }),
+            Some(Err(failure)) => found.failures.push(failure),
             None => found.look_at(path),
         }
     }
     found
+}
+
+/// The one document that a word means: a file, or a document of the library.
+pub(crate) fn file_or_named(path: &Path) -> Result<Input, Failure> {
+    named_entry(path).map_or_else(|| Ok(Input::File(path.to_owned())), |named| named.map(Input::Library))
+}
+
+/// The document of the library that a word means, when it is no path.
+fn named_entry(path: &Path) -> Option<Result<&'static Entry, Failure>> {
+    let word = library::may_name(path).filter(|_| !path.exists())?;
+    Some(library::find(word).map_err(|failure| Failure {
+        message: format!("there is no file or folder `{word}`, and {}", failure.message),
+        ..failure
+    }))
 }
 
 /// No path led to a document.

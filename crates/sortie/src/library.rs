@@ -1,10 +1,12 @@
 //! The documents that come with the program, and how they are called.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sortie_oatf::{Validated, load};
+use sortie_prove::{MANIFEST, Proofs, ProofsError, folder_of};
 
 use crate::failure::Failure;
+use crate::suggest::nearest;
 
 /// A document of the library.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,6 +15,10 @@ pub(crate) struct Entry {
     pub(crate) path: &'static str,
     /// What it says.
     pub(crate) text: &'static str,
+    /// What its proofs must give.
+    pub(crate) manifest: &'static str,
+    /// Its recordings, by name.
+    pub(crate) traces: &'static [(&'static str, &'static str)],
 }
 
 include!(concat!(env!("OUT_DIR"), "/library.rs"));
@@ -44,6 +50,21 @@ impl Entry {
     pub(crate) fn document(&self) -> Option<Validated> {
         load(self.text).ok().map(|loaded| loaded.document)
     }
+
+    /// Its proofs, for the document that it holds.
+    pub(crate) fn proofs(&self, document: &Validated) -> Result<Proofs, ProofsError> {
+        let manifest = folder_of(Path::new(&self.name())).join(MANIFEST);
+        Proofs::carried(&manifest, self.manifest, self.traces, document)
+    }
+
+    /// Everything that belongs to it: where it stands below `library/`, and what is in it.
+    pub(crate) fn files(&self) -> Vec<(PathBuf, &'static str)> {
+        let path = PathBuf::from(self.path);
+        let proofs = folder_of(&path);
+        let traces = self.traces.iter().map(|(name, text)| (proofs.join(name), *text));
+        let traces: Vec<_> = traces.collect();
+        [(path, self.text), (proofs.join(MANIFEST), self.manifest)].into_iter().chain(traces).collect()
+    }
 }
 
 /// The word by which somebody may mean a document of the library: it has no separator and no ending, as a path would.
@@ -59,7 +80,8 @@ pub(crate) fn find(word: &str) -> Result<&'static Entry, Failure> {
 
 fn find_in(entries: &'static [Entry], word: &str) -> Result<&'static Entry, Failure> {
     let is = |name: &str| name.eq_ignore_ascii_case(word);
-    if let Some(entry) = entries.iter().find(|entry| is(entry.id()) || is(entry.stem()) || is(entry.short())) {
+    if let Some(entry) = entries.iter().find(|entry| is(entry.id()) || is(entry.stem()) || is(entry.short()))
+    {
         return Ok(entry);
     }
     let word_lower = word.to_ascii_lowercase();
@@ -68,22 +90,26 @@ fn find_in(entries: &'static [Entry], word: &str) -> Result<&'static Entry, Fail
     match (near.next(), near.next()) {
         (Some(only), None) => Ok(only),
         (Some(_), Some(_)) => {
-            let names: Vec<_> = entries.iter().filter(begins).map(|entry| format!("`{}`", entry.stem())).collect();
+            let names: Vec<_> =
+                entries.iter().filter(begins).map(|entry| format!("`{}`", entry.stem())).collect();
             Err(Failure::new(format!("`{word}` may be {} documents of the library", names.len()))
                 .help(format!("say which: {}", names.join(", "))))
         }
-        (None, _) => Err(Failure::new(format!("the library has no document `{word}`")).help(nearest(entries, word))),
+        (None, _) => {
+            Err(Failure::new(format!("the library has no document `{word}`")).help(meant(entries, word)))
+        }
     }
 }
 
-fn nearest(entries: &[Entry], word: &str) -> String {
-    let word = word.to_ascii_lowercase();
-    let names = entries.iter().flat_map(|entry| [entry.id(), entry.short()]);
-    let distance = |name: &str| strsim::osa_distance(&word, &name.to_ascii_lowercase());
-    let near = names.map(|name| (distance(name), name)).min_by_key(|(distance, _)| *distance);
-    // A third of the letters may be wrong.
-    match near.filter(|(distance, _)| *distance <= (word.chars().count() / 3).max(1)) {
-        Some((_, name)) => format!("did you mean `{name}`?"),
+/// The document that is probably meant: one whose id or name is near, or begins nearly so.
+fn meant(entries: &'static [Entry], word: &str) -> String {
+    let names = || entries.iter().flat_map(|entry| [entry.id(), entry.short()]);
+    let begins = |name: &&'static str| {
+        let beginning: String = name.chars().take(word.chars().count()).collect();
+        nearest(word, [beginning.as_str()]).is_some()
+    };
+    match nearest(word, names()).or_else(|| names().find(begins)) {
+        Some(name) => format!("did you mean `{name}`?"),
         None => "`sortie library list` shows them all".to_owned(),
     }
 }
@@ -92,11 +118,15 @@ fn nearest(entries: &[Entry], word: &str) -> String {
 mod tests {
     use super::*;
 
+    const fn named(path: &'static str) -> Entry {
+        Entry { path, text: "", manifest: "", traces: &[] }
+    }
+
     const FEW: &[Entry] = &[
-        Entry { path: "mcp-server/SRT-001-rug-pull.yaml", text: "" },
-        Entry { path: "mcp-server/SRT-002-rug-pull-again.yaml", text: "" },
-        Entry { path: "chains/SRT-003-sleeper-wakes.yaml", text: "" },
-        Entry { path: "chains/SRT-004-sleeper-sleeps.yaml", text: "" },
+        named("mcp-server/SRT-001-rug-pull.yaml"),
+        named("mcp-server/SRT-002-rug-pull-again.yaml"),
+        named("chains/SRT-003-sleeper-wakes.yaml"),
+        named("chains/SRT-004-sleeper-sleeps.yaml"),
     ];
 
     fn found(word: &str) -> Result<&'static str, String> {
@@ -119,9 +149,14 @@ mod tests {
 
     #[test]
     fn what_may_be_several_or_is_none_is_refused_with_what_may_be_meant() {
-        assert_eq!(found("sleeper").unwrap_err(), "say which: `SRT-003-sleeper-wakes`, `SRT-004-sleeper-sleeps`");
+        assert_eq!(
+            found("sleeper").unwrap_err(),
+            "say which: `SRT-003-sleeper-wakes`, `SRT-004-sleeper-sleeps`"
+        );
         assert_eq!(found("SRT-005").unwrap_err(), "did you mean `SRT-001`?");
         assert_eq!(found("rug-pul1").unwrap_err(), "did you mean `rug-pull`?");
+        assert_eq!(found("sleeper-wak1").unwrap_err(), "did you mean `sleeper-wakes`?");
+        assert_eq!(found("slepeer").unwrap_err(), "did you mean `sleeper-wakes`?");
         assert_eq!(found("nothing-of-the-kind").unwrap_err(), "`sortie library list` shows them all");
     }
 
@@ -140,6 +175,8 @@ mod tests {
             let document = entry.document().unwrap_or_else(|| panic!("{} does not load", entry.path));
             assert_eq!(document.attack.id.as_deref(), Some(entry.id()), "{}", entry.path);
             assert_eq!(find(entry.id()).unwrap(), entry);
+            let proofs = entry.proofs(&document).unwrap_or_else(|error| panic!("{}: {error}", entry.path));
+            assert!(proofs.recordings.len() >= 3 && proofs.unlisted.is_empty(), "{}", entry.path);
         }
     }
 }

@@ -4,6 +4,7 @@
 mod cli;
 mod commands;
 mod console;
+mod coverage;
 mod documents;
 mod exit;
 mod failure;

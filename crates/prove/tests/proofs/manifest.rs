@@ -218,6 +218,25 @@ fn proofs_stand_beside_their_document() {
 }
 
 #[test]
+fn proofs_that_a_program_carries_are_read_as_those_of_a_folder() {
+    let document = document(SOUND);
+    let file = std::path::Path::new("library/attack.proofs/proofs.yaml");
+    let manifest = "proofs:\n  - {trace: a.jsonl, about: x, verdict: not_exploited}";
+    let (a, b) = (calls(&[note("milk")]), calls(&[]));
+    let carried = |manifest: &str, traces: &[(&str, &str)]| {
+        Proofs::carried(file, manifest, traces, document.document())
+    };
+    let proofs = carried(manifest, &[("a.jsonl", &a), ("b.jsonl", &b)]).unwrap();
+    assert_eq!((proofs.recordings.len(), proofs.unlisted), (1, vec!["b.jsonl".to_owned()]));
+    assert!(matches!(carried(manifest, &[]), Err(ProofsError::Io { path, .. }) if path.ends_with("a.jsonl")));
+    let no_trace = carried(manifest, &[("a.jsonl", "no trace")]);
+    assert!(
+        matches!(no_trace, Err(ProofsError::Trace { path, .. }) if path.ends_with("attack.proofs/a.jsonl"))
+    );
+    assert!(matches!(carried("proofs: 1", &[]), Err(ProofsError::Manifest { .. })));
+}
+
+#[test]
 fn an_unlisted_recording_is_a_finding() {
     use crate::story::{kinds, proofs};
     use sortie_prove::{FindingKind, prove};

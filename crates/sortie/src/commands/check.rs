@@ -49,7 +49,7 @@ Exit codes:
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Check {
-    /// Files, folders, or `-` for standard input
+    /// Files, folders, ids of the library, or `-` for standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
@@ -90,7 +90,7 @@ enum Format {
 impl Check {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let selection = Selection::new(&self.deny, &self.allow)?;
-        let found = inputs::find(&self.paths);
+        let found = inputs::find_or_named(&self.paths);
         self.refuse_contradictions(&found.inputs)?;
         if found.is_empty() {
             return Err(inputs::nothing_found(&self.paths));
@@ -124,6 +124,11 @@ impl Check {
         if self.fix && !self.diff && inputs.contains(&Input::Stdin) {
             return Err(Failure::new("`--fix` has no file to write when it reads standard input")
                 .help("name a file, or see the repairs with `--diff`"));
+        }
+        let carried = inputs.iter().find(|input| matches!(input, Input::Library(_)));
+        if let Some(input) = carried.filter(|_| self.fix && !self.diff) {
+            let message = format!("`--fix` cannot change `{}`, which is part of the program", input.name());
+            return Err(Failure::new(message).help("copy it with `sortie library export`, and name the copy"));
         }
         Ok(())
     }
@@ -174,11 +179,12 @@ impl Run<'_> {
                 if let Some(document) =
                     analysis.document.filter(|_| valid && self.selection.asks_for_proofs())
                 {
-                    let path = match input {
-                        Input::Stdin | Input::Library(_) => None,
-                        Input::File(path) => Some(path.as_path()),
-                    };
-                    findings.extend(missing(path, &document));
+                    findings.extend(match input {
+                        Input::Stdin => missing(None, &document),
+                        Input::File(path) => missing(Some(path), &document),
+                        // They come with their proofs.
+                        Input::Library(_) => None,
+                    });
                     findings.sort_by_key(|finding| finding.span.map(|span| span.start));
                 }
                 let findings = self.selection.apply(findings);

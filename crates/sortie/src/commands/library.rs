@@ -1,19 +1,22 @@
 //! `sortie library`
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
-use serde_json::json;
-use sortie_oatf::Attack;
+use sortie_oatf::bindings::known_modes;
+use sortie_oatf::{Attack, Category};
 
 use crate::console::Console;
+use crate::coverage::Coverage as Covered;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::counted;
 use crate::library::{self, ENTRIES, Entry};
-use crate::render::{Coverage, style, write_json};
+use crate::render::{write_coverage, write_json, write_list, write_list_json};
+use crate::replace::create;
+use crate::suggest::nearest;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,103 +26,156 @@ Examples:
   One of them, as it is written:
     $ sortie library show SRT-010
 
-  A copy of some, to change them:
+  One of them, against a practice agent:
+    $ sortie run SRT-010 --agent builtin:refuser
+
+  A copy of some with their proofs, to change them:
     $ sortie library export my-attacks SRT-010 SRT-023
 
   What they cover, and what not:
-    $ sortie library coverage";
+    $ sortie library coverage
+
+Exit codes:
+  0  it is there
+  2  wrong usage, no such document, or a file that cannot be written";
 
 /// Look at the attacks that come with Sortie: list, show and copy them, and see what they cover.
 ///
-/// Wherever documents are played or judged (`run`, `eval`) one of the library can be named by its id, its name, or the
-/// beginning of its name. A path that exists is always a path.
+/// Wherever documents are used (`run`, `eval`, `prove`, `check`, `trace show --document`) one of the library can be named by its
+/// id, its name, or the beginning of its name. A path that exists is always a path.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Library {
     #[command(subcommand)]
-    what: What,
+    command: LibraryCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum LibraryCommand {
     List(List),
     Show(Show),
     Export(Export),
-    Cover(Cover),
+    Coverage(Coverage),
 }
 
 impl Library {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        match self.what {
-            What::List(list) => list.run(console),
-            What::Show(show) => show.run(console),
-            What::Export(export) => export.run(console),
-            What::Cover(cover) => cover.run(console),
+        match self.command {
+            LibraryCommand::List(list) => list.run(console),
+            LibraryCommand::Show(show) => show.run(console),
+            LibraryCommand::Export(export) => export.run(console),
+            LibraryCommand::Coverage(coverage) => coverage.run(console),
         }
     }
 }
 
-/// How to report
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-enum Format {
-    /// For people
-    Human,
-    /// One JSON object
-    Json,
-}
-
 /// List the documents of the library.
+///
+/// What is asked for must be true of a document all at once. When it is true of none, that is an error.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  The ones with several actors that attack over A2A:
-    $ sortie library list --mode a2a_server --tag multi-actor")]
+  Those with several actors, one of them an A2A server:
+    $ sortie library list --mode a2a_server --tag multi-actor
+
+  Those that an entry of the coverage stands for:
+    $ sortie library list --covers MCP08 --covers audit  # ends with 2, since `audit` is a tag
+    $ sortie library list --covers MCP08 --tag audit")]
 struct List {
     /// Only those with an actor of this mode
-    #[arg(long)]
+    #[arg(long, value_parser = PossibleValuesParser::new(known_modes()))]
     mode: Option<String>,
 
     /// Only those of this category
-    #[arg(long)]
+    #[arg(long, value_parser = PossibleValuesParser::new(Category::WORDS))]
     category: Option<String>,
 
     /// Only those with this tag; may be given more than once
     #[arg(long)]
     tag: Vec<String>,
 
+    /// Only those that cover this, a word or an entry that `sortie library coverage` shows, such as `homoglyph` or
+    /// `LLM07`; may be given more than once
+    #[arg(long, value_name = "WHAT")]
+    covers: Vec<String>,
+
     /// How to report
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: ListFormat,
+}
+
+/// A format of the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ListFormat {
+    /// A line for each
+    Human,
+    /// One object; its schema is docs/schema/library-list-v1.json
+    Json,
 }
 
 impl List {
     fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let all = documents();
-        let chosen: Vec<_> = all.iter().filter(|(_, attack)| self.takes(attack)).collect();
-        if self.format == Format::Json {
-            let documents: Vec<_> = chosen.iter().map(|(entry, attack)| described(entry, attack)).collect();
-            write_json(&mut console.out, &json!({"version": 1, "documents": documents}))?;
-            return Ok(Exit::Clean);
+        let covering = self.covering(&all)?;
+        self.refuse_unknown_tags(&all)?;
+        let takes = |(entry, attack): &&(&Entry, Attack)| {
+            self.takes(attack) && covering.iter().all(|ids| ids.iter().any(|id| id == entry.id()))
+        };
+        let chosen: Vec<_> = all.iter().filter(takes).collect();
+        if chosen.is_empty() {
+            return Err(Failure::new("no document of the library is all of that")
+                .help("ask for less, or see with `sortie library coverage` what there is"));
         }
-        let width = chosen.iter().map(|(_, attack)| modes(attack).len()).max().unwrap_or(0);
-        for (entry, attack) in &chosen {
-            let id = style::paint(console.color, style::STRONG, entry.id());
-            let name = attack.name.as_deref().unwrap_or_default();
-            writeln!(console.out, "{id}  {:width$}  {name}", modes(attack))?;
+        match self.format {
+            ListFormat::Human => write_list(&mut console.out, &chosen, all.len(), console.color)?,
+            ListFormat::Json => write_list_json(&mut console.out, &chosen)?,
         }
-        let of = if chosen.len() == all.len() { String::new() } else { format!(" of {}", all.len()) };
-        writeln!(console.out, "\n{}{of}", counted(chosen.len(), "document", "documents"))?;
         Ok(Exit::Clean)
     }
 
     fn takes(&self, attack: &Attack) -> bool {
         let category = attack.classification.as_ref().and_then(|class| class.category);
-        let tags = attack.classification.as_ref().and_then(|class| class.tags.as_ref());
         let mut actors = attack.execution.actors.iter().flatten();
         self.mode.as_ref().is_none_or(|mode| actors.any(|actor| actor.mode == *mode))
             && self.category.as_deref().is_none_or(|wanted| category.is_some_and(|is| is.as_str() == wanted))
-            && self.tag.iter().all(|tag| tags.is_some_and(|tags| tags.contains(tag)))
+            && self.tag.iter().all(|tag| tags(attack).any(|own| own == tag))
     }
+
+    fn refuse_unknown_tags(&self, all: &[(&Entry, Attack)]) -> Result<(), Failure> {
+        let known = || all.iter().flat_map(|(_, attack)| tags(attack)).map(String::as_str);
+        match self.tag.iter().find(|tag| !known().any(|known| known == tag.as_str())) {
+            Some(tag) => Err(unknown("--tag", tag, "has the tag", nearest(tag, known()))),
+            None => Ok(()),
+        }
+    }
+
+    /// The documents that cover each thing that was asked for.
+    fn covering(&self, all: &[(&Entry, Attack)]) -> Result<Vec<Vec<String>>, Failure> {
+        let coverage = covered(all);
+        let ids = |asked: &String| {
+            let is = |member: &&crate::coverage::Member| member.word.eq_ignore_ascii_case(asked);
+            let mut found = coverage.members().filter(is).peekable();
+            if found.peek().is_none() {
+                let known = coverage.members().map(|member| member.word.as_str());
+                return Err(unknown("--covers", asked, "could cover", nearest(asked, known)));
+            }
+            Ok(found.flat_map(|member| member.documents.clone()).collect())
+        };
+        self.covers.iter().map(ids).collect()
+    }
+}
+
+fn tags(attack: &Attack) -> impl Iterator<Item = &String> {
+    attack.classification.iter().flat_map(|class| class.tags.iter().flatten())
+}
+
+fn unknown(option: &str, word: &str, what: &str, near: Option<&str>) -> Failure {
+    let failure = Failure::new(format!("`{option}`: no document of the library {what} `{word}`"));
+    failure.help(match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if option == "--tag" => "`sortie library list --format json` shows the tags of each".to_owned(),
+        None => "`sortie library coverage` shows what there is".to_owned(),
+    })
 }
 
 /// Print a document of the library, as it is written.
@@ -141,13 +197,17 @@ impl Show {
     }
 }
 
-/// Copy documents of the library into a folder.
+/// Copy documents of the library into a folder, with their proofs.
 ///
-/// Nothing is overwritten: when one of them is there already, nothing is copied. The recordings that prove them are not
-/// part of the program; they stand beside the documents in Sortie's repository.
+/// `sortie prove` proves the copies as it proves the originals. Nothing is overwritten: when one of the files is there already,
+/// nothing is copied.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
+  One, to change it and see whether it is still proved:
+    $ sortie library export mine SRT-001
+    $ sortie prove mine
+
   All of them:
     $ sortie library export all-attacks")]
 struct Export {
@@ -161,47 +221,68 @@ struct Export {
 
 impl Export {
     fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let chosen = self.names.iter().map(|name| library::find(name)).collect::<Result<Vec<_>, _>>()?;
-        let chosen: Vec<&Entry> = if chosen.is_empty() { ENTRIES.iter().collect() } else { chosen };
-        let place = |entry: &Entry| self.folder.join(entry.path);
-        if let Some(there) = chosen.iter().map(|entry| place(entry)).find(|path| path.exists()) {
-            return Err(Failure::new(format!("`{}` is there already, so nothing was copied", there.display()))
-                .help("name a folder that is new or empty"));
+        let mut chosen: Vec<&Entry> = Vec::new();
+        for name in &self.names {
+            let entry = library::find(name)?;
+            if !chosen.contains(&entry) {
+                chosen.push(entry);
+            }
         }
-        for entry in &chosen {
-            let path = place(entry);
-            let failed = |error| Failure::at(&path, "write", &error);
-            fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(failed)?;
-            fs::write(&path, entry.text).map_err(failed)?;
+        if self.names.is_empty() {
+            chosen = ENTRIES.iter().collect();
+        }
+        let files: Vec<(PathBuf, &str)> = chosen.iter().flat_map(|entry| entry.files()).collect();
+        // Also a link that leads nowhere is there.
+        let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
+        if let Some(there) = files.iter().map(|(path, _)| self.folder.join(path)).find(is_there) {
+            return Err(Failure::new(format!(
+                "`{}` is there already, so nothing was copied",
+                there.display()
+            ))
+            .help("name a folder that is new or empty"));
+        }
+        for (path, text) in &files {
+            let path = self.folder.join(path);
+            let parent = path.parent().unwrap_or(Path::new("."));
+            fs::create_dir_all(parent).map_err(|error| Failure::at(parent, "make", &error))?;
+            create(&path, text, false)?;
         }
         let count = counted(chosen.len(), "document", "documents");
-        console.note(&format!("{count} copied to `{}`", self.folder.display()));
+        console.note(&format!("{count} copied to `{}`, with proofs", self.folder.display()));
         Ok(Exit::Clean)
     }
 }
 
 /// Say what the library covers, and what it does not.
 ///
-/// Modes, categories, impacts, tiers, how indicators decide, the operations that attacks are delivered by and looked for in, and the
-/// entries of security frameworks; each with how many documents.
+/// Modes, categories, impacts, tiers, how indicators decide, where attacks stand and how they are hidden, the operations by which
+/// they are delivered and seen, and the entries of security frameworks; each with how many documents.
 #[derive(Args, Debug)]
-#[command(name = "coverage", after_long_help = "\
+#[command(after_long_help = "\
 Examples:
-  For another tool:
+  For another tool, with the ids of the documents:
     $ sortie library coverage --format json")]
-struct Cover {
+struct Coverage {
     /// How to report
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: CoverageFormat,
 }
 
-impl Cover {
+/// A format of the coverage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum CoverageFormat {
+    /// Tables
+    Human,
+    /// One object; its schema is docs/schema/library-coverage-v1.json
+    Json,
+}
+
+impl Coverage {
     fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let documents = documents();
-        let coverage = Coverage::of(documents.iter().map(|(_, attack)| attack));
+        let coverage = covered(&documents());
         match self.format {
-            Format::Human => coverage.write(&mut console.out, console.color)?,
-            Format::Json => write_json(&mut console.out, &coverage.json())?,
+            CoverageFormat::Human => write_coverage(&mut console.out, &coverage, console.color)?,
+            CoverageFormat::Json => write_json(&mut console.out, &coverage)?,
         }
         Ok(Exit::Clean)
     }
@@ -212,25 +293,6 @@ fn documents() -> Vec<(&'static Entry, Attack)> {
     ENTRIES.iter().filter_map(load).collect()
 }
 
-/// The modes of its actors, each once.
-fn modes(attack: &Attack) -> String {
-    let mut modes: Vec<&str> = attack.execution.actors.iter().flatten().map(|actor| actor.mode.as_str()).collect();
-    modes.dedup();
-    modes.join("+")
-}
-
-fn described(entry: &Entry, attack: &Attack) -> serde_json::Value {
-    let class = attack.classification.as_ref();
-    let actors = attack.execution.actors.iter().flatten();
-    let tier = attack.indicators.iter().flatten().filter_map(|indicator| indicator.tier).max();
-    json!({
-        "id": entry.id(),
-        "name": attack.name,
-        "file": entry.path,
-        "modes": actors.map(|actor| actor.mode.as_str()).collect::<Vec<_>>(),
-        "category": class.and_then(|class| class.category).map(sortie_oatf::Category::as_str),
-        "severity": attack.severity.as_ref().map(|severity| severity.level.as_str()),
-        "tier": tier.map(sortie_oatf::Tier::as_str),
-        "tags": class.and_then(|class| class.tags.clone()).unwrap_or_default(),
-    })
+fn covered(documents: &[(&Entry, Attack)]) -> Covered {
+    Covered::of(documents.iter().map(|(entry, attack)| (entry.id(), attack)))
 }

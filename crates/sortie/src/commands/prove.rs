@@ -42,7 +42,7 @@ Exit codes:
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Prove {
-    /// Documents: files or folders
+    /// Documents: files or folders, or ids of the library
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
@@ -61,7 +61,7 @@ pub(crate) struct Prove {
 
 impl Prove {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let found = inputs::find(&self.paths);
+        let found = inputs::find_or_named(&self.paths);
         if found.is_empty() {
             return Err(inputs::nothing_found(&self.paths));
         }
@@ -105,11 +105,11 @@ impl Prove {
 fn proved_by_its_proofs(input: &Input, console: &mut Console) -> Result<Proved, Failure> {
     let documents::Document { name, compiled } = documents::document(input, console)?;
     let proofs = match input {
-        Input::Stdin | Input::Library(_) => None,
-        Input::File(path) => {
-            Proofs::beside(path, compiled.document()).map_err(|error| refused(error, console))?
-        }
+        Input::Stdin => Ok(None),
+        Input::File(path) => Proofs::beside(path, compiled.document()),
+        Input::Library(entry) => entry.proofs(compiled.document()).map(Some),
     };
+    let proofs = proofs.map_err(|error| refused(error, console))?;
     Ok(prove(&Arc::<Compiled>::clone(&compiled), &name, proofs.as_ref()))
 }
 

@@ -13,7 +13,7 @@ use crate::console::Console;
 use crate::documents;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::inputs::Input;
+use crate::inputs;
 use crate::render::TraceView;
 
 const EXAMPLES: &str = "\
@@ -85,7 +85,7 @@ struct Show {
     #[arg(long, value_name = "FIRST..LAST", allow_hyphen_values = true)]
     seq: Option<Numbers>,
 
-    /// Mark what the indicators of a document match
+    /// Mark what the indicators of a document match: a file, or an id of the library
     #[arg(long, value_name = "DOC")]
     document: Option<PathBuf>,
 
@@ -141,7 +141,7 @@ impl Show {
     fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let detector = match &self.document {
             Some(path) => {
-                let document = documents::document(&Input::File(path.clone()), console)?;
+                let document = documents::document(&inputs::file_or_named(path)?, console)?;
                 Some(Detector::simulating(document.compiled))
             }
             None => None,

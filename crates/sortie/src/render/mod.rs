@@ -1,10 +1,10 @@
 //! Turns findings into text. Renderers only consume: none decides what is found, or how a command ends.
 
-mod coverage;
 mod diff;
 mod github;
 mod human;
 mod json;
+mod library;
 mod markdown;
 mod plan;
 mod proofs;
@@ -18,11 +18,11 @@ use std::io::{self, Write};
 
 use sortie_oatf::{Diagnostic, LineColumn, Source, Span};
 
-pub(crate) use coverage::Coverage;
 pub(crate) use diff::{shown_diff, unified_diff};
 pub(crate) use github::GitHub;
 pub(crate) use human::Human;
 pub(crate) use json::{Json, write_json};
+pub(crate) use library::{write_coverage, write_list, write_list_json};
 pub(crate) use markdown::markdown;
 pub(crate) use plan::{write_plans, write_plans_json};
 pub(crate) use proofs::{ProofsFormat, write_proofs};

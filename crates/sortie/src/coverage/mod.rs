@@ -1,0 +1,7 @@
+//! What a set of documents covers, and what it does not.
+
+mod counted;
+mod known;
+mod members;
+
+pub(crate) use counted::{Coverage, Dimension, Member};
