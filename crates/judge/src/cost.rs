@@ -1,0 +1,85 @@
+//! What tokens cost, in whole numbers.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::Add;
+
+use serde::{Deserialize, Serialize};
+
+/// How many of the smallest units make one unit of the currency.
+const PICO: f64 = 1e12;
+
+/// Money, in whatever currency the prices are in. A whole number of its millionth of a millionth, so that sums are
+/// exact and the same in every order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Cost(u64);
+
+impl Cost {
+    /// An amount in units of the currency: `0.25`. Neither negative nor endless.
+    pub fn new(units: f64) -> Option<Self> {
+        let pico = units * PICO;
+        // Up to nine million units: more than a run may cost.
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "within the bounds above"
+        )]
+        (0.0..=9e18).contains(&pico).then(|| Self(pico.round() as u64))
+    }
+
+    /// The amount in units of the currency, for display.
+    #[expect(clippy::cast_precision_loss, reason = "an amount that is displayed is rounded anyway")]
+    pub fn units(self) -> f64 {
+        self.0 as f64 / PICO
+    }
+
+    pub(crate) fn less(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    fn times(self, count: u64) -> Self {
+        Self(self.0.saturating_mul(count))
+    }
+}
+
+impl Add for Cost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sum for Cost {
+    fn sum<I: Iterator<Item = Self>>(costs: I) -> Self {
+        costs.fold(Self::default(), Add::add)
+    }
+}
+
+/// With six decimals, rounded up: a cost that is not nothing does not look like nothing.
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let micro = self.0.div_ceil(1_000_000);
+        write!(f, "{}.{:06}", micro / 1_000_000, micro % 1_000_000)
+    }
+}
+
+/// What a million tokens cost, as price lists have it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prices {
+    /// A million tokens of what is asked.
+    pub input_per_million: f64,
+    /// A million tokens of what is answered.
+    pub output_per_million: f64,
+}
+
+impl Prices {
+    /// What tokens cost; `None` when a price is negative or no number.
+    pub fn cost(&self, input: u64, output: u64) -> Option<Cost> {
+        let input = Cost::new(self.input_per_million / 1e6)?.times(input);
+        let output = Cost::new(self.output_per_million / 1e6)?.times(output);
+        Some(input + output)
+    }
+}

@@ -1,0 +1,93 @@
+//! What tells one exchange from another.
+
+use std::fmt;
+
+use aws_lc_rs::digest;
+
+use super::canonical::canonical;
+use super::file::Payload;
+
+/// What tells one exchange from another: with whom, what was asked, and for the how manieth time.
+///
+/// None of it may hold a credential: keys go into headers, and headers are not part of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Key {
+    /// With whom, such as [`Endpoint::identity`](crate::Endpoint::identity).
+    pub endpoint: String,
+    /// What was asked.
+    pub request: Payload,
+    /// Keeps equal requests apart which are to have answers of their own, such as votes.
+    pub ordinal: u32,
+}
+
+/// A key's SHA-256.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digest([u8; 32]);
+
+impl Key {
+    /// A key whose request has its members in order.
+    pub fn new(endpoint: impl Into<String>, request: Payload, ordinal: u32) -> Self {
+        let request = match request {
+            Payload::Json(value) => Payload::Json(canonical(&value)),
+            bytes @ Payload::Bytes(_) => bytes,
+        };
+        Self { endpoint: endpoint.into(), request, ordinal }
+    }
+
+    /// The same for equal keys, and for no others.
+    pub fn digest(&self) -> Digest {
+        let mut context = digest::Context::new(&digest::SHA256);
+        // Lengths first, so that no part can be taken for the beginning of the next.
+        let mut part = |bytes: &[u8]| {
+            context.update(&(bytes.len() as u64).to_le_bytes());
+            context.update(bytes);
+        };
+        part(b"sortie exchange 1");
+        part(self.endpoint.as_bytes());
+        match &self.request {
+            Payload::Json(value) => {
+                part(b"json");
+                part(value.to_string().as_bytes());
+            }
+            Payload::Bytes(bytes) => {
+                part(b"bytes");
+                part(bytes);
+            }
+        }
+        part(&self.ordinal.to_le_bytes());
+        Digest::finish(context)
+    }
+}
+
+impl Digest {
+    /// Of any bytes.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        let mut context = digest::Context::new(&digest::SHA256);
+        context.update(bytes);
+        Self::finish(context)
+    }
+
+    fn finish(context: digest::Context) -> Self {
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(context.finish().as_ref());
+        Self(bytes)
+    }
+
+    /// Its first eight bytes as a number, for whatever should look random and be the same each time.
+    pub(crate) fn number(self) -> u64 {
+        let (first, _) = self.0.as_chunks();
+        first.first().copied().map_or(0, u64::from_le_bytes)
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
