@@ -1,0 +1,132 @@
+//! A target, and how it is approached.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sortie_wire::Limits;
+
+use super::cmd::{self, Cmd};
+use super::conversation::Conversation;
+use super::error::TargetError;
+use super::log::Log;
+use super::mcp;
+use super::offer::Offer;
+use crate::modes::{self, Wire};
+
+/// What is attacked: a description, from which every case makes a connection of its own.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Target {
+    /// An MCP server.
+    Mcp {
+        /// Where it is.
+        at: modes::Target,
+        /// Which revision is spoken.
+        wire: Wire,
+    },
+    /// A program that reads a line and writes a line.
+    Cmd(Cmd),
+}
+
+/// The kinds of targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// An MCP server.
+    Mcp,
+    /// An A2A agent.
+    A2a,
+    /// An AG-UI agent.
+    AgUi,
+    /// An endpoint that speaks as that of `OpenAI` does.
+    Chat,
+    /// Anything that answers an HTTP request.
+    Http,
+    /// A program.
+    Cmd,
+}
+
+impl Kind {
+    /// The word that stands for it in `--target KIND=SPEC`.
+    pub const fn as_str(self) -> &'static str {
+        self.mode_and_protocol().1
+    }
+
+    pub(super) const fn mode_and_protocol(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Mcp => ("mcp_client", "mcp"),
+            Self::A2a => ("a2a_client", "a2a"),
+            Self::AgUi => ("ag_ui_client", "ag_ui"),
+            Self::Chat => ("chat_client", "chat"),
+            Self::Http => ("http_client", "http"),
+            Self::Cmd => ("cmd_client", "cmd"),
+        }
+    }
+
+    /// Whether something can be said to it.
+    pub const fn can_be_told(self) -> bool {
+        !self.can_be_called()
+    }
+
+    /// Whether it has tools that we call.
+    pub const fn can_be_called(self) -> bool {
+        matches!(self, Self::Mcp)
+    }
+}
+
+/// How targets are approached, whatever they are.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How much a target may ask of us.
+    pub limits: Limits,
+    /// How long it may take until it accepts. 30 s.
+    pub connect_timeout: Duration,
+    /// How long one answer may take, all of it. 60 s.
+    pub answer_timeout: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            connect_timeout: Duration::from_secs(30),
+            answer_timeout: Duration::from_mins(1),
+        }
+    }
+}
+
+impl Target {
+    /// What kind of target it is.
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Mcp { .. } => Kind::Mcp,
+            Self::Cmd(_) => Kind::Cmd,
+        }
+    }
+
+    /// Whether something can be said to it.
+    pub const fn can_be_told(&self) -> bool {
+        self.kind().can_be_told()
+    }
+
+    /// Whether it has tools that we call.
+    pub const fn can_be_called(&self) -> bool {
+        self.kind().can_be_called()
+    }
+
+    /// Looks at what it offers. Fails when it is not there.
+    pub async fn discover(&self, log: &Arc<Log>, settings: &Settings) -> Result<Offer, TargetError> {
+        match self {
+            Self::Mcp { at, wire } => mcp::discover(at, wire, log, settings).await,
+            Self::Cmd(cmd) => cmd::discover(cmd, settings).await,
+        }
+    }
+
+    /// Begins a conversation. Everything that is said in it goes into `log`.
+    pub async fn open(&self, log: &Arc<Log>, settings: &Settings) -> Result<Conversation, TargetError> {
+        match self {
+            Self::Mcp { at, wire } => mcp::open(at, wire, log, settings).await.map(Conversation::mcp),
+            Self::Cmd(cmd) => cmd::open(cmd, log, settings).map(Conversation::cmd),
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Evaluators against targets: what is planned, what is played, what is kept.
+
+mod bench;
+mod killed;
+mod planning;
+mod running;

@@ -1,0 +1,5 @@
+//! Targets of evaluators, over real pipes and sockets.
+
+mod cmd;
+mod mcp;
+mod room;
