@@ -71,7 +71,7 @@ impl std::fmt::Debug for Cmd {
 }
 
 /// There is nothing to ask, but the program must be there.
-pub(super) async fn discover(cmd: &Cmd, _settings: &Settings) -> Result<Offer, TargetError> {
+pub(super) async fn discover(cmd: &Cmd) -> Result<Offer, TargetError> {
     let mut child = spawn(cmd)?;
     // Nothing was said to it: ending it is all there is to do, and how it ends says nothing.
     let _ = child.end(CLOSE_PATIENCE).await;

@@ -81,7 +81,7 @@ impl TargetError {
         Self::Protocol { what: what.to_owned(), problem: problem.into() }
     }
 
-    pub(super) fn status(what: &str, status: http::StatusCode, body: &[u8]) -> Self {
+    pub(super) fn status(what: &str, status: ::http::StatusCode, body: &[u8]) -> Self {
         Self::Status { what: what.to_owned(), status: status.as_u16(), body: excerpt(body) }
     }
 

@@ -5,16 +5,20 @@ use std::time::Duration;
 
 use sortie_wire::Limits;
 
+use super::chat::{self, Chat};
 use super::cmd::{self, Cmd};
 use super::conversation::Conversation;
 use super::error::TargetError;
+use super::http::{self, Http};
 use super::log::Log;
-use super::mcp;
 use super::offer::Offer;
+use super::{a2a, ag_ui, mcp};
 use crate::modes::{self, Wire};
 
 /// What is attacked: a description, from which every case makes a connection of its own.
-#[derive(Clone, Debug)]
+///
+/// It may hold credentials, and is shown by its kind only.
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Target {
     /// An MCP server.
@@ -24,8 +28,22 @@ pub enum Target {
         /// Which revision is spoken.
         wire: Wire,
     },
+    /// An A2A agent.
+    A2a(modes::Target),
+    /// An AG-UI agent.
+    AgUi(modes::Target),
+    /// An endpoint that speaks as that of `OpenAI` does.
+    Chat(Chat),
+    /// Anything that answers an HTTP request.
+    Http(Http),
     /// A program that reads a line and writes a line.
     Cmd(Cmd),
+}
+
+impl std::fmt::Debug for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Target({})", self.kind().as_str())
+    }
 }
 
 /// The kinds of targets.
@@ -100,6 +118,10 @@ impl Target {
     pub const fn kind(&self) -> Kind {
         match self {
             Self::Mcp { .. } => Kind::Mcp,
+            Self::A2a(_) => Kind::A2a,
+            Self::AgUi(_) => Kind::AgUi,
+            Self::Chat(_) => Kind::Chat,
+            Self::Http(_) => Kind::Http,
             Self::Cmd(_) => Kind::Cmd,
         }
     }
@@ -118,7 +140,11 @@ impl Target {
     pub async fn discover(&self, log: &Arc<Log>, settings: &Settings) -> Result<Offer, TargetError> {
         match self {
             Self::Mcp { at, wire } => mcp::discover(at, wire, log, settings).await,
-            Self::Cmd(cmd) => cmd::discover(cmd, settings).await,
+            Self::A2a(at) => a2a::discover(at, log, settings).await,
+            Self::AgUi(at) => ag_ui::discover(at, log, settings).await,
+            Self::Chat(chat) => chat::discover(chat, log, settings).await,
+            Self::Http(http) => http::discover(http, log, settings).await,
+            Self::Cmd(cmd) => cmd::discover(cmd).await,
         }
     }
 
@@ -126,6 +152,10 @@ impl Target {
     pub async fn open(&self, log: &Arc<Log>, settings: &Settings) -> Result<Conversation, TargetError> {
         match self {
             Self::Mcp { at, wire } => mcp::open(at, wire, log, settings).await.map(Conversation::mcp),
+            Self::A2a(at) => a2a::open(at, log, settings).await.map(Conversation::a2a),
+            Self::AgUi(at) => ag_ui::open(at, log, settings).await.map(Conversation::ag_ui),
+            Self::Chat(chat) => chat::open(chat, log, settings).await.map(Conversation::chat),
+            Self::Http(http) => http::open(http, log, settings).await.map(Conversation::http),
             Self::Cmd(cmd) => cmd::open(cmd, log, settings).map(Conversation::cmd),
         }
     }
