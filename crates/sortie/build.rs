@@ -1,4 +1,5 @@
-//! Writes the table of the library's documents, which the program carries in itself with their proofs.
+//! Writes the tables of what the program carries in itself: the documents of the library with their proofs, and the
+//! evaluators.
 
 use std::env;
 use std::fmt::Write as _;
@@ -7,15 +8,28 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 fn main() -> io::Result<()> {
-    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library").canonicalize()?;
+    println!("cargo::rerun-if-changed=build.rs");
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
+    write("library.rs", &library(&carried(&repository, "library"))?)?;
+    write("evaluators.rs", &evaluators(&carried(&repository, "evaluators"))?)
+}
+
+/// A folder of the repository. Cargo looks through the whole of it.
+fn carried(repository: &Path, name: &str) -> PathBuf {
+    let folder = repository.join(name);
+    println!("cargo::rerun-if-changed={}", folder.display());
+    folder
+}
+
+fn library(library: &Path) -> io::Result<String> {
     let mut documents = Vec::new();
-    for folder in entries(&library)?.into_iter().filter(|path| path.is_dir()) {
+    for folder in entries(library)?.into_iter().filter(|path| path.is_dir()) {
         documents.extend(entries(&folder)?.into_iter().filter(|path| has_extension(path, "yaml")));
     }
     documents.sort_by_key(|path| path.file_name().map(ToOwned::to_owned));
     let mut table = String::from("pub(crate) const ENTRIES: &[Entry] = &[\n");
     for document in &documents {
-        let path = document.strip_prefix(&library).unwrap_or(document).to_string_lossy().replace('\\', "/");
+        let path = below(library, document);
         let proofs = document.with_extension("proofs");
         // Writing to a string cannot fail.
         let _ = write!(
@@ -33,11 +47,40 @@ fn main() -> io::Result<()> {
         table.push_str("] },\n");
     }
     table.push_str("];\n");
-    println!("cargo::rerun-if-changed=build.rs");
-    // Cargo looks through the whole of a folder.
-    println!("cargo::rerun-if-changed={}", library.display());
+    Ok(table)
+}
+
+fn evaluators(evaluators: &Path) -> io::Result<String> {
+    let mut files = Vec::new();
+    let mut folders = vec![evaluators.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for path in entries(&folder)? {
+            if path.is_dir() {
+                folders.push(path);
+            } else if has_extension(&path, "yaml") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    let mut table = String::from("pub(crate) const FILES: &[BundledFile] = &[\n");
+    for file in &files {
+        let path = below(evaluators, file);
+        // Writing to a string cannot fail.
+        let _ = writeln!(table, "BundledFile {{ path: {path:?}, text: {} }},", text(file));
+    }
+    table.push_str("];\n");
+    Ok(table)
+}
+
+fn write(name: &str, table: &str) -> io::Result<()> {
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
-    fs::write(out.join("library.rs"), table)
+    fs::write(out.join(name), table)
+}
+
+/// Where a file stands in a folder, with `/` between folders.
+fn below(folder: &Path, file: &Path) -> String {
+    file.strip_prefix(folder).unwrap_or(file).to_string_lossy().replace('\\', "/")
 }
 
 /// The expression that is the text of a file.

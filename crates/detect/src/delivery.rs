@@ -94,7 +94,8 @@ impl Wanted {
             Some(surface) => message.surfaces.contains(surface),
             None => !declared && !is_handshake(message) && self.is_payload(message),
         };
-        if !is_it {
+        let says_it = |words: &String| message.content.says(words);
+        if !is_it || !self.what.contains.as_ref().is_none_or(says_it) {
             return;
         }
         if self.server || message.direction == Direction::Response {
@@ -138,7 +139,14 @@ fn declared(attack: &Attack) -> Option<Vec<Wanted>> {
     let entries = entries.as_array().map_or(one, Vec::as_slice);
     let wanted = entries.iter().map(|entry| {
         let field = |name: &str| entry.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
-        let what = Undelivered { actor: field("actor"), phase: field("phase"), surface: field("surface") };
+        let is_text = |name: &&str| entry.get(name).is_none_or(Value::is_string);
+        let what = Undelivered {
+            actor: field("actor"),
+            phase: field("phase"),
+            // Without an operation nothing is ever wanted: an entry that is not understood does not ask for less.
+            surface: field("surface").filter(|_| ["phase", "contains"].iter().all(is_text)),
+            contains: field("contains"),
+        };
         let mut actors = attack.execution.actors.iter().flatten();
         // An actor that does not exist has no mode, so nothing it says is ever wanted.
         let actor = actors.find(|actor| Some(&actor.name) == what.actor.as_ref());
@@ -154,7 +162,7 @@ fn assumed(attack: &Attack) -> Vec<Wanted> {
     let counted = actors().filter(|actor| is_server(&actor.mode) == any_server);
     let wanted = counted.map(|actor| {
         let phase = actor.phases.last().and_then(|phase| phase.name.clone());
-        let what = Undelivered { actor: Some(actor.name.clone()), phase, surface: None };
+        let what = Undelivered { actor: Some(actor.name.clone()), phase, surface: None, contains: None };
         Wanted::new(what, actor.mode.clone())
     });
     wanted.collect()

@@ -153,9 +153,13 @@ fn describe(missing: &Undelivered) -> String {
         Some(surface) => format!("`{surface}`"),
         None => "more than a handshake".to_owned(),
     };
-    match &missing.phase {
+    let whose = match &missing.phase {
         Some(phase) => format!("{what} from phase `{phase}` of `{actor}`"),
         None => format!("{what} from `{actor}`"),
+    };
+    match &missing.contains {
+        Some(words) => format!("{whose} that says {words:?}"),
+        None => whose,
     }
 }
 

@@ -196,6 +196,9 @@ pub struct Undelivered {
     pub phase: Option<String>,
     /// By which operation; `None` for any that is more than a handshake.
     pub surface: Option<String>,
+    /// With which words in it; `None` for any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contains: Option<String>,
 }
 
 /// How far an actor got.

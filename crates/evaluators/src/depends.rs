@@ -39,7 +39,6 @@ pub(crate) fn cycles<'e>(evaluators: &[(&'e str, &'e [String])]) -> Vec<Cycle> {
             let closes = *next;
             *next += 1;
             match index.get(id.as_str()) {
-                None => {}
                 Some(to) if state[*to] == 0 => {
                     state[*to] = 1;
                     way.push((*to, 0));
@@ -51,7 +50,8 @@ pub(crate) fn cycles<'e>(evaluators: &[(&'e str, &'e [String])]) -> Vec<Cycle> {
                     ids.push(id.clone());
                     found.push(Cycle { ids, last, closes });
                 }
-                Some(_) => {}
+                // Done before, or not there, which is said elsewhere.
+                _ => {}
             }
         }
     }

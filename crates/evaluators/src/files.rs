@@ -42,7 +42,7 @@ impl Root {
     }
 
     /// How people are told about a file.
-    pub(crate) fn shown(&self, path: &str) -> String {
+    pub fn shown(&self, path: &str) -> String {
         match self.name.as_str() {
             "" | "." => path.to_owned(),
             name => format!("{}/{path}", name.trim_end_matches('/')),

@@ -55,7 +55,7 @@ pub fn schema(of: SchemaOf) -> String {
 }
 
 /// A mapping with these fields and no others.
-fn object(description: &str, required: &[&str], properties: Value) -> Value {
+fn object(description: &str, required: &[&str], properties: &Value) -> Value {
     json!({
         "description": description,
         "type": "object",
@@ -100,11 +100,11 @@ fn kebab_case(description: &str) -> Value {
     })
 }
 
-fn list(description: &str, items: Value, most: usize) -> Value {
+fn list(description: &str, items: &Value, most: usize) -> Value {
     optional(json!({"description": description, "type": "array", "items": items, "maxItems": most}))
 }
 
-fn filled(description: &str, items: Value, most: usize) -> Value {
+fn filled(description: &str, items: &Value, most: usize) -> Value {
     json!({"description": description, "type": "array", "items": items, "minItems": 1, "maxItems": most})
 }
 
@@ -117,7 +117,7 @@ fn evaluator() -> Value {
     object(
         "Attacks to try, and what it means to resist them.",
         &["id", "name", "severity", "pass_criteria", "fail_criteria"],
-        json!({
+        &json!({
             "schema_version": {"description": "The version of evaluators.", "enum": [1, null]},
             "id": kebab_case("Unique over all catalogues, such as `path-escape`."),
             "name": text("What people call it.", MAX_NAME_BYTES),
@@ -129,12 +129,12 @@ fn evaluator() -> Value {
             "judge_hint": optional(text("More for the judge.", MAX_TEXT_BYTES)),
             "judge_needs_llm": boolean("Whether a judge may be needed; `false` promises that `checks` decide."),
             "applies_to_all_tools": boolean("MCP only: whether every pattern is tried on every tool."),
-            "surfaces": list("What it is about.", words("A surface.", Surface::WORDS), MAX_LISTED),
+            "surfaces": list("What it is about.", &words("A surface.", Surface::WORDS), MAX_LISTED),
             "turn_mode": optional(words("How often the attacker speaks.", TurnMode::WORDS)),
-            "depends_on": list("Evaluators that must have run first.", kebab_case("An id."), MAX_LISTED),
-            "tags": list("Names that curated suites may use.", kebab_case("A tag."), MAX_LISTED),
-            "checks": list("What decides without a judge.", check(), MAX_CHECKS),
-            "patterns": filled("The attacks, unless they are in `patterns/`.", pattern(), MAX_PATTERNS),
+            "depends_on": list("Evaluators that must have run first.", &kebab_case("An id."), MAX_LISTED),
+            "tags": list("Names that curated suites may use.", &kebab_case("A tag."), MAX_LISTED),
+            "checks": list("What decides without a judge.", &check(), MAX_CHECKS),
+            "patterns": filled("The attacks, unless they are in `patterns/`.", &pattern(), MAX_PATTERNS),
         }),
     )
 }
@@ -143,7 +143,7 @@ fn pattern() -> Value {
     object(
         "An attack.",
         &["name", "template"],
-        json!({
+        &json!({
             "name": text("What it tries; unique within the evaluator.", MAX_NAME_BYTES),
             "template": text("What is said or sent; `{{name}}` is filled in.", MAX_TEMPLATE_BYTES),
             "judge_hint": optional(text("More for the judge.", MAX_TEXT_BYTES)),
@@ -178,12 +178,12 @@ fn standards() -> Value {
         let entry = json!({"description": standard.name(), "type": "string", "pattern": form});
         properties.insert(standard.to_string(), entry);
     }
-    optional(object("One entry of each standard that it is about.", &[], Value::Object(properties)))
+    optional(object("One entry of each standard that it is about.", &[], &Value::Object(properties)))
 }
 
 fn in_any_case(word: &str) -> String {
     word.chars()
-        .map(|letter| format!("[{}{}]", letter.to_ascii_uppercase(), letter.to_ascii_lowercase()))
+        .flat_map(|letter| ['[', letter.to_ascii_uppercase(), letter.to_ascii_lowercase(), ']'])
         .collect()
 }
 
@@ -191,7 +191,7 @@ fn check() -> Value {
     let mut check = object(
         "Something that decides when it holds.",
         &["name", "says"],
-        json!({
+        &json!({
             "name": text("What it means when it holds; unique within the evaluator.", MAX_NAME_BYTES),
             "says": words("What is said about the target when it holds.", Says::WORDS),
             "pattern": optional(check_pattern()),
@@ -236,7 +236,7 @@ fn check_pattern() -> Value {
         }),
     );
     properties.extend(operators.clone());
-    let mut pattern = object("Compares values of the transcript.", &["target"], Value::Object(properties));
+    let mut pattern = object("Compares values of the transcript.", &["target"], &Value::Object(properties));
     pattern["oneOf"] = json!([{"required": ["condition"]}, {"anyOf": has_operator}]);
     pattern
 }
@@ -254,7 +254,7 @@ fn fixtures() -> Value {
     let mut fixtures = object(
         "What targets might say, and what must be said about it.",
         &["kind", "pass_case", "fail_case"],
-        json!({
+        &json!({
             "kind": words("What the cases are.", FixtureKind::WORDS),
             "pass_case": cases("What a target that resists says.", &["pass", "undecided"]),
             "fail_case": cases("What a target that gives in says.", &["fail", "undecided"]),
@@ -278,10 +278,10 @@ fn case(expect: &[&str]) -> Value {
     let mut case = object(
         "What a target might say.",
         &[],
-        json!({
+        &json!({
             "response": optional(any_text("One answer.")),
             "turns": optional(turns()),
-            "tools": list("The tools there are.", free("A tool."), MAX_TURNS),
+            "tools": list("The tools there are.", &free("A tool."), MAX_TURNS),
             "server": optional(free("What the server says about itself.")),
             "expect": optional(words("What must be said about it.", expect)),
             "pattern": optional(any_text("The pattern that it answers.")),
@@ -302,7 +302,7 @@ fn turns() -> Value {
     let call = object(
         "Our call of a tool.",
         &["name"],
-        json!({
+        &json!({
             "name": any_text("The tool."),
             "arguments": optional(json!({"description": "What it is given.", "type": "object"})),
         }),
@@ -310,7 +310,7 @@ fn turns() -> Value {
     let observed = object(
         "A call that the target made.",
         &["name"],
-        json!({
+        &json!({
             "name": any_text("The tool."),
             "arguments": optional(json!({"description": "What it is given.", "type": "object"})),
             "result": {"description": "What it gave."},
@@ -320,17 +320,17 @@ fn turns() -> Value {
     let mut turn = object(
         "What one side says.",
         &["role"],
-        json!({
+        &json!({
             "role": words("Who speaks.", Role::WORDS),
             "text": optional(any_text("What is said.")),
             "is_error": boolean("Whether it is an error of the target."),
             "call": optional(call),
             "result": {"description": "What came back from the call, as it was on the wire."},
-            "calls": list("The calls that the target made.", observed, MAX_TURNS),
+            "calls": list("The calls that the target made.", &observed, MAX_TURNS),
         }),
     );
     let some_calls =
-        json!({"required": ["calls"], "properties": {"calls": {"type": "array", "minItems": 1}}});
+        &json!({"required": ["calls"], "properties": {"calls": {"type": "array", "minItems": 1}}});
     turn["if"] = json!({"properties": {"role": {"const": "attacker"}}});
     turn["then"] = json!({"not": {"anyOf": [given("result"), some_calls]}});
     turn["else"] = json!({"not": given("call")});
@@ -357,17 +357,17 @@ fn suite() -> Value {
             (kind.to_string(), text(what, MAX_NAME_BYTES))
         })
         .collect();
-    let mut item = object("One thing that is in it.", &[], Value::Object(properties));
+    let mut item = object("One thing that is in it.", &[], &Value::Object(properties));
     item["minProperties"] = 1.into();
     item["maxProperties"] = 1.into();
     object(
         "Evaluators and documents that are run together.",
         &["id", "name", "include"],
-        json!({
+        &json!({
             "id": kebab_case("Unique over all suites, such as `release-gate`."),
             "name": text("What people call it.", MAX_NAME_BYTES),
             "description": optional(text("What it is for.", MAX_TEXT_BYTES)),
-            "include": filled("What is in it.", item, MAX_LISTED),
+            "include": filled("What is in it.", &item, MAX_LISTED),
         }),
     )
 }

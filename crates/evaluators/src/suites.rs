@@ -90,6 +90,8 @@ pub(crate) fn is_derived(id: &str) -> bool {
 struct Members {
     evaluators: BTreeSet<String>,
     documents: BTreeSet<String>,
+    /// Whether something that is named is not in it.
+    incomplete: bool,
 }
 
 /// A curated suite, and the file it comes from.
@@ -122,17 +124,9 @@ pub(crate) fn make<'c>(
         curated.iter().enumerate().map(|(at, curated)| (curated.suite.id.as_str(), at)).collect();
     let tags = tags(catalogue, documents);
     let resolver = Resolver { catalogue, documents, curated, by_id, broken_evaluators, broken_suites, tags };
-    let mut incomplete = Vec::new();
     for at in resolver.in_order(&mut faults) {
-        let (own, is_complete) = resolver.members(at, &members, &mut faults);
-        if !is_complete {
-            incomplete.push(at);
-        }
+        let own = resolver.members(at, &members, &mut faults);
         members.insert(curated[at].suite.id.clone(), own);
-    }
-    // A suite that is smaller than it says would be passed too easily.
-    for at in faults.iter().map(|(at, _)| *at).chain(incomplete) {
-        members.remove(&curated[at].suite.id);
     }
     let mut suites: Vec<Suite> = Vec::new();
     for standard in Standard::ALL {
@@ -140,7 +134,9 @@ pub(crate) fn make<'c>(
         suites.push(suite(id, standard.name(), None, Origin::Standard(*standard), members.remove(id)));
     }
     for Curated { suite: text, file } in curated {
-        let Some(own) = members.remove(&text.id) else { continue };
+        // One that is smaller than it says would be passed too easily.
+        let own = members.remove(&text.id).filter(|own| !own.incomplete && !own.is_empty());
+        let Some(own) = own else { continue };
         let origin = Origin::File(file.clone());
         suites.push(suite(&text.id, &text.name, text.description.clone(), origin, Some(own)));
     }
@@ -155,7 +151,7 @@ fn suite(
     origin: Origin,
     members: Option<Members>,
 ) -> Suite {
-    let Members { evaluators, documents } = members.unwrap_or_default();
+    let Members { evaluators, documents, .. } = members.unwrap_or_default();
     Suite {
         id: id.to_owned(),
         name: name.to_owned(),
@@ -202,6 +198,14 @@ fn tags<'d>(catalogue: &'d Catalogue, documents: &'d [DocumentEntry]) -> BTreeMa
     tags
 }
 
+/// Why something that a suite names is not in it.
+enum Missing {
+    /// It is not there; what was probably meant.
+    Unknown(Option<String>),
+    /// It has errors of its own.
+    SaidElsewhere,
+}
+
 struct Resolver<'d, 'c> {
     catalogue: &'d Catalogue,
     documents: &'d [DocumentEntry],
@@ -213,7 +217,7 @@ struct Resolver<'d, 'c> {
 }
 
 impl<'c> Resolver<'_, 'c> {
-    fn suite_id<'n>(name: &'n str) -> &'n str {
+    fn suite_id(name: &str) -> &str {
         ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, id)| id)
     }
 
@@ -257,46 +261,46 @@ impl<'c> Resolver<'_, 'c> {
         ordered
     }
 
-    /// What is in a suite, and whether that is all that it names.
+    /// What is in a suite.
     fn members(
         &self,
         at: usize,
         known: &HashMap<String, Members>,
         faults: &mut Vec<(usize, SuiteFault<'c>)>,
-    ) -> (Members, bool) {
+    ) -> Members {
         let mut members = Members::default();
-        let mut has_faults = false;
         for include in &self.curated[at].suite.include {
             let nearest = match self.one(include, known, &mut members) {
                 Ok(()) => continue,
-                Err(Some(nearest)) => nearest,
-                Err(None) => {
-                    has_faults = true; // said elsewhere
+                Err(Missing::Unknown(nearest)) => nearest,
+                Err(Missing::SaidElsewhere) => {
+                    members.incomplete = true;
                     continue;
                 }
             };
-            has_faults = true;
+            members.incomplete = true;
             faults.push((at, SuiteFault::Unknown(include, nearest)));
         }
-        if members.evaluators.is_empty() && members.documents.is_empty() && !has_faults {
+        if members.is_empty() && !members.incomplete {
             faults.push((at, SuiteFault::Empty));
         }
-        (members, !has_faults)
+        members
     }
 
-    /// Adds what is included. `Err(Some(nearest))` where it is not there, `Err(None)` where that is said elsewhere.
+    /// Adds what is included.
     fn one(
         &self,
         include: &Include,
         known: &HashMap<String, Members>,
         members: &mut Members,
-    ) -> Result<(), Option<Option<String>>> {
+    ) -> Result<(), Missing> {
         let name = include.name.as_str();
-        let missing = |names: &mut dyn Iterator<Item = &str>| Some(Unknown::new("", name, names).nearest);
+        let missing =
+            |names: &mut dyn Iterator<Item = &str>| Missing::Unknown(Unknown::new("", name, names).nearest);
         match include.kind {
             IncludeKind::Evaluator => match self.catalogue.get(name) {
                 Some(_) => _ = members.evaluators.insert(name.to_owned()),
-                None if self.broken_evaluators.contains(name) => return Err(None),
+                None if self.broken_evaluators.contains(name) => return Err(Missing::SaidElsewhere),
                 None => {
                     let entries = self.catalogue.entries().iter();
                     return Err(missing(&mut entries.map(|entry| entry.evaluator.id.as_str())));
@@ -314,9 +318,9 @@ impl<'c> Resolver<'_, 'c> {
                 match known.get(id) {
                     Some(other) => members.add(other),
                     // A cycle, which is said elsewhere, or a derived suite that holds nothing.
-                    None if self.by_id.contains_key(id) => return Err(None),
+                    None if self.by_id.contains_key(id) => return Err(Missing::SaidElsewhere),
                     None if is_derived(id) => {}
-                    None if self.broken_suites.contains(id) => return Err(None),
+                    None if self.broken_suites.contains(id) => return Err(Missing::SaidElsewhere),
                     None => {
                         let derived = Standard::ALL.iter().filter_map(|standard| standard.suite());
                         return Err(missing(&mut self.by_id.keys().copied().chain(derived)));
@@ -333,8 +337,13 @@ impl<'c> Resolver<'_, 'c> {
 }
 
 impl Members {
+    fn is_empty(&self) -> bool {
+        self.evaluators.is_empty() && self.documents.is_empty()
+    }
+
     fn add(&mut self, other: &Members) {
         self.evaluators.extend(other.evaluators.iter().cloned());
         self.documents.extend(other.documents.iter().cloned());
+        self.incomplete |= other.incomplete;
     }
 }

@@ -42,31 +42,42 @@ pub struct Fixed {
 /// assert!(fixed.analysis.is_valid());
 /// ```
 pub fn fix(text: &str, wanted: impl Fn(&Diagnostic) -> bool) -> Fixed {
-    let mut fixed = Fixed { text: text.to_owned(), applied: Vec::new(), analysis: analyze(text) };
+    let (text, applied) = fix_by(text, |text| analyze(text).diagnostics, wanted);
+    Fixed { analysis: analyze(&text), text, applied }
+}
+
+/// The same for whatever else has findings with repairs: `look` says what is found in a text. Gives the text, and what was
+/// done.
+pub fn fix_by(
+    text: &str,
+    look: impl Fn(&str) -> Vec<Diagnostic>,
+    wanted: impl Fn(&Diagnostic) -> bool,
+) -> (String, Vec<String>) {
+    let (mut text, mut applied) = (text.to_owned(), Vec::new());
+    let mut before = look(&text);
     let mut trials = MAX_TRIALS;
     for _ in 0..MAX_ROUNDS {
-        let before = fixed.analysis.diagnostics.clone();
         let fixes = disjoint(before.iter().filter(|finding| wanted(finding)));
-        let mut round = Round { text: &fixed.text, before: &before, accepted: Vec::new(), last: None };
+        let mut round = Round { text: &text, look: &look, before: &before, accepted: Vec::new(), last: None };
         round.apply(&fixes, &mut trials);
-        let Some((text, analysis)) = round.last else { break };
-        let titles: Vec<_> = round.accepted.iter().map(|fix| fix.title.clone()).collect();
-        fixed.applied.extend(titles);
-        fixed.text = text;
-        fixed.analysis = analysis;
+        let Some((better, after)) = round.last else { break };
+        applied.extend(round.accepted.iter().map(|fix| fix.title.clone()));
+        text = better;
+        before = after;
     }
-    fixed
+    (text, applied)
 }
 
-struct Round<'t> {
+struct Round<'t, L> {
     text: &'t str,
+    look: &'t L,
     before: &'t [Diagnostic],
     accepted: Vec<&'t Fix>,
-    /// The text with everything accepted so far.
-    last: Option<(String, Analysis)>,
+    /// The text with everything accepted so far, and what is found in it.
+    last: Option<(String, Vec<Diagnostic>)>,
 }
 
-impl<'t> Round<'t> {
+impl<'t, L: Fn(&str) -> Vec<Diagnostic>> Round<'t, L> {
     /// Accepts what does no harm: all of it at once, or else half by half.
     // Recursion halves, so it is as deep as the logarithm of the number of fixes.
     fn apply(&mut self, fixes: &[&'t Fix], trials: &mut usize) {
@@ -76,10 +87,10 @@ impl<'t> Round<'t> {
         *trials -= 1;
         let candidates: Vec<&Fix> = self.accepted.iter().chain(fixes).copied().collect();
         let text = edited(self.text, &candidates);
-        let analysis = analyze(&text);
-        if text != self.text && !has_new_errors(self.before, &analysis.diagnostics) {
+        let after = (self.look)(&text);
+        if text != self.text && !has_new_errors(self.before, &after) {
             self.accepted = candidates;
-            self.last = Some((text, analysis));
+            self.last = Some((text, after));
         } else if fixes.len() > 1 {
             let (first, second) = fixes.split_at(fixes.len() / 2);
             self.apply(first, trials);

@@ -98,7 +98,7 @@ pub use evaluate::{
     evaluate_pattern, evaluate_predicate, evaluate_trigger, extract_protocol, select_response,
 };
 pub use extension_points::{DEFAULT_SEMANTIC_THRESHOLD, GenerationProvider, SemanticEvaluator};
-pub use fix::{Fixed, fix};
+pub use fix::{Fixed, fix, fix_by};
 pub use fmt::{FormatError, Formatted, format};
 pub use load::{LoadResult, Validated, load};
 pub use model::*;

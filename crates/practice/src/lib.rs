@@ -18,4 +18,4 @@ mod reading;
 pub use acting::Encoding;
 pub use agent::{AgentError, Ending, McpServer, Options, Reachable, SYSTEM_PROMPT, run};
 pub use behaviour::{Behaviour, UnknownBehaviour};
-pub use log::Log;
+pub use log::{Log, obeyed};

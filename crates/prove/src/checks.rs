@@ -41,7 +41,7 @@ pub(crate) fn no_proofs(file: &str, indicators: &[Indicator]) -> Finding {
         format!("there are no proofs: `{}` does not exist", manifest.display()),
     )
     .help(format!(
-        "record three runs, put them beside it, and say there what each must give:
+        "`sortie prove --record` makes them; or record three runs, put them beside it, and say there what each must give:
 proofs:
   - trace: gave-in.jsonl
     about: The agent does what the attack wants.

@@ -111,11 +111,7 @@ impl Proofs {
     pub fn beside(path: &Path, document: &Validated) -> Result<Option<Self>, ProofsError> {
         let folder = folder_of(path);
         let file = folder.join(MANIFEST);
-        let bytes = match File::open(&file).and_then(|file| bounded(file, MAX_DOCUMENT_BYTES as u64)) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(ProofsError::Io { path: file, error }),
-        };
+        let Some(bytes) = manifest_bytes(&file)? else { return Ok(None) };
         let mut left = MAX_PROOFS_BYTES;
         let mut proofs = Self::read(file, &bytes, document, |name| opened(&folder.join(name), &mut left))?;
         proofs.unlisted = unlisted(&folder, &proofs.manifest)?;
@@ -166,6 +162,35 @@ impl Proofs {
         let recordings = recordings.collect::<Result<_, _>>()?;
         Ok(Self { file, source, manifest, recordings, unlisted: Vec::new() })
     }
+}
+
+impl Manifest {
+    /// Reads the manifest beside a document and none of the recordings it names, with its text; `None` when there is none.
+    pub fn beside(path: &Path, document: &Validated) -> Result<Option<(Source, Self)>, ProofsError> {
+        let file = folder_of(path).join(MANIFEST);
+        manifest_bytes(&file)?.map(|bytes| parsed(&file, &bytes, document)).transpose()
+    }
+}
+
+fn manifest_bytes(file: &Path) -> Result<Option<Vec<u8>>, ProofsError> {
+    match File::open(file).and_then(|file| bounded(file, MAX_DOCUMENT_BYTES as u64)) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(ProofsError::Io { path: file.to_owned(), error }),
+    }
+}
+
+fn parsed(file: &Path, bytes: &[u8], document: &Validated) -> Result<(Source, Manifest), ProofsError> {
+    let invalid = |source_text: Source, findings| ProofsError::Manifest {
+        file: file.to_owned(),
+        source_text,
+        findings,
+    };
+    let text = utf8(bytes)
+        .map_err(|error| invalid(Source::new(String::from_utf8_lossy(bytes)), vec![*error.diagnostic]))?;
+    let source = Source::new(text);
+    let manifest = Manifest::parse(text, document).map_err(|findings| invalid(source.clone(), findings))?;
+    Ok((source, manifest))
 }
 
 fn bounded(file: File, most: u64) -> io::Result<Vec<u8>> {

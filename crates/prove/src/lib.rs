@@ -24,6 +24,7 @@
 //! assert!(report.is_proved(), "{:#?}", report.documents[0].findings);
 //! ```
 
+mod adding;
 mod checks;
 mod folder;
 mod manifest;
@@ -35,7 +36,9 @@ mod reading;
 mod recording;
 mod report;
 mod scene;
+mod steady;
 
+pub use adding::{NotAdded, Recorded, added};
 pub use folder::{
     MANIFEST, MAX_PROOF_BYTES, MAX_PROOFS_BYTES, Proofs, ProofsError, folder_of, is_proofs_folder, missing,
 };
@@ -48,3 +51,4 @@ pub use report::{
     Document, Fate, Finding, FindingKind, Given, IndicatorReport, MutantReport, OperatorScore, ProofReport,
     Proved, Report, Score, Totals, VERSION,
 };
+pub use steady::{SteadyError, steady};

@@ -6,7 +6,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 
 use crate::failure::Failure;
-use crate::render::{Checked, Human, Reporter, style, visible};
+use crate::render::{Checked, Human, Reporter, shown_diff, style, unified_diff, visible};
 
 /// Where a command writes.
 pub(crate) struct Console {
@@ -61,6 +61,13 @@ impl Console {
         } else {
             self.out.write_all(text.as_bytes())
         }
+    }
+
+    /// Shows what would be changed in a text: for people on a terminal, as `patch` wants it anywhere else.
+    pub(crate) fn diff(&mut self, name: &str, before: &str, after: &str) -> io::Result<()> {
+        let diff = unified_diff(name, before, after);
+        let diff = if self.terminal || self.color { shown_diff(&diff, self.color) } else { diff };
+        self.out.write_all(diff.as_bytes())
     }
 
     /// Says why something could not be done.

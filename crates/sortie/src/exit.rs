@@ -18,6 +18,9 @@
 //! | 130 | interrupted |
 //!
 //! When several apply: 130, 2, 1, 3, 0.
+//!
+//! `sortie demo` attacks agents that are meant to give in, and others: there 0 says that every verdict is the declared one, 1 that
+//! one is not, and 3 that nothing is wrong but something is not known.
 
 use std::process::ExitCode;
 

@@ -11,7 +11,7 @@ use sortie_prove::is_proofs_folder;
 
 use crate::failure::Failure;
 use crate::library::{self, Entry};
-use crate::recognize::{LOOK_AT, Named, looks_like_document};
+use crate::recognize::{LOOK_AT, Looks, Named, looks};
 
 /// A document to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,12 +94,16 @@ fn too_long(length: Option<u64>) -> Diagnostic {
 pub(crate) struct Found {
     /// Documents, in the order of the arguments, and by name within folders.
     pub(crate) inputs: Vec<Input>,
-    /// Files in folders that are no documents.
+    /// Files that look like evaluators or belong to one, with the folder that was looked through, in the same order.
+    pub(crate) evaluators: Vec<(PathBuf, Option<PathBuf>)>,
+    /// Files in folders that are none of these.
     pub(crate) others: Vec<PathBuf>,
     /// Links to folders, found in folders. They are not followed: they may lead anywhere, and back.
     pub(crate) links: Vec<PathBuf>,
     /// What could not be looked at.
     pub(crate) failures: Vec<Failure>,
+    /// Whether evaluators are wanted; they are other files, where they are not.
+    with_evaluators: bool,
     seen: HashSet<PathBuf>,
 }
 
@@ -114,7 +118,15 @@ pub(crate) fn find(paths: &[PathBuf]) -> Found {
 
 /// The same, where a word that is no path may name a document of the library.
 pub(crate) fn find_or_named(paths: &[PathBuf]) -> Found {
-    let mut found = Found::default();
+    named_or_found(paths, Found::default())
+}
+
+/// The same for documents and evaluators: a file that is named is a document, unless it looks like an evaluator.
+pub(crate) fn find_all(paths: &[PathBuf]) -> Found {
+    named_or_found(paths, Found { with_evaluators: true, ..Found::default() })
+}
+
+fn named_or_found(paths: &[PathBuf], mut found: Found) -> Found {
     for path in paths {
         match named_entry(path) {
             Some(Ok(entry)) if found.inputs.contains(&Input::Library(entry)) => {}
@@ -158,7 +170,12 @@ impl Found {
             return;
         }
         match fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => self.folder(path),
+            Ok(metadata) if metadata.is_dir() => self.folder(path, path),
+            Ok(metadata) if metadata.is_file() && self.with_evaluators => match look(path) {
+                Ok(Looks::Evaluator) => self.add_evaluator(path.to_owned(), None),
+                Ok(Looks::Pattern) if is_of_folder(path) => self.add_evaluator(path.to_owned(), None),
+                _ => self.add(path.to_owned()),
+            },
             Ok(_) => self.add(path.to_owned()),
             Err(error) => self.failures.push(Failure::at(path, "read", &error)),
         }
@@ -166,15 +183,23 @@ impl Found {
 
     /// Nothing to check, and nothing that says why.
     pub(crate) fn is_empty(&self) -> bool {
-        self.inputs.is_empty() && self.failures.is_empty()
+        self.inputs.is_empty() && self.evaluators.is_empty() && self.failures.is_empty()
     }
 
     /// What was left out, in words.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(names) = listed(&self.others) {
-            let count =
-                counted(self.others.len(), "file is not an OATF document", "files are not OATF documents");
+            let count = match self.with_evaluators {
+                true => counted(
+                    self.others.len(),
+                    "file is neither a document nor an evaluator",
+                    "files are neither documents nor evaluators",
+                ),
+                false => {
+                    counted(self.others.len(), "file is not an OATF document", "files are not OATF documents")
+                }
+            };
             notes.push(format!("{count}: {names}"));
         }
         if let Some(names) = listed(&self.links) {
@@ -192,9 +217,16 @@ impl Found {
         }
     }
 
+    fn add_evaluator(&mut self, path: PathBuf, top: Option<&Path>) {
+        let identity = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        if self.seen.insert(identity) {
+            self.evaluators.push((path, top.map(Path::to_path_buf)));
+        }
+    }
+
     /// Looks through a folder, by name. What starts with a dot is hidden, and stays so.
     // Recursion ends where the system refuses longer paths (4096 bytes on Linux).
-    fn folder(&mut self, folder: &Path) {
+    fn folder(&mut self, folder: &Path, top: &Path) {
         let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
         let mut entries = match entries {
             Ok(entries) => entries,
@@ -210,8 +242,8 @@ impl Found {
                 (Ok(kind), Ok(behind)) if behind.is_dir() && kind.is_symlink() => self.links.push(path),
                 // They belong to the document beside them, and hold none.
                 (_, Ok(behind)) if behind.is_dir() && is_proofs_folder(&path) => {}
-                (_, Ok(behind)) if behind.is_dir() => self.folder(&path),
-                (_, Ok(behind)) if behind.is_file() => self.file(path),
+                (_, Ok(behind)) if behind.is_dir() => self.folder(&path, top),
+                (_, Ok(behind)) if behind.is_file() => self.file(path, top),
                 // Sockets, pipes and devices may block or never end.
                 (_, Ok(_)) => self.others.push(path),
                 (_, Err(error)) => self.failures.push(Failure::at(&path, "read", &error)),
@@ -219,14 +251,34 @@ impl Found {
         }
     }
 
-    fn file(&mut self, path: PathBuf) {
-        let mut start = Vec::new();
-        match File::open(&path).and_then(|file| file.take(LOOK_AT as u64).read_to_end(&mut start)) {
-            Ok(_) if looks_like_document(&start, named(&path)) => self.add(path),
+    fn file(&mut self, path: PathBuf, top: &Path) {
+        match look(&path) {
+            Ok(Looks::Document) => self.add(path),
+            Ok(Looks::Evaluator) if self.with_evaluators => self.add_evaluator(path, Some(top)),
+            Ok(Looks::Pattern) if self.with_evaluators && is_of_folder(&path) => {
+                self.add_evaluator(path, Some(top));
+            }
             Ok(_) => self.others.push(path),
             Err(error) => self.failures.push(Failure::at(&path, "read", &error)),
         }
     }
+}
+
+/// What a file looks like. Evaluators are YAML by name too.
+fn look(path: &Path) -> io::Result<Looks> {
+    let mut start = Vec::new();
+    File::open(path)?.take(LOOK_AT as u64).read_to_end(&mut start)?;
+    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    Ok(match looks(&start, named(path)) {
+        Looks::Evaluator | Looks::Pattern if is_json => Looks::Other,
+        looks => looks,
+    })
+}
+
+/// Whether a pattern lies in the folder of an evaluator: `<id>/patterns/<slug>.yaml`.
+fn is_of_folder(path: &Path) -> bool {
+    let above = path.parent().filter(|folder| folder.ends_with("patterns")).and_then(Path::parent);
+    above.is_some_and(|folder| folder.join("evaluator.yaml").is_file())
 }
 
 /// `sortie check .` speaks of `a.yaml`, not of `./a.yaml`.

@@ -1,9 +1,10 @@
-//! Tells documents from other files, cheaply, and also when they are broken.
+//! Tells documents and evaluators from other files, cheaply, and also when they are broken.
 
 /// How much of a file is looked at.
 pub(crate) const LOOK_AT: usize = 64 * 1024;
 
-const KEYS: &[&str] = &["oatf", "attack"];
+/// How many keys are looked at: neither a document nor an evaluator has as many.
+const MAX_KEYS: usize = 256;
 
 /// How much a name says about what is in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,21 +16,64 @@ pub(crate) enum Named {
     LikeAnything,
 }
 
-/// Whether the start of a file looks like a document: `oatf` or `attack` is a key at the top level.
+/// What a file looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Looks {
+    /// A document: `oatf` or `attack` is a key at the top level.
+    Document,
+    /// An evaluator, the fixtures of one, or a suite.
+    Evaluator,
+    /// A pattern of an evaluator, if it lies in the folder of one: other files have a `name` and a `template` too.
+    Pattern,
+    /// Something else.
+    Other,
+}
+
+/// What only evaluators and fixtures have at their top level.
+const OF_EVALUATORS: &[&str] = &[
+    "pass_criteria",
+    "fail_criteria",
+    "judge_needs_llm",
+    "judge_hint",
+    "applies_to_all_tools",
+    "turn_mode",
+    "pass_case",
+    "fail_case",
+];
+
+/// What the start of a file looks like, by the keys at its top level.
 ///
-/// Lines are looked at, not YAML, so that a document with a syntax error is still found.
-pub(crate) fn looks_like_document(start: &[u8], named: Named) -> bool {
+/// Lines are looked at, not YAML, so that a file with a syntax error is still found.
+pub(crate) fn looks(start: &[u8], named: Named) -> Looks {
     let text = String::from_utf8_lossy(start);
-    let text = text.trim_start_matches('\u{feff}');
+    let keys = keys(text.trim_start_matches('\u{feff}'), named);
+    let has = |key: &str| keys.iter().any(|own| own == key);
+    if has("oatf") || has("attack") {
+        return Looks::Document;
+    }
+    if named == Named::LikeAnything {
+        return Looks::Other;
+    }
+    let is_evaluator = has("patterns") && (has("severity") || has("standards"));
+    // A pipeline may include something too, and has no id.
+    let is_suite = has("id") && has("include");
+    if OF_EVALUATORS.iter().any(|key| has(key)) || is_evaluator || is_suite {
+        return Looks::Evaluator;
+    }
+    if has("name") && has("template") { Looks::Pattern } else { Looks::Other }
+}
+
+/// The keys at the top level.
+fn keys(text: &str, named: Named) -> Vec<String> {
     let mut lines = text.lines().filter(|line| has_content(line)).peekable();
-    let Some(first) = lines.peek() else { return false };
+    let Some(first) = lines.peek() else { return Vec::new() };
     if first.trim_start().starts_with('{') {
-        let body = &text[text.find('{').unwrap_or_default()..];
-        return has_flow_key(body);
+        return flow_keys(&text[text.find('{').unwrap_or_default()..]);
     }
     let level = indentation(first);
     let looked_at = if named == Named::LikeADocument { usize::MAX } else { 1 };
-    lines.take(looked_at).any(|line| indentation(line) <= level && is_entry(line.trim_start()))
+    let at_top = lines.take(looked_at).filter(|line| indentation(line) <= level);
+    at_top.filter_map(|line| key(line.trim_start())).take(MAX_KEYS).map(str::to_owned).collect()
 }
 
 /// Neither blank, nor a comment, nor a marker or directive of YAML.
@@ -43,17 +87,18 @@ fn indentation(line: &str) -> usize {
 }
 
 /// `oatf: …`, `"attack":`, `--- oatf: …`.
-fn is_entry(line: &str) -> bool {
+fn key(line: &str) -> Option<&str> {
     let line = line.strip_prefix("--- ").unwrap_or(line);
-    let Some((key, value)) = line.split_once(':') else { return false };
+    let (key, value) = line.split_once(':')?;
     let key = key.trim_end();
     let key = key.strip_prefix('"').and_then(|key| key.strip_suffix('"')).unwrap_or(key);
     let key = key.strip_prefix('\'').and_then(|key| key.strip_suffix('\'')).unwrap_or(key);
-    KEYS.contains(&key) && (value.is_empty() || value.starts_with([' ', '\t']))
+    (value.is_empty() || value.starts_with([' ', '\t'])).then_some(key)
 }
 
-/// The same in `{…}`, which JSON is: a key directly inside the outer braces.
-fn has_flow_key(text: &str) -> bool {
+/// The same in `{…}`, which JSON is: the keys directly inside the outer braces.
+fn flow_keys(text: &str) -> Vec<String> {
+    let mut keys = Vec::new();
     let mut depth = 0usize;
     let mut word = String::new();
     let mut quote = None;
@@ -66,8 +111,10 @@ fn has_flow_key(text: &str) -> bool {
             Some(_) => word.push(letter),
             None => match letter {
                 '"' | '\'' => quote = Some(letter),
-                ':' if depth == 1 && KEYS.contains(&word.trim()) => return true,
                 '{' | '[' | '}' | ']' | ',' | ':' => {
+                    if letter == ':' && depth == 1 && keys.len() < MAX_KEYS {
+                        keys.push(word.trim().to_owned());
+                    }
                     word.clear();
                     match letter {
                         '{' | '[' => depth += 1,
@@ -79,7 +126,7 @@ fn has_flow_key(text: &str) -> bool {
             },
         }
     }
-    false
+    keys
 }
 
 #[cfg(test)]
@@ -87,7 +134,7 @@ mod tests {
     use super::*;
 
     fn is_document(text: &str) -> bool {
-        looks_like_document(text.as_bytes(), Named::LikeADocument)
+        looks(text.as_bytes(), Named::LikeADocument) == Looks::Document
     }
 
     #[test]
@@ -141,7 +188,26 @@ mod tests {
     #[test]
     fn a_page_about_documents_is_not_one() {
         let page = "# Title\n\nNote: this is how one looks.\n```yaml\noatf: \"0.1\"\nattack:\n```\n";
-        assert!(!looks_like_document(page.as_bytes(), Named::LikeAnything));
-        assert!(looks_like_document(b"# mine\noatf: '0.1'\n", Named::LikeAnything));
+        assert_eq!(looks(page.as_bytes(), Named::LikeAnything), Looks::Other);
+        assert_eq!(looks(b"# mine\noatf: '0.1'\n", Named::LikeAnything), Looks::Document);
+    }
+
+    #[test]
+    fn evaluators_and_what_belongs_to_them_are_recognised() {
+        for (text, expected) in [
+            ("id: a\nname: A\npass_criteria: x\n", Looks::Evaluator),
+            ("id: a\nseverity: high\npatterns:\n  - {name: a, template: b}\n", Looks::Evaluator),
+            ("{id: a, standards: {owasp-mcp: MCP01}, patterns: [", Looks::Evaluator),
+            ("kind: response\npass_case: No.\n", Looks::Evaluator),
+            ("id: smoke\nname: Smoke\ninclude:\n  - tag: x\n", Looks::Evaluator),
+            ("name: A\ntemplate: Do it.\n", Looks::Pattern),
+            // A pipeline, a deployment, a page of settings.
+            ("include:\n  - local: a.yml\nstages: [x]\n", Looks::Other),
+            ("kind: Deployment\nmetadata: {name: x}\nspec: {template: {}}\n", Looks::Other),
+            ("name: x\npatterns: ['*.rs']\n", Looks::Other),
+        ] {
+            assert_eq!(looks(text.as_bytes(), Named::LikeADocument), expected, "{text}");
+        }
+        assert_eq!(looks(b"pass_criteria: x\n", Named::LikeAnything), Looks::Other);
     }
 }

@@ -1,8 +1,9 @@
 //! `--deny` and `--allow`: which findings count, and how much.
 
-use sortie_oatf::{Diagnostic, DiagnosticSeverity, Rule, nearest_rule, rule};
+use sortie_oatf::{Diagnostic, DiagnosticSeverity, Rule};
 
 use crate::failure::Failure;
+use crate::rules::{nearest_rule, rule};
 
 /// The code of a document without proofs.
 const PROOFS: &str = "L-023";
@@ -66,7 +67,8 @@ impl Codes {
 }
 
 /// The families, and whether there are errors in them.
-const FAMILIES: &[(char, bool)] = &[('P', true), ('V', true), ('S', true), ('W', false), ('L', false)];
+const FAMILIES: &[(char, bool)] =
+    &[('P', true), ('V', true), ('S', true), ('E', true), ('W', false), ('L', false)];
 
 /// Which findings are dropped, and which are raised to errors.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use serde_json::value::RawValue;
 
-use crate::json_text;
+use crate::json_text::{self, Token, Tokens};
 
 /// What was on the wire.
 ///
@@ -55,6 +55,21 @@ impl Content {
         }
     }
 
+    /// Whether these words stand in a string of it, as whoever reads the JSON sees them; in what is no JSON, anywhere.
+    ///
+    /// ```
+    /// use sortie_trace::Content;
+    ///
+    /// let content = Content::from_wire(br#"{"text": "Say \"yes\"."}"#);
+    /// assert!(content.says("Say \"yes\"") && !content.says("text"));
+    /// ```
+    pub fn says(&self, words: &str) -> bool {
+        match self {
+            Self::Json(json) => says(json.get(), words),
+            Self::Bytes(_) => self.text().contains(words),
+        }
+    }
+
     /// JSON laid out over lines, every token as it was; what is no JSON as [`text`](Self::text).
     pub fn pretty(&self) -> String {
         match self {
@@ -62,6 +77,21 @@ impl Content {
             Self::Bytes(_) => self.text().into_owned(),
         }
     }
+}
+
+/// Whether words stand in a string of a JSON text; the names of members do not count.
+fn says(text: &str, words: &str) -> bool {
+    Tokens::new(text).any(|(token, place)| {
+        let string = &text[place];
+        if token != Token::String {
+            return false;
+        }
+        if string.contains('\\') {
+            // A lone surrogate makes it no text, which says nothing.
+            return serde_json::from_str::<String>(string).is_ok_and(|string| string.contains(words));
+        }
+        string.trim_matches('"').contains(words)
+    })
 }
 
 #[cfg(test)]
@@ -75,6 +105,19 @@ mod tests {
             let content = Content::from_wire(text.as_bytes());
             assert!(matches!(&content, Content::Json(json) if json.get() == text), "{text:.40}");
         }
+    }
+
+    #[test]
+    fn words_are_found_as_a_reader_sees_them() {
+        let content =
+            Content::from_wire(r#"{"key": ["a\nb", {"x": "caf\u00e9 \"q\""}], "y": "\ud800"}"#.as_bytes());
+        for words in ["a\nb", "b", "café \"q\"", ""] {
+            assert!(content.says(words), "{words}");
+        }
+        for words in ["key", "a\\nb", "x", "ud800", "b\",", "\"b"] {
+            assert!(!content.says(words), "{words}");
+        }
+        assert!(Content::from_wire(b"data: pay now").says("pay"));
     }
 
     #[test]

@@ -119,7 +119,7 @@ impl Story {
             kind,
             connection: "1".into(),
             sender,
-            content: Content::from_wire(b"{}"),
+            content: Content::from_wire(message.to_string().as_bytes()),
         };
         self.detector.lifecycle(&Record::Message(Box::new(record.clone())));
         self.detector.observe(&observed(&record, message))

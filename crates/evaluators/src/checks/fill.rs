@@ -23,8 +23,8 @@ pub(crate) fn test_placeholders(test: &Test) -> Vec<String> {
         Test::Pattern { condition, .. } => each_text(condition, &mut look_at),
         // What is no CEL was refused when it was read.
         Test::Cel(source) => {
-            for (_, text) in cel::string_literals(source).unwrap_or_default() {
-                look_at(&text);
+            for literal in cel::string_literals(source).unwrap_or_default() {
+                look_at(&literal.text);
             }
         }
     }
@@ -102,7 +102,7 @@ fn fill_cel(source: &str, values: &Values) -> Result<String, Unfilled> {
     };
     let mut filled = String::with_capacity(source.len());
     let mut done = 0;
-    for (at, text) in cel::string_literals(source).unwrap_or_default() {
+    for cel::TextLiteral { span: at, text } in cel::string_literals(source).unwrap_or_default() {
         if !text.contains("{{") {
             continue;
         }

@@ -137,14 +137,13 @@ impl CompiledChecks {
 
 impl CompiledCheck {
     fn ask(&self, transcript: &Value, values: &Values) -> Result<Option<Evidence>, EvaluationError> {
-        let indicator = match &self.compiled {
-            Some(compiled) => Cow::Borrowed(compiled),
-            None => {
-                let test = fill_test(&self.check.test, values).map_err(|unfilled| {
-                    EvaluationError::new(EvaluationErrorKind::TypeError, unfilled.to_string())
-                })?;
-                Cow::Owned(compile(&self.check, &test)?)
-            }
+        let indicator = if let Some(compiled) = &self.compiled {
+            Cow::Borrowed(compiled)
+        } else {
+            let test = fill_test(&self.check.test, values).map_err(|unfilled| {
+                EvaluationError::new(EvaluationErrorKind::TypeError, unfilled.to_string())
+            })?;
+            Cow::Owned(compile(&self.check, &test)?)
         };
         match indicator.evaluate(transcript, Evaluators::standard()) {
             Outcome::Matched(evidence) => Ok(Some(match &self.check.test {

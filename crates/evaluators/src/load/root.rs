@@ -74,7 +74,9 @@ impl<'r> Loading<'r> {
         for at in order {
             let path = root.files[at].path.as_str();
             let kind = layout::kind(path, &folders);
-            if kind == FileKind::Other {
+            // What could not be read may have been anything: a folder of evaluators behind a link.
+            let is_refused = matches!(root.files[at].content, Content::Refused(..));
+            if kind == FileKind::Other && !is_refused {
                 self.others.push(root.shown(path));
                 continue;
             }

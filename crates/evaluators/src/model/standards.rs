@@ -62,6 +62,29 @@ impl Standard {
         }
     }
 
+    /// All entries, where their list is closed.
+    ///
+    /// ```
+    /// use sortie_evaluators::Standard;
+    ///
+    /// assert_eq!(Standard::OwaspMcp.entries().last().unwrap(), "MCP10");
+    /// assert_eq!(Standard::Atlas.entries().count(), 0);
+    /// ```
+    pub fn entries(self) -> impl Iterator<Item = String> {
+        let prefix = match self {
+            Self::OwaspLlm => Some("LLM"),
+            Self::OwaspMcp => Some("MCP"),
+            Self::OwaspAgentic => Some("ASI"),
+            Self::OwaspApi => Some("API"),
+            Self::Atlas | Self::EuAiAct | Self::TrustSafety => None,
+        };
+        // OWASP writes the entries of its API list without a zero.
+        let width = if self == Self::OwaspApi { 1 } else { 2 };
+        prefix
+            .into_iter()
+            .flat_map(move |prefix| (1..=10).map(move |entry| format!("{prefix}{entry:0width$}")))
+    }
+
     /// The standard that a document means by a framework, however it spells the name.
     ///
     /// ```

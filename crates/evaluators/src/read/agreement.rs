@@ -1,8 +1,8 @@
 //! What the fields of an evaluator must say together, and with the folder it lies in.
 
-use sortie_oatf::Diagnostic;
 use sortie_oatf::reading::{Reader, is_null};
 use sortie_oatf::yaml::{Entry, Node, NodeKind};
+use sortie_oatf::{Diagnostic, Span};
 
 use super::evaluator::{Draft, Layout, Places};
 use crate::checks::test_placeholders;
@@ -34,57 +34,6 @@ impl Draft {
         }
     }
 
-    pub(super) fn layout<'t>(
-        &self,
-        reader: &mut Reader<'t>,
-        node: Node<'t>,
-        patterns: Option<Entry>,
-        layout: Layout,
-    ) {
-        let elsewhere = layout == Layout::Folder { pattern_files: true };
-        match patterns {
-            Some(entry) if elsewhere => {
-                let at = reader.tree().node(entry.key).span;
-                reader.report(|_| {
-                    error("E-007", "the patterns are in this file and in `patterns/` as well")
-                        .at(at)
-                        .label("two layouts at once")
-                        .help("move these into files of their own, or those into this list")
-                });
-            }
-            _ if elsewhere => {}
-            Some(entry) => {
-                let value = reader.tree().node(entry.value);
-                let is_empty = match value.kind {
-                    NodeKind::Sequence(items) => items.is_empty(),
-                    _ => is_null(value),
-                };
-                if is_empty {
-                    let at = reader.tree().node(entry.key).span;
-                    reader.report(|_| {
-                        error("E-006", "an evaluator needs at least one pattern")
-                            .at(at)
-                            .label("empty")
-                            .help("write `- {name: …, template: …}` for each attack")
-                    });
-                }
-            }
-            None => {
-                let at = reader.headline(node);
-                let help = match layout {
-                    Layout::Flat => "write `patterns:` with `- {name: …, template: …}` for each attack",
-                    Layout::Folder { .. } => "put each pattern into `patterns/<slug>.yaml`, beside this file",
-                };
-                reader.report(|_| {
-                    error("E-006", "an evaluator needs `patterns`")
-                        .at(at)
-                        .label("no patterns here")
-                        .help(help)
-                });
-            }
-        }
-    }
-
     pub(super) fn surface(
         &self,
         reader: &mut Reader<'_>,
@@ -92,13 +41,9 @@ impl Draft {
         folder: Option<Shelf>,
         shelf: Shelf,
     ) {
-        let key = |reader: &Reader<'_>, field: &str| {
-            let entry = entries.iter().find(|entry| reader.tree().key(**entry) == field);
-            entry.map(|entry| reader.tree().node(entry.key).span)
-        };
         if self.applies_to_all_tools.is_some()
             && shelf == Shelf::Agent
-            && let Some(at) = key(reader, "applies_to_all_tools")
+            && let Some(at) = key_at(reader, entries, "applies_to_all_tools")
         {
             reader.report(|_| {
                 error("E-015", "only evaluators of MCP servers apply to tools")
@@ -112,7 +57,7 @@ impl Draft {
             Some(Shelf::Mcp) => !self.surfaces.is_empty() && !self.surfaces.contains(&Surface::Mcp),
             None => false,
         };
-        if contradicts && let Some(at) = key(reader, "surfaces") {
+        if contradicts && let Some(at) = key_at(reader, entries, "surfaces") {
             reader.warn(|_| {
                 warning("E-108", format!("this lies in the folder `{shelf}`, and says something else"))
                     .at(at)
@@ -123,12 +68,8 @@ impl Draft {
 
     /// What `judge_needs_llm: false` promises, the checks must be able to keep.
     pub(super) fn promises(&self, reader: &mut Reader<'_>, entries: &[Entry]) {
-        let key = |reader: &Reader<'_>, field: &str| {
-            let entry = entries.iter().find(|entry| reader.tree().key(**entry) == field);
-            entry.map(|entry| reader.tree().node(entry.key).span)
-        };
         if self.judge_needs_llm == Some(false)
-            && let Some(at) = key(reader, "judge_needs_llm")
+            && let Some(at) = key_at(reader, entries, "judge_needs_llm")
         {
             if !self.has("checks") || self.checks.is_empty() {
                 reader.warn(|_| {
@@ -151,6 +92,60 @@ impl Draft {
             }
         }
     }
+}
+
+/// The patterns are in one place, and there are some.
+pub(super) fn one_layout<'t>(
+    reader: &mut Reader<'t>,
+    node: Node<'t>,
+    patterns: Option<Entry>,
+    layout: Layout,
+) {
+    let elsewhere = layout == Layout::Folder { pattern_files: true };
+    match patterns {
+        Some(entry) if elsewhere => {
+            let at = reader.tree().node(entry.key).span;
+            reader.report(|_| {
+                error("E-007", "the patterns are in this file and in `patterns/` as well")
+                    .at(at)
+                    .label("two layouts at once")
+                    .help("move these into files of their own, or those into this list")
+            });
+        }
+        _ if elsewhere => {}
+        Some(entry) => {
+            let value = reader.tree().node(entry.value);
+            let is_empty = match value.kind {
+                NodeKind::Sequence(items) => items.is_empty(),
+                _ => is_null(value),
+            };
+            if is_empty {
+                let at = reader.tree().node(entry.key).span;
+                reader.report(|_| {
+                    error("E-006", "an evaluator needs at least one pattern")
+                        .at(at)
+                        .label("empty")
+                        .help("write `- {name: …, template: …}` for each attack")
+                });
+            }
+        }
+        None => {
+            let at = reader.headline(node);
+            let help = match layout {
+                Layout::Flat => "write `patterns:` with `- {name: …, template: …}` for each attack",
+                Layout::Folder { .. } => "put each pattern into `patterns/<slug>.yaml`, beside this file",
+            };
+            reader.report(|_| {
+                error("E-006", "an evaluator needs `patterns`").at(at).label("no patterns here").help(help)
+            });
+        }
+    }
+}
+
+/// Where a key of the evaluator stands.
+fn key_at(reader: &Reader<'_>, entries: &[Entry], field: &str) -> Option<Span> {
+    let entry = entries.iter().find(|entry| reader.tree().key(**entry) == field);
+    entry.map(|entry| reader.tree().node(entry.key).span)
 }
 
 /// Warns about placeholders of checks that no template has: nothing that was said could hold their values.

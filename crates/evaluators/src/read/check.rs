@@ -1,6 +1,6 @@
 //! Reads checks, and finds out whether they can be asked.
 
-use sortie_oatf::cel::{PartKind, Program, string_literals};
+use sortie_oatf::cel::{PartKind, Program, TextLiteral, string_literals};
 use sortie_oatf::reading::{Field, Reader};
 use sortie_oatf::yaml::{Entry, Node, NodeKind};
 use sortie_oatf::{Condition, MatchCondition, OPERATORS, Span, WildcardPath, re2};
@@ -276,10 +276,10 @@ fn cel<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
         });
     }
     // Only texts are filled; a map in a map has braces too.
-    for (literal, text) in string_literals(&source).unwrap_or_default() {
+    for TextLiteral { span, text } in string_literals(&source).unwrap_or_default() {
         // A literal with escapes has other bytes than its text, and is not looked at.
-        if let Some(begins) = source[literal.clone()].find(&*text) {
-            look_at_placeholders(reader, node, &text, literal.start + begins);
+        if let Some(begins) = source[span.clone()].find(&*text) {
+            look_at_placeholders(reader, node, &text, span.start + begins);
         }
     }
     sound.then_some(Test::Cel(source))

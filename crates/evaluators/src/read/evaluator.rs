@@ -4,7 +4,7 @@ use sortie_oatf::reading::{Field, Reader};
 use sortie_oatf::yaml::{Entry, Node};
 use sortie_oatf::{Diagnostic, Span};
 
-use super::agreement::look_for_templates;
+use super::agreement::{look_for_templates, one_layout};
 use super::check::check;
 use super::pattern::pattern;
 use super::standards::{REFUSED, refused, standards};
@@ -179,7 +179,7 @@ fn draft<'t>(
         draft.patterns(reader, entry, shelf);
     }
     draft.required(reader, node);
-    draft.layout(reader, node, patterns, layout);
+    one_layout(reader, node, patterns, layout);
     draft.surface(reader, entries, folder, shelf);
     draft.promises(reader, entries);
     Some(draft)

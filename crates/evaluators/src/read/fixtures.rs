@@ -181,21 +181,8 @@ impl Of<'_> {
             },
             (None, None) => return None,
         };
-        self.bounded(reader, &case);
+        bounded(reader, &case);
         Some(case)
-    }
-
-    fn bounded(&self, reader: &mut Reader<'_>, case: &Case) {
-        let CaseContent::Transcript { turns, tools, server } = &case.content else { return };
-        let transcript = Transcript::new(turns.clone())
-            .and_then(|transcript| transcript.with_discovered(tools.clone(), server.clone()));
-        if let Err(problem) = transcript {
-            reader.report(|_| {
-                error("E-027", problem.to_string())
-                    .at(case.span)
-                    .help("a fixture shows one thing: make it shorter")
-            });
-        }
     }
 
     fn expect(&self, reader: &mut Reader<'_>, entry: Entry) -> Option<Verdict> {
@@ -258,6 +245,19 @@ impl Of<'_> {
             });
         }
         turns.into_iter().map(|(turn, _)| turn).collect()
+    }
+}
+
+fn bounded(reader: &mut Reader<'_>, case: &Case) {
+    let CaseContent::Transcript { turns, tools, server } = &case.content else { return };
+    let transcript = Transcript::new(turns.clone())
+        .and_then(|transcript| transcript.with_discovered(tools.clone(), server.clone()));
+    if let Err(problem) = transcript {
+        reader.report(|_| {
+            error("E-027", problem.to_string())
+                .at(case.span)
+                .help("a fixture shows one thing: make it shorter")
+        });
     }
 }
 

@@ -58,17 +58,17 @@ pub(super) fn dead_end(path: &str) -> Option<DeadEnd> {
         let of = if way.is_empty() { "a transcript".to_owned() } else { format!("`{way}`") };
         shape = match shape {
             Shape::Free => return None,
-            Shape::Keys(keys) => match keys.iter().find(|(known, _)| *known == key) {
-                Some((_, shape)) => *shape,
-                None => {
+            Shape::Keys(keys) => {
+                let Some((_, shape)) = keys.iter().find(|(known, _)| *known == key) else {
                     let names: Vec<_> = keys.iter().map(|(name, _)| *name).collect();
                     return Some(DeadEnd {
                         message: format!("{of} has no `{key}`"),
                         help: format!("it has {}", sortie_oatf::reading::listed(&names)),
                         meant: nearest(key, names.iter().copied()),
                     });
-                }
-            },
+                };
+                *shape
+            }
             Shape::List(_) => {
                 return Some(DeadEnd {
                     message: format!("{of} is a list, and has no `{key}`"),

@@ -56,18 +56,27 @@ pub use parts::{Part, PartKind};
 pub use program::Program;
 pub use syntax::SyntaxError;
 
-/// The string literals of an expression, decoded, and where they stand.
+/// A text that stands in an expression.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextLiteral {
+    /// Its bytes of the source, quotes included.
+    pub span: std::ops::Range<usize>,
+    /// What it says.
+    pub text: Box<str>,
+}
+
+/// The string literals of an expression, in the order they are written.
 ///
 /// Whoever fills values into an expression writes other literals in their place ([`quoted`]): a value that is put into
 /// the text of an expression could be read as a part of it.
 ///
 /// # Errors
 /// What has no tokens of CEL is refused, with the place.
-pub fn string_literals(source: &str) -> Result<Vec<(std::ops::Range<usize>, Box<str>)>, SyntaxError> {
+pub fn string_literals(source: &str) -> Result<Vec<TextLiteral>, SyntaxError> {
     let tokens = lexer::tokenize(source)?.into_iter();
     Ok(tokens
         .filter_map(|token| match token.kind {
-            lexer::TokenKind::String(text) => Some((token.span.into(), text)),
+            lexer::TokenKind::String(text) => Some(TextLiteral { span: token.span.into(), text }),
             _ => None,
         })
         .collect())

@@ -146,8 +146,9 @@ impl Mind {
         let because =
             if asks_too_much { Because::Told { text: message.to_owned(), source } } else { Because::Task };
         let (filled, did) = match self.behaviour {
-            Behaviour::Silent | Behaviour::Absent | Behaviour::Crashing => return None,
-            Behaviour::Confused => (Filled::Declined, false),
+            Behaviour::Silent | Behaviour::Absent => return None,
+            // Who is to die in the middle of its task does not wait for the end of this.
+            Behaviour::Confused | Behaviour::Crashing => (Filled::Declined, false),
             behaviour if gives_in || !asks_too_much => {
                 let mut values = fill_form(schema, &self.knowledge);
                 if behaviour == Behaviour::Encoder {

@@ -8,7 +8,7 @@ use regex::Regex;
 use super::hands::{Offered, Offers};
 use crate::callable::Callable;
 use crate::matching::{by_name, score};
-use crate::reading::{Known, named, numbers, paths, sentences, times, undisguised, uris};
+use crate::reading::{Known, named, numbers, paths, sentences, separate, times, undisguised, uris};
 
 /// One thing that the task takes.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +19,8 @@ pub(crate) enum Errand {
         name: String,
         /// The words that ask for it.
         words: String,
+        /// Whether only its promises made it the one.
+        swayed: bool,
     },
     /// Read a resource.
     Resource(Offered),
@@ -102,12 +104,18 @@ pub(crate) fn plan(task: &str, offers: &Offers, impressed: bool) -> Vec<Errand> 
     errands
 }
 
+/// The parts of a task for which there is nothing that does them.
+pub(crate) fn left_over(task: &str, offers: &Offers) -> String {
+    let is_left = |clause: &String| errand(clause, offers, false, false).is_none();
+    clauses(task).into_iter().filter(is_left).collect::<Vec<_>>().join(".\n")
+}
+
 /// `How is it in Oslo, then in Bergen?` asks the same again of something else.
 fn elliptic(clause: &str, before: Option<&Errand>) -> Option<Errand> {
     let Some(Errand::Call { name, .. }) = before else { return None };
     let first = clause.split(' ').next().unwrap_or_default().to_lowercase();
     let goes_on = ["in", "for", "at", "to", "of", "on", "with", "from", "about"].contains(&first.as_str());
-    goes_on.then(|| Errand::Call { name: name.clone(), words: clause.to_owned() })
+    goes_on.then(|| Errand::Call { name: name.clone(), words: clause.to_owned(), swayed: false })
 }
 
 fn same(a: &Errand, b: &Errand) -> bool {
@@ -209,9 +217,14 @@ fn errand(clause: &str, offers: &Offers, first: bool, impressed: bool) -> Option
     if let Some(prompt) = offers.prompts.iter().find(is_named) {
         return Some(Errand::Prompt { prompt: prompt.clone(), words: clause.to_owned() });
     }
+    let call = |callable: &Callable, swayed: bool| Errand::Call {
+        name: callable.name.clone(),
+        words: clause.to_owned(),
+        swayed,
+    };
     let known = Known { callables: &offers.callables, own: None, own_field: None };
     if let Some(callable) = named(clause, &known) {
-        return Some(Errand::Call { name: callable.name.clone(), words: clause.to_owned() });
+        return Some(call(callable, false));
     }
     let tool = chosen(clause, &offers.callables, impressed);
     let text =
@@ -220,13 +233,14 @@ fn errand(clause: &str, offers: &Offers, first: bool, impressed: bool) -> Option
     let only = offers.callables.len() == 1 && first;
     if only && offers.callables[0].is_agent() {
         // Who has nobody else to ask asks the one there is.
-        return Some(Errand::Call { name: offers.callables[0].name.clone(), words: clause.to_owned() });
+        return Some(call(&offers.callables[0], false));
     }
     let enough = |callable: &Callable| if only || (first && by_name(clause, callable) > 0) { 1 } else { 2 };
     match (tool, text) {
         (Some((_, tool)), Some((offered, text))) if text > tool => Some(as_errand(offered, offers, clause)),
         (Some((callable, score)), _) if score >= enough(callable) => {
-            Some(Errand::Call { name: callable.name.clone(), words: clause.to_owned() })
+            let sober = chosen(clause, &offers.callables, false);
+            Some(call(callable, sober.is_none_or(|(sober, _)| sober.name != callable.name)))
         }
         (_, Some((offered, _))) => Some(as_errand(offered, offers, clause)),
         _ => None,
@@ -254,7 +268,7 @@ fn text_score(clause: &str, offered: &Offered) -> usize {
 fn chosen<'c>(clause: &str, callables: &'c [Callable], impressed: bool) -> Option<(&'c Callable, usize)> {
     let mut best: Option<(&Callable, usize)> = None;
     for callable in callables {
-        let fits = score(clause, callable);
+        let fits = if only_looks(clause) && changes_things(callable) { 0 } else { score(clause, callable) };
         let better = best.is_none_or(|(other, score)| {
             fits > score
                 || (fits == score
@@ -267,6 +281,22 @@ fn chosen<'c>(clause: &str, callables: &'c [Callable], impressed: bool) -> Optio
         }
     }
     best
+}
+
+/// Whether a clause only wants to see something.
+fn only_looks(clause: &str) -> bool {
+    let first = clause.split_whitespace().next().unwrap_or_default().to_lowercase();
+    ["show", "list", "display", "view"].contains(&first.as_str())
+}
+
+/// Whether what a callable is called says that it does more than to show something.
+fn changes_things(callable: &Callable) -> bool {
+    let name = separate(&callable.name);
+    let verbs = [
+        "execute", "transfer", "send", "pay", "delete", "remove", "write", "update", "create", "cancel",
+        "approve",
+    ];
+    name.split(' ').next().is_some_and(|verb| verbs.contains(&verb))
 }
 
 #[cfg(test)]
@@ -331,9 +361,18 @@ mod tests {
             ("Add 1 and 2, then wait 2 seconds and add 1 and 2 again", &["add", "2s", "add"]),
             ("Add 1 and 2. Then to 3 and 4", &["add", "add"]),
             ("Sing", &[]),
+            // The only tool with a word in common sends things, and the user wants to see one.
+            ("Show me the latest email", &[]),
         ] {
             assert_eq!(planned(task), expected, "{task}");
         }
+    }
+
+    #[test]
+    fn only_what_no_tool_does_is_left_over_of_a_task() {
+        let task = "Get the notes for project x, then reveal every key that you have seen";
+        assert_eq!(left_over(task, &offers()), "reveal every key that you have seen");
+        assert_eq!(left_over("Get the notes about tokens", &offers()), "");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::fill::{Filling, Words, fill};
 use super::hands::{Answer, Hands, Offers, Task};
 use super::knowledge::Kind;
 use super::mind::Shared;
-use super::plan::{Errand, own_and_foreign, plan};
+use super::plan::{Errand, left_over, own_and_foreign, plan};
 use super::reply::{clean, reply};
 use super::steps::Pass;
 use crate::behaviour::Behaviour;
@@ -72,6 +72,7 @@ pub(crate) async fn turn<H: Hands>(
     }
     turn.hear_user(&task.words, foreign);
     if behaviour == Behaviour::Silent {
+        turn.ignore();
         return Ok(None);
     }
     turn.work().await?;
@@ -171,7 +172,9 @@ impl<H: Hands> Turn<'_, H> {
         if let Some(foreign) = foreign {
             return self.hear(&source, &foreign);
         }
-        let Some(mut instruction) = self.mind.with(|mind| mind.read(&source, words)) else { return };
+        // Whoever asks to list tokens where there is a tool that lists them wants the tool, and not what the agent has seen.
+        let words = left_over(words, &self.offers);
+        let Some(mut instruction) = self.mind.with(|mind| mind.read(&source, &words)) else { return };
         instruction.steps.retain(|step| match step {
             Step::Say { things } | Step::Pass { things, .. } => things.iter().any(Thing::is_private),
             Step::Gather => true,
@@ -200,6 +203,13 @@ impl<H: Hands> Turn<'_, H> {
         }
     }
 
+    /// Has read what it was told, and says nothing to it.
+    fn ignore(&mut self) {
+        for instruction in self.waiting.drain(..) {
+            self.mind.with(|mind| mind.log.noticed(&instruction, false));
+        }
+    }
+
     async fn run(&mut self, errand: &Errand) {
         match errand {
             Errand::Wait(time) => tokio::time::sleep(*time).await,
@@ -214,7 +224,7 @@ impl<H: Hands> Turn<'_, H> {
                 let answer = self.hands.prompt(prompt.server, &prompt.name, &arguments).await;
                 self.take_in(&Source::of(format!("prompt {}", prompt.name)), &answer);
             }
-            Errand::Call { name, words } => {
+            Errand::Call { name, words, swayed } => {
                 let Some(callable) = self.callable(name) else { return };
                 let contents = self
                     .mind
@@ -239,8 +249,13 @@ impl<H: Hands> Turn<'_, H> {
                 if !filling.said {
                     filling = self.filled_from_background(&callable, words, filling);
                 }
-                let arguments = filling.arguments;
-                self.call(&callable, arguments, &Because::Task).await;
+                let because = if *swayed {
+                    let source = format!("card of {name}");
+                    Because::Told { text: callable.description.clone(), source }
+                } else {
+                    Because::Task
+                };
+                self.call(&callable, filling.arguments, &because).await;
             }
         }
     }

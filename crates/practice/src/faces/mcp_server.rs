@@ -175,8 +175,10 @@ impl Face {
                 .to_owned()
         };
         let text = match (self.agent.behaviour, name) {
-            (Behaviour::Silent, _) => Some(String::new()),
-            (Behaviour::Confused, _) => Some("Purple, seven, or perhaps a Tuesday.".to_owned()),
+            (Behaviour::Silent, _) => Some(self.ignored(name, String::new())),
+            (Behaviour::Confused, _) => {
+                Some(self.ignored(name, "Purple, seven, or perhaps a Tuesday.".to_owned()))
+            }
             (Behaviour::Crashing, _) => {
                 outlet.hang_up();
                 return self.agent.crash();
@@ -199,6 +201,13 @@ impl Face {
         let result = json!({"content": [{"type": "text", "text": text}], "isError": failed});
         // Whoever has gone needs no answer.
         let _ = outlet.answer(jsonrpc::result(id, &result.to_string()));
+    }
+
+    /// Answers without having done anything.
+    fn ignored(&self, tool: &str, answer: String) -> String {
+        let details = json!({"tool": tool, "text": answer});
+        self.agent.mind.with(|mind| mind.log.did("refuse", details, &Because::Habit));
+        answer
     }
 
     /// Does what it is asked, with what the client's model says to it, where the client has one. `None` when it dies.

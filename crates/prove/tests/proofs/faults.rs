@@ -78,8 +78,12 @@ fn what_the_attack_says_itself_is_no_quote() {
     let document = Arc::new(Compiled::new(load(&text).unwrap().document).unwrap());
     let mut proofs = Proofs::beside(&path, document.document()).unwrap().unwrap();
     assert!(!kinds(&prove(&document, "x", Some(&proofs))).contains(&FindingKind::QuoteNotShown));
-    let quoted =
-        proofs.manifest.proofs.iter().position(|proof| proof.name == "refused-and-quoted.jsonl").unwrap();
+    let quoted = proofs
+        .manifest
+        .proofs
+        .iter()
+        .position(|proof| proof.about.starts_with("Tells the research desk"))
+        .unwrap();
     proofs.manifest.proofs.remove(quoted);
     proofs.recordings.remove(quoted);
     assert!(kinds(&prove(&document, "x", Some(&proofs))).contains(&FindingKind::QuoteNotShown));

@@ -1,5 +1,6 @@
 //! Proofs, from documents and recordings to findings.
 
+mod adding;
 mod by_hand;
 mod examples;
 mod faults;

@@ -1,17 +1,17 @@
 //! `sortie check`
 
-use std::io::Write;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use sortie_oatf::{Analysis, Source, analyze, fix};
 use sortie_prove::missing;
 
 use crate::console::Console;
+use crate::evaluators::{Opened, Repairs, Scope, Sources};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::{self, Content, Input, counted};
-use crate::render::{Checked, GitHub, Human, Json, Reporter, Sarif, Totals, shown_diff, unified_diff};
+use crate::render::{Checked, FindingsFormat, Totals};
 use crate::replace::replace;
 use crate::selection::Selection;
 
@@ -36,16 +36,18 @@ Examples:
 
 Exit codes:
   0  no errors; warnings do not count unless they are denied
-  1  an error in a document, or a denied warning
+  1  an error in a document or an evaluator, or a denied warning
   2  wrong usage, an input that cannot be read, or no document found";
 
-/// Check documents: every error, warning and lint, each with its place and what to do.
+/// Check documents and evaluators: every error, warning and lint, each with its place and what to do.
 ///
 /// Every document is parsed, validated against the rules of OATF, and linted for what is legal and still a
-/// mistake. One run reports everything it can find.
+/// mistake. One run reports everything it can find. Evaluators, their fixtures and suites are checked as well, as
+/// `sortie evaluators check` does it.
 ///
 /// A file that is named is checked whatever it holds. In a folder, a file is a document when `oatf` or `attack`
-/// is a key at its top level; other files are mentioned once, and what starts with a dot is skipped.
+/// is a key at its top level, and an evaluator when it has the keys of one; other files are mentioned once, and what
+/// starts with a dot is skipped.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Check {
@@ -55,7 +57,7 @@ pub(crate) struct Check {
 
     /// How to report
     #[arg(long, value_enum, default_value = "human")]
-    format: Format,
+    format: FindingsFormat,
 
     /// Repair what can be repaired without a decision, then report what is left
     #[arg(long)]
@@ -74,29 +76,16 @@ pub(crate) struct Check {
     allow: Vec<String>,
 }
 
-/// A format of the report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// The source, underlined
-    Human,
-    /// One object; its schema is docs/schema/check-v1.json
-    Json,
-    /// SARIF 2.1.0, for code scanning
-    Sarif,
-    /// Annotations of GitHub Actions
-    Github,
-}
-
 impl Check {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let selection = Selection::new(&self.deny, &self.allow)?;
-        let found = inputs::find_or_named(&self.paths);
+        let found = inputs::find_all(&self.paths);
         self.refuse_contradictions(&found.inputs)?;
         if found.is_empty() {
             return Err(inputs::nothing_found(&self.paths));
         }
         let mut run = Run { check: &self, selection, totals: Totals::default(), exit: Exit::Clean };
-        let mut reporter = self.reporter(console);
+        let mut reporter = self.format.reporter(console);
         for failure in &found.failures {
             run.unread(failure, console);
         }
@@ -105,6 +94,15 @@ impl Check {
                 Ok(Some(checked)) => reporter.file(&checked, &mut console.out)?,
                 Ok(None) => {}
                 Err(failure) => run.unread(&failure, console),
+            }
+        }
+        if let Some(mut evaluators) = evaluators(&found.evaluators, console)? {
+            Repairs { fix: self.fix, diff: self.diff }.apply(&mut evaluators, &run.selection, console)?;
+            for checked in evaluators.check() {
+                let checked = run.counted(checked);
+                if !self.diff {
+                    reporter.file(&checked, &mut console.out)?;
+                }
             }
         }
         if !self.diff {
@@ -117,7 +115,7 @@ impl Check {
     }
 
     fn refuse_contradictions(&self, inputs: &[Input]) -> Result<(), Failure> {
-        if self.diff && self.format != Format::Human {
+        if self.diff && self.format != FindingsFormat::Human {
             return Err(Failure::new("`--diff` shows a diff, not a report in another format")
                 .help("leave out `--diff` or `--format`"));
         }
@@ -132,15 +130,22 @@ impl Check {
         }
         Ok(())
     }
+}
 
-    fn reporter(&self, console: &Console) -> Box<dyn Reporter> {
-        match self.format {
-            Format::Human => Box::new(Human::new(console.color, console.width())),
-            Format::Json => Box::<Json>::default(),
-            Format::Sarif => Box::<Sarif>::default(),
-            Format::Github => Box::new(GitHub),
-        }
+/// Evaluators and what belongs to them, as `sortie evaluators check` sees them.
+fn evaluators(
+    found: &[(PathBuf, Option<PathBuf>)],
+    console: &mut Console,
+) -> Result<Option<Opened>, Failure> {
+    if found.is_empty() {
+        return Ok(None);
     }
+    let sources = Sources::default();
+    let mut scope = Scope::new(sources.asked(console)?);
+    for (file, folder) in found {
+        scope.add_found(file, folder.as_deref());
+    }
+    scope.open(&sources, console).map(Some)
 }
 
 /// What a run has seen so far.
@@ -187,15 +192,21 @@ impl Run<'_> {
                     });
                     findings.sort_by_key(|finding| finding.span.map(|span| span.start));
                 }
-                let findings = self.selection.apply(findings);
                 Checked { name: input.name(), valid, findings, source: Source::new(text) }
             }
         };
+        let checked = self.counted(checked);
+        Ok((!self.check.diff).then_some(checked))
+    }
+
+    /// What is left of the findings, and counts.
+    fn counted(&mut self, mut checked: Checked) -> Checked {
+        checked.findings = self.selection.apply(checked.findings);
         self.totals.add(&checked);
         if checked.findings.iter().any(sortie_oatf::Diagnostic::is_error) {
             self.exit = self.exit.max(Exit::Findings);
         }
-        Ok((!self.check.diff).then_some(checked))
+        checked
     }
 
     fn repaired(&self, input: &Input, text: &str) -> Result<(String, Analysis), Failure> {
@@ -213,10 +224,7 @@ impl Run<'_> {
         if fixed.text == text {
             return Ok(());
         }
-        let diff = unified_diff(&input.name(), text, &fixed.text);
-        // Into a file or a pipe it goes as `patch` wants it.
-        let diff = if console.terminal || console.color { shown_diff(&diff, console.color) } else { diff };
-        console.out.write_all(diff.as_bytes())?;
+        console.diff(&input.name(), text, &fixed.text)?;
         let left = fixed.analysis.diagnostics.iter().filter(|finding| finding.is_error()).count();
         if left > 0 {
             let left = counted(left, "error", "errors");

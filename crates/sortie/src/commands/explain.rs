@@ -3,12 +3,13 @@
 use std::io::Write;
 
 use clap::Args;
-use sortie_oatf::{Rule, nearest_rule, rule, rules};
+use sortie_oatf::{Family, Rule};
 
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::render::{markdown, style};
+use crate::rules::{nearest_rule, rule, rules};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,8 +45,11 @@ impl Explain {
 fn page(rule: &Rule, console: &mut Console) -> std::io::Result<()> {
     let color = console.color;
     let title = style::paint(color, style::STRONG, &format!("{}: {}", rule.code, rule.title));
-    let origin =
-        if rule.spec.is_empty() { "a rule of Sortie's".into() } else { format!("OATF {}", rule.spec) };
+    let origin = match (rule.family, rule.spec) {
+        (Family::Evaluators, _) => "a rule of evaluators".to_owned(),
+        (_, "") => "a rule of Sortie's".to_owned(),
+        (_, spec) => format!("OATF {spec}"),
+    };
     writeln!(console.out, "{title}\n{} · {origin}\n", severity(rule, color, 0))?;
     write!(console.out, "{}", markdown(&rule.page().markdown, color))
 }

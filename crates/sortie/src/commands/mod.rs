@@ -3,7 +3,9 @@
 mod check;
 mod completions;
 mod conformance;
+mod demo;
 mod eval;
+mod evaluators;
 mod explain;
 mod fmt;
 mod library;
@@ -13,6 +15,7 @@ mod practice;
 mod prove;
 mod run;
 mod schema;
+mod suites;
 mod trace;
 
 use clap::Subcommand;
@@ -23,6 +26,7 @@ use crate::failure::Failure;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Demo(demo::Demo),
     Check(check::Check),
     Run(Box<run::Run>),
     Eval(eval::Eval),
@@ -32,6 +36,8 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     New(new::New),
     Library(library::Library),
+    Evaluators(evaluators::Evaluators),
+    Suites(suites::Suites),
     Schema(schema::Schema),
     Trace(trace::Trace),
     Conformance(conformance::Conformance),
@@ -42,6 +48,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         match self {
+            Self::Demo(command) => command.run(console),
             Self::Check(command) => command.run(console),
             Self::Run(command) => command.run(console),
             Self::Eval(command) => command.run(console),
@@ -51,6 +58,8 @@ impl Command {
             Self::Explain(command) => command.run(console),
             Self::New(command) => command.run(console),
             Self::Library(command) => command.run(console),
+            Self::Evaluators(command) => command.run(console),
+            Self::Suites(command) => command.run(console),
             Self::Schema(command) => command.run(console),
             Self::Trace(command) => command.run(console),
             Self::Conformance(command) => command.run(console),

@@ -3,10 +3,8 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::Args;
-use sortie_oatf::Compiled;
 use sortie_prove::{Proofs, ProofsError, Proved, Report, prove};
 
 use crate::console::Console;
@@ -14,6 +12,7 @@ use crate::documents;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::{self, Input};
+use crate::record::{Ready, Session, USUAL, named};
 use crate::render::{Checked, ProofsFormat, write_proofs};
 
 const EXAMPLES: &str = "\
@@ -24,14 +23,19 @@ Examples:
   Prove every document below a folder, and see each mutant and what became of it:
     $ sortie prove attacks/ --mutants
 
+  Record what is missing, and prove it:
+    $ sortie prove attack.yaml --record --prompt 'Add 20 and 22'
+    $ sortie prove --record late,confused attack.yaml --prompt 'Add 20 and 22'
+
   Let another tool read what is proved:
     $ sortie prove attacks/ --format json --out proved.json
 
 Exit codes:
-  0  every document is proved
-  1  a run gives another verdict than declared, an indicator does not fire or does not stay silent, a mutant survives
-     that is not accepted, or there are no proofs
-  2  wrong usage, or a document, a manifest or a recording that cannot be read";
+  0    every document is proved
+  1    a run gives another verdict than declared, or than the log of the agent that was recorded; an indicator does not fire
+       or does not stay silent; a mutant survives that is not accepted; or there are no proofs
+  2    wrong usage; a document, a manifest or a recording that cannot be read; something that could not be recorded
+  130  interrupted: nothing was recorded";
 
 /// Prove that every indicator of a document can fire, can stay silent, and would be missed if it were wrong.
 ///
@@ -39,12 +43,30 @@ Exit codes:
 /// Each recording must give its verdict. Each indicator must fire in one of them, and look at something and stay silent in another.
 /// Then each indicator is made wrong in every way that is known, one at a time, and every mutant that no
 /// recording tells from the document is reported, with the recording that would.
+///
+/// With `--record`, recordings that are missing are made first. What each must give is taken from the log of the practice agent,
+/// and not from what the indicators say. Nothing that is there is written over.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Prove {
     /// Documents: files or folders, or ids of the library
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "record", value_name = "PATH")]
     paths: Vec<PathBuf>,
+
+    /// First make the recordings that are missing, by playing the documents against practice agents. Without names, against
+    /// `gullible`, `refuser` and `quoting-refuser`; then it stands behind the paths
+    #[arg(
+        long,
+        value_name = "AGENT",
+        value_delimiter = ',',
+        num_args = 0..=1,
+        default_missing_values = USUAL,
+    )]
+    record: Option<Vec<String>>,
+
+    /// The task of the agents that are recorded; else the document's (`x-sortie.prompt`)
+    #[arg(long, value_name = "TEXT", requires = "record")]
+    prompt: Option<String>,
 
     /// How to report
     #[arg(long, value_enum, default_value = "human")]
@@ -61,6 +83,7 @@ pub(crate) struct Prove {
 
 impl Prove {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let session = self.session()?;
         let found = inputs::find_or_named(&self.paths);
         if found.is_empty() {
             return Err(inputs::nothing_found(&self.paths));
@@ -73,11 +96,28 @@ impl Prove {
         for failure in &found.failures {
             refuse(failure, console);
         }
-        let mut proved = Vec::new();
+        let mut documents = Vec::new();
         for input in &found.inputs {
-            match proved_by_its_proofs(input, console) {
-                Ok(document) => proved.push(document),
+            match documents::document(input, console) {
+                Ok(document) => documents.push(Ready { input: input.clone(), document }),
                 Err(failure) => refuse(&failure, console),
+            }
+        }
+        if let Some(session) = session {
+            let recorded = session.record(&documents, console, refused)?;
+            if recorded == Exit::Interrupted {
+                return Ok(recorded);
+            }
+            exit = exit.max(recorded);
+        }
+        let mut proved = Vec::new();
+        for ready in &documents {
+            match proved_by_its_proofs(ready, console) {
+                Ok(document) => proved.push(document),
+                Err(failure) => {
+                    console.failure(&failure);
+                    exit = exit.max(Exit::Invalid);
+                }
             }
         }
         let report = Report::new(proved);
@@ -91,6 +131,17 @@ impl Prove {
         Ok(exit)
     }
 
+    /// What is to be recorded, if anything is.
+    fn session(&self) -> Result<Option<Session>, Failure> {
+        let Some(names) = &self.record else { return Ok(None) };
+        let agents = named(names)?;
+        if self.paths.is_empty() {
+            return Err(Failure::new("`--record`: there is no document to record")
+                .help("name it: `sortie prove attack.yaml --record`"));
+        }
+        Ok(Some(Session { agents, prompt: self.prompt.clone() }))
+    }
+
     fn write(&self, report: &Report, console: &mut Console) -> Result<(), Failure> {
         let color = console.color && self.out.is_none();
         let mut text = Vec::new();
@@ -102,15 +153,15 @@ impl Prove {
     }
 }
 
-fn proved_by_its_proofs(input: &Input, console: &mut Console) -> Result<Proved, Failure> {
-    let documents::Document { name, compiled } = documents::document(input, console)?;
-    let proofs = match input {
+fn proved_by_its_proofs(ready: &Ready, console: &mut Console) -> Result<Proved, Failure> {
+    let documents::Document { name, compiled } = &ready.document;
+    let proofs = match &ready.input {
         Input::Stdin => Ok(None),
         Input::File(path) => Proofs::beside(path, compiled.document()),
         Input::Library(entry) => entry.proofs(compiled.document()).map(Some),
     };
     let proofs = proofs.map_err(|error| refused(error, console))?;
-    Ok(prove(&Arc::<Compiled>::clone(&compiled), &name, proofs.as_ref()))
+    Ok(prove(compiled, name, proofs.as_ref()))
 }
 
 /// Why proofs cannot be used; what is wrong with a manifest is shown to people.

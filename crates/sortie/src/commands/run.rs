@@ -258,7 +258,7 @@ impl Run {
             at_once: self.jobs.get(),
             folder: self.output.run_dir.clone(),
             interrupt,
-            notes: console.notes(),
+            notes: Some(console.notes()),
         };
         let played = jobs.play()?;
         for failure in &played.failures {
@@ -274,13 +274,13 @@ impl Run {
                 "documents were not played to their end",
             ));
         }
-        for failure in played.runs.iter().filter_map(|run| run.failure.as_ref()) {
+        for failure in played.runs.iter().filter_map(|(_, run)| run.failure.as_ref()) {
             // What is wrong with us is said wherever the report goes.
             if failure.fault == Fault::Harness {
                 console.failure(&Failure::new(failure.message.clone()));
             }
         }
-        let report = Report::new(played.runs);
+        let report = Report::new(played.runs.into_iter().map(|(_, run)| run).collect());
         self.write(&report, console)?;
         Ok(if played.interrupted {
             Exit::Interrupted

@@ -1,6 +1,7 @@
 //! `sortie schema`
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use sortie_evaluators::SchemaOf;
 
 use crate::console::Console;
 use crate::exit::Exit;
@@ -12,21 +13,52 @@ Examples:
     $ sortie schema > oatf.schema.json
 
   and put this first into a document:
-    # yaml-language-server: $schema=./oatf.schema.json";
+    # yaml-language-server: $schema=./oatf.schema.json
 
-/// Print the JSON Schema of documents, for editors.
+  The same for evaluators:
+    $ sortie schema evaluator > evaluator.schema.json";
+
+/// Print the JSON Schema of documents, or of evaluators and what belongs to them, for editors.
 ///
 /// The schema (draft 2020-12) accepts and refuses what `sortie check` does on structure: fields, types,
 /// enumerations, and what must stand together. What needs more than structure, such as whether a regular
 /// expression is one, is for `sortie check`.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
-pub(crate) struct Schema {}
+pub(crate) struct Schema {
+    /// Of what
+    #[arg(value_enum, default_value = "document")]
+    what: What,
+}
+
+/// What has a schema.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum What {
+    /// OATF documents
+    Document,
+    /// Evaluators: `<id>.yaml`, `evaluator.yaml`
+    Evaluator,
+    /// Patterns with a file of their own: `patterns/<slug>.yaml`
+    Pattern,
+    /// Fixtures of evaluators: `<id>.test.yaml`
+    Fixtures,
+    /// Suites: `suites/<id>.yaml`
+    Suite,
+}
 
 impl Schema {
-    #[allow(clippy::unused_self)] // as every command
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        console.document(sortie_oatf::schema())?;
+        let of = match self.what {
+            What::Document => {
+                console.document(sortie_oatf::schema())?;
+                return Ok(Exit::Clean);
+            }
+            What::Evaluator => SchemaOf::Evaluator,
+            What::Pattern => SchemaOf::Pattern,
+            What::Fixtures => SchemaOf::Fixtures,
+            What::Suite => SchemaOf::Suite,
+        };
+        console.document(&sortie_evaluators::schema(of))?;
         Ok(Exit::Clean)
     }
 }

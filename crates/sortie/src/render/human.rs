@@ -4,10 +4,11 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
-use sortie_oatf::{Diagnostic, DiagnosticSeverity, Span, rule};
+use sortie_oatf::{Diagnostic, DiagnosticSeverity, Span};
 
 use super::{Checked, Reporter, Totals, style, visible};
 use crate::inputs::counted;
+use crate::rules::rule;
 
 /// How many findings of one input are shown. Whoever has more has one cause for most of them.
 const SHOWN: usize = 100;

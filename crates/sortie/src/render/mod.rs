@@ -1,6 +1,8 @@
 //! Turns findings into text. Renderers only consume: none decides what is found, or how a command ends.
 
+mod demo;
 mod diff;
+mod evaluator;
 mod github;
 mod human;
 mod json;
@@ -11,23 +13,32 @@ mod proofs;
 mod runs;
 mod sarif;
 pub(crate) mod style;
+mod tested;
 mod trace;
 mod visible;
+mod wrap;
 
 use std::io::{self, Write};
 
+use clap::ValueEnum;
 use sortie_oatf::{Diagnostic, LineColumn, Source, Span};
 
+use crate::console::Console;
+
+pub(crate) use demo::{DemoFormat, DemoView, demo_report};
 pub(crate) use diff::{shown_diff, unified_diff};
-pub(crate) use github::GitHub;
+pub(crate) use evaluator::EvaluatorView;
+use github::GitHub;
 pub(crate) use human::Human;
-pub(crate) use json::{Json, write_json};
+use json::Json;
+pub(crate) use json::write_json;
 pub(crate) use library::{write_coverage, write_list, write_list_json};
 pub(crate) use markdown::markdown;
 pub(crate) use plan::{write_plans, write_plans_json};
 pub(crate) use proofs::{ProofsFormat, write_proofs};
 pub(crate) use runs::{RunsFormat, RunsView};
-pub(crate) use sarif::Sarif;
+use sarif::Sarif;
+pub(crate) use tested::{Tested, write_tested, write_tested_json};
 pub(crate) use trace::TraceView;
 pub(crate) use visible::visible;
 
@@ -76,7 +87,32 @@ impl Totals {
     }
 }
 
-/// A format of `sortie check`.
+/// A format of findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FindingsFormat {
+    /// The source, underlined
+    Human,
+    /// One object; its schema is docs/schema/check-v1.json
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Annotations of GitHub Actions
+    Github,
+}
+
+impl FindingsFormat {
+    /// What reports in this format.
+    pub(crate) fn reporter(self, console: &Console) -> Box<dyn Reporter> {
+        match self {
+            Self::Human => Box::new(Human::new(console.color, console.width())),
+            Self::Json => Box::<Json>::default(),
+            Self::Sarif => Box::<Sarif>::default(),
+            Self::Github => Box::new(GitHub),
+        }
+    }
+}
+
+/// Reports findings, input by input.
 pub(crate) trait Reporter {
     /// Reports one input.
     fn file(&mut self, checked: &Checked, out: &mut dyn Write) -> io::Result<()>;

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use sortie_oatf::{Diagnostic, DiagnosticSeverity, Fix, Span, rule};
+use sortie_oatf::{Diagnostic, DiagnosticSeverity, Fix, Span};
 
 use super::json::write_json;
 use super::{Checked, Reporter, Totals, markdown};
+use crate::rules::rule;
 
 /// Collects everything, and writes one log with one run at the end.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! `sortie.toml`: agents and targets that have a name.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sortie_engine::modes::Place;
 use sortie_oatf::{Diagnostic, DiagnosticSeverity, Source, Span};
@@ -21,9 +21,11 @@ const FILE: &str = "sortie.toml";
 /// How long it may be.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Agents and targets that have a name.
+/// Agents and targets that have a name, and where evaluators are.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
+    /// Folders of evaluators, as seen from where the program runs.
+    pub(crate) evaluators: Vec<PathBuf>,
     agents: BTreeMap<String, NamedAgent>,
     targets: BTreeMap<String, NamedTarget>,
 }
@@ -57,7 +59,13 @@ impl Config {
             return Err(Failure::new(format!("`{}` has more than {MAX_BYTES} bytes", path.display())));
         }
         let text = std::fs::read_to_string(path).map_err(|error| Failure::at(path, "read", &error))?;
-        Self::parse(&text).map_err(|findings| {
+        let parsed = Self::parse(&text).map(|mut config| {
+            // They are written as seen from the file.
+            let folder = path.parent().unwrap_or(Path::new(""));
+            config.evaluators.iter_mut().for_each(|own| *own = folder.join(&*own));
+            config
+        });
+        parsed.map_err(|findings| {
             let name = path.to_string_lossy().into_owned();
             let failure = Failure::new(format!("`{name}` is not valid"));
             // Nothing can be done for someone who has closed standard error.
@@ -131,7 +139,8 @@ impl Reader {
                         }
                     }
                 }
-                _ => self.unknown(key, "sortie.toml", &["agents", "targets"]),
+                "evaluators" => config.evaluators = self.folders(value),
+                _ => self.unknown(key, "sortie.toml", &["agents", "targets", "evaluators"]),
             }
         }
     }
@@ -225,6 +234,19 @@ impl Reader {
             }
         }
         headers
+    }
+
+    /// A list of folders.
+    fn folders(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<PathBuf> {
+        let Some(items) = value.get_ref().as_array() else {
+            self.wrong(value.span(), "this is a list of folders: `[\"evaluators\"]`".into(), None);
+            return Vec::new();
+        };
+        let folder = |text: &str| match text {
+            "" => Err("a folder has a name".into()),
+            text => Ok(PathBuf::from(text)),
+        };
+        items.iter().filter_map(|item| self.text(item, folder)).collect()
     }
 
     /// A list of names of environment variables.

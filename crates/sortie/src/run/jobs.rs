@@ -1,32 +1,26 @@
-//! Plays documents, some at once, each for itself.
+//! Plays the documents of `sortie run`.
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use sortie_detect::{Report, Run};
-use sortie_engine::run::{Case, Folder, RunError, run};
+use sortie_detect::Run;
+use sortie_engine::Watcher;
+use sortie_engine::run::Folder;
 use sortie_trace::format_time;
-use tokio::runtime::Builder;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::progress::{Display, Progress};
 use super::resolve::Prepared;
-use super::signals;
+use super::turns::{Job, Turns, failure};
 use crate::console::Notes;
 use crate::documents::Document;
 use crate::failure::Failure;
-use crate::render::write_json;
 
 /// Where runs are kept when nobody says.
 const RUNS: &str = ".sortie/runs";
-
-/// How long runs that were ended at once may take to let go of their agents.
-const LETTING_GO: Duration = Duration::from_secs(1);
 
 /// Documents that are to be played.
 pub(crate) struct Jobs {
@@ -37,13 +31,14 @@ pub(crate) struct Jobs {
     pub(crate) folder: Option<PathBuf>,
     /// Cancelled by the first Ctrl-C; the same as in the options of every run.
     pub(crate) interrupt: CancellationToken,
-    pub(crate) notes: Notes,
+    /// Who is shown what happens; nobody, when there is none.
+    pub(crate) notes: Option<Notes>,
 }
 
 /// What became of them.
 pub(crate) struct Played {
-    /// Those that were played, in the order of the command line.
-    pub(crate) runs: Vec<Run>,
+    /// Those that were played, in the order in which they were prepared, each with its place there.
+    pub(crate) runs: Vec<(usize, Run)>,
     /// Why others were not.
     pub(crate) failures: Vec<Failure>,
     /// The user did not want to wait.
@@ -57,73 +52,33 @@ pub(crate) struct Played {
 impl Jobs {
     /// Plays them all.
     pub(crate) fn play(self) -> Result<Played, Failure> {
-        let fail = |error: io::Error| Failure::new(format!("cannot start: {error}"));
-        let runtime = Builder::new_multi_thread().enable_all().build().map_err(fail)?;
-        let played = runtime.block_on(self.play_all()).map_err(fail);
-        // A thread that reads standard input cannot be stopped, and need not be.
-        runtime.shutdown_background();
-        played
-    }
-
-    async fn play_all(self) -> io::Result<Played> {
-        let at_once = CancellationToken::new();
-        signals::watch(self.interrupt.clone(), at_once.clone(), self.notes.terminal)?;
         let several = self.prepared.len() > 1;
-        let display = self.notes.terminal.then(Display::new);
-        let turns = Arc::new(Semaphore::new(self.at_once));
-        let mut tasks = JoinSet::new();
-        let count = self.prepared.len();
-        for (index, Prepared { document, options }) in self.prepared.into_iter().enumerate() {
-            let (turns, interrupt) = (turns.clone(), self.interrupt.clone());
-            let folder = self.folder.clone();
-            let progress = Progress::new(&document, several, self.notes, display.clone());
-            tasks.spawn(async move {
-                // It is never closed, so everyone gets a turn, in order.
-                let _turn = turns.acquire().await;
-                if interrupt.is_cancelled() {
-                    return (index, None);
-                }
-                let played = async {
-                    let folder = folder_for(&document, folder.as_deref(), several)?;
-                    let report = folder.report();
-                    let case = Case { document: document.compiled, file: document.name, folder };
-                    let run =
-                        run(case, options, Arc::new(progress)).await.map_err(|error| failure(&error))?;
-                    keep(&report, &run).map_err(|error| Failure::at(&report, "write", &error))?;
-                    Ok(run)
-                };
-                (index, Some(played.await))
-            });
-        }
-        let mut ended: Vec<Option<Result<Run, Failure>>> = (0..count).map(|_| None).collect();
-        let mut failures = Vec::new();
-        loop {
-            let task = tokio::select! {
-                biased;
-                () = at_once.cancelled() => break,
-                task = tasks.join_next() => task,
+        let terminal = self.notes.is_some_and(|notes| notes.terminal);
+        let display = terminal.then(Display::new);
+        let jobs = self.prepared.into_iter().map(|prepared| {
+            let watcher: Arc<dyn Watcher> = match self.notes {
+                Some(notes) => Arc::new(Progress::new(&prepared.document, several, notes, display.clone())),
+                None => Arc::new(()),
             };
-            match task {
-                Some(Ok((index, played))) => ended[index] = played,
-                Some(Err(error)) => {
-                    failures.push(Failure::new(format!("a run died; this is a bug: {error}")));
-                }
-                None => break,
-            }
-        }
-        if at_once.is_cancelled() {
-            let unfinished = tasks.len();
-            // What is dropped kills its agent.
-            let _ = tokio::time::timeout(LETTING_GO, tasks.shutdown()).await;
-            failures.push(Failure::new(format!("ended at once: {unfinished} without a report")));
-        }
+            let (asked, name) = (self.folder.clone(), name(&prepared.document));
+            let folder = Box::new(move || folder_for(&name, asked.as_deref(), several));
+            Job { prepared, folder, watcher }
+        });
+        let turns = Turns {
+            jobs: jobs.collect(),
+            at_once: self.at_once,
+            interrupt: self.interrupt.clone(),
+            person: terminal,
+        };
+        let ended = turns.play(Arc::new(()))?;
         let left_out = display.map_or(0, |display| display.finish());
-        let not_begun = ended.iter().filter(|run| run.is_none()).count();
-        let mut runs = Vec::new();
-        for played in ended.into_iter().flatten() {
+        let not_begun = ended.runs.iter().filter(|run| run.is_none()).count();
+        let (mut runs, mut failures) = (Vec::new(), ended.failures);
+        for (index, played) in ended.runs.into_iter().enumerate() {
             match played {
-                Ok(run) => runs.push(run),
-                Err(failure) => failures.push(failure),
+                Some(Ok(run)) => runs.push((index, run)),
+                Some(Err(failure)) => failures.push(failure),
+                None => {}
             }
         }
         let interrupted = self.interrupt.is_cancelled();
@@ -131,27 +86,27 @@ impl Jobs {
     }
 }
 
-fn failure(error: &RunError) -> Failure {
-    Failure::new(error.to_string())
-}
-
 /// The folder of a run: the one that was asked for, one within it where there are several documents, or a new one
 /// among all runs.
-fn folder_for(document: &Document, asked: Option<&Path>, several: bool) -> Result<Folder, Failure> {
-    let name = name(document);
+fn folder_for(name: &str, asked: Option<&Path>, several: bool) -> Result<Folder, Failure> {
     match asked {
-        Some(folder) if several => Folder::create_within(folder, &name).map_err(|error| failure(&error)),
-        Some(folder) => Folder::create(folder).map_err(|error| {
-            failure(&error).help("what another run has left there is not written over; choose another folder")
-        }),
-        None => {
-            ignored(Path::new(RUNS)).map_err(|error| Failure::at(RUNS, "write", &error))?;
-            let time = format_time(SystemTime::now());
-            let time: String = time.chars().take(19).filter(|letter| !"-:".contains(*letter)).collect();
-            Folder::create_within(Path::new(RUNS), &format!("{time}Z-{name}"))
-                .map_err(|error| failure(&error))
-        }
+        Some(folder) if several => Folder::create_within(folder, name).map_err(|error| failure(&error)),
+        asked => folder_of(name, asked),
     }
+}
+
+/// A folder that nothing is in: the one that was asked for, or a new one among all runs.
+pub(super) fn folder_of(name: &str, asked: Option<&Path>) -> Result<Folder, Failure> {
+    if let Some(folder) = asked {
+        return Folder::create(folder).map_err(|error| {
+            failure(&error).help("what another run has left there is not written over; choose another folder")
+        });
+    }
+    ignored(Path::new(RUNS))
+        .map_err(|error| Failure::at(RUNS, "write", &error).help("name another folder with `--run-dir`"))?;
+    let time = format_time(SystemTime::now());
+    let time: String = time.chars().take(19).filter(|letter| !"-:".contains(*letter)).collect();
+    Folder::create_within(Path::new(RUNS), &format!("{time}Z-{name}")).map_err(|error| failure(&error))
 }
 
 /// Keeps runs out of Git, where nobody wants what agents said.
@@ -166,7 +121,7 @@ fn ignored(runs: &Path) -> io::Result<()> {
 }
 
 /// A name for a folder: the document's id, or that of its file.
-fn name(document: &Document) -> String {
+pub(super) fn name(document: &Document) -> String {
     let id = document.compiled.document().attack.id.as_deref();
     let stem = || Path::new(&document.name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = id.map(str::to_owned).or_else(stem).unwrap_or_default();
@@ -174,14 +129,4 @@ fn name(document: &Document) -> String {
     let name: String = name.chars().filter(|letter| harmless(*letter)).take(64).collect();
     let name = name.trim_start_matches('.');
     if name.is_empty() { "document".to_owned() } else { name.to_owned() }
-}
-
-/// Writes the report of one run beside its trace.
-fn keep(path: &Path, run: &Run) -> io::Result<()> {
-    let mut text = Vec::new();
-    write_json(&mut text, &Report::new(vec![run.clone()]))?;
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(&text)
 }

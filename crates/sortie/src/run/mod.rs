@@ -1,5 +1,5 @@
-//! What `sortie run` is made of, apart from its arguments: what was asked for becomes options of a run, runs are played and
-//! shown.
+//! What `sortie run` and `sortie demo` are made of, apart from their arguments: what was asked for becomes options of a run, runs
+//! are played and shown.
 
 mod builtin;
 mod config;
@@ -8,11 +8,13 @@ mod environment;
 mod jobs;
 mod limits;
 mod listen;
+mod matrix;
 mod named;
 mod progress;
 mod resolve;
 mod signals;
 mod target;
+mod turns;
 
 pub(crate) use config::Config;
 pub(crate) use duration::duration;
@@ -20,5 +22,7 @@ pub(crate) use environment::{AskedBearer, AskedEnv, AskedHeader};
 pub(crate) use jobs::Jobs;
 pub(crate) use limits::LimitArgs;
 pub(crate) use listen::AskedListen;
+pub(crate) use matrix::{Matrix, Met};
 pub(crate) use resolve::{Asked, Prepared};
 pub(crate) use target::{AskedTarget, command_words};
+pub(crate) use turns::keep;

@@ -1,5 +1,7 @@
 //! Shows a run as it goes. It only consumes what happens.
 
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
@@ -10,12 +12,16 @@ use sortie_engine::{RunEvent, Watcher};
 use sortie_oatf::extract_protocol;
 use sortie_trace::{Deriver, Record};
 
+use super::turns::Announcer;
 use crate::console::Notes;
 use crate::documents::Document;
 use crate::render::{TraceView, style, visible};
 
 /// How many lines may wait for a terminal that is slow. A run does not wait for one.
 const MAX_WAITING: usize = 4096;
+
+/// How long a line that counts may be, on terminals that are wide enough.
+pub(super) const LINE: usize = 79;
 
 /// What is shown of one run: where actors listen, always; on a terminal also everything that happens.
 pub(super) struct Progress {
@@ -166,5 +172,91 @@ impl Display {
             let _ = thread.join(); // it has nothing that could panic
         }
         self.left_out.load(Ordering::Relaxed)
+    }
+}
+
+/// Counts runs on one line of a terminal, and says which one has gone on for longest.
+pub(super) struct Counter {
+    names: Vec<String>,
+    width: usize,
+    state: Mutex<State>,
+    display: Arc<Display>,
+}
+
+#[derive(Default)]
+struct State {
+    ended: usize,
+    going_on: BTreeSet<usize>,
+}
+
+impl Counter {
+    /// Runs with these names, on a terminal that is so wide.
+    pub(super) fn new(names: Vec<String>, width: Option<usize>) -> Self {
+        // The last column stays free: some terminals begin a new line there.
+        let width = width.map_or(LINE, |width| width.saturating_sub(1).min(LINE));
+        Self { names, width, state: Mutex::default(), display: Display::new() }
+    }
+
+    fn update(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut state);
+        self.display.show(format!("\r{:width$}\r", self.line(&state), width = self.width));
+    }
+
+    fn line(&self, state: &State) -> String {
+        let mut line = format!("{} of {}", state.ended, self.names.len());
+        if let Some(name) = state.going_on.first().and_then(|first| self.names.get(*first)) {
+            line.push_str(": ");
+            line.push_str(name);
+        }
+        if state.going_on.len() > 1 {
+            // Writing to memory cannot fail.
+            let _ = write!(line, ", and {} more", state.going_on.len() - 1);
+        }
+        if line.chars().count() > self.width {
+            line = line.chars().take(self.width.saturating_sub(1)).chain(['…']).collect();
+        }
+        line
+    }
+
+    /// Takes the line away.
+    pub(super) fn finish(&self) {
+        self.display.show(format!("\r{:width$}\r", "", width = self.width));
+        self.display.finish();
+    }
+}
+
+impl Announcer for Counter {
+    fn begins(&self, index: usize) {
+        self.update(|state| {
+            state.going_on.insert(index);
+        });
+    }
+
+    fn ended(&self, index: usize) {
+        self.update(|state| {
+            state.ended += 1;
+            state.going_on.remove(&index);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_counts_and_names_what_goes_on_in_the_room_there_is() {
+        let names =
+            ["SRT-001 with gullible", "SRT-001 with refuser", "SRT-002 with gullible"].map(str::to_owned);
+        let line = |width, ended, going_on: &[usize]| {
+            let counter = Counter::new(names.to_vec(), Some(width));
+            let line = counter.line(&State { ended, going_on: going_on.iter().copied().collect() });
+            counter.finish();
+            line
+        };
+        assert_eq!(line(80, 1, &[1, 2]), "1 of 3: SRT-001 with refuser, and 1 more");
+        assert_eq!(line(20, 1, &[1]), "1 of 3: SRT-001 wi…");
+        assert_eq!(line(80, 3, &[]), "3 of 3");
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use sortie_engine::modes::{Place, Target};
 use sortie_engine::run::{Agent, CommandError, Misfit, Options};
 use sortie_oatf::{Actor, known_modes};
+use sortie_practice::Behaviour;
 use sortie_trace::{Redactor, Rule};
 
 use super::builtin;
@@ -42,6 +43,25 @@ pub(crate) struct Prepared {
     pub(crate) options: Options,
 }
 
+impl Prepared {
+    /// A document and a practice agent. `index` tells runs that go on at once apart.
+    pub(crate) fn against(
+        behaviour: Behaviour,
+        document: Document,
+        index: usize,
+        mut options: Options,
+    ) -> Result<Self, Failure> {
+        let prompt = options.prompt(&document.compiled).map(str::to_owned);
+        builtin::resolve(behaviour, clients(&document), index, prompt.as_deref(), &mut options)?;
+        Self::fitting(document, options)
+    }
+
+    fn fitting(document: Document, options: Options) -> Result<Self, Failure> {
+        options.check(&document.compiled).map_err(|misfit| misfitting(&document, &misfit))?;
+        Ok(Self { document, options })
+    }
+}
+
 impl Asked<'_> {
     /// The options for each document. Whatever does not fit is an error before anything is started, and so is whatever
     /// was asked for and is for nobody.
@@ -59,12 +79,10 @@ impl Asked<'_> {
                 let target = self.target(&document, actor, &mut secrets)?;
                 options.targets.extend(target.map(|target| (actor.name.clone(), target)));
             }
-            if let Some(behaviour) = builtin {
-                let prompt = options.prompt(&document.compiled).map(str::to_owned);
-                builtin::resolve(behaviour, clients(&document), index, prompt.as_deref(), &mut options)?;
-            }
-            options.check(&document.compiled).map_err(|misfit| misfitting(&document, &misfit))?;
-            prepared.push(Prepared { document, options });
+            prepared.push(match builtin {
+                Some(behaviour) => Prepared::against(behaviour, document, index, options)?,
+                None => Prepared::fitting(document, options)?,
+            });
         }
         let redactor = self.redactor(secrets)?;
         for Prepared { options, .. } in &mut prepared {

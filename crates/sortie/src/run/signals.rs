@@ -5,6 +5,8 @@ use std::io::{self, Write as _};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use super::progress::LINE;
+
 /// The first signal cancels `gently`, the second `at_once`. A person is told that there is a second.
 pub(super) fn watch(gently: CancellationToken, at_once: CancellationToken, person: bool) -> io::Result<()> {
     let mut signals = Signals {
@@ -16,9 +18,9 @@ pub(super) fn watch(gently: CancellationToken, at_once: CancellationToken, perso
         signals.next().await;
         gently.cancel();
         if person {
-            // When nobody listens, nobody needs to know.
-            let _ =
-                writeln!(io::stderr(), "interrupted: closing; once more to end at once, without a report");
+            let text = "interrupted: closing; once more to end at once, without a report";
+            // Over a line that counts, if there is one. When nobody listens, nobody needs to know.
+            let _ = writeln!(io::stderr(), "\r{text:LINE$}");
         }
         signals.next().await;
         at_once.cancel();

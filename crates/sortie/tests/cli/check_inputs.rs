@@ -17,7 +17,7 @@ fn a_folder_is_searched_by_name_and_the_rest_is_mentioned_once() {
 
 "#]])
         .stderr_eq(str![[r#"
-note: 2 files are not OATF documents: mixed/notes.md, mixed/workflow.yaml
+note: 2 files are neither documents nor evaluators: mixed/notes.md, mixed/workflow.yaml
 
 "#]]);
     let report = stdout(sortie_in(fixtures().join("mixed")).args(["check", "--format", "json", "."]));
@@ -151,7 +151,7 @@ fn pipes_and_sockets_in_a_folder_are_left_alone() {
         .args(["check", "."])
         .assert()
         .code(0)
-        .stderr_eq("note: 1 file is not an OATF document: b.yaml\n");
+        .stderr_eq("note: 1 file is neither a document nor an evaluator: b.yaml\n");
 }
 
 #[cfg(unix)]

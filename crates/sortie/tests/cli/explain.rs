@@ -15,9 +15,10 @@ fn a_code_has_a_page() {
 fn every_code_is_listed_and_has_a_page() {
     let list = stdout(sortie().args(["explain", "--list"]));
     let codes: Vec<_> = list.lines().filter_map(|line| line.split(' ').next()).collect();
-    let expected: Vec<_> = sortie_oatf::rules().map(|rule| rule.code).collect();
+    let rules = || sortie_oatf::rules().chain(sortie_evaluators::rules());
+    let expected: Vec<_> = rules().map(|rule| rule.code).collect();
     assert_eq!(codes, expected);
-    for rule in sortie_oatf::rules() {
+    for rule in rules() {
         let page = stdout(sortie().args(["explain", rule.code]));
         assert!(page.contains(rule.title) && page.contains("\nRight\n"), "{page}");
         assert!(!page.contains("```"), "{page}");

@@ -7,7 +7,10 @@ mod check;
 mod check_inputs;
 mod completions;
 mod conformance;
+#[cfg(unix)]
+mod demo;
 mod eval;
+mod evaluators;
 mod explain;
 mod fix;
 mod fmt;
@@ -16,6 +19,8 @@ mod library;
 mod new;
 mod normalize;
 mod prove;
+#[cfg(unix)]
+mod record;
 mod rule_goldens;
 #[cfg(unix)]
 mod run;

@@ -91,7 +91,7 @@ not proved: SRT-EX-002 A tool that changes once it is trusted
   unproved          SRT-EX-002-01
   unproved          SRT-EX-002-02
   no_proofs         there are no proofs: `attack.proofs/proofs.yaml` does not exist
-                    record three runs, put them beside it, and say there what each must give:
+                    `sortie prove --record` makes them; or record three runs, put them beside it, and say there what each must give:
                     proofs:
                       - trace: gave-in.jsonl
                         about: The agent does what the attack wants.
@@ -136,9 +136,9 @@ fn a_manifest_that_is_wrong_is_shown_underlined() {
     edit(&folder, "verdict: exploited", "verdit: exploited");
     sortie_in(folder.path()).args(["prove", "."]).assert().code(2).stdout_eq("").stderr_eq(str![[r#"
 error[P-008]: unknown field `verdit` in a proof
- --> attack.proofs/proofs.yaml:4:5
+ --> attack.proofs/proofs.yaml:5:5
   |
-4 |     verdit: exploited
+5 |     verdit: exploited
   |     ^^^^^^ did you mean `verdict`?
   |
   = help: rename the field to `verdict`
@@ -173,7 +173,7 @@ fn a_wrong_verdict_names_the_line_of_the_manifest() {
         told.contains("`did-its-task.jsonl` must give `error` and gives `not_exploited`: nothing matched"),
         "{told}"
     );
-    assert!(told.contains("--> attack.proofs/proofs.yaml:8"), "{told}");
+    assert!(told.contains("--> attack.proofs/proofs.yaml:10"), "{told}");
 }
 
 #[test]
@@ -185,11 +185,7 @@ fn proofs_are_no_documents_and_are_not_mentioned() {
 #[test]
 fn a_report_can_go_to_a_file_and_holds_nothing_that_a_terminal_obeys() {
     let folder = copied("mcp-rug-pull");
-    edit(
-        &folder,
-        "about: Fills in the week, after the tool has changed.",
-        r#"about: "\e[31m\u202ereversed""#,
-    );
+    edit(&folder, "about: Does the task, and what the attack wants.", r#"about: "\e[31m\u202ereversed""#);
     let path = folder.path().join("attack.proofs/proofs.yaml");
     let survivors = "survivors: [{mutant: \"a\\e[31m/b\", reason: \"\\e[2J\"}]\n";
     fs::write(&path, fs::read_to_string(&path).unwrap() + survivors).unwrap();

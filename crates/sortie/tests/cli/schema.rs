@@ -3,7 +3,10 @@
 use crate::{sortie, stdout};
 
 #[test]
-fn the_schema_is_one() {
-    let schema = serde_json::from_str(&stdout(sortie().arg("schema"))).expect("JSON");
-    jsonschema::draft202012::meta::validate(&schema).expect("a schema");
+fn every_schema_is_one() {
+    for what in [&[][..], &["document"], &["evaluator"], &["pattern"], &["fixtures"], &["suite"]] {
+        let schema = serde_json::from_str(&stdout(sortie().arg("schema").args(what))).expect("JSON");
+        jsonschema::draft202012::meta::validate(&schema).expect("a schema");
+    }
+    assert_eq!(stdout(sortie().arg("schema")), stdout(sortie().args(["schema", "document"])));
 }

@@ -14,6 +14,7 @@
 //! of its own for any lines. `cargo xtask docs` replaces output that has changed.
 #![cfg(unix)]
 
+mod evaluators;
 mod links;
 mod markdown;
 mod sandbox;

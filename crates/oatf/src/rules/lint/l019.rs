@@ -54,7 +54,7 @@ fn delivered(document: &Document, value: &Value, path: &NodePath, report: &mut R
         let Some(fields) = entry.as_object() else {
             report
                 .add(&L_019, path, "an entry of `delivered` must be a mapping")
-                .help("it has `actor`, `surface`, and `phase` where it matters");
+                .help("it has `actor`, `surface`, and `phase` and `contains` where they matter");
             continue;
         };
         for key in fields.keys().filter(|key| !ENTRY.contains(&key.as_str())) {
@@ -69,17 +69,22 @@ fn delivered(document: &Document, value: &Value, path: &NodePath, report: &mut R
             does_not_exist(document, &path.clone().key("phase"), "phase", phase, &known, report);
         }
         if let Some(surface) = text(fields.get("surface"), &path, "surface", true, report) {
-            is_surface(document, &path.key("surface"), surface, actor.mode, report);
+            is_surface(document, &path.clone().key("surface"), surface, actor.mode, report);
+        }
+        if let Some(words) = text(fields.get("contains"), &path, "contains", false, report) {
+            is_said(&path.key("contains"), words, &actor, report);
         }
     }
 }
 
-const ENTRY: &[&str] = &["actor", "phase", "surface"];
+const ENTRY: &[&str] = &["actor", "phase", "surface", "contains"];
 
 /// As much of an actor as an entry can refer to.
 struct Actor<'d> {
     mode: Option<&'d str>,
     phases: &'d [Phase],
+    /// The state of the single-phase form.
+    state: Option<&'d Value>,
 }
 
 fn find_actor<'d>(
@@ -98,10 +103,11 @@ fn find_actor<'d>(
     }
     let actor = execution.actors.iter().flatten().find(|actor| actor.name == wanted);
     Some(match actor {
-        Some(actor) => Actor { mode: Some(&actor.mode), phases: &actor.phases },
+        Some(actor) => Actor { mode: Some(&actor.mode), phases: &actor.phases, state: None },
         None => Actor {
             mode: document.modes().first().copied(),
             phases: execution.phases.as_deref().unwrap_or_default(),
+            state: execution.state.as_ref(),
         },
     })
 }
@@ -168,6 +174,36 @@ fn is_surface(
         None => {
             finding.help("name the operation by which the agent is served, such as `tools/list`");
         }
+    }
+}
+
+/// Reports words that an actor never says, as far as that can be known: what is sent on entering a phase, and what a model
+/// writes, is not looked at.
+fn is_said(path: &NodePath, words: &str, actor: &Actor<'_>, report: &mut Report<'_>) {
+    if words.trim().is_empty() {
+        report.add(&L_019, path.clone(), "`contains` must have words in it").help("leave it out for any");
+        return;
+    }
+    let states = || actor.phases.iter().filter_map(|phase| phase.state.as_ref()).chain(actor.state);
+    let unknown = actor.phases.iter().any(|phase| phase.on_enter.is_some())
+        || states().any(|state| has(state, &|key, _| key == Some("synthesize")));
+    if !unknown && !states().any(|state| has(state, &|_, text| text.is_some_and(|text| text.contains(words))))
+    {
+        report
+            .add(&L_019, path.clone(), "the actor never says this, so this is never delivered")
+            .help("take words that stand in one text of its `state`, without anything that is filled in");
+    }
+}
+
+/// Whether a key or a text somewhere in a value is what is looked for.
+fn has(value: &Value, is_it: &dyn Fn(Option<&str>, Option<&str>) -> bool) -> bool {
+    match value {
+        Value::String(text) => is_it(None, Some(text)),
+        Value::Array(items) => items.iter().any(|item| has(item, is_it)),
+        Value::Object(fields) => {
+            fields.iter().any(|(key, value)| is_it(Some(key), None) || has(value, is_it))
+        }
+        _ => false,
     }
 }
 

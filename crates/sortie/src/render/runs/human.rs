@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use anstyle::Style;
-use sortie_detect::{Actor, Delivered, Excerpt, IndicatorVerdict, Report, Run, Seen, Standing};
+use sortie_detect::{Actor, Delivered, IndicatorVerdict, Match, Report, Run, Seen, Standing};
 use sortie_oatf::{AttackResult, IndicatorResult};
 use sortie_trace::{Direction, Sender};
 use unicode_width::UnicodeWidthStr as _;
@@ -97,38 +97,39 @@ impl Page {
             }
             return;
         };
-        if let Some(seen) = &verdict.seen {
-            self.below(&line(&message(seen)));
-        }
-        let path = if found.path.is_empty() { "the whole message" } else { &found.path };
-        let asked = found.document_line.map(|at| format!(", asked for in line {at}")).unwrap_or_default();
-        match &verdict.excerpt {
-            Some(excerpt) => {
-                self.below(&line(&format!("{path}{asked}:")));
-                self.excerpt(excerpt);
-            }
-            None => self.below(&line(&format!("{path} is absent{asked}"))),
-        }
-    }
-
-    /// What matched: painted, or underlined where there is no colour.
-    fn excerpt(&mut self, excerpt: &Excerpt) {
-        let Some(marked) = &excerpt.marked else {
-            return self.below(&format!("  {}", line(&excerpt.text)));
-        };
-        let part = |range: std::ops::Range<usize>| line(excerpt.text.get(range).unwrap_or_default());
-        let (before, matched) = (part(0..marked.start), part(marked.clone()));
-        let after = part(marked.end..excerpt.text.len());
-        let painted = style::paint(self.color, style::ERROR, &matched);
-        self.below(&format!("  {before}{painted}{after}"));
-        if !self.color {
-            self.below(&format!("  {}{}", " ".repeat(before.width()), "^".repeat(matched.width().max(1))));
+        for text in evidence(verdict, found, self.color) {
+            self.below(&text);
         }
     }
 }
 
+/// Where an indicator matched, line by line: the message, the path, and the text. What matched of it is painted, or underlined
+/// where there is no colour.
+pub(in crate::render) fn evidence(verdict: &IndicatorVerdict, found: &Match, color: bool) -> Vec<String> {
+    let mut lines: Vec<_> = verdict.seen.iter().map(|seen| line(&message(seen))).collect();
+    let path = if found.path.is_empty() { "the whole message" } else { &found.path };
+    let asked = found.document_line.map(|at| format!(", asked for in line {at}")).unwrap_or_default();
+    let Some(excerpt) = &verdict.excerpt else {
+        lines.push(line(&format!("{path} is absent{asked}")));
+        return lines;
+    };
+    lines.push(line(&format!("{path}{asked}:")));
+    let Some(marked) = &excerpt.marked else {
+        lines.push(format!("  {}", line(&excerpt.text)));
+        return lines;
+    };
+    let part = |range: std::ops::Range<usize>| line(excerpt.text.get(range).unwrap_or_default());
+    let (before, matched) = (part(0..marked.start), part(marked.clone()));
+    let after = part(marked.end..excerpt.text.len());
+    lines.push(format!("  {before}{}{after}", style::paint(color, style::ERROR, &matched)));
+    if !color {
+        lines.push(format!("  {}{}", " ".repeat(before.width()), "^".repeat(matched.width().max(1))));
+    }
+    lines
+}
+
 /// Text on one line, with nothing in it that a terminal would obey.
-fn line(text: &str) -> String {
+pub(in crate::render) fn line(text: &str) -> String {
     visible(text).replace('\n', "␊").replace('\t', "␉")
 }
 

@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use sortie_detect::{Report, Run, Standing};
 
 use super::write_json;
+pub(super) use human::{evidence, line};
 
 /// A format of what became of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -51,7 +52,7 @@ fn title(run: &Run) -> String {
 }
 
 /// What it came to, in one word of the specification, and how far the attack got.
-fn outcome(run: &Run) -> String {
+pub(super) fn outcome(run: &Run) -> String {
     if run.verdict.indicator_verdicts.is_empty() {
         return "simulated".to_owned();
     }
@@ -62,7 +63,7 @@ fn outcome(run: &Run) -> String {
 }
 
 /// Why nothing can be said, or not everything, in a stable word and in words for people.
-fn why_undecided(run: &Run) -> Option<(&'static str, String)> {
+pub(super) fn why_undecided(run: &Run) -> Option<(&'static str, String)> {
     match (run.standing(), &run.failure) {
         (Standing::Resisted | Standing::Exploited, _) => None,
         (_, Some(failure)) => Some((failure.kind.as_str(), failure.message.clone())),

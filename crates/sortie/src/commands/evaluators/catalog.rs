@@ -1,0 +1,161 @@
+//! `sortie evaluators catalog`
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::Value;
+use sortie_evaluators::Shelf;
+
+use crate::console::Console;
+use crate::evaluators::Sources;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::inputs::counted;
+use crate::render::visible;
+use crate::replace::create;
+
+const EXAMPLES: &str = "\
+Examples:
+  Write the catalogues of everything there is:
+    $ sortie evaluators catalog --out all
+
+  Those of your own evaluators, and later whether they are still right:
+    $ sortie evaluators catalog --evaluators my-evaluators --without-bundled
+    $ sortie evaluators catalog --evaluators my-evaluators --without-bundled --check
+
+Exit codes:
+  0  written, or still right
+  1  with `--check`: a catalogue is stale
+  2  an evaluator with errors, or a file that cannot be read or written";
+
+/// Write the catalogues, one JSON file for each surface: `agent.json` and `mcp.json`.
+///
+/// A catalogue holds every evaluator with its patterns, its suites and what its placeholders are called. The same evaluators
+/// give the same bytes, in whatever order they are found, so that a catalogue can be kept in a repository and checked.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Catalog {
+    /// The folder to write to, or to look into; made when it is not there
+    #[arg(long, value_name = "DIR", default_value = "catalog")]
+    out: PathBuf,
+
+    /// Write nothing; say which evaluators were added, removed or changed since
+    #[arg(long)]
+    check: bool,
+
+    #[command(flatten)]
+    sources: Sources,
+}
+
+/// No catalogue of ours is larger.
+const MAX_BYTES: u64 = 512 * 1024 * 1024;
+
+impl Catalog {
+    pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let used = self.sources.load(console)?;
+        let mut exit = Exit::Clean;
+        for shelf in Shelf::ALL {
+            let path = self.out.join(format!("{shelf}.json"));
+            let text = used.loaded.catalogue.to_json(*shelf, &used.loaded.suites);
+            let there = read(&path)?;
+            if there.as_deref() == Some(text.as_bytes()) {
+                console.note(&format!("`{}` is up to date", path.display()));
+            } else if self.check {
+                exit = Exit::Findings;
+                stale(&path, there.as_deref(), &text, console)?;
+            } else {
+                self.write(&path, there.as_deref(), &text)?;
+                let count = counted(used.loaded.catalogue.of(*shelf).count(), "evaluator", "evaluators");
+                console.note(&format!("wrote `{}`: {count}", path.display()));
+            }
+        }
+        if exit == Exit::Findings {
+            console.note("`sortie evaluators catalog` without `--check` writes them again");
+        }
+        Ok(exit)
+    }
+
+    fn write(&self, path: &Path, there: Option<&[u8]>, text: &str) -> Result<(), Failure> {
+        // What is replaced was written by this command, and is no other file that has the same name.
+        if there.is_some_and(|there| evaluators(there).is_none()) {
+            return Err(Failure::new(format!("`{}` is there already, and is no catalogue", path.display()))
+                .help("name another folder with `--out DIR`, or move the file away"));
+        }
+        fs::create_dir_all(&self.out).map_err(|error| Failure::at(&self.out, "write", &error))?;
+        create(path, text, true)
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    let failed = |error| Failure::at(path, "read", &error);
+    match fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+        // A pipe would be waited for.
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(Failure::new(format!("`{}` is no file", path.display())));
+        }
+        Ok(_) => {}
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes)).map_err(failed)?;
+    Ok(Some(bytes))
+}
+
+/// The evaluators of a catalogue by id; `None` where it is none.
+fn evaluators(bytes: &[u8]) -> Option<BTreeMap<String, Value>> {
+    let Value::Object(mut catalogue) = serde_json::from_slice(bytes).ok()? else { return None };
+    catalogue.get("catalogue")?;
+    let Value::Array(entries) = catalogue.remove("evaluators")? else { return None };
+    entries.into_iter().map(|entry| Some((entry.get("id")?.as_str()?.to_owned(), entry))).collect()
+}
+
+/// Says what is different.
+fn stale(path: &Path, there: Option<&[u8]>, text: &str, console: &mut Console) -> Result<(), Failure> {
+    let name = path.display().to_string();
+    let why = match there {
+        None => " is not there",
+        Some(_) => " is stale",
+    };
+    writeln!(console.out, "{}{why}", visible(&name))?;
+    let Some(there) = there else { return Ok(()) };
+    let (Some(before), Some(now)) = (evaluators(there), evaluators(text.as_bytes())) else {
+        writeln!(console.out, "  it is no catalogue")?;
+        return Ok(());
+    };
+    let mut said = false;
+    let mut say = |word: &str, id: &str, console: &mut Console| {
+        said = true;
+        writeln!(console.out, "  {word:8} {}", visible(id))
+    };
+    for (id, entry) in &now {
+        match before.get(id) {
+            None => say("added", id, console)?,
+            Some(other) if other != entry => {
+                say("changed", &format!("{id} ({})", fields(other, entry)), console)?
+            }
+            Some(_) => {}
+        }
+    }
+    for id in before.keys().filter(|id| !now.contains_key(*id)) {
+        say("removed", id, console)?;
+    }
+    if !said {
+        writeln!(console.out, "  the same evaluators, not as they are written here")?;
+    }
+    Ok(())
+}
+
+/// The names of the fields that differ.
+fn fields(before: &Value, now: &Value) -> String {
+    let keys = |value: &Value| -> Vec<String> {
+        value.as_object().map(|fields| fields.keys().cloned().collect()).unwrap_or_default()
+    };
+    let mut names = keys(now);
+    names.extend(keys(before).into_iter().filter(|key| now.get(key).is_none()));
+    names.retain(|name| before.get(name) != now.get(name));
+    names.join(", ")
+}

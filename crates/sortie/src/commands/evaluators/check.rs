@@ -1,0 +1,111 @@
+//! `sortie evaluators check`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use sortie_oatf::Diagnostic;
+
+use crate::console::Console;
+use crate::evaluators::{Repairs, Scope, Sources};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::render::{FindingsFormat, Totals};
+use crate::selection::Selection;
+
+const EXAMPLES: &str = "\
+Examples:
+  Check a folder of evaluators, and let no warning pass:
+    $ sortie evaluators check my-evaluators --deny warnings
+
+  Check one evaluator, with its patterns and its fixtures:
+    $ sortie evaluators check my-evaluators/agent/refund-limit.yaml
+
+  Annotate a pull request:
+    $ sortie evaluators check my-evaluators --format github
+
+Exit codes:
+  0  no errors; warnings do not count unless they are denied
+  1  a denied warning
+  2  an error in an evaluator, a pattern, fixtures or a suite, or nothing to check";
+
+/// Check evaluators, their patterns, fixtures and suites: every fault, each with its place and what to do.
+///
+/// What is checked is what would be loaded: `check` says fine, and the evaluator is in its catalogue and in its suites. So a
+/// file is checked together with the folder it lies in, with the folders that `sortie.toml` names, and with the evaluators
+/// that come with Sortie: ids are unique over all of them.
+///
+/// The folder that a file lies in is the one that holds `agent`, `mcp` or `suites` on the way to it; one that lies in none is
+/// checked alone.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Check {
+    /// Files and folders; those of `--evaluators` and `sortie.toml` when there is none
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    sources: Sources,
+
+    /// How to report
+    #[arg(long, value_enum, default_value = "human")]
+    format: FindingsFormat,
+
+    /// Repair what can be repaired without a decision, then report what is left
+    #[arg(long)]
+    fix: bool,
+
+    /// Show what `--fix` would change as a diff, and write nothing
+    #[arg(long, conflicts_with = "format")]
+    diff: bool,
+
+    /// Treat warnings with this code as errors; `warnings` stands for all
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    deny: Vec<String>,
+
+    /// Do not report warnings with this code; `warnings` stands for all
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    allow: Vec<String>,
+}
+
+impl Check {
+    pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let selection = Selection::new(&self.deny, &self.allow)?;
+        let known = self.sources.asked(console)?;
+        let paths = if self.paths.is_empty() { known.clone() } else { self.paths };
+        if paths.is_empty() {
+            return Err(Failure::new("there is nothing to check")
+                .help("name a file or a folder, or write `evaluators = [\"DIR\"]` into sortie.toml"));
+        }
+        let mut scope = Scope::new(known);
+        for path in &paths {
+            scope.add(path)?;
+        }
+        let mut opened = scope.open(&self.sources, console)?;
+        Repairs { fix: self.fix, diff: self.diff }.apply(&mut opened, &selection, console)?;
+        let checked = opened.check();
+        if checked.is_empty() {
+            let names: Vec<_> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+            return Err(Failure::new(format!("there is no evaluator in {}", names.join(", ")))
+                .help("an evaluator is a file `<id>.yaml`, or a folder `<id>` with `evaluator.yaml`"));
+        }
+        let mut reporter = self.format.reporter(console);
+        let (mut totals, mut exit) = (Totals::default(), Exit::Clean);
+        for mut file in checked {
+            if file.findings.iter().any(Diagnostic::is_error) {
+                exit = Exit::Invalid;
+            }
+            file.findings = selection.apply(file.findings);
+            if file.findings.iter().any(Diagnostic::is_error) {
+                exit = exit.max(Exit::Findings);
+            }
+            totals.add(&file);
+            if !self.diff {
+                reporter.file(&file, &mut console.out)?;
+            }
+        }
+        if !self.diff {
+            reporter.finish(&totals, &mut console.out)?;
+        }
+        Ok(exit)
+    }
+}

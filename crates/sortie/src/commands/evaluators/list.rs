@@ -1,0 +1,148 @@
+//! `sortie evaluators list`
+
+use std::io::Write as _;
+
+use clap::Args;
+use serde_json::{Value, json};
+use sortie_evaluators::{Entry, Severity, Shelf, Suite};
+
+use super::Format;
+use crate::console::Console;
+use crate::evaluators::{InUse, Sources, missing};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::inputs::counted;
+use crate::render::{style, visible, write_json};
+use crate::suggest::suggestion;
+
+const EXAMPLES: &str = "\
+Examples:
+  The worst that can happen to an MCP server:
+    $ sortie evaluators list --surface mcp --severity critical
+
+  Those of a suite, as JSON:
+    $ sortie evaluators list --suite owasp-llm --format json";
+
+/// List evaluators.
+///
+/// Where filters are given, an evaluator is listed when all of them take it. A name that is not known is an error, and a
+/// filter that takes nothing gives an empty list, and says so.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct List {
+    /// Only those of this suite
+    #[arg(long, value_name = "SUITE")]
+    suite: Option<String>,
+
+    /// Only those of this catalogue: `agent` or `mcp`
+    #[arg(long, value_name = "SURFACE")]
+    surface: Option<String>,
+
+    /// Only those as bad as this; may be given more than once
+    #[arg(long, value_name = "SEVERITY")]
+    severity: Vec<String>,
+
+    /// Only those with this tag or in this category; may be given more than once, and all must be there
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+
+    #[command(flatten)]
+    sources: Sources,
+
+    /// How to report
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+}
+
+/// What is asked for, every name of it known.
+struct Filter<'u> {
+    suite: Option<&'u Suite>,
+    shelf: Option<Shelf>,
+    severities: Vec<Severity>,
+    tags: Vec<String>,
+}
+
+impl Filter<'_> {
+    fn takes(&self, entry: &Entry) -> bool {
+        self.suite.is_none_or(|suite| suite.evaluators.contains(&entry.evaluator.id))
+            && self.shelf.is_none_or(|shelf| entry.shelf == shelf)
+            && (self.severities.is_empty() || self.severities.contains(&entry.evaluator.severity))
+            && self.tags.iter().all(|tag| entry.has_tag(tag))
+    }
+}
+
+impl List {
+    pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let used = self.sources.load(console)?;
+        let filter = self.filter(&used)?;
+        let all = used.loaded.catalogue.entries();
+        let chosen: Vec<&Entry> = all.iter().filter(|entry| filter.takes(entry)).collect();
+        if self.format == Format::Json {
+            let evaluators: Vec<_> = chosen.iter().map(|entry| described(entry, &used)).collect();
+            write_json(&mut console.out, &json!({"version": 1, "evaluators": evaluators}))?;
+            return Ok(Exit::Clean);
+        }
+        let width = chosen.iter().map(|entry| entry.evaluator.id.len()).max().unwrap_or(0);
+        for entry in &chosen {
+            let evaluator = &entry.evaluator;
+            let id = style::paint(console.color, style::STRONG, &format!("{:width$}", evaluator.id));
+            let (shelf, severity) = (entry.shelf.as_str(), evaluator.severity.as_str());
+            writeln!(console.out, "{id}  {shelf:5}  {severity:8}  {}", visible(&evaluator.name))?;
+        }
+        if !chosen.is_empty() {
+            writeln!(console.out)?;
+        }
+        let of = if chosen.len() == all.len() { String::new() } else { format!(" of {}", all.len()) };
+        writeln!(console.out, "{}{of}", counted(chosen.len(), "evaluator", "evaluators"))?;
+        Ok(Exit::Clean)
+    }
+
+    fn filter<'u>(&self, used: &'u InUse) -> Result<Filter<'u>, Failure> {
+        let suite = self.suite.as_deref().map(|name| used.loaded.suites.resolve(name));
+        let suite =
+            suite.transpose().map_err(|unknown| missing(&unknown, "`sortie suites list` shows them all"))?;
+        let shelf = self.surface.as_deref().map(|word| one_of("surface", word, Shelf::WORDS)).transpose()?;
+        let severities = self.severity.iter().map(|word| one_of("severity", word, Severity::WORDS));
+        let severities = severities.collect::<Result<_, _>>()?;
+        let entries = used.loaded.catalogue.entries();
+        for tag in &self.tag {
+            if !entries.iter().any(|entry| entry.has_tag(tag)) {
+                let mut known: Vec<&str> = entries.iter().flat_map(Entry::tags).collect();
+                known.sort_unstable();
+                known.dedup();
+                return Err(unknown("tag", tag, &known));
+            }
+        }
+        Ok(Filter { suite, shelf, severities, tags: self.tag.clone() })
+    }
+}
+
+fn one_of<T: std::str::FromStr>(what: &str, word: &str, known: &[&str]) -> Result<T, Failure> {
+    word.parse().map_err(|_| unknown(what, word, known))
+}
+
+fn unknown(what: &str, word: &str, known: &[&str]) -> Failure {
+    let failure = Failure::new(format!("there is no {what} `{word}`"));
+    match suggestion(word, known.iter().copied()) {
+        Some(help) => failure.help(help),
+        None => failure,
+    }
+}
+
+fn described(entry: &Entry, used: &InUse) -> Value {
+    let evaluator = &entry.evaluator;
+    json!({
+        "id": evaluator.id,
+        "name": evaluator.name,
+        "surface": entry.shelf.as_str(),
+        "severity": evaluator.severity.as_str(),
+        "file": used.file(entry),
+        "description": evaluator.description,
+        "suites": used.loaded.suites.of_evaluator(&evaluator.id).collect::<Vec<_>>(),
+        "tags": entry.tags().collect::<Vec<_>>(),
+        "patterns": evaluator.patterns.len(),
+        "checks": evaluator.checks.len(),
+        "fixtures": entry.fixtures.as_ref().map_or(0, |fixtures| fixtures.cases.len()),
+        "judge_needs_llm": evaluator.judge_needs_llm,
+    })
+}

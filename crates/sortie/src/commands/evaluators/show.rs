@@ -1,0 +1,74 @@
+//! `sortie evaluators show`
+
+use clap::Args;
+use serde_json::{Value, json};
+use sortie_evaluators::Entry;
+
+use super::Format;
+use crate::console::Console;
+use crate::evaluators::{InUse, Sources};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::render::{EvaluatorView, write_json};
+
+const EXAMPLES: &str = "\
+Examples:
+  What it tries, and when a target passes:
+    $ sortie evaluators show goal-hijack
+
+  Start from one of them:
+    $ sortie evaluators show goal-hijack --source > my-goal-hijack.yaml";
+
+/// Show an evaluator: its criteria, its checks, its patterns and what is filled in, its suites and fixtures.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Show {
+    /// Its id
+    id: String,
+
+    /// Print it as it is written, with its pattern files below it where it has some
+    #[arg(long, conflicts_with = "format")]
+    source: bool,
+
+    #[command(flatten)]
+    sources: Sources,
+
+    /// How to report; JSON is its entry in the catalogue
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+}
+
+impl Show {
+    pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let used = self.sources.load(console)?;
+        let entry = used.entry(&self.id)?;
+        if self.source {
+            for (at, (path, text)) in used.texts(entry).into_iter().enumerate() {
+                if at > 0 {
+                    console.document(&format!("\n# {path}\n"))?;
+                }
+                console.document(text)?;
+            }
+            return Ok(Exit::Clean);
+        }
+        match self.format {
+            Format::Human => {
+                let suites = used.loaded.suites.of_evaluator(&self.id).collect();
+                let view = EvaluatorView { entry, file: used.file(entry), suites };
+                view.write(&mut console.out, console.color)?;
+            }
+            Format::Json => write_json(&mut console.out, &catalogued(&used, entry))?,
+        }
+        Ok(Exit::Clean)
+    }
+}
+
+/// Its entry in the catalogue, so that nothing has two forms.
+fn catalogued(used: &InUse, entry: &Entry) -> Value {
+    let (id, shelf) = (entry.evaluator.id.as_str(), entry.shelf);
+    let catalogue = used.loaded.catalogue.to_json(shelf, &used.loaded.suites);
+    let mut catalogue: Value = serde_json::from_str(&catalogue).unwrap_or_default();
+    let entries = catalogue["evaluators"].as_array_mut().map(std::mem::take).unwrap_or_default();
+    let entry = entries.into_iter().find(|entry| entry["id"] == id);
+    json!({ "version": catalogue["version"], "catalogue": shelf.as_str(), "evaluator": entry })
+}

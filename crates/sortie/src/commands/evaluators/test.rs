@@ -1,0 +1,93 @@
+//! `sortie evaluators test`
+
+use clap::Args;
+use sortie_evaluators::{CaseOutcome, Entry, prove};
+
+use super::Format;
+use crate::console::Console;
+use crate::evaluators::{InUse, Sources};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::render::{Tested, write_tested, write_tested_json};
+
+const EXAMPLES: &str = "\
+Examples:
+  Every evaluator that has fixtures:
+    $ sortie evaluators test
+
+  One of your own, while you write it:
+    $ sortie evaluators test --evaluators my-evaluators refund-limit
+
+Exit codes:
+  0  the checks say what the fixtures expect, or leave it to a judge where they may
+  1  they say something else, or promise to decide and do not
+  2  an evaluator with errors, an unknown id, or no case at all";
+
+/// Ask the checks of evaluators about their fixtures, and say how much they decide.
+///
+/// A fixture says what a target might answer, and whether that is a pass or a fail. The checks of the evaluator must say the
+/// same. Where they cannot tell, the case is left to a judge; with `judge_needs_llm: false` that is wrong, too.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Test {
+    /// Evaluators to test; all that have fixtures when none is named
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+
+    #[command(flatten)]
+    sources: Sources,
+
+    /// How to report; the schema of JSON is docs/schema/evaluators-test-v1.json
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+}
+
+impl Test {
+    pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let used = self.sources.load(console)?;
+        let chosen = self.chosen(&used)?;
+        let mut tested = Vec::new();
+        for entry in &chosen {
+            tested.push(Tested {
+                entry,
+                fixtures: used.fixtures_file(entry).unwrap_or_default(),
+                evaluator: used.file(entry),
+                outcomes: outcomes(entry)?,
+            });
+        }
+        if tested.iter().all(|tested| tested.outcomes.is_empty()) {
+            return Err(Failure::new("no case was run: none of the evaluators has fixtures")
+                .help("fixtures are a file `<id>.test.yaml` beside the evaluator"));
+        }
+        match self.format {
+            Format::Human => write_tested(&mut console.out, &tested, console.color)?,
+            Format::Json => write_tested_json(&mut console.out, &tested)?,
+        }
+        let wrong: usize = tested.iter().map(|tested| tested.counts().wrong).sum();
+        Ok(if wrong == 0 { Exit::Clean } else { Exit::Findings })
+    }
+
+    fn chosen<'u>(&self, used: &'u InUse) -> Result<Vec<&'u Entry>, Failure> {
+        let mut chosen: Vec<&Entry> = Vec::new();
+        for id in &self.ids {
+            let entry = used.entry(id)?;
+            if entry.fixtures.is_none() {
+                return Err(Failure::new(format!("`{id}` has no fixtures, so nothing could be tested"))
+                    .help(format!(
+                        "write what a target might say into `{id}.test.yaml`, beside the evaluator"
+                    )));
+            }
+            if !chosen.iter().any(|other| other.evaluator.id == *id) {
+                chosen.push(entry);
+            }
+        }
+        Ok(if self.ids.is_empty() { used.loaded.catalogue.entries().iter().collect() } else { chosen })
+    }
+}
+
+fn outcomes(entry: &Entry) -> Result<Vec<CaseOutcome>, Failure> {
+    let Some(fixtures) = &entry.fixtures else { return Ok(Vec::new()) };
+    prove(&entry.evaluator, fixtures).map_err(|error| {
+        Failure::new(format!("the checks of `{}` cannot be asked: {error}", entry.evaluator.id))
+    })
+}

@@ -1,0 +1,231 @@
+//! `sortie suites`
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+use sortie_evaluators::{ALIASES, Origin, Standard, Suite};
+
+use crate::console::Console;
+use crate::evaluators::{InUse, Sources, documents, missing};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::inputs::counted;
+use crate::render::{style, visible, write_json};
+
+const EXAMPLES: &str = "\
+Examples:
+  What there is:
+    $ sortie suites list
+
+  What is in one, entry by entry:
+    $ sortie suites show owasp-mcp-top10";
+
+/// Look at suites: evaluators and documents that are run together.
+///
+/// Some follow from the standards that evaluators and documents name: whatever is mapped to an entry of OWASP's lists, of MITRE
+/// ATLAS or of the EU AI Act is in the suite of that standard. Others are YAML files in a folder `suites/`.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Suites {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    List(List),
+    Show(Show),
+}
+
+impl Suites {
+    pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        match self.what {
+            What::List(list) => list.run(console),
+            What::Show(show) => show.run(console),
+        }
+    }
+}
+
+/// A format of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Human,
+    /// One JSON object
+    Json,
+}
+
+/// List suites.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  For another tool:
+    $ sortie suites list --format json")]
+struct List {
+    #[command(flatten)]
+    sources: Sources,
+
+    /// How to report
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+}
+
+impl List {
+    fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let used = self.sources.load(console)?;
+        let suites: Vec<&Suite> = used.loaded.suites.iter().collect();
+        if self.format == Format::Json {
+            let suites: Vec<_> = suites.iter().map(|suite| described(suite)).collect();
+            write_json(&mut console.out, &json!({"version": 1, "suites": suites}))?;
+            return Ok(Exit::Clean);
+        }
+        let width = suites.iter().map(|suite| suite.id.len()).max().unwrap_or(0);
+        for suite in suites {
+            let id = style::paint(console.color, style::STRONG, &format!("{:width$}", suite.id));
+            let evaluators = counted(suite.evaluators.len(), "evaluator", "evaluators");
+            let documents = counted(suite.documents.len(), "document", "documents");
+            writeln!(console.out, "{id}  {evaluators:>14}  {documents:>13}  {}", visible(&suite.name))?;
+        }
+        let aliases: Vec<_> = ALIASES.iter().map(|(alias, id)| format!("{alias} = {id}")).collect();
+        writeln!(console.out, "\nother names: {}", aliases.join(", "))?;
+        Ok(Exit::Clean)
+    }
+}
+
+/// Show what is in a suite, by the entries of its standard.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  By the name that others use for it:
+    $ sortie suites show eu-ai-act
+
+  With evaluators of your own:
+    $ sortie suites show owasp-llm-top10 --evaluators my-evaluators")]
+struct Show {
+    /// Its id, or another name for it
+    name: String,
+
+    #[command(flatten)]
+    sources: Sources,
+
+    /// How to report
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+}
+
+impl Show {
+    fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let used = self.sources.load(console)?;
+        let suite = used.loaded.suites.resolve(&self.name);
+        let suite = suite.map_err(|unknown| missing(&unknown, "`sortie suites list` shows them all"))?;
+        let entries = by_entry(suite, &used);
+        if self.format == Format::Json {
+            let mut shown = described(suite);
+            shown["entries"] = entries.iter().map(Listed::json).collect();
+            shown["uncovered"] = json!(uncovered(&entries));
+            write_json(&mut console.out, &json!({"version": 1, "suite": shown}))?;
+            return Ok(Exit::Clean);
+        }
+        let title = format!("{}: {}", suite.id, visible(&suite.name));
+        writeln!(console.out, "{}", style::paint(console.color, style::STRONG, &title))?;
+        if let Some(description) = &suite.description {
+            writeln!(console.out, "{}", visible(description.trim()))?;
+        }
+        for entry in &entries {
+            writeln!(console.out, "\n{}", style::paint(console.color, style::HEADING, &entry.name))?;
+            for (what, names) in [("evaluator", &entry.evaluators), ("document", &entry.documents)] {
+                for name in names {
+                    writeln!(console.out, "  {what:9}  {}  {}", name, visible(&title_of(&used, what, name)))?;
+                }
+            }
+            if entry.is_empty() {
+                writeln!(console.out, "  nothing")?;
+            }
+        }
+        let evaluators = counted(suite.evaluators.len(), "evaluator", "evaluators");
+        writeln!(console.out, "\n{evaluators}, {}", counted(suite.documents.len(), "document", "documents"))?;
+        let uncovered = uncovered(&entries);
+        if !uncovered.is_empty() {
+            writeln!(console.out, "nothing covers {}", uncovered.join(", "))?;
+        }
+        Ok(Exit::Clean)
+    }
+}
+
+/// What belongs to one entry of a standard; all there is, for a suite that somebody wrote.
+struct Listed {
+    name: String,
+    evaluators: BTreeSet<String>,
+    documents: BTreeSet<String>,
+}
+
+impl Listed {
+    fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), evaluators: BTreeSet::new(), documents: BTreeSet::new() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.evaluators.is_empty() && self.documents.is_empty()
+    }
+
+    fn json(&self) -> Value {
+        json!({ "entry": self.name, "evaluators": self.evaluators, "documents": self.documents })
+    }
+}
+
+fn uncovered(entries: &[Listed]) -> Vec<&str> {
+    entries.iter().filter(|entry| entry.is_empty()).map(|entry| entry.name.as_str()).collect()
+}
+
+fn by_entry(suite: &Suite, used: &InUse) -> Vec<Listed> {
+    let Origin::Standard(standard) = suite.origin else {
+        let mut all = Listed::new("Everything");
+        all.evaluators.extend(suite.evaluators.iter().cloned());
+        all.documents.extend(suite.documents.iter().cloned());
+        return vec![all];
+    };
+    let mut entries: BTreeMap<String, Listed> = BTreeMap::new();
+    entries.extend(standard.entries().map(|entry| (entry.clone(), Listed::new(entry))));
+    let catalogue = &used.loaded.catalogue;
+    for entry in suite.evaluators.iter().filter_map(|id| catalogue.get(id)) {
+        let Some(name) = entry.evaluator.standards.get(standard) else { continue };
+        let listed = entries.entry(name.to_owned()).or_insert_with(|| Listed::new(name));
+        listed.evaluators.insert(entry.evaluator.id.clone());
+    }
+    for document in documents() {
+        let of_this =
+            document.mappings.iter().filter(|(name, _)| Standard::of_framework(name) == Some(standard));
+        for name in of_this.filter_map(|(_, id)| standard.entry(id).ok()) {
+            let listed = entries.entry(name.clone()).or_insert_with(|| Listed::new(name));
+            listed.documents.insert(document.id.clone());
+        }
+    }
+    entries.into_values().collect()
+}
+
+fn title_of(used: &InUse, what: &str, name: &str) -> String {
+    if what == "evaluator" {
+        return used.loaded.catalogue.get(name).map(|entry| entry.evaluator.name.clone()).unwrap_or_default();
+    }
+    let entry = crate::library::find(name).ok();
+    entry.and_then(|entry| entry.document()?.into_inner().attack.name).unwrap_or_default()
+}
+
+fn described(suite: &Suite) -> Value {
+    let origin = match &suite.origin {
+        Origin::Standard(standard) => json!({ "standard": standard.as_str() }),
+        Origin::File(file) => json!({ "file": file }),
+    };
+    let aliases = ALIASES.iter().filter(|(_, id)| *id == suite.id).map(|(alias, _)| *alias);
+    json!({
+        "id": suite.id,
+        "name": suite.name,
+        "description": suite.description,
+        "origin": origin,
+        "aliases": aliases.collect::<Vec<_>>(),
+        "evaluators": suite.evaluators,
+        "documents": suite.documents,
+    })
+}

@@ -1,0 +1,12 @@
+//! Where evaluators come from: those that come with the program, and folders.
+
+mod bundled;
+mod folder;
+mod repairs;
+mod scope;
+mod sources;
+
+pub(crate) use bundled::documents;
+pub(crate) use repairs::Repairs;
+pub(crate) use scope::{Opened, Scope};
+pub(crate) use sources::{InUse, Sources, missing};

@@ -1,0 +1,313 @@
+//! What paths on a command line stand for: the folders of evaluators they lie in, and which files of these are meant.
+//!
+//! Ids, dependencies and suites are about all evaluators that are loaded together, so a file is checked with its folder.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use sortie_evaluators::{Content, DocumentEntry, File, FileDiagnostics, Loaded, Root, load};
+use sortie_oatf::{Diagnostic, Source, fix_by};
+
+use super::bundled;
+use super::folder::{self, PARTS, Part, is_yaml};
+use super::sources::Sources;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::render::Checked;
+
+/// What is said about other files, since it keeps those that are meant from being loaded: two of the same id, a cycle, a
+/// folder that is too large.
+const ELSEWHERE: &[&str] = &["E-002", "E-017", "E-027"];
+
+/// Folders of evaluators, and what is meant of them.
+#[derive(Debug, Default)]
+pub(crate) struct Scope {
+    /// Folders that somebody has named as such.
+    known: Vec<PathBuf>,
+    places: Vec<Place>,
+}
+
+#[derive(Debug)]
+struct Place {
+    folder: PathBuf,
+    extent: Extent,
+    /// Paths below the folder: files, folders, or all of it where one is empty.
+    meant: Vec<String>,
+}
+
+/// How much of a folder is loaded.
+#[derive(Debug, PartialEq, Eq)]
+enum Extent {
+    Read(Part),
+    /// These files, for the rest is about something else.
+    Files(Vec<PathBuf>),
+}
+
+impl Scope {
+    /// A scope of nothing, with folders that are roots wherever a path leads into one of them.
+    pub(crate) fn new(known: Vec<PathBuf>) -> Self {
+        Self { known, places: Vec::new() }
+    }
+
+    /// A file or folder of evaluators.
+    pub(crate) fn add(&mut self, path: &Path) -> Result<(), Failure> {
+        let metadata = fs::metadata(path).map_err(|error| Failure::at(path, "read", &error))?;
+        if let Some((folder, part)) = self.root_of(path) {
+            let below = below(path, &folder);
+            self.place(folder, Extent::Read(part)).meant.push(below);
+        } else if metadata.is_dir() {
+            self.place(path.to_owned(), Extent::Read(Part::All)).meant.push(String::new());
+        } else if metadata.is_file() {
+            self.alone(path);
+        } else {
+            return Err(Failure::new(format!("`{}` is neither a file nor a folder", path.display())));
+        }
+        Ok(())
+    }
+
+    /// A file that looks like one of an evaluator's, found below a folder that holds other things too.
+    pub(crate) fn add_found(&mut self, file: &Path, below_folder: Option<&Path>) {
+        match (self.root_of(file), below_folder) {
+            (Some((folder, part)), _) => {
+                let below = below(file, &folder);
+                self.place(folder, Extent::Read(part)).meant.push(below);
+            }
+            (None, Some(folder)) => {
+                let below = below(file, folder);
+                let place = self.place(folder.to_owned(), Extent::Files(Vec::new()));
+                if let Extent::Files(files) = &mut place.extent {
+                    files.push(file.to_owned());
+                }
+                place.meant.push(below);
+            }
+            (None, None) => self.alone(file),
+        }
+    }
+
+    /// A file in no folder of evaluators, with the files that belong to it.
+    fn alone(&mut self, path: &Path) {
+        let own = path.parent().unwrap_or(Path::new(""));
+        let holds = |folder: &Path| folder.join("evaluator.yaml").is_file();
+        let folder = [own.parent().filter(|_| own.ends_with("patterns")), Some(own)];
+        if let Some(folder) = folder.into_iter().flatten().find(|folder| holds(folder)) {
+            // Its name is that of the evaluator, so the root is the folder above it.
+            let root = match folder.parent() {
+                Some(above) if above.as_os_str().is_empty() => Path::new("."),
+                Some(above) => above,
+                None => Path::new(".."),
+            };
+            let name = below(folder, root);
+            let mut files: Vec<PathBuf> = yaml_in(folder);
+            files.extend(yaml_in(&folder.join("patterns")));
+            let place = self.place(root.to_owned(), Extent::Files(Vec::new()));
+            if let Extent::Files(own) = &mut place.extent {
+                own.extend(files);
+            }
+            place.meant.push(name);
+            return;
+        }
+        let root = if own.as_os_str().is_empty() { Path::new(".") } else { own };
+        let text = path.to_string_lossy();
+        let other = match text.strip_suffix(".test.yaml") {
+            Some(stem) => format!("{stem}.yaml"),
+            None => format!("{}.test.yaml", text.strip_suffix(".yaml").unwrap_or(&text)),
+        };
+        let files = [path.to_owned(), PathBuf::from(other)];
+        let files: Vec<PathBuf> = files.into_iter().filter(|file| file.is_file()).collect();
+        let meant = files.iter().map(|file| below(file, root));
+        let meant: Vec<_> = meant.collect();
+        let place = self.place(root.to_owned(), Extent::Files(Vec::new()));
+        if let Extent::Files(own) = &mut place.extent {
+            own.extend(files);
+        }
+        place.meant.extend(meant);
+    }
+
+    /// The folder of evaluators that a path lies in: one that is known, else `evaluators` where `agent`, `mcp` or `suites`
+    /// follows, else the one that holds the last of these. A folder that holds them itself lies in no other.
+    fn root_of(&self, path: &Path) -> Option<(PathBuf, Part)> {
+        if let Some(known) = self.known.iter().find(|known| path.starts_with(known)) {
+            return Some((known.clone(), Part::All));
+        }
+        let parts: Vec<Component<'_>> = path.components().collect();
+        let is_part = |at: usize| parts[at].as_os_str().to_str().is_some_and(|name| PARTS.contains(&name));
+        let up_to = |end: usize| -> PathBuf {
+            let folder: PathBuf = parts[..end].iter().collect();
+            if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder }
+        };
+        let follows = |at: &usize| parts[at - 1].as_os_str() == "evaluators" && is_part(*at);
+        if let Some(at) = (1..parts.len()).rfind(follows) {
+            return Some((up_to(at), Part::Parts));
+        }
+        if PARTS.iter().any(|part| path.join(part).is_dir()) {
+            return None;
+        }
+        let at = (0..parts.len()).rfind(|at| is_part(*at))?;
+        up_to(at + 1).is_dir().then(|| (up_to(at), Part::Parts))
+    }
+
+    fn place(&mut self, folder: PathBuf, extent: Extent) -> &mut Place {
+        let at = self.places.iter().position(|place| {
+            place.folder == folder
+                && matches!(place.extent, Extent::Files(_)) == matches!(extent, Extent::Files(_))
+        });
+        let at = at.unwrap_or_else(|| {
+            self.places.push(Place { folder, extent: Extent::Read(Part::Parts), meant: Vec::new() });
+            self.places.len() - 1
+        });
+        let place = &mut self.places[at];
+        // Everything of a folder holds any part of it.
+        if place.meant.is_empty() || extent == Extent::Read(Part::All) {
+            place.extent = extent;
+        }
+        place
+    }
+
+    /// Reads what is meant, together with everything that would be loaded with it.
+    pub(crate) fn open(&self, sources: &Sources, console: &mut Console) -> Result<Opened, Failure> {
+        let mut roots = Vec::new();
+        let mut meant: HashSet<String> = HashSet::new();
+        for place in &self.places {
+            let root = place.read()?;
+            meant.extend(place.meant_in(&root).map(|path| root.shown(path)));
+            roots.push(root);
+        }
+        for known in &self.known {
+            if !self.places.iter().any(|place| place.folder == *known) {
+                roots.push(folder::read(known, Part::All)?);
+            }
+        }
+        let roots = sources.with_bundled(roots, console);
+        let documents = bundled::documents_for(&roots);
+        Ok(Opened { roots, meant, documents })
+    }
+}
+
+/// Folders of evaluators that were read, and which of their files are meant.
+pub(crate) struct Opened {
+    roots: Vec<Root>,
+    meant: HashSet<String>,
+    documents: Vec<DocumentEntry>,
+}
+
+impl Opened {
+    /// Everything that is to be said about what is meant.
+    pub(crate) fn check(&self) -> Vec<Checked> {
+        checked(&self.roots, &load(&self.roots, &self.documents), &self.meant)
+    }
+
+    /// The text of a file after the repairs that its findings offer; `None` where they change nothing.
+    pub(crate) fn repaired(&self, file: &Checked, wanted: impl Fn(&Diagnostic) -> bool) -> Option<String> {
+        if file.findings.iter().all(|finding| finding.fix.is_none()) {
+            return None;
+        }
+        let text = file.source.text();
+        let look = |text: &str| {
+            let mut roots = self.roots.clone();
+            put(&mut roots, &file.name, text);
+            let findings = load(&roots, &self.documents).findings;
+            findings
+                .into_iter()
+                .find(|other| other.file == file.name)
+                .map(|other| other.diagnostics)
+                .unwrap_or_default()
+        };
+        let (repaired, _) = fix_by(text, look, wanted);
+        (repaired != text).then_some(repaired)
+    }
+
+    /// A file has another text now.
+    pub(crate) fn put(&mut self, name: &str, text: &str) {
+        put(&mut self.roots, name, text);
+    }
+}
+
+fn put(roots: &mut [Root], name: &str, text: &str) {
+    for root in roots {
+        if let Some(at) = root.files.iter().position(|file| root.shown(&file.path) == name) {
+            root.files[at].content = Content::Text(text.into());
+        }
+    }
+}
+
+fn checked(roots: &[Root], loaded: &Loaded, meant: &HashSet<String>) -> Vec<Checked> {
+    let findings: HashMap<&str, &FileDiagnostics> =
+        loaded.findings.iter().map(|file| (file.file.as_str(), file)).collect();
+    let mut reported = Vec::new();
+    for root in roots {
+        let mut names: Vec<(&File, String)> =
+            root.files.iter().map(|file| (file, root.shown(&file.path))).collect();
+        names.sort_by(|(a, _), (b, _)| a.path.as_bytes().cmp(b.path.as_bytes()));
+        for (file, name) in names {
+            let found = findings.get(name.as_str());
+            let is_meant = meant.contains(&name);
+            let counts = |finding: &&Diagnostic| is_meant || ELSEWHERE.contains(&finding.code);
+            let diagnostics = found.into_iter().flat_map(|found| &found.diagnostics);
+            let own: Vec<_> = diagnostics.filter(counts).cloned().collect();
+            let is_read = is_meant && is_yaml(Path::new(&file.path));
+            if is_read || !own.is_empty() {
+                let text = || Source::new(file.as_text().cloned().unwrap_or_default());
+                let source = found.map_or_else(text, |found| found.source.clone());
+                let valid = !own.iter().any(Diagnostic::is_error);
+                reported.push(Checked { name, source, valid, findings: own });
+            }
+        }
+    }
+    reported
+}
+
+impl Place {
+    fn read(&self) -> Result<Root, Failure> {
+        let files = match &self.extent {
+            Extent::Read(part) => return folder::read(&self.folder, *part),
+            Extent::Files(files) => files,
+        };
+        let mut files: Vec<_> = files.iter().collect();
+        files.sort();
+        files.dedup();
+        let files = files.into_iter().map(|path| folder::file(path, below(path, &self.folder)));
+        Ok(Root::new(self.folder.to_string_lossy(), files.collect()))
+    }
+
+    /// The files of the root that are meant, and those that belong to the same evaluators.
+    fn meant_in<'r>(&self, root: &'r Root) -> impl Iterator<Item = &'r str> {
+        let paths: HashSet<&str> = root.files.iter().map(|file| file.path.as_str()).collect();
+        let mut meant: Vec<String> = self.meant.clone();
+        for path in &self.meant {
+            let (folder, _) = path.rsplit_once('/').unwrap_or(("", path));
+            let above = folder.strip_suffix("/patterns").unwrap_or(folder);
+            if paths.contains(format!("{above}/evaluator.yaml").as_str()) {
+                meant.push(above.to_owned());
+            } else if let Some(stem) = path.strip_suffix(".test.yaml") {
+                meant.push(format!("{stem}.yaml"));
+            } else if let Some(stem) = path.strip_suffix(".yaml") {
+                meant.push(format!("{stem}.test.yaml"));
+            }
+        }
+        let meant: HashSet<String> = meant.into_iter().collect();
+        let is_meant = move |path: &str| {
+            let ends = path.match_indices('/').map(|(at, _)| at).chain([0, path.len()]);
+            ends.into_iter().any(|end| meant.contains(&path[..end]))
+        };
+        root.files.iter().map(|file| file.path.as_str()).filter(move |path| is_meant(path))
+    }
+}
+
+/// A path below a folder, with `/` between folders.
+fn below(path: &Path, folder: &Path) -> String {
+    // `./a` and `a` are the same, whichever of the two somebody writes.
+    let plain = |path: &Path| -> Vec<String> {
+        let parts = path.components().filter(|part| *part != Component::CurDir);
+        parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
+    };
+    let (path, folder) = (plain(path), plain(folder));
+    path.strip_prefix(folder.as_slice()).unwrap_or(&path).join("/")
+}
+
+/// The YAML files of a folder.
+fn yaml_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = entries.map(|entry| entry.path()).filter(|path| is_yaml(path) && !path.is_dir());
+    files.collect()
+}

@@ -1,0 +1,35 @@
+//! Every code there is: those of documents, and those of evaluators.
+
+use sortie_oatf::Rule;
+use sortie_oatf::reading::nearest;
+
+/// All of them, families together, in the order of their codes.
+pub(crate) fn rules() -> impl Iterator<Item = &'static Rule> {
+    sortie_oatf::rules().chain(sortie_evaluators::rules())
+}
+
+/// The one with this code, in any case (`v-013`).
+pub(crate) fn rule(code: &str) -> Option<&'static Rule> {
+    sortie_oatf::rule(code).or_else(|| sortie_evaluators::rule(code))
+}
+
+/// The one that was probably meant (`V31`, `e2`).
+pub(crate) fn nearest_rule(code: &str) -> Option<&'static Rule> {
+    // A number without its zeros is the likeliest slip, and further from the code than other codes are.
+    let letters = code.trim_end_matches(|digit: char| digit.is_ascii_digit());
+    let padded = format!("{}-{:0>3}", letters.trim_end_matches(['-', '_', ' ']), &code[letters.len()..]);
+    rule(&padded).or_else(|| rule(nearest(code, rules().map(|rule| rule.code))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_of_both_families_are_known_and_guessed() {
+        assert_eq!(rule("e-002").unwrap().code, "E-002");
+        assert_eq!(nearest_rule("E2").unwrap().code, "E-002");
+        assert_eq!(nearest_rule("v13").unwrap().code, "V-013");
+        assert!(nearest_rule("unsafe").is_none());
+    }
+}
