@@ -39,9 +39,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     std::fs::create_dir_all(&folder)?;
     let folder = Path::new(&folder);
-    let results = match Results::path(folder).exists() {
-        true => Results::resume(folder, &planned)?,
-        false => Results::create(folder, &planned)?,
+    let results = if Results::path(folder).exists() {
+        Results::resume(folder, &planned)?
+    } else {
+        Results::create(folder, &planned)?
     };
     let start = Instant::now();
     let options = Options { jobs, ..Options::default() };
