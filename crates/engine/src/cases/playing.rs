@@ -20,6 +20,8 @@ pub(super) const TRACES: &str = "traces";
 /// What all cases of a run share.
 pub(super) struct Stage {
     pub(super) target: Target,
+    /// What conversations share, where the target is at a URL.
+    pub(super) client: Option<sortie_wire::http::Client>,
     pub(super) offer: Arc<Offer>,
     pub(super) folder: std::path::PathBuf,
     pub(super) options: Options,
@@ -79,7 +81,10 @@ impl Stage {
             Err(error) => return Some(Err(format!("the trace cannot be written: {error}"))),
         };
         let end = &self.options.end;
-        let played = match end.run_until_cancelled(self.target.open(&log, &self.options.settings)).await {
+        let played = match end
+            .run_until_cancelled(self.target.open_with(self.client.as_ref(), &log, &self.options.settings))
+            .await
+        {
             Some(Ok(mut conversation)) => {
                 let played = end.run_until_cancelled(self.converse(case, &mut conversation, turns)).await;
                 // Also when it was interrupted: what was started ends, and servers are told.

@@ -98,6 +98,7 @@ pub async fn run(
     let seen = options.seen.clone();
     let stage = Arc::new(Stage {
         target: target.clone(),
+        client: target.client(&options.settings),
         offer: Arc::new(offer.clone()),
         folder: folder.to_owned(),
         options,

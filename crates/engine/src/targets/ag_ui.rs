@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use sortie_evaluators::{ObservedCall, Turn};
 use sortie_trace::Kind;
 use sortie_wire::ag_ui::Event;
-use sortie_wire::http::{Answer, EventStream, Response, StreamError};
+use sortie_wire::http::{Answer, Client, EventStream, Response, StreamError};
 
 use super::error::TargetError;
 use super::log::{About, Log};
@@ -24,11 +24,16 @@ pub(super) async fn discover(
     log: &Arc<Log>,
     settings: &Settings,
 ) -> Result<Offer, TargetError> {
-    Web::open(target, log, settings).await.map(|_| Offer::default())
+    Web::open(target, None, log, settings).await.map(|_| Offer::default())
 }
 
-pub(super) async fn open(target: &Target, log: &Arc<Log>, settings: &Settings) -> Result<Talk, TargetError> {
-    let web = Web::open(target, log, settings).await?;
+pub(super) async fn open(
+    target: &Target,
+    client: Option<&Client>,
+    log: &Arc<Log>,
+    settings: &Settings,
+) -> Result<Talk, TargetError> {
+    let web = Web::open(target, client, log, settings).await?;
     Ok(Talk { web, thread: session(), messages: Vec::new(), runs: 0 })
 }
 

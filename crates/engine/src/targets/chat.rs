@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ::http::Method;
 use serde_json::{Map, Value, json};
 use sortie_evaluators::{ObservedCall, Turn};
+use sortie_wire::http::Client;
 
 use super::error::TargetError;
 use super::log::Log;
@@ -35,7 +36,7 @@ pub struct Chat {
 }
 
 pub(super) async fn discover(chat: &Chat, log: &Arc<Log>, settings: &Settings) -> Result<Offer, TargetError> {
-    let web = Web::open(&chat.at, log, settings).await?;
+    let web = Web::open(&chat.at, None, log, settings).await?;
     let models = models(&web).await?;
     Ok(Offer { models, ..Offer::default() })
 }
@@ -59,8 +60,13 @@ fn place(web: &Web, path: &str) -> String {
     format!("{}/{path}", web.url.trim_end_matches('/'))
 }
 
-pub(super) async fn open(chat: &Chat, log: &Arc<Log>, settings: &Settings) -> Result<Talk, TargetError> {
-    let web = Web::open(&chat.at, log, settings).await?;
+pub(super) async fn open(
+    chat: &Chat,
+    client: Option<&Client>,
+    log: &Arc<Log>,
+    settings: &Settings,
+) -> Result<Talk, TargetError> {
+    let web = Web::open(&chat.at, client, log, settings).await?;
     let model = match &chat.model {
         Some(model) => model.clone(),
         None => models(&web).await?.into_iter().next().unwrap_or_else(|| "default".to_owned()),

@@ -7,6 +7,7 @@ use serde_json::Value;
 use serde_json_path::JsonPath;
 use sortie_evaluators::Turn;
 use sortie_oatf::jsonpath;
+use sortie_wire::http::Client;
 
 use super::error::TargetError;
 use super::log::Log;
@@ -33,10 +34,15 @@ pub struct Http {
 
 /// There is nothing to ask without a message, but somebody must be there.
 pub(super) async fn discover(http: &Http, log: &Arc<Log>, settings: &Settings) -> Result<Offer, TargetError> {
-    open(http, log, settings).await.map(|_| Offer::default())
+    open(http, None, log, settings).await.map(|_| Offer::default())
 }
 
-pub(super) async fn open(http: &Http, log: &Arc<Log>, settings: &Settings) -> Result<Talk, TargetError> {
+pub(super) async fn open(
+    http: &Http,
+    client: Option<&Client>,
+    log: &Arc<Log>,
+    settings: &Settings,
+) -> Result<Talk, TargetError> {
     let method = Method::from_bytes(http.method.as_bytes())
         .map_err(|_| TargetError::Invalid(format!("`{}` is no method of HTTP", http.method)))?;
     if !mentions_message(&http.body) {
@@ -47,7 +53,7 @@ pub(super) async fn open(http: &Http, log: &Arc<Log>, settings: &Settings) -> Re
             .map_err(|error| TargetError::Invalid(format!("the path of the answer: {error}")))
     });
     let answer = answer.transpose()?;
-    let web = Web::open(&http.at, log, settings).await?;
+    let web = Web::open(&http.at, client, log, settings).await?;
     Ok(Talk { web, method, body: http.body.clone(), answer, session: session() })
 }
 

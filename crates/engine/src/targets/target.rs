@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sortie_wire::Limits;
+use sortie_wire::http::Client;
 
 use super::chat::{self, Chat};
 use super::cmd::{self, Cmd};
@@ -12,8 +13,9 @@ use super::error::TargetError;
 use super::http::{self, Http};
 use super::log::Log;
 use super::offer::Offer;
+use super::web::new_client;
 use super::{a2a, ag_ui, mcp};
-use crate::modes::{self, Wire};
+use crate::modes::{self, Place, Wire};
 
 /// What is attacked: a description, from which every case makes a connection of its own.
 ///
@@ -150,12 +152,34 @@ impl Target {
 
     /// Begins a conversation. Everything that is said in it goes into `log`.
     pub async fn open(&self, log: &Arc<Log>, settings: &Settings) -> Result<Conversation, TargetError> {
+        self.open_with(None, log, settings).await
+    }
+
+    /// What conversations with a target at a URL may share: connections, and certificates that are read once.
+    pub(crate) fn client(&self, settings: &Settings) -> Option<Client> {
+        let at = match self {
+            Self::Mcp { at, .. } | Self::AgUi(at) => at,
+            Self::Chat(chat) => &chat.at,
+            Self::Http(http) => &http.at,
+            Self::A2a(_) | Self::Cmd(_) => return None,
+        };
+        // Why there is none is said when a conversation begins.
+        matches!(at.place, Place::Url(_)).then(|| new_client(at, settings).ok()).flatten()
+    }
+
+    /// The same with a client that was made for this target before.
+    pub(crate) async fn open_with(
+        &self,
+        client: Option<&Client>,
+        log: &Arc<Log>,
+        settings: &Settings,
+    ) -> Result<Conversation, TargetError> {
         match self {
-            Self::Mcp { at, wire } => mcp::open(at, wire, log, settings).await.map(Conversation::mcp),
+            Self::Mcp { at, wire } => mcp::open(at, wire, client, log, settings).await.map(Conversation::mcp),
             Self::A2a(at) => a2a::open(at, log, settings).await.map(Conversation::a2a),
-            Self::AgUi(at) => ag_ui::open(at, log, settings).await.map(Conversation::ag_ui),
-            Self::Chat(chat) => chat::open(chat, log, settings).await.map(Conversation::chat),
-            Self::Http(http) => http::open(http, log, settings).await.map(Conversation::http),
+            Self::AgUi(at) => ag_ui::open(at, client, log, settings).await.map(Conversation::ag_ui),
+            Self::Chat(chat) => chat::open(chat, client, log, settings).await.map(Conversation::chat),
+            Self::Http(http) => http::open(http, client, log, settings).await.map(Conversation::http),
             Self::Cmd(cmd) => cmd::open(cmd, log, settings).map(Conversation::cmd),
         }
     }

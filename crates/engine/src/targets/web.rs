@@ -29,18 +29,19 @@ pub(super) struct Web {
 }
 
 impl Web {
-    /// Waits until somebody accepts there.
+    /// Waits until somebody accepts there. Without a client one is made, which takes milliseconds.
     pub(super) async fn open(
         target: &Target,
+        client: Option<&Client>,
         log: &Arc<Log>,
         settings: &Settings,
     ) -> Result<Self, TargetError> {
         let Place::Url(url) = &target.place else {
             return Err(TargetError::Invalid("it is at a URL, and no process".to_owned()));
         };
-        let fail = |error| TargetError::of_client("connect", error, settings.connect_timeout);
-        let client = Client::new(client_options(target, settings)?).map_err(fail)?;
+        let client = client.map_or_else(|| new_client(target, settings), |client| Ok(client.clone()))?;
         let deadline = tokio::time::Instant::now() + settings.connect_timeout;
+        let fail = |error| TargetError::of_client("connect", error, settings.connect_timeout);
         wait_until_accepts(url, deadline).await.map_err(fail)?;
         Ok(Self { client, url: url.clone(), log: log.clone(), settings: *settings })
     }
@@ -73,6 +74,12 @@ impl Web {
         }
         self.log.heard(about(surface, Kind::Response), &body)
     }
+}
+
+/// A client for one target, with its credentials.
+pub(super) fn new_client(target: &Target, settings: &Settings) -> Result<Client, TargetError> {
+    let fail = |error| TargetError::of_client("connect", error, settings.connect_timeout);
+    Client::new(client_options(target, settings)?).map_err(fail)
 }
 
 pub(super) fn client_options(target: &Target, settings: &Settings) -> Result<ClientOptions, TargetError> {

@@ -6,7 +6,7 @@ mod session;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use sortie_wire::http::{Client, ClientOptions, wait_until_accepts};
+use sortie_wire::http::{Client, wait_until_accepts};
 use sortie_wire::mcp::client::Link;
 use sortie_wire::stdio::{Child, Program};
 
@@ -14,6 +14,7 @@ use super::error::TargetError;
 use super::log::Log;
 use super::offer::Offer;
 use super::target::Settings;
+use super::web::new_client;
 use crate::modes::{Place, Target, Wire};
 pub(super) use session::Session;
 
@@ -21,20 +22,14 @@ pub(super) use session::Session;
 pub(super) async fn open(
     target: &Target,
     wire: &Wire,
+    client: Option<&Client>,
     log: &Arc<Log>,
     settings: &Settings,
 ) -> Result<Session, TargetError> {
     let (link, happened) = match &target.place {
         Place::Url(url) => {
-            let headers = target.http_headers().map_err(TargetError::Invalid)?;
-            let client = Client::new(ClientOptions {
-                headers,
-                answer_timeout: settings.answer_timeout,
-                limits: settings.limits,
-                ..ClientOptions::default()
-            });
+            let client = client.map_or_else(|| new_client(target, settings), |client| Ok(client.clone()))?;
             let fail = |error| TargetError::of_client("connect", error, settings.connect_timeout);
-            let client = client.map_err(fail)?;
             let deadline = tokio::time::Instant::now() + settings.connect_timeout;
             wait_until_accepts(url, deadline).await.map_err(fail)?;
             Link::http(client, url)
@@ -67,7 +62,7 @@ pub(super) async fn discover(
     log: &Arc<Log>,
     settings: &Settings,
 ) -> Result<Offer, TargetError> {
-    let mut session = open(target, wire, log, settings).await?;
+    let mut session = open(target, wire, None, log, settings).await?;
     let tools = session.tools().await;
     let server = session.server().clone();
     session.close().await;
