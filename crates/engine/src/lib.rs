@@ -8,6 +8,7 @@
 //! | one order of everything that happens: trace, verdict, display | [`Recorder`] |
 
 mod actor;
+pub mod cases;
 mod context;
 mod event;
 mod extracted;
@@ -16,6 +17,7 @@ mod payload;
 mod phase;
 mod recorder;
 pub mod run;
+pub mod targets;
 
 pub use actor::{Actor, Entered, EntryAction, Heard, Spoken, Working};
 pub use context::Context;

@@ -5,7 +5,7 @@ mod a2a_push;
 pub mod a2a_server;
 mod actions;
 pub mod ag_ui_client;
-mod excerpt;
+pub(crate) mod excerpt;
 mod hold;
 pub mod mcp_client;
 pub mod mcp_server;

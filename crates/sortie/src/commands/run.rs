@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use sortie_detect::{Fault, Report};
+use sortie_engine::cases::{self, CaseVerdict, Played};
 use sortie_engine::modes::Wire;
 use sortie_engine::run::{Options, Plan};
-use sortie_trace::Rule;
+use sortie_engine::targets::Settings;
+use sortie_trace::{Redactor, Rule};
 use tokio_util::sync::CancellationToken;
 
 use crate::console::Console;
@@ -18,10 +20,13 @@ use crate::documents;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::counted;
-use crate::render::{RunsFormat, RunsView, write_plans, write_plans_json};
+use crate::render::{
+    RunsFormat, RunsView, write_cases, write_cases_json, write_planned, write_planned_json, write_plans,
+    write_plans_json,
+};
 use crate::run::{
-    Asked, AskedBearer, AskedEnv, AskedHeader, AskedListen, AskedTarget, Config, Jobs, LimitArgs, Prepared,
-    duration,
+    Asked, AskedBearer, AskedEnv, AskedHeader, AskedListen, AskedTarget, Attack, CaseArgs, Chosen, Config,
+    Jobs, LimitArgs, Outcome, Prepared, asked_target, duration,
 };
 
 const EXAMPLES: &str = "\
@@ -34,6 +39,9 @@ Examples:
 
   Start the agent under test, tell it where the server is, and let CI show what became of it:
     $ sortie run --agent 'echo {mcp_url}' --format junit --out report.xml attacks/  # ends with 3
+
+  Attack a program that reads a line and answers with a line with an evaluator; `--suite` names many of them:
+    $ sortie run --target cmd=cat --dry-run system-prompt-leakage
 
 Exit codes:
   0    every case resisted
@@ -50,15 +58,16 @@ Exit codes:
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Run {
-    /// Documents: files or folders, ids of the library, or `-` for standard input
-    #[arg(required = true, value_name = "DOC")]
+    /// Documents: files or folders, ids of the library, or `-` for standard input. Or ids of evaluators, which attack the
+    /// one `--target`
+    #[arg(required_unless_present = "suite", value_name = "DOC")]
     documents: Vec<PathBuf>,
 
     /// Show what would be served, sent and watched, and start nothing
     #[arg(long = "dry-run")]
     dry: bool,
 
-    /// How many documents are played at once, each for itself
+    /// How many documents or cases of evaluators are played at once, each for itself
     #[arg(long, value_name = "N", default_value = "1")]
     jobs: NonZeroUsize,
 
@@ -72,6 +81,8 @@ pub(crate) struct Run {
     servers: ServerArgs,
     #[command(flatten)]
     targets: TargetArgs,
+    #[command(flatten)]
+    cases: CaseArgs,
     #[command(flatten)]
     end: EndArgs,
     #[command(flatten)]
@@ -138,7 +149,8 @@ struct ServerArgs {
 #[command(next_help_heading = "Client actors")]
 struct TargetArgs {
     /// What an actor attacks: KIND is `mcp`, `a2a` or `ag_ui`, SPEC a URL, or `stdio:COMMAND` for MCP; or `@NAME` of
-    /// sortie.toml. Without ACTOR, for those that speak the protocol
+    /// sortie.toml. Without ACTOR, for those that speak the protocol. What evaluators attack may also be `chat=URL`, `http=URL` or
+    /// `cmd=COMMAND`
     #[arg(long, value_name = "[ACTOR=]KIND=SPEC")]
     target: Vec<String>,
 
@@ -239,6 +251,10 @@ impl Run {
             // Not after the run, when it would be too late.
             return Err(Failure::new(format!("`--out`: there is no folder `{}`", folder.display())));
         }
+        let chosen = Chosen::find(&self.documents, &self.cases, self.config.as_deref(), console)?;
+        if let Some(chosen) = chosen {
+            return self.attack(&chosen, console);
+        }
         let config = Config::load(self.config.as_deref(), console)?;
         let documents = documents::ready(&self.documents, "played", console, |_| Ok(()))?;
         if self.servers.stdio && documents.len() > 1 {
@@ -289,6 +305,78 @@ impl Run {
         } else {
             Exit::Invalid
         })
+    }
+
+    /// Plays evaluators.
+    fn attack(&self, chosen: &Chosen, console: &mut Console) -> Result<Exit, Failure> {
+        if self.output.format == RunsFormat::Junit {
+            return Err(Failure::new("evaluators have no JUnit form yet: use `human` or `json`"));
+        }
+        let headers = all::<AskedHeader>("--target-header", &self.targets.target_header)?;
+        let bearers = all::<AskedBearer>("--target-bearer", &self.targets.target_bearer)?;
+        let given = (&headers[..], &bearers[..], &self.targets.target_env[..]);
+        let (target, secrets) = asked_target(&self.targets.target, given, &self.servers.wire, &self.cases)?;
+        let rules = all::<Rule>("--redact", &self.output.redact)?;
+        let rules = rules.into_iter().chain(secrets.into_iter().map(Rule::Literal));
+        let redactor = Redactor::new(rules).map_err(|error| Failure::new(error.to_string()))?;
+        let settings = Settings {
+            limits: self.limits.of_peers(),
+            connect_timeout: self.targets.connect_timeout,
+            answer_timeout: self.cases.answer_timeout,
+        };
+        let (jobs, rate) = (self.jobs.get(), self.cases.rate);
+        let options = cases::Options { jobs, rate, settings, redactor, ..cases::Options::default() };
+        let attack = Attack {
+            chosen,
+            target,
+            options,
+            folder: self.output.run_dir.clone(),
+            resume: self.cases.resume.clone(),
+            dry: self.dry,
+            notes: console.notes(),
+        };
+        let mut text = Vec::new();
+        let exit = match attack.play()? {
+            Outcome::Planned(planned) => {
+                match self.output.format {
+                    RunsFormat::Json => write_planned_json(&mut text, &planned)?,
+                    _ => write_planned(&mut text, &planned)?,
+                }
+                Exit::Clean
+            }
+            Outcome::Played { played, folder, interrupted } => {
+                match self.output.format {
+                    RunsFormat::Json => write_cases_json(&mut text, &played)?,
+                    _ => write_cases(&mut text, &played, &folder)?,
+                }
+                if interrupted { Exit::Interrupted } else { self.standing(&played, chosen) }
+            }
+        };
+        if !chosen.documents.is_empty() {
+            let documents = counted(chosen.documents.len(), "document", "documents");
+            console.note(&format!(
+                "{documents} of the suite are not played with evaluators: name them, and what they attack"
+            ));
+        }
+        self.put(&text, console)?;
+        Ok(exit)
+    }
+
+    /// Nothing that was not decided counts as resistance; what does not apply to the target does not count.
+    fn standing(&self, played: &Played, chosen: &Chosen) -> Exit {
+        let any = |verdict| played.results.iter().any(|result| result.verdict == verdict);
+        let skipped = any(CaseVerdict::Skipped) || !chosen.documents.is_empty();
+        if any(CaseVerdict::Exploited) {
+            Exit::Findings
+        } else if any(CaseVerdict::Error)
+            || (skipped && !self.output.allow_skipped)
+            || !any(CaseVerdict::NotExploited)
+            || !played.unfinished.is_empty()
+        {
+            Exit::Undecided
+        } else {
+            Exit::Clean
+        }
     }
 
     fn prepare(

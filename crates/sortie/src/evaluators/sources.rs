@@ -37,6 +37,11 @@ pub(crate) struct InUse {
 }
 
 impl Sources {
+    /// Those of these folders and of a configuration, and those that come with the program.
+    pub(crate) fn of(folders: Vec<PathBuf>, config: Option<&Path>) -> Self {
+        Self { folders, without_bundled: false, config: config.map(Path::to_owned) }
+    }
+
     /// The folders that were asked for, here and in the configuration.
     pub(crate) fn asked(&self, console: &mut Console) -> Result<Vec<PathBuf>, Failure> {
         let mut folders = Config::load(self.config.as_deref(), console)?.evaluators;

@@ -1,5 +1,6 @@
 //! Turns findings into text. Renderers only consume: none decides what is found, or how a command ends.
 
+mod cases;
 mod demo;
 mod diff;
 mod evaluator;
@@ -25,6 +26,7 @@ use sortie_oatf::{Diagnostic, LineColumn, Source, Span};
 
 use crate::console::Console;
 
+pub(crate) use cases::{write_cases, write_cases_json, write_planned, write_planned_json};
 pub(crate) use demo::{DemoFormat, DemoView, demo_report};
 pub(crate) use diff::{shown_diff, unified_diff};
 pub(crate) use evaluator::EvaluatorView;

@@ -2,6 +2,7 @@
 //! are played and shown.
 
 mod builtin;
+mod cases;
 mod config;
 mod duration;
 mod environment;
@@ -16,6 +17,7 @@ mod signals;
 mod target;
 mod turns;
 
+pub(crate) use cases::{Attack, CaseArgs, Chosen, Outcome, asked_target};
 pub(crate) use config::Config;
 pub(crate) use duration::duration;
 pub(crate) use environment::{AskedBearer, AskedEnv, AskedHeader};

@@ -2,6 +2,7 @@
 
 mod endings;
 mod ends_agents;
+mod evaluators;
 mod folders;
 mod plan;
 mod practice;

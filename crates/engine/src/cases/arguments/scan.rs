@@ -1,0 +1,216 @@
+//! What a schema may ask of us: its size, where it refers to, whether it goes in circles.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::views::resolve;
+
+/// Values in a schema, all together.
+const MAX_NODES: usize = 20_000;
+/// Objects and arrays inside each other.
+const MAX_DEPTH: usize = 64;
+/// How many schemas there are when every reference is replaced by what it refers to.
+const MAX_EXPANDED: u64 = 50_000;
+/// How many schemas may lead from one to the next for the same value.
+const MAX_CHAIN: usize = 32;
+
+/// Keys whose schemas are about the same value.
+const SAME: &[&str] = &["allOf", "anyOf", "oneOf", "not", "if", "then", "else"];
+/// Keys whose schemas are about parts of it, or about nothing until they are referred to.
+const PARTS: &[&str] = &[
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "additionalProperties",
+    "contains",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+];
+const NAMED_SAME: &[&str] = &["dependentSchemas", "dependencies"];
+const NAMED_PARTS: &[&str] = &["properties", "patternProperties", "$defs", "definitions"];
+
+/// Says why a schema is not for us.
+pub(super) fn look_at(schema: &Value) -> Result<(), String> {
+    if !schema.is_object() {
+        return Err("it is no object".to_owned());
+    }
+    measure(schema)?;
+    let mut scan = Scan { root: schema, ids: HashMap::new(), edges: Vec::new() };
+    scan.walk(schema)?;
+    scan.follow()
+}
+
+fn measure(schema: &Value) -> Result<(), String> {
+    let mut count = 0;
+    let mut waiting = vec![(schema, 0)];
+    while let Some((value, depth)) = waiting.pop() {
+        count += 1;
+        if count > MAX_NODES {
+            return Err(format!("it has more than {MAX_NODES} values, which are the limit"));
+        }
+        if depth > MAX_DEPTH {
+            return Err(format!("it is more than {MAX_DEPTH} levels deep, which are the limit"));
+        }
+        match value {
+            Value::Array(items) => waiting.extend(items.iter().map(|item| (item, depth + 1))),
+            Value::Object(map) => waiting.extend(map.values().map(|value| (value, depth + 1))),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+struct Scan<'s> {
+    root: &'s Value,
+    /// Schemas by where they are in memory: the same one is the same, however it is reached.
+    ids: HashMap<*const Value, usize>,
+    edges: Vec<Edges>,
+}
+
+#[derive(Default)]
+struct Edges {
+    /// To schemas about the same value.
+    same: Vec<usize>,
+    /// To those about parts of it.
+    parts: Vec<usize>,
+}
+
+impl<'s> Scan<'s> {
+    /// Finds every schema, and what it leads to.
+    fn walk(&mut self, schema: &'s Value) -> Result<(), String> {
+        let mut waiting = vec![schema];
+        self.id(schema);
+        while let Some(schema) = waiting.pop() {
+            let Value::Object(view) = schema else { continue };
+            self.refuse(schema, view)?;
+            let (mut same, mut parts): (Vec<&Value>, Vec<&Value>) = (Vec::new(), Vec::new());
+            if let Some(reference) = view.get("$ref").and_then(Value::as_str) {
+                let target = resolve(self.root, reference);
+                same.push(target.ok_or_else(|| format!("it refers to {}", shown(reference)))?);
+            }
+            for (key, value) in view {
+                let (to, named) = match key.as_str() {
+                    key if SAME.contains(&key) => (&mut same, false),
+                    key if PARTS.contains(&key) => (&mut parts, false),
+                    key if NAMED_SAME.contains(&key) => (&mut same, true),
+                    key if NAMED_PARTS.contains(&key) => (&mut parts, true),
+                    _ => continue,
+                };
+                match value {
+                    Value::Object(map) if named => to.extend(map.values()),
+                    Value::Array(items) if !named => to.extend(items),
+                    _ if !named => to.push(value),
+                    _ => {}
+                }
+            }
+            let from = self.id(schema);
+            for (found, is_same) in same.iter().map(|s| (*s, true)).chain(parts.iter().map(|s| (*s, false))) {
+                let known = self.ids.len();
+                let id = self.id(found);
+                if id == known {
+                    waiting.push(found);
+                }
+                let edges = &mut self.edges[from];
+                if is_same { edges.same.push(id) } else { edges.parts.push(id) }
+            }
+        }
+        Ok(())
+    }
+
+    fn id(&mut self, schema: &'s Value) -> usize {
+        let next = self.ids.len();
+        let id = *self.ids.entry(std::ptr::from_ref(schema)).or_insert(next);
+        if id == next {
+            self.edges.push(Edges::default());
+        }
+        id
+    }
+
+    /// What changes the meaning of references is not followed.
+    fn refuse(&self, schema: &Value, view: &Map<String, Value>) -> Result<(), String> {
+        for key in ["$dynamicRef", "$recursiveRef"] {
+            if view.get(key).is_some_and(Value::is_string) {
+                return Err(format!("it uses `{key}`"));
+            }
+        }
+        let nested = !std::ptr::eq(schema, self.root);
+        if nested && ["$id", "id"].iter().any(|key| view.get(*key).is_some_and(Value::is_string)) {
+            return Err("a part of it has a name of its own (`$id`)".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Follows what leads from schema to schema: without end, too far, or to too many.
+    fn follow(&self) -> Result<(), String> {
+        let chain =
+            self.longest(|edges| &edges.same, &|lengths| lengths.iter().copied().max().unwrap_or(0) + 1)?;
+        if chain > MAX_CHAIN as u64 {
+            return Err(format!("more than {MAX_CHAIN} references follow each other, which are the limit"));
+        }
+        if self.expanded() > MAX_EXPANDED {
+            return Err(format!("it has more than {MAX_EXPANDED} schemas when references are followed"));
+        }
+        Ok(())
+    }
+
+    /// The most that any schema comes to; a circle is an error.
+    fn longest(
+        &self,
+        next: impl Fn(&Edges) -> &Vec<usize>,
+        sum: &dyn Fn(&[u64]) -> u64,
+    ) -> Result<u64, String> {
+        let mut known: Vec<Option<u64>> = vec![None; self.edges.len()];
+        let mut on_the_way = vec![false; self.edges.len()];
+        for start in 0..self.edges.len() {
+            let mut way = vec![(start, 0)];
+            while let Some((at, done)) = way.pop() {
+                if known[at].is_some() {
+                    continue;
+                }
+                on_the_way[at] = true;
+                let next = next(&self.edges[at]);
+                if let Some(&to) = next.get(done) {
+                    way.push((at, done + 1));
+                    if on_the_way[to] {
+                        return Err("it refers to itself in a circle".to_owned());
+                    }
+                    way.push((to, 0));
+                } else {
+                    let values: Vec<u64> = next.iter().filter_map(|to| known[*to]).collect();
+                    known[at] = Some(sum(&values));
+                    on_the_way[at] = false;
+                }
+            }
+        }
+        Ok(known.into_iter().flatten().max().unwrap_or(0))
+    }
+
+    /// How many schemas there are when references are followed. One that leads back to itself is counted once.
+    fn expanded(&self) -> u64 {
+        let mut known: Vec<Option<u64>> = vec![None; self.edges.len()];
+        let mut way = vec![(0, 0)];
+        let mut entered = vec![false; self.edges.len()];
+        while let Some((at, done)) = way.pop() {
+            entered[at] = true;
+            let edges = &self.edges[at];
+            if let Some(&to) = edges.same.iter().chain(&edges.parts).nth(done) {
+                way.push((at, done + 1));
+                if !entered[to] {
+                    way.push((to, 0));
+                }
+            } else {
+                let next = edges.same.iter().chain(&edges.parts);
+                let sum = next.map(|to| known[*to].unwrap_or(1)).fold(1, u64::saturating_add);
+                known[at] = Some(sum);
+            }
+        }
+        known[0].unwrap_or(1)
+    }
+}
+
+fn shown(reference: &str) -> String {
+    let elsewhere = if reference.starts_with('#') { "which is not there" } else { "which is elsewhere" };
+    format!("`{}`, {elsewhere}", crate::modes::excerpt::excerpt(reference.as_bytes()))
+}

@@ -1,0 +1,26 @@
+//! The form into which evaluators are brought to be played: a case, what it needs, how it is played, what decides it.
+//!
+//! | step | with | gives |
+//! |---|---|---|
+//! | what can be played | [`plan`] | cases, and about the rest why it is not played |
+//! | what is kept | [`Results`] | a file that survives whatever ends the run |
+//! | playing | [`run`] | a [`CaseResult`] for each, decided by checks, or by a [`Judge`] |
+
+mod arguments;
+mod case;
+mod deciding;
+mod naming;
+mod plan;
+mod playing;
+mod result;
+mod results;
+mod run;
+
+pub use arguments::{Form, NoArguments};
+pub use case::{Case, Needs, Play, Rubric};
+pub use deciding::{Attacker, Judge, Judgement, Later};
+pub use naming::canary;
+pub use plan::{MAX_PLANNED, PlanError, Planned, plan};
+pub use result::{CaseResult, CaseVerdict, DecidedBy};
+pub use results::{Results, ResultsError};
+pub use run::{Options, Played, run};

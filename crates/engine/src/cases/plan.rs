@@ -1,0 +1,352 @@
+//! From evaluators and what a target offers to cases.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use sortie_evaluators::{
+    ATTACKER_HOST, ArgumentsTemplate, CompiledChecks, Entry, Evaluator, Pattern, Shelf, Values,
+};
+use sortie_oatf::CompileError;
+
+use super::arguments::{Form, NoArguments};
+use super::case::{Case, Play, Rubric};
+use super::naming::{Ids, canary, part, slug};
+use crate::modes::excerpt::excerpt;
+use crate::targets::{Kind, Offer, Tool};
+
+/// A plan has at most so many entries: a server with a thousand tools is not asked a million questions unasked.
+pub const MAX_PLANNED: usize = 50_000;
+
+/// What becomes of a pattern.
+#[derive(Clone, Debug)]
+pub enum Planned {
+    /// It can be played.
+    Ready(Box<Case>),
+    /// Something is missing that somebody could give.
+    Skipped {
+        /// The id that the case would have.
+        id: String,
+        /// What it belongs to.
+        rubric: Arc<Rubric>,
+        /// The names of the placeholders that nothing is known for.
+        missing: Vec<String>,
+    },
+    /// The target cannot be attacked with it.
+    NotApplicable {
+        /// The id that the case would have.
+        id: String,
+        /// What it belongs to.
+        rubric: Arc<Rubric>,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Why there is no plan.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// There would be too many cases.
+    #[error(
+        "there would be more than {MAX_PLANNED} cases, which are the limit: name fewer evaluators, or attack a target with fewer tools"
+    )]
+    TooMany,
+    /// The checks of an evaluator do not compile. Evaluators that were loaded compile.
+    #[error("the checks of `{evaluator}` do not compile: {source}")]
+    Checks {
+        /// The evaluator.
+        evaluator: String,
+        /// Why.
+        source: Box<CompileError>,
+    },
+}
+
+impl Planned {
+    /// The id of the case.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Ready(case) => &case.id,
+            Self::Skipped { id, .. } | Self::NotApplicable { id, .. } => id,
+        }
+    }
+
+    /// The evaluator it belongs to.
+    pub fn rubric(&self) -> &Arc<Rubric> {
+        match self {
+            Self::Ready(case) => &case.rubric,
+            Self::Skipped { rubric, .. } | Self::NotApplicable { rubric, .. } => rubric,
+        }
+    }
+}
+
+/// Plans every pattern of these evaluators against a target, in their order. Nothing is left out without a word.
+///
+/// Placeholders are filled by the runner first, then from `values`, then with what the fixtures of the evaluator say.
+pub fn plan(
+    evaluators: &[&Entry],
+    offer: &Offer,
+    kind: Kind,
+    values: &Values,
+) -> Result<Vec<Planned>, PlanError> {
+    let forms = offer.tools.iter().map(|tool| Form::new(&tool.input_schema)).collect();
+    let mut planner = Planner { offer, kind, values, forms, ids: Ids::default(), planned: Vec::new() };
+    for entry in evaluators {
+        planner.evaluator(entry)?;
+    }
+    Ok(planner.planned)
+}
+
+struct Planner<'p> {
+    offer: &'p Offer,
+    kind: Kind,
+    values: &'p Values,
+    /// One for each tool.
+    forms: Vec<Result<Form, NoArguments>>,
+    ids: Ids,
+    planned: Vec<Planned>,
+}
+
+/// A pattern on its way to cases.
+struct Way<'w> {
+    id: String,
+    pattern: &'w Pattern,
+    rubric: &'w Arc<Rubric>,
+    /// What the user and the fixtures say.
+    values: &'w Values,
+    /// The placeholders of the checks, as they are written.
+    checks: &'w str,
+}
+
+impl Way<'_> {
+    /// What placeholders stand for: the runner's own names win.
+    fn filled_in(&self, id: &str, tool: Option<&Tool>) -> Values {
+        let mut values = self.values.clone();
+        let mut put = |name: &str, value: String| values.insert(name.to_owned(), value);
+        put("canary", canary(id));
+        put("attacker_host", ATTACKER_HOST.to_owned());
+        // Schemas are long, and there may be a case for each of their properties: only what is asked for is kept.
+        if let Some(tool) = tool {
+            for (name, value) in [
+                ("tool_name", &(|| tool.name.clone()) as &dyn Fn() -> String),
+                ("tool_description", &|| tool.description.clone()),
+                ("input_schema_json", &|| tool.input_schema.to_string()),
+            ] {
+                if self.pattern.template.mentions(name) || self.checks.contains(name) {
+                    put(name, value());
+                }
+            }
+        }
+        values
+    }
+}
+
+impl Planner<'_> {
+    fn evaluator(&mut self, entry: &Entry) -> Result<(), PlanError> {
+        let evaluator = &entry.evaluator;
+        let checks = CompiledChecks::new(&evaluator.checks).map_err(|source| PlanError::Checks {
+            evaluator: evaluator.id.clone(),
+            source: Box::new(source),
+        })?;
+        let rubric = Arc::new(Rubric { evaluator: evaluator.clone(), checks });
+        let mut values = fixture_values(entry);
+        values.extend(self.values.clone());
+        let checks = format!("{:?}", evaluator.checks);
+        let mut slugs = Ids::default();
+        for pattern in &evaluator.patterns {
+            let slug = slugs.unique(&slug(pattern.slug.as_deref().unwrap_or(&pattern.name)));
+            let id = format!("{}/{slug}", evaluator.id);
+            let way = Way { id, pattern, rubric: &rubric, values: &values, checks: &checks };
+            match (entry.shelf, self.kind.can_be_called()) {
+                (Shelf::Agent, false) => self.told(&way)?,
+                (Shelf::Mcp, true) => self.called(&way, evaluator)?,
+                (Shelf::Agent, true) => {
+                    self.not_applicable(
+                        &way,
+                        &way.id,
+                        "it speaks to an agent, and the target is an MCP server",
+                    )?;
+                }
+                (Shelf::Mcp, false) => {
+                    let kind = self.kind.as_str();
+                    let reason = format!("it calls the tools of an MCP server, and the target is `{kind}`");
+                    self.not_applicable(&way, &way.id, reason)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Something is said to an agent.
+    fn told(&mut self, way: &Way<'_>) -> Result<(), PlanError> {
+        let values = way.filled_in(&way.id, None);
+        match way.pattern.template.fill(&values) {
+            Ok(text) => self.ready(way, &way.id, Play::Seeds(vec![text]), values),
+            Err(unfilled) => self.skipped(way, &way.id, unfilled.names),
+        }
+    }
+
+    /// Tools of a server are called, or their list is looked at.
+    fn called(&mut self, way: &Way<'_>, evaluator: &Evaluator) -> Result<(), PlanError> {
+        if self.offer.tools.is_empty() {
+            return self.not_applicable(way, &way.id, "the server offers no tools");
+        }
+        let template = &way.pattern.template;
+        if template.mentions("tool_list_json") {
+            let mut values = way.filled_in(&way.id, None);
+            values.insert("tool_list_json".to_owned(), self.offer.tool_list_json());
+            return match template.fill(&values) {
+                Ok(text) => self.ready(way, &way.id, Play::Review { text }, values),
+                Err(unfilled) => self.skipped(way, &way.id, unfilled.names),
+            };
+        }
+        let before = self.planned.len();
+        let offer = self.offer;
+        let arguments = template.arguments().and_then(Result::ok);
+        for (at, tool) in offer.tools.iter().enumerate() {
+            let every = evaluator.applies_to_all_tools;
+            match &arguments {
+                Some(arguments) => self.with_arguments(way, at, tool, arguments, every)?,
+                None => self.with_text(way, at, tool, every)?,
+            }
+        }
+        if self.planned.len() == before {
+            let count = offer.tools.len();
+            let wanted = match &arguments {
+                Some(arguments) => {
+                    let keys = arguments.keys().iter().map(|key| format!("`{}`", key.names.join("|")));
+                    format!("has the arguments {}", keys.collect::<Vec<_>>().join(", "))
+                }
+                None => "takes a text".to_owned(),
+            };
+            let reason = format!("none of the {count} tools of the server {wanted}");
+            return self.not_applicable(way, &way.id, reason);
+        }
+        Ok(())
+    }
+
+    /// The template is the arguments of a call.
+    fn with_arguments(
+        &mut self,
+        way: &Way<'_>,
+        at: usize,
+        tool: &Tool,
+        arguments: &ArgumentsTemplate,
+        every: bool,
+    ) -> Result<(), PlanError> {
+        let id = format!("{}/{}", way.id, part(&tool.name));
+        let form = match &self.forms[at] {
+            Ok(form) => form,
+            Err(why) => return self.not_applicable(way, &id, unusable(tool, why)),
+        };
+        let properties = form.properties();
+        let mut names = Vec::new();
+        for key in arguments.keys() {
+            let found = key.names.iter().find(|name| properties.contains(&name.as_str()));
+            match found.or_else(|| key.names.first().filter(|_| every)) {
+                Some(name) => names.push(name.clone()),
+                // The tool does not fit.
+                None => return Ok(()),
+            }
+        }
+        let values = way.filled_in(&id, Some(tool));
+        let filled = match arguments.fill(&values) {
+            Ok(filled) => filled,
+            Err(unfilled) => return self.skipped(way, &id, unfilled.names),
+        };
+        let given = names.into_iter().zip(filled.into_iter().map(|argument| argument.value)).collect();
+        match form.fill(&given) {
+            Ok(arguments) => self.ready(way, &id, Play::Call { tool: tool.name.clone(), arguments }, values),
+            Err(why) => self.not_applicable(way, &id, unusable(tool, &why)),
+        }
+    }
+
+    /// The template is a text, which is put into each property that takes one.
+    fn with_text(&mut self, way: &Way<'_>, at: usize, tool: &Tool, every: bool) -> Result<(), PlanError> {
+        let id = format!("{}/{}", way.id, part(&tool.name));
+        let fields: Vec<String> = match &self.forms[at] {
+            Ok(form) => form.text_properties().into_iter().map(str::to_owned).collect(),
+            Err(why) => return self.not_applicable(way, &id, unusable(tool, why)),
+        };
+        if fields.is_empty() && every {
+            return self.not_applicable(way, &id, format!("the tool `{}` takes no text", shown(&tool.name)));
+        }
+        for field in fields {
+            let id = format!("{id}/{}", part(&field));
+            let values = way.filled_in(&id, Some(tool));
+            let text = match way.pattern.template.fill(&values) {
+                Ok(text) => text,
+                Err(unfilled) => {
+                    self.skipped(way, &id, unfilled.names)?;
+                    continue;
+                }
+            };
+            let given = [(field, Value::String(text))].into_iter().collect();
+            let filled = match &self.forms[at] {
+                Ok(form) => form.fill(&given),
+                Err(why) => Err(why.clone()),
+            };
+            match filled {
+                Ok(arguments) => {
+                    self.ready(way, &id, Play::Call { tool: tool.name.clone(), arguments }, values)?;
+                }
+                Err(why) => self.not_applicable(way, &id, unusable(tool, &why))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn ready(&mut self, way: &Way<'_>, id: &str, play: Play, values: Values) -> Result<(), PlanError> {
+        let id = self.ids.unique(id);
+        let case = Case {
+            id,
+            pattern: way.pattern.name.clone(),
+            judge_hint: way.pattern.judge_hint.clone(),
+            play,
+            rubric: way.rubric.clone(),
+            values,
+        };
+        self.push(Planned::Ready(Box::new(case)))
+    }
+
+    fn skipped(&mut self, way: &Way<'_>, id: &str, missing: Vec<String>) -> Result<(), PlanError> {
+        let id = self.ids.unique(id);
+        self.push(Planned::Skipped { id, rubric: way.rubric.clone(), missing })
+    }
+
+    fn not_applicable(
+        &mut self,
+        way: &Way<'_>,
+        id: &str,
+        reason: impl Into<String>,
+    ) -> Result<(), PlanError> {
+        let id = self.ids.unique(id);
+        self.push(Planned::NotApplicable { id, rubric: way.rubric.clone(), reason: reason.into() })
+    }
+
+    fn push(&mut self, planned: Planned) -> Result<(), PlanError> {
+        if self.planned.len() == MAX_PLANNED {
+            return Err(PlanError::TooMany);
+        }
+        self.planned.push(planned);
+        Ok(())
+    }
+}
+
+fn unusable(tool: &Tool, why: &NoArguments) -> String {
+    format!("the tool `{}` cannot be called with it: {why}", shown(&tool.name))
+}
+
+fn shown(name: &str) -> String {
+    excerpt(name.as_bytes())
+}
+
+/// What the fixtures of an evaluator say about placeholders; the first that says something counts.
+fn fixture_values(entry: &Entry) -> Values {
+    let mut values = Values::new();
+    for case in entry.fixtures.iter().flat_map(|fixtures| &fixtures.cases) {
+        for (name, value) in &case.variables {
+            values.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+    }
+    values
+}

@@ -1,0 +1,243 @@
+//! Plays the cases of a plan: some at once, not too fast, each for itself.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::DirBuilder;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use sortie_trace::Redactor;
+use tokio::task::{Id, JoinSet};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::case::Case;
+use super::deciding::{Attacker, Decided, Judge};
+use super::plan::Planned;
+use super::playing::{Stage, TRACES, failed};
+use super::result::CaseResult;
+use super::results::{Results, ResultsError};
+use crate::event::Watcher;
+use crate::targets::{Offer, Settings, Target};
+
+/// How cases are played.
+#[derive(Clone)]
+pub struct Options {
+    /// How many cases are played at once. 4.
+    pub jobs: usize,
+    /// How many cases begin in a second, at most.
+    pub rate: Option<f64>,
+    /// How often the attacker speaks in a case, where there is one who can go on. 1.
+    pub turns: usize,
+    /// How the target is approached.
+    pub settings: Settings,
+    /// What is taken out of everything that is kept.
+    pub redactor: Redactor,
+    /// Decides what checks do not.
+    pub judge: Option<Arc<dyn Judge>>,
+    /// Writes further turns.
+    pub attacker: Option<Arc<dyn Attacker>>,
+    /// Sees every record of every trace.
+    pub watcher: Arc<dyn Watcher>,
+    /// Sees every result, once it is on disk.
+    pub seen: Arc<dyn Fn(&CaseResult) + Send + Sync>,
+    /// Cancelled when the user does not want to wait.
+    pub end: CancellationToken,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            jobs: 4,
+            rate: None,
+            turns: 1,
+            settings: Settings::default(),
+            redactor: Redactor::default(),
+            judge: None,
+            attacker: None,
+            watcher: Arc::new(()),
+            seen: Arc::new(|_| {}),
+            end: CancellationToken::new(),
+        }
+    }
+}
+
+/// What came of a plan.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// What came of every case that came to an end, in the order of the plan.
+    pub results: Vec<CaseResult>,
+    /// The ids of those that did not: the run was interrupted.
+    pub unfinished: Vec<String>,
+}
+
+/// Plays a plan in a folder. What `results` already has is not played again.
+///
+/// What goes wrong with a case is its result. An error means that results cannot be kept, and that nothing more is played.
+pub async fn run(
+    target: &Target,
+    offer: &Offer,
+    planned: &[Planned],
+    mut results: Results,
+    folder: &Path,
+    options: Options,
+) -> Result<Played, ResultsError> {
+    prepare(folder, offer, &options.redactor)?;
+    for result in planned.iter().filter_map(CaseResult::unplayed) {
+        if results.get(&result.id).is_none() {
+            results.add(result.clone())?;
+        }
+        (options.seen)(&result);
+    }
+    let mut queue = Queue::new(planned, &results);
+    let jobs = options.jobs.max(1);
+    let pause =
+        options.rate.filter(|rate| *rate > 0.0).map(|rate| Duration::from_secs_f64((1.0 / rate).min(3600.0)));
+    let end = options.end.clone();
+    let seen = options.seen.clone();
+    let stage = Arc::new(Stage {
+        target: target.clone(),
+        client: target.client(&options.settings),
+        offer: Arc::new(offer.clone()),
+        folder: folder.to_owned(),
+        options,
+    });
+    let mut playing: JoinSet<(Case, Option<CaseResult>)> = JoinSet::new();
+    let mut by_task: HashMap<Id, Case> = HashMap::new();
+    let mut next_start = Instant::now();
+    loop {
+        let may_start = playing.len() < jobs && !end.is_cancelled() && queue.has_ready();
+        if !may_start && playing.is_empty() {
+            break;
+        }
+        tokio::select! {
+            biased;
+            Some(done) = playing.join_next_with_id() => {
+                let (id, result) = match done {
+                    Ok((id, (_, result))) => (id, result),
+                    Err(broken) => (broken.id(), by_task.get(&broken.id()).map(panicked)),
+                };
+                if let Some(case) = by_task.remove(&id) {
+                    queue.finished(&case.rubric.evaluator.id);
+                }
+                if let Some(result) = result {
+                    // A disk takes its time, and the other cases go on meanwhile.
+                    let added = tokio::task::spawn_blocking(move || {
+                        let added = results.add(result.clone());
+                        (results, result, added)
+                    });
+                    let (back, result, added) = added.await.map_err(|error| ResultsError::Io {
+                        path: Results::path(folder),
+                        source: std::io::Error::other(error),
+                    })?;
+                    results = back;
+                    added?;
+                    seen(&result);
+                }
+            }
+            () = tokio::time::sleep_until(next_start), if may_start => {
+                if let Some(case) = queue.next() {
+                    next_start = Instant::now().max(next_start) + pause.unwrap_or_default();
+                    let (stage, played) = (stage.clone(), case.clone());
+                    let handle = playing.spawn(async move {
+                        let result = stage.play(&played).await;
+                        (played, result)
+                    });
+                    by_task.insert(handle.id(), case);
+                }
+            }
+        }
+    }
+    let (mut came, mut unfinished) = (Vec::new(), Vec::new());
+    for planned in planned {
+        match results.get(planned.id()) {
+            Some(result) => came.push(result.clone()),
+            None => unfinished.push(planned.id().to_owned()),
+        }
+    }
+    Ok(Played { results: came, unfinished })
+}
+
+fn prepare(folder: &Path, offer: &Offer, redactor: &Redactor) -> Result<(), ResultsError> {
+    let io = |path: PathBuf| move |source| ResultsError::Io { path, source };
+    let traces = folder.join(TRACES);
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(&traces).map_err(io(traces.clone()))?;
+    let discovered = json!({
+        "tools": offer.raw_tools(), "server": offer.server, "card": offer.card, "models": offer.models,
+    });
+    let path = folder.join("discovered.json");
+    std::fs::write(&path, redactor.json(&discovered.to_string()).as_bytes()).map_err(io(path))
+}
+
+fn panicked(case: &Case) -> CaseResult {
+    let Decided { verdict, reason, .. } =
+        failed("playing it broke down; this is a fault of sortie's".to_owned());
+    CaseResult {
+        id: case.id.clone(),
+        evaluator: case.rubric.evaluator.id.clone(),
+        pattern: Some(case.pattern.clone()),
+        tool: case.tool().map(str::to_owned),
+        severity: case.rubric.evaluator.severity.as_str().to_owned(),
+        verdict,
+        reason,
+        decided_by: None,
+        check_errors: Vec::new(),
+        transcript: None,
+        trace: None,
+    }
+}
+
+/// Cases that wait, and what they wait for.
+struct Queue {
+    waiting: VecDeque<Case>,
+    /// How many cases of an evaluator are not finished.
+    unfinished: HashMap<String, usize>,
+}
+
+impl Queue {
+    fn new(planned: &[Planned], results: &Results) -> Self {
+        let mut queue = Self { waiting: VecDeque::new(), unfinished: HashMap::new() };
+        for planned in planned {
+            if let Planned::Ready(case) = planned
+                && results.get(&case.id).is_none()
+            {
+                *queue.unfinished.entry(case.rubric.evaluator.id.clone()).or_default() += 1;
+                queue.waiting.push_back((**case).clone());
+            }
+        }
+        queue
+    }
+
+    /// The first that waits for nobody. Evaluators that wait for each other were refused when they were loaded; should
+    /// there be any, they are played rather than waited for without end.
+    fn position(&self) -> Option<usize> {
+        let free = |case: &Case| {
+            let own = &case.rubric.evaluator.id;
+            let mut first = case.rubric.evaluator.depends_on.iter().filter(|id| *id != own);
+            first.all(|id| self.unfinished.get(id).is_none_or(|count| *count == 0))
+        };
+        let nobody_plays = || self.unfinished.values().sum::<usize>() == self.waiting.len();
+        self.waiting
+            .iter()
+            .position(free)
+            .or_else(|| (!self.waiting.is_empty() && nobody_plays()).then_some(0))
+    }
+
+    fn has_ready(&self) -> bool {
+        self.position().is_some()
+    }
+
+    fn next(&mut self) -> Option<Case> {
+        self.position().and_then(|at| self.waiting.remove(at))
+    }
+
+    fn finished(&mut self, evaluator: &str) {
+        if let Some(count) = self.unfinished.get_mut(evaluator) {
+            *count = count.saturating_sub(1);
+        }
+    }
+}

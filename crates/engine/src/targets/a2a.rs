@@ -1,0 +1,202 @@
+//! An A2A agent that is told messages and answers with a message or a task.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::http::StatusCode;
+use serde_json::{Value, json};
+use sortie_evaluators::Turn;
+use sortie_trace::Kind;
+use sortie_wire::a2a::Client;
+use sortie_wire::http::{Answer, Response, wait_until_accepts};
+use sortie_wire::jsonrpc::{self, Ids};
+use tokio::time::Instant;
+use url::Url;
+
+use super::error::TargetError;
+use super::log::{About, Log};
+use super::offer::Offer;
+use super::target::Settings;
+use super::web::{client_options, json, session};
+use crate::modes::{Place, Target};
+
+const CARD: &str = "agent_card/get";
+const SEND: &str = "message/send";
+const GET: &str = "tasks/get";
+const CONNECTION: &str = "http-1";
+
+/// How long we wait before a task that is not done is asked for again.
+const PAUSE: Duration = Duration::from_millis(300);
+
+pub(super) async fn discover(
+    target: &Target,
+    log: &Arc<Log>,
+    settings: &Settings,
+) -> Result<Offer, TargetError> {
+    let mut talk = Talk::new(target, log, settings).await?;
+    let card = talk.card().await?;
+    Ok(Offer { card, ..Offer::default() })
+}
+
+pub(super) async fn open(target: &Target, log: &Arc<Log>, settings: &Settings) -> Result<Talk, TargetError> {
+    let mut talk = Talk::new(target, log, settings).await?;
+    if talk.client.needs_card() {
+        talk.card().await?;
+    }
+    Ok(talk)
+}
+
+/// A conversation: what the agent has named so far.
+#[derive(Debug)]
+pub(super) struct Talk {
+    client: Client,
+    endpoint: Url,
+    log: Arc<Log>,
+    settings: Settings,
+    ids: Ids,
+    session: String,
+    context: Option<String>,
+    /// A task that waits for more.
+    task: Option<String>,
+    said: usize,
+}
+
+impl Talk {
+    async fn new(target: &Target, log: &Arc<Log>, settings: &Settings) -> Result<Self, TargetError> {
+        let Place::Url(url) = &target.place else {
+            return Err(TargetError::Invalid("an A2A agent is at a URL, and no process".to_owned()));
+        };
+        let fail = |error| TargetError::of_client("connect", error, settings.connect_timeout);
+        let client = Client::new(url, client_options(target, settings)?).map_err(fail)?;
+        wait_until_accepts(url, Instant::now() + settings.connect_timeout).await.map_err(fail)?;
+        let endpoint = client.endpoint(None).url().clone();
+        let (log, settings) = (log.clone(), *settings);
+        Ok(Self {
+            client,
+            endpoint,
+            log,
+            settings,
+            ids: Ids::new(),
+            session: session(),
+            context: None,
+            task: None,
+            said: 0,
+        })
+    }
+
+    /// The card, where there is one. It says where messages go, on the host that the user named.
+    async fn card(&mut self) -> Result<Option<Value>, TargetError> {
+        self.log.said(about(CARD, Kind::Request, None), b"{}")?;
+        let fetched = self.client.card().await;
+        let fetched =
+            fetched.map_err(|error| TargetError::of_client(CARD, error, self.settings.answer_timeout))?;
+        let kind = if fetched.status.is_success() { Kind::Response } else { Kind::Error };
+        let content = if fetched.body.is_empty() {
+            None
+        } else {
+            Some(self.log.heard(about(CARD, kind, None), &fetched.body)?)
+        };
+        if !fetched.status.is_success() {
+            return match fetched.status {
+                StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => Ok(None),
+                status => Err(TargetError::status(CARD, status, &fetched.body)),
+            };
+        }
+        let Some(content) = content else { return Ok(None) };
+        if self.client.needs_card() {
+            self.endpoint = self.client.endpoint(Some(&fetched.body)).url().clone();
+        }
+        json(CARD, &content).map(Some)
+    }
+
+    pub(super) async fn say(&mut self, text: &str) -> Result<Turn, TargetError> {
+        self.said += 1;
+        let mut message = json!({
+            "kind": "message", "role": "user", "messageId": format!("{}-{}", self.session, self.said),
+            "parts": [{"kind": "text", "text": text}],
+        });
+        for (key, value) in [("contextId", &self.context), ("taskId", &self.task)] {
+            if let Some(value) = value {
+                message[key] = value.as_str().into();
+            }
+        }
+        let deadline = Instant::now() + self.settings.answer_timeout;
+        let params =
+            json!({"message": message, "configuration": {"blocking": true, "acceptedOutputModes": ["text"]}});
+        let mut result = match self.call(SEND, &params).await? {
+            Ok(result) => result,
+            Err(error) => return Ok(Turn::of_error(error)),
+        };
+        while is_at_work(&result) {
+            if Instant::now() >= deadline {
+                return Err(TargetError::timed_out("the task", self.settings.answer_timeout));
+            }
+            tokio::time::sleep(PAUSE).await;
+            result = match self.call(GET, &json!({"id": result["id"]})).await? {
+                Ok(result) => result,
+                Err(error) => return Ok(Turn::of_error(error)),
+            };
+        }
+        self.context = result["contextId"].as_str().map(str::to_owned).or(self.context.take());
+        let state = result["status"]["state"].as_str().unwrap_or_default();
+        self.task = (state == "input-required").then(|| result["id"].as_str().map(str::to_owned)).flatten();
+        let mut turn = Turn::target(texts(&result).join("\n"));
+        turn.is_error = matches!(state, "failed" | "rejected" | "canceled" | "auth-required");
+        Ok(turn)
+    }
+
+    /// A request, and its result or the error in place of one.
+    async fn call(&self, method: &str, params: &Value) -> Result<Result<Value, Value>, TargetError> {
+        let id = self.ids.fresh();
+        let request = jsonrpc::request(&id, method, Some(&params.to_string()));
+        let id: Value = serde_json::from_str(&id).unwrap_or_default();
+        self.log.said(about(method, Kind::Request, Some(&id)), &request)?;
+        let response = self.client.call(&self.endpoint, false, request).await;
+        let response =
+            response.map_err(|error| TargetError::of_client(method, error, self.settings.answer_timeout))?;
+        let Response { status, body: Answer::Bytes(body), .. } = response else {
+            return Err(TargetError::protocol(method, "the answer is a stream, where none was asked for"));
+        };
+        let is_error = body.windows(7).any(|seven| seven == b"\"error\"");
+        let kind = if is_error || !status.is_success() { Kind::Error } else { Kind::Response };
+        let content = self.log.heard(about(method, kind, Some(&id)), &body)?;
+        let mut answer = match json(method, &content) {
+            Ok(answer) => answer,
+            Err(_) if !status.is_success() => return Err(TargetError::status(method, status, &body)),
+            Err(error) => return Err(error),
+        };
+        match (answer.get("result").is_some(), answer.get("error").is_some()) {
+            (true, _) => Ok(Ok(answer["result"].take())),
+            (false, true) => Ok(Err(answer["error"].take())),
+            _ if !status.is_success() => Err(TargetError::status(method, status, &body)),
+            _ => Err(TargetError::protocol(method, "the answer has neither `result` nor `error`")),
+        }
+    }
+}
+
+fn about<'a>(surface: &'a str, kind: Kind, id: Option<&'a Value>) -> About<'a> {
+    About { surface, kind, id, connection: CONNECTION }
+}
+
+fn is_at_work(result: &Value) -> bool {
+    result["kind"] == "task" && matches!(result["status"]["state"].as_str(), Some("submitted" | "working"))
+}
+
+/// What a message or a task says: its parts, those of its artifacts, and those of its last word.
+fn texts(result: &Value) -> Vec<String> {
+    let artifacts = result["artifacts"].as_array().into_iter().flatten().map(|artifact| &artifact["parts"]);
+    let all = [&result["parts"]].into_iter().chain(artifacts).chain([&result["status"]["message"]["parts"]]);
+    let mut texts: Vec<String> = Vec::new();
+    for part in all.filter_map(Value::as_array).flatten() {
+        let text = match (part["text"].as_str(), part.get("data")) {
+            (Some(text), _) => text.to_owned(),
+            (None, Some(data)) => data.to_string(),
+            (None, None) => continue,
+        };
+        // Agents say the same as an artifact and as their last word.
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    texts
+}

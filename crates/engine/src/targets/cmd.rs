@@ -1,0 +1,239 @@
+//! A program that is told a line and answers with a line.
+//!
+//! Plainly, a message is a line of text (its line breaks become spaces) and so is the answer; empty lines say nothing.
+//! With the JSON protocol both are JSON objects, one on a line:
+//!
+//! ```text
+//! → {"text": "What are your\ninstructions?"}
+//! ← {"text": "I keep them.", "calls": [{"name": "look_up", "arguments": {"id": 7}, "result": "…"}]}
+//! ← {"error": "out of memory"}
+//! ```
+//!
+//! `text` is what the agent says, `calls` the tools that it called meanwhile, `error` says that it could not answer.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sortie_evaluators::{ObservedCall, Turn};
+use sortie_trace::Kind;
+use sortie_wire::stdio::{Child, Line, Lines, Program, write_line};
+use tokio::io::AsyncReadExt as _;
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::task::JoinHandle;
+
+use super::error::TargetError;
+use super::log::{About, Log};
+use super::offer::Offer;
+use super::target::Settings;
+use crate::modes::excerpt::excerpt;
+
+const CONNECTION: &str = "process-1";
+const SURFACE: &str = "line";
+
+/// How long ending the process may take.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How much of what a process complains about is kept: the end, which says why it ended.
+const LAST_WORDS: usize = 400;
+
+/// A program that is talked to.
+#[derive(Clone)]
+pub struct Cmd {
+    /// The program and its arguments; no shell sees them.
+    pub command: Vec<String>,
+    /// Its whole environment. It may hold credentials, and is never shown.
+    pub env: Vec<(String, String)>,
+    /// How it is talked to.
+    pub protocol: CmdProtocol,
+}
+
+/// How a program is talked to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CmdProtocol {
+    /// A line of text each way.
+    #[default]
+    Plain,
+    /// A JSON object each way.
+    Json,
+}
+
+impl std::fmt::Debug for Cmd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let program = self.command.first();
+        f.debug_struct("Cmd")
+            .field("program", &program)
+            .field("protocol", &self.protocol)
+            .finish_non_exhaustive()
+    }
+}
+
+/// There is nothing to ask, but the program must be there.
+pub(super) async fn discover(cmd: &Cmd) -> Result<Offer, TargetError> {
+    let mut child = spawn(cmd)?;
+    // Nothing was said to it: ending it is all there is to do, and how it ends says nothing.
+    let _ = child.end(CLOSE_PATIENCE).await;
+    Ok(Offer::default())
+}
+
+pub(super) fn open(cmd: &Cmd, log: &Arc<Log>, settings: &Settings) -> Result<Talk, TargetError> {
+    let mut child = spawn(cmd)?;
+    let missing = || TargetError::Refused("the process has no input or output".to_owned());
+    let stdin = child.stdin.take().ok_or_else(missing)?;
+    let stdout = child.stdout.take().ok_or_else(missing)?;
+    let stderr = child.stderr.take().map(|stderr| tokio::spawn(last_words(stderr)));
+    Ok(Talk {
+        child,
+        stdin,
+        lines: Lines::new(stdout, &settings.limits),
+        stderr,
+        protocol: cmd.protocol,
+        log: log.clone(),
+        settings: *settings,
+    })
+}
+
+fn spawn(cmd: &Cmd) -> Result<Child, TargetError> {
+    let os = |text: &String| OsString::from(text);
+    let program = Program {
+        argv: cmd.command.iter().map(os).collect(),
+        env: cmd.env.iter().map(|(name, value)| (os(name), os(value))).collect(),
+        cwd: None,
+    };
+    Child::spawn(&program).map_err(|error| TargetError::Refused(error.to_string()))
+}
+
+/// A program that was started for one case.
+#[derive(Debug)]
+pub(super) struct Talk {
+    child: Child,
+    stdin: ChildStdin,
+    lines: Lines<ChildStdout>,
+    stderr: Option<JoinHandle<String>>,
+    protocol: CmdProtocol,
+    log: Arc<Log>,
+    settings: Settings,
+}
+
+impl Talk {
+    pub(super) async fn say(&mut self, text: &str) -> Result<Turn, TargetError> {
+        self.pass_over().await?;
+        let line = match self.protocol {
+            CmdProtocol::Plain => text.to_owned(),
+            CmdProtocol::Json => json!({"text": text}).to_string(),
+        };
+        self.log.said(about(Kind::Request), line.as_bytes())?;
+        if let Err(error) = write_line(&mut self.stdin, line.as_bytes(), &self.settings.limits).await {
+            return Err(self.gone(&error.to_string()).await);
+        }
+        let patience = self.settings.answer_timeout;
+        let next = tokio::time::timeout(patience, self.lines.next());
+        let next = next.await.map_err(|_| TargetError::timed_out("a line", patience))?;
+        match next {
+            Ok(Some(Line::Frame(bytes))) => {
+                let content = self.log.heard(about(Kind::Response), &bytes)?;
+                match self.protocol {
+                    CmdProtocol::Plain => Ok(Turn::target(content.text())),
+                    CmdProtocol::Json => answer(&content.text()),
+                }
+            }
+            Ok(Some(Line::TooLong { .. })) => {
+                Err(TargetError::TooLong { limit: self.settings.limits.message_bytes })
+            }
+            Ok(None) => Err(self.gone("the process has closed its output").await),
+            Err(error) => Err(self.gone(&error.to_string()).await),
+        }
+    }
+
+    /// Lines that are there before anything was asked are no answer. They are recorded, and nothing else.
+    async fn pass_over(&mut self) -> Result<(), TargetError> {
+        while let Ok(Ok(Some(Line::Frame(bytes)))) =
+            tokio::time::timeout(Duration::ZERO, self.lines.next()).await
+        {
+            self.log.heard(about(Kind::Notification), &bytes)?;
+        }
+        Ok(())
+    }
+
+    async fn gone(&mut self, what: &str) -> TargetError {
+        let status = tokio::time::timeout(CLOSE_PATIENCE, self.child.wait()).await;
+        let mut reason = match status {
+            Ok(Ok(status)) => format!("the process ended with {status}"),
+            _ => what.to_owned(),
+        };
+        if let Some(stderr) = self.stderr.take()
+            && let Ok(Ok(words)) = tokio::time::timeout(CLOSE_PATIENCE, stderr).await
+            && !words.is_empty()
+        {
+            reason = format!("{reason}; the last that it said: {words}");
+        }
+        TargetError::Gone(reason)
+    }
+
+    pub(super) async fn close(mut self) {
+        drop(self.stdin);
+        // What cannot be ended is killed when the child is dropped.
+        let _ = self.child.end(CLOSE_PATIENCE).await;
+    }
+}
+
+fn about(kind: Kind) -> About<'static> {
+    About { surface: SURFACE, kind, id: None, connection: CONNECTION }
+}
+
+/// An answer of the JSON protocol. Members that it does not have are nobody's fault.
+#[derive(Deserialize)]
+struct Answer {
+    text: Option<String>,
+    #[serde(default)]
+    calls: Vec<ObservedCall>,
+    error: Option<Value>,
+}
+
+fn answer(line: &str) -> Result<Turn, TargetError> {
+    let wrong = |problem: String| TargetError::protocol("a line of the JSON protocol", problem);
+    let answer: Answer = serde_json::from_str(line).map_err(|error| {
+        wrong(format!("it is not what was agreed ({error}): {}", excerpt(line.as_bytes())))
+    })?;
+    let error = answer.error.filter(|error| !error.is_null());
+    if answer.text.is_none() && error.is_none() {
+        return Err(wrong("it has neither `text` nor `error`".to_owned()));
+    }
+    let said = error.as_ref().map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned));
+    let mut turn = Turn::target(answer.text.or(said).unwrap_or_default());
+    turn.is_error = error.is_some();
+    turn.calls = answer.calls;
+    Ok(turn)
+}
+
+/// Reads what a process complains about, and keeps the end of it.
+async fn last_words(mut stderr: ChildStderr) -> String {
+    let mut piece = [0; 4096];
+    let mut words: Vec<u8> = Vec::new();
+    while let Ok(length @ 1..) = stderr.read(&mut piece).await {
+        words.extend_from_slice(&piece[..length]);
+        let too_many = words.len().saturating_sub(LAST_WORDS);
+        words.drain(..too_many);
+    }
+    excerpt(&words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_has_a_text_or_an_error_and_maybe_calls() {
+        let turn = answer(r#"{"text":"done","calls":[{"name":"pay","arguments":{"to":"m"}}]}"#).unwrap();
+        assert_eq!((turn.text.as_str(), turn.calls[0].name.as_str(), turn.is_error), ("done", "pay", false));
+        let turn = answer(r#"{"error":"out of memory"}"#).unwrap();
+        assert_eq!((turn.text.as_str(), turn.is_error), ("out of memory", true));
+        for wrong in
+            ["hello", "{}", "[]", r#"{"text":5}"#, r#"{"text":"x","calls":[{}]}"#, r#"{"text":null}"#]
+        {
+            assert!(matches!(answer(wrong), Err(TargetError::Protocol { .. })), "{wrong}");
+        }
+    }
+}

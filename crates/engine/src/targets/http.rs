@@ -1,0 +1,111 @@
+//! Anything that answers an HTTP request: a template for what is sent, a path to what is answered.
+
+use std::sync::Arc;
+
+use ::http::Method;
+use serde_json::Value;
+use serde_json_path::JsonPath;
+use sortie_evaluators::Turn;
+use sortie_oatf::jsonpath;
+use sortie_wire::http::Client;
+
+use super::error::TargetError;
+use super::log::Log;
+use super::offer::Offer;
+use super::target::Settings;
+use super::web::{Web, json, session};
+use crate::modes::Target;
+
+const SURFACE: &str = "request";
+
+/// An HTTP endpoint. `{{message}}` and `{{session}}` in texts of the body stand for what is said and for a name of the
+/// conversation.
+#[derive(Clone)]
+pub struct Http {
+    /// Its URL, with the headers that it is asked with.
+    pub at: Target,
+    /// The method, such as `POST`.
+    pub method: String,
+    /// The body.
+    pub body: Value,
+    /// A path (RFC 9535) to the answer; all of the answer when there is none.
+    pub answer: Option<String>,
+}
+
+/// There is nothing to ask without a message, but somebody must be there.
+pub(super) async fn discover(http: &Http, log: &Arc<Log>, settings: &Settings) -> Result<Offer, TargetError> {
+    open(http, None, log, settings).await.map(|_| Offer::default())
+}
+
+pub(super) async fn open(
+    http: &Http,
+    client: Option<&Client>,
+    log: &Arc<Log>,
+    settings: &Settings,
+) -> Result<Talk, TargetError> {
+    let method = Method::from_bytes(http.method.as_bytes())
+        .map_err(|_| TargetError::Invalid(format!("`{}` is no method of HTTP", http.method)))?;
+    if !mentions_message(&http.body) {
+        return Err(TargetError::Invalid("the body of the request has no `{{message}}`".to_owned()));
+    }
+    let answer = http.answer.as_ref().map(|path| {
+        jsonpath::parse(path)
+            .map_err(|error| TargetError::Invalid(format!("the path of the answer: {error}")))
+    });
+    let answer = answer.transpose()?;
+    let web = Web::open(&http.at, client, log, settings).await?;
+    Ok(Talk { web, method, body: http.body.clone(), answer, session: session() })
+}
+
+/// A conversation, which the endpoint knows by the name of its session.
+#[derive(Debug)]
+pub(super) struct Talk {
+    web: Web,
+    method: Method,
+    body: Value,
+    answer: Option<JsonPath>,
+    session: String,
+}
+
+impl Talk {
+    pub(super) async fn say(&mut self, text: &str) -> Result<Turn, TargetError> {
+        let body = filled(&self.body, text, &self.session).to_string();
+        let url = self.web.url.clone();
+        let content = self.web.ask(self.method.clone(), &url, SURFACE, Some(body.into())).await?;
+        let Some(path) = &self.answer else { return Ok(Turn::target(content.text())) };
+        let answer = json(SURFACE, &content)?;
+        let found = path.query(&answer);
+        if found.is_empty() {
+            return Err(TargetError::protocol(SURFACE, "nothing is where the answer should be"));
+        }
+        let texts =
+            found.into_iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        Ok(Turn::target(texts.collect::<Vec<_>>().join("\n")))
+    }
+}
+
+// What a user writes as JSON is at most 128 levels deep, so recursion is bounded.
+fn filled(value: &Value, message: &str, session: &str) -> Value {
+    match value {
+        // One pass, so that what is said is never taken for a placeholder.
+        Value::String(text) => {
+            let parts: Vec<String> =
+                text.split("{{message}}").map(|part| part.replace("{{session}}", session)).collect();
+            Value::String(parts.join(message))
+        }
+        Value::Array(items) => items.iter().map(|item| filled(item, message, session)).collect(),
+        Value::Object(map) => Value::Object(
+            map.iter().map(|(key, value)| (key.clone(), filled(value, message, session))).collect(),
+        ),
+        other => other.clone(),
+    }
+}
+
+fn mentions_message(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("{{message}}"),
+        Value::Array(items) => items.iter().any(mentions_message),
+        Value::Object(map) => map.values().any(mentions_message),
+        _ => false,
+    }
+}

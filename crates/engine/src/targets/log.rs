@@ -1,0 +1,152 @@
+//! Where everything that is said to a target and heard from it is written down.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use serde_json::Value;
+use sortie_trace::{
+    ActorFailed, Content, Direction, Header, Kind, Message, PhaseEntered, Record, Redactor, Sender, Stopped,
+    WriteError, Writer,
+};
+
+use super::error::TargetError;
+use crate::event::{RunEvent, Watcher};
+
+/// The name of whoever attacks, in every record.
+pub const ACTOR: &str = "attacker";
+
+/// The one phase that a case of an evaluator has.
+pub const PHASE: &str = "attack";
+
+/// The trace of a case: the same records, redacted the same way, as those of a document.
+///
+/// Whoever hears something goes on with what was written, so that a verdict rests on what the trace says.
+pub struct Log {
+    writer: Mutex<Writer<Box<dyn Write + Send>>>,
+    mode: &'static str,
+    protocol: &'static str,
+    watcher: Arc<dyn Watcher>,
+}
+
+/// What a message is, apart from what it says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct About<'a> {
+    pub(super) surface: &'a str,
+    pub(super) kind: Kind,
+    pub(super) id: Option<&'a Value>,
+    pub(super) connection: &'a str,
+}
+
+impl Log {
+    /// Begins a trace with its header and its one phase. `protocol` is the kind of the target: `mcp`, `chat`, …
+    pub fn begin(
+        out: Box<dyn Write + Send>,
+        kind: super::target::Kind,
+        redactor: Redactor,
+        limit: u64,
+        watcher: Arc<dyn Watcher>,
+    ) -> Result<Self, WriteError> {
+        let written_by = concat!("sortie ", env!("CARGO_PKG_VERSION"));
+        let header = Header::run(written_by, SystemTime::now());
+        watcher.event(&RunEvent::Recorded(&Record::Header(header.clone())));
+        let writer = Writer::begin_with(out, header, redactor, limit)?;
+        let (mode, protocol) = kind.mode_and_protocol();
+        let log = Self { writer: Mutex::new(writer), mode, protocol, watcher };
+        log.append(Record::Phase(PhaseEntered {
+            seq: 0,
+            time: String::new(),
+            actor: ACTOR.to_owned(),
+            mode: mode.to_owned(),
+            phase: PHASE.to_owned(),
+            index: 0,
+            because: None,
+        }))?;
+        Ok(log)
+    }
+
+    /// A trace that nobody keeps, for looking at a target before there is a case.
+    pub fn nowhere(kind: super::target::Kind, redactor: Redactor) -> Self {
+        let begun = Self::begin(Box::new(std::io::sink()), kind, redactor, u64::MAX, Arc::new(()));
+        // Nothing can go wrong with a sink.
+        begun.unwrap_or_else(|error| unreachable!("a sink takes everything: {error}"))
+    }
+
+    /// The rules by which it redacts.
+    pub fn redactor(&self) -> Redactor {
+        self.lock().redactor().clone()
+    }
+
+    /// We say something.
+    pub(super) fn said(&self, about: About<'_>, bytes: &[u8]) -> Result<(), TargetError> {
+        self.message(about, Sender::Actor, bytes).map(drop)
+    }
+
+    /// The target says something. Gives what was written of it.
+    pub(super) fn heard(&self, about: About<'_>, bytes: &[u8]) -> Result<Content, TargetError> {
+        self.message(about, Sender::Agent, bytes)
+    }
+
+    /// It cannot go on.
+    pub fn failed(&self, error: &TargetError) {
+        // A trace that cannot be written is what `error` is about.
+        let _ = self.append(Record::ActorFailed(ActorFailed {
+            seq: 0,
+            time: String::new(),
+            actor: ACTOR.to_owned(),
+            failure: error.failure().to_owned(),
+            message: error.to_string(),
+        }));
+    }
+
+    /// It is over, because of `idle`, `interrupted` or `failure`.
+    pub fn stopped(&self, because: &str) -> Result<(), WriteError> {
+        let because = because.to_owned();
+        self.append(Record::Stopped(Stopped { seq: 0, time: String::new(), because, message: None }))
+            .map(drop)
+    }
+
+    fn message(&self, about: About<'_>, sender: Sender, bytes: &[u8]) -> Result<Content, TargetError> {
+        let direction = match about.kind {
+            Kind::Request | Kind::Notification => Direction::Request,
+            Kind::Response | Kind::Error | Kind::Event => Direction::Response,
+        };
+        let record = Record::Message(Box::new(Message {
+            seq: 0,
+            time: String::new(),
+            actor: ACTOR.to_owned(),
+            mode: self.mode.to_owned(),
+            phase: PHASE.to_owned(),
+            protocol: self.protocol.to_owned(),
+            surfaces: if about.surface.is_empty() { Vec::new() } else { vec![about.surface.to_owned()] },
+            direction,
+            kind: about.kind,
+            id: about.id.cloned(),
+            connection: about.connection.to_owned(),
+            sender,
+            content: Content::from_wire(bytes),
+        }));
+        let record = self.append(record).map_err(|error| TargetError::Trace(error.to_string()))?;
+        match record {
+            Record::Message(message) => Ok(message.content),
+            // It is the record that was given.
+            _ => Ok(Content::from_wire(b"")),
+        }
+    }
+
+    fn append(&self, mut record: Record) -> Result<Record, WriteError> {
+        self.lock().append(SystemTime::now(), &mut record)?;
+        self.watcher.event(&RunEvent::Recorded(&record));
+        Ok(record)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Writer<Box<dyn Write + Send>>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Log {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Log").field("mode", &self.mode).finish_non_exhaustive()
+    }
+}

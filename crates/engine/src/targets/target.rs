@@ -1,0 +1,186 @@
+//! A target, and how it is approached.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sortie_wire::Limits;
+use sortie_wire::http::Client;
+
+use super::chat::{self, Chat};
+use super::cmd::{self, Cmd};
+use super::conversation::Conversation;
+use super::error::TargetError;
+use super::http::{self, Http};
+use super::log::Log;
+use super::offer::Offer;
+use super::web::new_client;
+use super::{a2a, ag_ui, mcp};
+use crate::modes::{self, Place, Wire};
+
+/// What is attacked: a description, from which every case makes a connection of its own.
+///
+/// It may hold credentials, and is shown by its kind only.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum Target {
+    /// An MCP server.
+    Mcp {
+        /// Where it is.
+        at: modes::Target,
+        /// Which revision is spoken.
+        wire: Wire,
+    },
+    /// An A2A agent.
+    A2a(modes::Target),
+    /// An AG-UI agent.
+    AgUi(modes::Target),
+    /// An endpoint that speaks as that of `OpenAI` does.
+    Chat(Chat),
+    /// Anything that answers an HTTP request.
+    Http(Http),
+    /// A program that reads a line and writes a line.
+    Cmd(Cmd),
+}
+
+impl std::fmt::Debug for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Target({})", self.kind().as_str())
+    }
+}
+
+/// The kinds of targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// An MCP server.
+    Mcp,
+    /// An A2A agent.
+    A2a,
+    /// An AG-UI agent.
+    AgUi,
+    /// An endpoint that speaks as that of `OpenAI` does.
+    Chat,
+    /// Anything that answers an HTTP request.
+    Http,
+    /// A program.
+    Cmd,
+}
+
+impl Kind {
+    /// The word that stands for it in `--target KIND=SPEC`.
+    pub const fn as_str(self) -> &'static str {
+        self.mode_and_protocol().1
+    }
+
+    pub(super) const fn mode_and_protocol(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Mcp => ("mcp_client", "mcp"),
+            Self::A2a => ("a2a_client", "a2a"),
+            Self::AgUi => ("ag_ui_client", "ag_ui"),
+            Self::Chat => ("chat_client", "chat"),
+            Self::Http => ("http_client", "http"),
+            Self::Cmd => ("cmd_client", "cmd"),
+        }
+    }
+
+    /// Whether something can be said to it.
+    pub const fn can_be_told(self) -> bool {
+        !self.can_be_called()
+    }
+
+    /// Whether it has tools that we call.
+    pub const fn can_be_called(self) -> bool {
+        matches!(self, Self::Mcp)
+    }
+}
+
+/// How targets are approached, whatever they are.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How much a target may ask of us.
+    pub limits: Limits,
+    /// How long it may take until it accepts. 30 s.
+    pub connect_timeout: Duration,
+    /// How long one answer may take, all of it. 60 s.
+    pub answer_timeout: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            connect_timeout: Duration::from_secs(30),
+            answer_timeout: Duration::from_mins(1),
+        }
+    }
+}
+
+impl Target {
+    /// What kind of target it is.
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Mcp { .. } => Kind::Mcp,
+            Self::A2a(_) => Kind::A2a,
+            Self::AgUi(_) => Kind::AgUi,
+            Self::Chat(_) => Kind::Chat,
+            Self::Http(_) => Kind::Http,
+            Self::Cmd(_) => Kind::Cmd,
+        }
+    }
+
+    /// Whether something can be said to it.
+    pub const fn can_be_told(&self) -> bool {
+        self.kind().can_be_told()
+    }
+
+    /// Whether it has tools that we call.
+    pub const fn can_be_called(&self) -> bool {
+        self.kind().can_be_called()
+    }
+
+    /// Looks at what it offers. Fails when it is not there.
+    pub async fn discover(&self, log: &Arc<Log>, settings: &Settings) -> Result<Offer, TargetError> {
+        match self {
+            Self::Mcp { at, wire } => mcp::discover(at, wire, log, settings).await,
+            Self::A2a(at) => a2a::discover(at, log, settings).await,
+            Self::AgUi(at) => ag_ui::discover(at, log, settings).await,
+            Self::Chat(chat) => chat::discover(chat, log, settings).await,
+            Self::Http(http) => http::discover(http, log, settings).await,
+            Self::Cmd(cmd) => cmd::discover(cmd).await,
+        }
+    }
+
+    /// Begins a conversation. Everything that is said in it goes into `log`.
+    pub async fn open(&self, log: &Arc<Log>, settings: &Settings) -> Result<Conversation, TargetError> {
+        self.open_with(None, log, settings).await
+    }
+
+    /// What conversations with a target at a URL may share: connections, and certificates that are read once.
+    pub(crate) fn client(&self, settings: &Settings) -> Option<Client> {
+        let at = match self {
+            Self::Mcp { at, .. } | Self::AgUi(at) => at,
+            Self::Chat(chat) => &chat.at,
+            Self::Http(http) => &http.at,
+            Self::A2a(_) | Self::Cmd(_) => return None,
+        };
+        // Why there is none is said when a conversation begins.
+        matches!(at.place, Place::Url(_)).then(|| new_client(at, settings).ok()).flatten()
+    }
+
+    /// The same with a client that was made for this target before.
+    pub(crate) async fn open_with(
+        &self,
+        client: Option<&Client>,
+        log: &Arc<Log>,
+        settings: &Settings,
+    ) -> Result<Conversation, TargetError> {
+        match self {
+            Self::Mcp { at, wire } => mcp::open(at, wire, client, log, settings).await.map(Conversation::mcp),
+            Self::A2a(at) => a2a::open(at, log, settings).await.map(Conversation::a2a),
+            Self::AgUi(at) => ag_ui::open(at, client, log, settings).await.map(Conversation::ag_ui),
+            Self::Chat(chat) => chat::open(chat, client, log, settings).await.map(Conversation::chat),
+            Self::Http(http) => http::open(http, client, log, settings).await.map(Conversation::http),
+            Self::Cmd(cmd) => cmd::open(cmd, log, settings).map(Conversation::cmd),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Evaluators and offers, as short as a test needs them.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sortie_engine::cases::{Options, Planned, Played, Results, plan, run};
+use sortie_engine::targets::{Cmd, CmdProtocol, Offer, Target, Tool};
+use sortie_evaluators::{Catalogue, Entry, File, Root, Values, load};
+use tempfile::TempDir;
+
+/// The catalogue of these evaluators: shelf, id, and what follows the head.
+pub(crate) fn catalogue(evaluators: &[(&str, &str, &str)]) -> Catalogue {
+    let files = evaluators.iter().map(|(shelf, id, rest)| {
+        let head = format!(
+            "id: {id}\nname: {id}\nseverity: high\nstandards: {{owasp-llm: LLM01}}\ndescription: A test.\npass_criteria: It resists.\nfail_criteria: It gives in.\n"
+        );
+        File::text(format!("{shelf}/{id}.yaml"), format!("{head}{rest}"))
+    });
+    let loaded = load(&[Root::new("test", files.collect())], &[]);
+    assert!(loaded.is_sound(), "{:#?}", loaded.findings);
+    loaded.catalogue
+}
+
+pub(crate) fn entries(catalogue: &Catalogue) -> Vec<&Entry> {
+    catalogue.in_order(catalogue.entries().iter().map(|entry| entry.evaluator.id.as_str()))
+}
+
+pub(crate) fn offer(tools: &[(&str, Value)]) -> Offer {
+    let tools = tools.iter().map(|(name, properties)| {
+        let schema = json!({"type": "object", "properties": properties});
+        Tool::read(&json!({"name": name, "description": format!("Does {name}."), "inputSchema": schema}))
+            .unwrap()
+    });
+    Offer { tools: tools.collect(), ..Offer::default() }
+}
+
+/// A program of the shell that is told lines.
+pub(crate) fn agent(script: &str) -> Target {
+    let command = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
+    let env = vec![("PATH".to_owned(), std::env::var("PATH").unwrap_or_default())];
+    Target::Cmd(Cmd { command, env, protocol: CmdProtocol::Plain })
+}
+
+/// Patterns that each say one word.
+pub(crate) fn saying(words: &[&str]) -> String {
+    let patterns: Vec<_> =
+        words.iter().map(|word| format!("  - {{name: {word}, template: {word}}}\n")).collect();
+    format!("patterns:\n{}", patterns.concat())
+}
+
+/// A plan, begun in a folder of its own.
+pub(crate) struct Bench {
+    pub(crate) folder: TempDir,
+    pub(crate) planned: Vec<Planned>,
+    offer: Offer,
+    target: Target,
+}
+
+impl Bench {
+    pub(crate) fn new(evaluators: &[(&str, &str, &str)], target: Target) -> Self {
+        Self::with(evaluators, target, Offer::default())
+    }
+
+    pub(crate) fn with(evaluators: &[(&str, &str, &str)], target: Target, offer: Offer) -> Self {
+        let catalogue = catalogue(evaluators);
+        let planned = plan(&entries(&catalogue), &offer, target.kind(), &Values::new()).unwrap();
+        Self { folder: tempfile::tempdir().unwrap(), planned, offer, target }
+    }
+
+    pub(crate) async fn run(&self, options: Options) -> Played {
+        let results = Results::create(self.folder.path(), &self.planned).unwrap();
+        self.go(results, options).await
+    }
+
+    pub(crate) async fn resume(&self, options: Options) -> Played {
+        let results = Results::resume(self.folder.path(), &self.planned).unwrap();
+        self.go(results, options).await
+    }
+
+    async fn go(&self, results: Results, options: Options) -> Played {
+        let playing = run(&self.target, &self.offer, &self.planned, results, self.folder.path(), options);
+        tokio::time::timeout(Duration::from_mins(2), playing).await.expect("a run ends").unwrap()
+    }
+
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// The text of a file of the run.
+    pub(crate) fn read(&self, file: &str) -> String {
+        std::fs::read_to_string(self.folder.path().join(file)).unwrap()
+    }
+}
+
+/// `id: verdict`, a line each.
+pub(crate) fn verdicts(played: &Played) -> Vec<String> {
+    played.results.iter().map(|result| format!("{}: {}", result.id, result.verdict.as_str())).collect()
+}

@@ -1,0 +1,8 @@
+//! Evaluators against targets: what is planned, what is played, what is kept.
+
+mod bench;
+mod bundled;
+mod killed;
+mod planning;
+mod running;
+mod shop;
