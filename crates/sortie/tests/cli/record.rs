@@ -294,11 +294,20 @@ fn every_mode_can_be_recorded() {
         let folder = folder_with(&fs::read_to_string(library.join(format!("{name}.yaml"))).unwrap());
         let told = stderr(&record(&folder, &["--record", "gullible,refuser"]));
         assert_eq!(told.matches("note: recorded").count(), 2, "{name}: {told}");
-        // But for the name of the document it is what the library has.
-        let rest = |text: String| text.split_once('\n').unwrap().1.to_owned();
+        assert!(
+            told.contains("`gullible` did what it was told, and the run gave `exploited`"),
+            "{name}: {told}"
+        );
+        assert!(
+            told.contains("did nothing that it was told, and the run gave `not_exploited`"),
+            "{name}: {told}"
+        );
+        // Agents of ours listen at an address of their own, which no trace shows.
         for trace in ["gave-in.jsonl", "did-its-task.jsonl"] {
-            let own = fs::read_to_string(library.join(format!("{name}.proofs")).join(trace)).unwrap();
-            assert_eq!(rest(proof(&folder, trace)), rest(own), "{name}: {trace}");
+            let text = proof(&folder, trace);
+            let others =
+                text.match_indices("127.").filter(|(at, _)| !text[*at..].starts_with("127.0.0.1:4000"));
+            assert_eq!(others.count(), 0, "{name}: {text}");
         }
     }
 }
