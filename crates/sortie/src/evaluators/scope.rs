@@ -170,6 +170,7 @@ impl Scope {
         let mut meant: HashSet<String> = HashSet::new();
         for place in &self.places {
             let root = place.read()?;
+            place.refuse_unread(&root)?;
             meant.extend(place.meant_in(&root).map(|path| root.shown(path)));
             roots.push(root);
         }
@@ -268,6 +269,20 @@ impl Place {
         files.dedup();
         let files = files.into_iter().map(|path| folder::file(path, below(path, &self.folder)));
         Ok(Root::new(self.folder.to_string_lossy(), files.collect()))
+    }
+
+    /// What is meant and was not read would pass for being in order.
+    fn refuse_unread(&self, root: &Root) -> Result<(), Failure> {
+        let is_read = |meant: &str| {
+            let below = |path: &str| {
+                path.strip_prefix(meant).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            meant.is_empty() || root.files.iter().any(|file| below(&file.path))
+        };
+        let Some(unread) = self.meant.iter().find(|meant| !is_read(meant)) else { return Ok(()) };
+        Err(Failure::new(format!("`{}` was not read as a part of `{}`", root.shown(unread), root.name)).help(
+            "what is empty, starts with a dot or lies too deep is not looked at; move it, or name another folder",
+        ))
     }
 
     /// The files of the root that are meant, and those that belong to the same evaluators.

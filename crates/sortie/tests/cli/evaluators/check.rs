@@ -156,6 +156,25 @@ fn nothing_to_check_is_an_error() {
 }
 
 #[test]
+fn what_is_named_and_not_read_is_an_error() {
+    let folder = mine(&[("agent/note-leak.yaml", LEAK), ("agent/.draft.yaml", "id: [\n")]);
+    write(&folder, &format!("agent/{}deep.yaml", "d/".repeat(20)), LEAK);
+    fs::create_dir(folder.path().join("mine/mcp")).unwrap();
+    let deep = format!("mine/agent/{}deep.yaml", "d/".repeat(20));
+    for path in ["mine/agent/.draft.yaml", "mine/mcp", &deep] {
+        let run = evaluators(&folder, &["check", path]).assert().code(2);
+        assert!(
+            said(&run).contains("was not read as a part of `mine`"),
+            "{path}: {}{}",
+            shown(&run),
+            said(&run)
+        );
+    }
+    let run = sortie_in(folder.path()).args(["check", &deep]).assert().code(2);
+    assert!(said(&run).contains("was not read"), "{}{}", shown(&run), said(&run));
+}
+
+#[test]
 fn sortie_toml_names_folders_as_seen_from_where_it_lies() {
     let folder = mine(&[("agent/note-leak.yaml", LEAK), ("agent/note-leak.test.yaml", LEAK_FIXTURES)]);
     fs::write(folder.path().join("sortie.toml"), "evaluators = [\"mine\"]\n").unwrap();
