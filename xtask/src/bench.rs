@@ -4,6 +4,7 @@ use crate::step::{Failure, Runner, cargo};
 
 const MANIFEST: &str = "bench/Cargo.toml";
 const WIRE: &str = "bench/wire/Cargo.toml";
+const EVALUATORS: &str = "bench/evaluators/Cargo.toml";
 
 pub(crate) fn run(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
     let mut command = cargo(["run", "--release", "--quiet", "--manifest-path", MANIFEST, "--"]);
@@ -19,21 +20,34 @@ pub(crate) fn run(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
 
 /// `cargo xtask bench wire`: the program as it is shipped, against a bare handler.
 pub(crate) fn wire(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
+    shipped(runner, "bench wire", WIRE, quick)
+}
+
+/// `cargo xtask bench evaluators`: the program as it is shipped, against a YAML parser.
+pub(crate) fn evaluators(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
+    shipped(runner, "bench evaluators", EVALUATORS, quick)
+}
+
+fn shipped(runner: &mut Runner, name: &'static str, manifest: &str, quick: bool) -> Result<(), Failure> {
     runner.command(
         "build",
         &mut cargo(["build", "--release", "--quiet", "--package", "sortie"]),
         "the program does not compile",
     )?;
-    let mut command = cargo(["run", "--release", "--quiet", "--manifest-path", WIRE, "--"]);
+    let mut command = cargo(["run", "--release", "--quiet", "--manifest-path", manifest, "--"]);
     command.arg("target/release/sortie");
     if quick {
         command.arg("--quick");
     }
-    runner.command("bench wire", &mut command, "a bar that is not met: see the table above")
+    runner.command(name, &mut command, "a bar that is not met: see the table above")
 }
 
 pub(crate) fn format(runner: &mut Runner) -> Result<(), Failure> {
-    for (name, manifest) in [("format (bench)", MANIFEST), ("format (bench wire)", WIRE)] {
+    for (name, manifest) in [
+        ("format (bench)", MANIFEST),
+        ("format (bench wire)", WIRE),
+        ("format (bench evaluators)", EVALUATORS),
+    ] {
         runner.command(
             name,
             &mut cargo(["fmt", "--manifest-path", manifest, "--check"]),
@@ -45,7 +59,11 @@ pub(crate) fn format(runner: &mut Runner) -> Result<(), Failure> {
 
 /// Benchmarks are no tests, but they must keep compiling.
 pub(crate) fn check(runner: &mut Runner) -> Result<(), Failure> {
-    for (name, manifest) in [("clippy (bench)", MANIFEST), ("clippy (bench wire)", WIRE)] {
+    for (name, manifest) in [
+        ("clippy (bench)", MANIFEST),
+        ("clippy (bench wire)", WIRE),
+        ("clippy (bench evaluators)", EVALUATORS),
+    ] {
         runner.command(
             name,
             &mut cargo([

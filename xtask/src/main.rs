@@ -25,6 +25,8 @@ Commands:
                        or say which of them are stale
   bench [--quick]      Compare with crate `oatf` 0.4.0, as ratios of CPU time
   bench wire [--quick] Compare the MCP server, trace on, with a bare axum handler
+  bench evaluators [--quick]
+                       Check and catalogue 2,000 evaluators, and compare with a YAML parser
   fuzz [TARGET] [--seconds N]
                        Fuzz one target or all of them, for N seconds each (60)
   peers [--lock]       Install the programs that end-to-end tests talk to into target/peers, or
@@ -79,8 +81,14 @@ fn run(task: &str, mut arguments: Vec<String>, runner: &mut Runner) -> Result<()
         "bench" => {
             let quick = take_flag(&mut arguments, "--quick");
             let wire = take_flag(&mut arguments, "wire");
+            let evaluators = take_flag(&mut arguments, "evaluators");
             no_more(&arguments)?;
-            if wire { bench::wire(runner, quick) } else { bench::run(runner, quick) }
+            match (wire, evaluators) {
+                (false, false) => bench::run(runner, quick),
+                (true, false) => bench::wire(runner, quick),
+                (false, true) => bench::evaluators(runner, quick),
+                (true, true) => Err(Failure::Usage("`bench` takes one of `wire` and `evaluators`".into())),
+            }
         }
         "fuzz" => {
             let seconds = take_option(&mut arguments, "--seconds")?;

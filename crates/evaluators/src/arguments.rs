@@ -1,8 +1,11 @@
 //! Templates that are the arguments of a tool call.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 use sortie_oatf::template::{Piece, pieces};
 
+use crate::limits::MAX_FILLED_BYTES;
 use crate::template::{Unfilled, Values, fill};
 
 /// Arguments of a call, with keys that name alternatives.
@@ -64,14 +67,14 @@ impl ArgumentsTemplate {
             ArgumentsError::Json { message: plain(&error), at, placeholder: near_placeholder(text, at) }
         })?;
         let mut arguments: Vec<Argument> = Vec::with_capacity(map.0.len());
+        let mut seen: HashSet<String> = HashSet::new();
         for (key, value) in map.0 {
             let mut names: Vec<String> = Vec::new();
             for name in key.split('|').map(str::trim) {
                 if name.is_empty() {
                     return Err(ArgumentsError::EmptyName(key));
                 }
-                let mut earlier = arguments.iter().flat_map(|argument| &argument.names).chain(&names);
-                if earlier.any(|earlier| earlier == name) {
+                if !seen.insert(name.to_owned()) {
                     return Err(ArgumentsError::NamedTwice(name.to_owned()));
                 }
                 names.push(name.to_owned());
@@ -88,39 +91,67 @@ impl ArgumentsTemplate {
 
     /// The arguments with every placeholder filled. A value is put into a string, and cannot become anything else.
     pub fn fill(&self, values: &Values) -> Result<Vec<Argument>, Unfilled> {
-        let mut unfilled: Vec<String> = Vec::new();
+        let mut filling = Filling::new(values);
         let filled = self.0.iter().map(|argument| Argument {
             names: argument.names.clone(),
-            value: fill_value(&argument.value, values, &mut unfilled),
+            value: filling.value(&argument.value),
         });
         let filled = filled.collect();
-        if unfilled.is_empty() { Ok(filled) } else { Err(Unfilled { names: unfilled }) }
+        filling.finish(filled)
     }
 }
 
-/// Fills the strings of a value; keys are left alone.
-// Readers of JSON and YAML stop at 128 levels, so recursion is bounded.
-pub(crate) fn fill_value(value: &Value, values: &Values, unfilled: &mut Vec<String>) -> Value {
-    match value {
-        Value::String(text) => match fill(text, values, |value, text| text.push_str(value)) {
-            Ok(text) => Value::String(text),
-            Err(Unfilled { names }) => {
-                for name in names {
-                    if !unfilled.contains(&name) {
-                        unfilled.push(name);
+/// Fills the strings of values, within one budget.
+pub(crate) struct Filling<'v> {
+    values: &'v Values,
+    budget: usize,
+    unfilled: Option<Unfilled>,
+}
+
+impl<'v> Filling<'v> {
+    pub(crate) fn new(values: &'v Values) -> Self {
+        Self { values, budget: MAX_FILLED_BYTES, unfilled: None }
+    }
+
+    /// Fills a text; one that cannot be filled is remembered, and stays as it is.
+    pub(crate) fn text(&mut self, text: &str, write: impl FnMut(&str, &mut String)) -> String {
+        match fill(text, self.values, &mut self.budget, write) {
+            Ok(text) => return text,
+            Err(new) => match &mut self.unfilled {
+                Some(known) if !known.too_long && !new.too_long => {
+                    for name in new.names {
+                        if !known.names.contains(&name) {
+                            known.names.push(name);
+                        }
                     }
                 }
-                value.clone()
+                Some(known) if known.too_long => {}
+                unfilled => *unfilled = Some(new),
+            },
+        }
+        text.to_owned()
+    }
+
+    /// Fills the strings of a value; keys are left alone.
+    // Readers of JSON and YAML stop at 128 levels, so recursion is bounded.
+    pub(crate) fn value(&mut self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.text(text, |value, text| text.push_str(value))),
+            Value::Array(items) => items.iter().map(|item| self.value(item)).collect(),
+            Value::Object(fields) => {
+                let filled = fields.iter().map(|(key, value)| (key.clone(), self.value(value)));
+                Value::Object(filled.collect::<Map<_, _>>())
             }
-        },
-        Value::Array(items) => items.iter().map(|item| fill_value(item, values, unfilled)).collect(),
-        Value::Object(fields) => Value::Object(
-            fields
-                .iter()
-                .map(|(key, value)| (key.clone(), fill_value(value, values, unfilled)))
-                .collect::<Map<_, _>>(),
-        ),
-        scalar => scalar.clone(),
+            scalar => scalar.clone(),
+        }
+    }
+
+    /// What was filled, unless something could not be.
+    pub(crate) fn finish<T>(self, filled: T) -> Result<T, Unfilled> {
+        match self.unfilled {
+            Some(unfilled) => Err(unfilled),
+            None => Ok(filled),
+        }
     }
 }
 

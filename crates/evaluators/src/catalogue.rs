@@ -32,6 +32,9 @@ pub struct Entry {
     pub fixtures: Option<Fixtures>,
 }
 
+/// For so many unknown names what was meant is looked up: each is compared with all there are.
+pub(crate) const MOST_SUGGESTIONS: usize = 50;
+
 /// There is no such thing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no {what} `{name}`")]

@@ -15,7 +15,10 @@ pub(crate) struct Cycle {
     pub(crate) closes: usize,
 }
 
-/// Every cycle that a walk in the order of ids meets. There is none exactly when nothing depends on itself.
+/// So many cycles are told: to break one is often to break others.
+const MOST_CYCLES: usize = 100;
+
+/// The cycles that a walk in the order of ids meets. There is none exactly when nothing depends on itself.
 pub(crate) fn cycles<'e>(evaluators: &[(&'e str, &'e [String])]) -> Vec<Cycle> {
     let index: HashMap<&str, usize> = evaluators.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect();
     // 0 is unseen, 1 on the way, 2 done.
@@ -45,10 +48,12 @@ pub(crate) fn cycles<'e>(evaluators: &[(&'e str, &'e [String])]) -> Vec<Cycle> {
                 }
                 Some(to) if state[*to] == 1 => {
                     let from = way.iter().position(|(at, _)| at == to).unwrap_or(0);
-                    let mut ids: Vec<String> =
-                        way[from..].iter().map(|(at, _)| evaluators[*at].0.to_owned()).collect();
-                    ids.push(id.clone());
+                    let on_the_way: Vec<&str> = way[from..].iter().map(|(at, _)| evaluators[*at].0).collect();
+                    let ids = shortened(&on_the_way).chain([id.as_str()]).map(str::to_owned).collect();
                     found.push(Cycle { ids, last, closes });
+                    if found.len() == MOST_CYCLES {
+                        return found;
+                    }
                 }
                 // Done before, or not there, which is said elsewhere.
                 _ => {}
@@ -56,6 +61,15 @@ pub(crate) fn cycles<'e>(evaluators: &[(&'e str, &'e [String])]) -> Vec<Cycle> {
         }
     }
     found
+}
+
+/// The beginning and the end of a long way.
+pub(crate) fn shortened<'i>(ids: &'i [&'i str]) -> impl Iterator<Item = &'i str> {
+    const SHOWN: usize = 5;
+    let cut = ids.len() > 2 * SHOWN + 1;
+    let (first, last) =
+        if cut { (&ids[..SHOWN], &ids[ids.len() - SHOWN..]) } else { (ids, &ids[ids.len()..]) };
+    first.iter().copied().chain(cut.then_some("…")).chain(last.iter().copied())
 }
 
 pub(crate) fn in_order<'c, 'i>(

@@ -126,6 +126,10 @@ impl Case {
         values
     }
 
+    fn outcome(&self, decision: Decision, result: CaseResult) -> CaseOutcome {
+        CaseOutcome { case: self.name.clone(), line: self.line, expect: self.expect, decision, result }
+    }
+
     /// The pattern that it answers.
     pub fn pattern_of<'e>(&self, evaluator: &'e Evaluator) -> Option<&'e Pattern> {
         match &self.pattern {
@@ -139,8 +143,10 @@ impl Case {
 pub fn prove(evaluator: &Evaluator, fixtures: &Fixtures) -> Result<Vec<CaseOutcome>, CompileError> {
     let checks = CompiledChecks::new(&evaluator.checks)?;
     let outcomes = fixtures.cases.iter().map(|case| {
-        // What loads is within the limits.
-        let transcript = case.transcript(evaluator).unwrap_or_default();
+        // What loads is within the limits; what does not is decided by nobody.
+        let Ok(transcript) = case.transcript(evaluator) else {
+            return case.outcome(Decision::undecided(), CaseResult::Wrong);
+        };
         let decision = checks.decide(&transcript, &case.values());
         let result = match decision.verdict {
             Verdict::Undecided if !evaluator.judge_needs_llm => CaseResult::Wrong,
@@ -148,7 +154,7 @@ pub fn prove(evaluator: &Evaluator, fixtures: &Fixtures) -> Result<Vec<CaseOutco
             verdict if verdict == case.expect => CaseResult::Right,
             _ => CaseResult::Wrong,
         };
-        CaseOutcome { case: case.name.clone(), line: case.line, expect: case.expect, decision, result }
+        case.outcome(decision, result)
     });
     Ok(outcomes.collect())
 }

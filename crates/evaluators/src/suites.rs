@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::catalogue::{Catalogue, Unknown};
+use crate::catalogue::{Catalogue, MOST_SUGGESTIONS, Unknown};
+use crate::depends::shortened;
 use crate::model::Standard;
 use crate::read::{Include, IncludeKind, SuiteText};
 
@@ -85,6 +86,9 @@ pub(crate) fn is_derived(id: &str) -> bool {
     Standard::ALL.iter().any(|standard| standard.suite() == Some(id))
         || ALIASES.iter().any(|(alias, _)| *alias == id)
 }
+
+/// So many things that are not there are told.
+const MOST_FAULTS: usize = 1_000;
 
 #[derive(Clone, Default)]
 struct Members {
@@ -250,8 +254,10 @@ impl<'c> Resolver<'_, 'c> {
                     }
                     Some(to) if state[*to] == 1 => {
                         let from = way.iter().position(|(at, _)| at == to).unwrap_or(0);
-                        let ids = way[from..].iter().map(|(at, _)| self.curated[*at].suite.id.clone());
-                        let ids = ids.chain([include.name.clone()]).collect();
+                        let on_the_way: Vec<&str> =
+                            way[from..].iter().map(|(at, _)| self.curated[*at].suite.id.as_str()).collect();
+                        let ids = shortened(&on_the_way).chain([include.name.as_str()]).map(str::to_owned);
+                        let ids = ids.collect();
                         faults.push((at, SuiteFault::Cycle(include, ids)));
                     }
                     _ => {}
@@ -270,7 +276,8 @@ impl<'c> Resolver<'_, 'c> {
     ) -> Members {
         let mut members = Members::default();
         for include in &self.curated[at].suite.include {
-            let nearest = match self.one(include, known, &mut members) {
+            let suggests = faults.len() < MOST_SUGGESTIONS;
+            let nearest = match self.one(include, known, suggests, &mut members) {
                 Ok(()) => continue,
                 Err(Missing::Unknown(nearest)) => nearest,
                 Err(Missing::SaidElsewhere) => {
@@ -279,7 +286,9 @@ impl<'c> Resolver<'_, 'c> {
                 }
             };
             members.incomplete = true;
-            faults.push((at, SuiteFault::Unknown(include, nearest)));
+            if faults.len() < MOST_FAULTS {
+                faults.push((at, SuiteFault::Unknown(include, nearest)));
+            }
         }
         if members.is_empty() && !members.incomplete {
             faults.push((at, SuiteFault::Empty));
@@ -292,11 +301,13 @@ impl<'c> Resolver<'_, 'c> {
         &self,
         include: &Include,
         known: &HashMap<String, Members>,
+        suggests: bool,
         members: &mut Members,
     ) -> Result<(), Missing> {
         let name = include.name.as_str();
-        let missing =
-            |names: &mut dyn Iterator<Item = &str>| Missing::Unknown(Unknown::new("", name, names).nearest);
+        let missing = |names: &mut dyn Iterator<Item = &str>| {
+            Missing::Unknown(suggests.then(|| Unknown::new("", name, names).nearest).flatten())
+        };
         match include.kind {
             IncludeKind::Evaluator => match self.catalogue.get(name) {
                 Some(_) => _ = members.evaluators.insert(name.to_owned()),
@@ -323,7 +334,8 @@ impl<'c> Resolver<'_, 'c> {
                     None if self.broken_suites.contains(id) => return Err(Missing::SaidElsewhere),
                     None => {
                         let derived = Standard::ALL.iter().filter_map(|standard| standard.suite());
-                        return Err(missing(&mut self.by_id.keys().copied().chain(derived)));
+                        let own = self.curated.iter().map(|curated| curated.suite.id.as_str());
+                        return Err(missing(&mut own.chain(derived)));
                     }
                 }
             }

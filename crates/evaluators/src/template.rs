@@ -1,10 +1,11 @@
 //! What an attack says, with `{{name}}` for what is filled in when it is made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use sortie_oatf::template::{Piece, pieces};
 
 use crate::arguments::{ArgumentsError, ArgumentsTemplate};
+use crate::limits::MAX_FILLED_BYTES;
 
 /// The names that the runner fills. All others come from the user, a fixture, or a model that writes attacks.
 pub const RUNNER_NAMES: &[&str] =
@@ -35,12 +36,32 @@ pub type Values = BTreeMap<String, String>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template(String);
 
-/// Placeholders that nothing is known for.
+/// Placeholders that cannot be filled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("nothing is known for {}", names.iter().map(|name| format!("`{{{{{name}}}}}`")).collect::<Vec<_>>().join(", "))]
+#[error("{}", self.sentence())]
 pub struct Unfilled {
     /// Their names, in the order they are written.
     pub names: Vec<String>,
+    /// Whether there is a value, and it makes the text longer than [`MAX_FILLED_BYTES`].
+    pub too_long: bool,
+}
+
+impl Unfilled {
+    pub(crate) fn unknown(names: Vec<String>) -> Self {
+        Self { names, too_long: false }
+    }
+
+    fn sentence(&self) -> String {
+        let names: Vec<_> = self.names.iter().map(|name| format!("`{{{{{name}}}}}`")).collect();
+        let names = names.join(", ");
+        if self.too_long {
+            format!(
+                "with {names} filled in, this is longer than {MAX_FILLED_BYTES} bytes, which are the limit"
+            )
+        } else {
+            format!("nothing is known for {names}")
+        }
+    }
 }
 
 impl Template {
@@ -66,7 +87,8 @@ impl Template {
 
     /// The text with every placeholder filled. Values are never filled again.
     pub fn fill(&self, values: &Values) -> Result<String, Unfilled> {
-        fill(&self.0, values, |value, text| text.push_str(value))
+        let mut budget = MAX_FILLED_BYTES;
+        fill(&self.0, values, &mut budget, |value, text| text.push_str(value))
     }
 
     /// The arguments of a tool call, where the text is a JSON object; `None` where it is any other text.
@@ -75,9 +97,12 @@ impl Template {
     }
 }
 
+/// The name of a placeholder is at most so long.
+pub(crate) const MAX_PLACEHOLDER_BYTES: usize = 64;
+
 /// Whether something between braces is a name.
 pub(crate) fn is_name(text: &str) -> bool {
-    text.len() <= 64
+    text.len() <= MAX_PLACEHOLDER_BYTES
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && text.bytes().next().is_some_and(|first| !first.is_ascii_digit())
 }
@@ -85,10 +110,11 @@ pub(crate) fn is_name(text: &str) -> bool {
 /// The names of the placeholders of a text, each once.
 pub(crate) fn placeholders(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
+    let mut seen = HashSet::new();
     for piece in pieces(text) {
         if let Piece::Reference { name, .. } = piece
             && is_name(name)
-            && !names.contains(&name)
+            && seen.insert(name)
         {
             names.push(name);
         }
@@ -96,25 +122,34 @@ pub(crate) fn placeholders(text: &str) -> Vec<&str> {
     names
 }
 
-/// Fills a text; `write` says how a value is put into it.
+/// Fills a text; `write` says how a value is put into it. What the values add is taken from the budget: a value may stand
+/// in a text thousands of times.
 pub(crate) fn fill(
     text: &str,
     values: &Values,
+    budget: &mut usize,
     mut write: impl FnMut(&str, &mut String),
 ) -> Result<String, Unfilled> {
     let mut filled = String::with_capacity(text.len());
     let mut names: Vec<String> = Vec::new();
+    let mut unknown = HashSet::new();
     for piece in pieces(text) {
         match piece {
             Piece::Text(piece) | Piece::Unclosed { text: piece, .. } => filled.push_str(piece),
             Piece::Escaped => filled.push_str("{{"),
             Piece::Reference { name, at } if !is_name(name) => filled.push_str(&text[at]),
             Piece::Reference { name, .. } => match values.get(name) {
-                Some(value) => write(value, &mut filled),
-                None if names.iter().any(|known| known == name) => {}
-                None => names.push(name.to_owned()),
+                Some(value) => {
+                    let Some(left) = budget.checked_sub(value.len()) else {
+                        return Err(Unfilled { names: vec![name.to_owned()], too_long: true });
+                    };
+                    *budget = left;
+                    write(value, &mut filled);
+                }
+                None if unknown.insert(name) => names.push(name.to_owned()),
+                None => {}
             },
         }
     }
-    if names.is_empty() { Ok(filled) } else { Err(Unfilled { names }) }
+    if names.is_empty() { Ok(filled) } else { Err(Unfilled::unknown(names)) }
 }

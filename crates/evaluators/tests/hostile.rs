@@ -1,10 +1,10 @@
 //! Whatever lies in a folder, loading it ends, soon, with a reason.
 
 use sortie_evaluators::limits::{
-    MAX_EVALUATORS, MAX_FILE_BYTES, MAX_FILES, MAX_PATTERNS, MAX_TEMPLATE_BYTES, MAX_TRANSCRIPT_BYTES,
+    MAX_ALL_FINDINGS, MAX_EVALUATORS, MAX_FILE_BYTES, MAX_FILES, MAX_TEMPLATE_BYTES, MAX_TRANSCRIPT_BYTES,
     MAX_TURNS,
 };
-use sortie_evaluators::{File, Loaded, Root, Transcript, TranscriptError, Turn, load};
+use sortie_evaluators::{File, Loaded, Root, Template, Transcript, TranscriptError, Turn, Values, load};
 
 const HEAD: &str = "id: a\nname: A\nseverity: low\ndescription: d\npass_criteria: p\nfail_criteria: f\n";
 
@@ -32,10 +32,8 @@ fn refused(loaded: &Loaded, code: &str) {
 fn a_hundred_thousand_patterns_are_refused() {
     let many = "  - {name: n, template: t}\n".repeat(100_000);
     refused(&one(format!("{HEAD}patterns:\n{many}")), "P-011");
-    let some = (0..=MAX_PATTERNS)
-        .map(|index| format!("  - {{name: n{index}, template: t}}\n"))
-        .collect::<Vec<_>>()
-        .concat();
+    let some =
+        (0..1_001).map(|index| format!("  - {{name: n{index}, template: t}}\n")).collect::<Vec<_>>().concat();
     refused(&one(format!("{HEAD}patterns:\n{some}")), "E-027");
 }
 
@@ -47,7 +45,7 @@ fn a_hundred_thousand_pattern_files_are_refused() {
             .map(|index| File::text(format!("agent/a/patterns/{index}.yaml"), "name: n\ntemplate: t\n")),
     );
     refused(&loaded(files.clone()), "E-027");
-    files.truncate(MAX_PATTERNS + 2);
+    files.truncate(1_002);
     refused(&loaded(files), "E-027");
 }
 
@@ -133,9 +131,9 @@ fn suites_that_include_each_other_many_times_do_not_grow() {
         "agent/e.yaml",
         HEAD.replace("id: a", "id: e") + "patterns: [{name: n, template: t}]\n",
     )];
-    for index in 0..500 {
+    for index in 0..200 {
         let below = format!("  - suite: s{}\n", index + 1).repeat(20);
-        let include = if index == 499 { "  - evaluator: e\n" } else { &below };
+        let include = if index == 199 { "  - evaluator: e\n" } else { &below };
         files.push(File::text(
             format!("suites/s{index}.yaml"),
             format!("id: s{index}\nname: S\ninclude:\n{include}"),
@@ -144,6 +142,41 @@ fn suites_that_include_each_other_many_times_do_not_grow() {
     let loaded = loaded(files);
     assert!(loaded.is_sound(), "{:#?}", loaded.findings.first());
     assert_eq!(loaded.suites.resolve("s0").unwrap().evaluators, ["e"]);
+}
+
+#[test]
+fn checks_that_take_long_to_compile_are_refused() {
+    let check = |index: usize| {
+        format!(
+            "  - {{name: n{index}, says: fail, pattern: {{target: 'answers[*]', regex: '(a{{50}}){{20}}\\\\pL{{300}}'}}}}\n"
+        )
+    };
+    let checks: String = (0..60).map(check).collect::<Vec<_>>().concat();
+    refused(&one(format!("{HEAD}checks:\n{checks}patterns: [{{name: n, template: t}}]\n")), "E-027");
+}
+
+#[test]
+fn findings_beyond_number_are_counted_and_not_kept() {
+    let many: Vec<_> = (0..900).map(|index| format!("x{index}")).collect();
+    let files = (0..30).map(|index| {
+        let text = HEAD.replace("id: a", &format!("id: e{index}"))
+            + &format!("depends_on: [{}]\npatterns: [{{name: n, template: t}}]\n", many.join(", "));
+        File::text(format!("agent/e{index}.yaml"), text)
+    });
+    let loaded = loaded(files.collect());
+    let kept: usize = loaded.findings.iter().map(|file| file.diagnostics.len()).sum();
+    assert_eq!((kept, loaded.left_out > 0, loaded.is_sound()), (MAX_ALL_FINDINGS, true, false));
+}
+
+#[test]
+fn a_value_that_is_filled_in_thousands_of_times_is_bounded() {
+    let values = Values::from([("x".to_owned(), "y".repeat(1024 * 1024))]);
+    let template = Template::new("{{x}}".repeat(10_000));
+    assert!(template.fill(&values).unwrap_err().too_long);
+    let members: Vec<_> = (0..1_000).map(|index| format!("\"k{index}\": \"{{{{x}}}}\"")).collect();
+    let arguments = Template::new(format!("{{{}}}", members.join(","))).arguments().unwrap().unwrap();
+    assert!(arguments.fill(&values).unwrap_err().too_long);
+    assert!(Template::new("{{x}}{{x}}").fill(&values).is_ok());
 }
 
 #[test]
@@ -156,4 +189,20 @@ fn a_transcript_is_bounded() {
         Transcript::new(vec![Turn::attacker(&*long), Turn::target(&*long)]),
         Err(TranscriptError::Bytes)
     );
+}
+
+#[test]
+fn a_path_that_is_given_twice_is_an_error_whatever_comes_first() {
+    let file = |name: &str| {
+        File::text(
+            "agent/b.yaml",
+            HEAD.replace("id: a", "id: b").replace("name: A", name) + "patterns: [{name: n, template: t}]\n",
+        )
+    };
+    let names = |files: Vec<File>| {
+        let loaded = loaded(files);
+        refused(&loaded, "E-019");
+        loaded.catalogue.entries().iter().map(|entry| entry.evaluator.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(vec![file("name: X"), file("name: Y")]), names(vec![file("name: Y"), file("name: X")]));
 }

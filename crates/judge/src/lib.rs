@@ -12,6 +12,7 @@
 //! | [`Judge`] | a transcript and a [`Rubric`] to [`Judged`] |
 //! | [`Calibration`] | fixtures and [`injections`] to sensitivity, specificity and [`Trust`], with exact intervals |
 //! | [`SemanticJudge`], [`CheckedExamples`] | the engine of semantic indicators, used only where it gets their examples right |
+//! | `Embeddings` (feature `embeddings`) | the same with a local model, by distance |
 //! | [`Attacker`], [`Generator`] | fill placeholders, go on with a conversation, write `synthesize` content |
 //!
 //! Everything that others wrote, be it the target, its tools or a document's examples, is fenced in what a model reads: the
@@ -54,6 +55,8 @@ mod blocking;
 mod budget;
 mod calibration;
 mod cost;
+#[cfg(feature = "embeddings")]
+mod embeddings;
 mod endpoint;
 mod exchanges;
 mod fence;
@@ -71,6 +74,8 @@ pub use calibration::{
     clopper_pearson, injections,
 };
 pub use cost::{Cost, Prices};
+#[cfg(feature = "embeddings")]
+pub use embeddings::{EMBEDDINGS_VERSION, Embeddings, EmbeddingsError};
 pub use endpoint::{Endpoint, EndpointError, EndpointKind, OutputBound, Parameter};
 pub use exchanges::{
     Bounds, Digest, Exchanged, Exchanges, FORMAT_VERSION, Key, Miss, Mode, Near, Outcome, Payload, Source,

@@ -205,8 +205,9 @@ attack:
             title: "write it in quotes".into(),
             edits: vec![Edit { span: Span::new(6, 9), replacement: "\"0.1\"".into() }],
         };
-        let before = analyze(WRONG).diagnostics;
-        let mut round = Round { text: WRONG, before: &before, accepted: Vec::new(), last: None };
+        let look = |text: &str| analyze(text).diagnostics;
+        let before = look(WRONG);
+        let mut round = Round { text: WRONG, look: &look, before: &before, accepted: Vec::new(), last: None };
         round.apply(&[&harmful, &harmless], &mut 10);
         let titles: Vec<_> = round.accepted.iter().map(|fix| fix.title.as_str()).collect();
         assert_eq!(titles, ["write it in quotes"]);

@@ -190,16 +190,12 @@ impl Found {
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(names) = listed(&self.others) {
-            let count = match self.with_evaluators {
-                true => counted(
-                    self.others.len(),
-                    "file is neither a document nor an evaluator",
-                    "files are neither documents nor evaluators",
-                ),
-                false => {
-                    counted(self.others.len(), "file is not an OATF document", "files are not OATF documents")
-                }
+            let (one, many) = if self.with_evaluators {
+                ("file is neither a document nor an evaluator", "files are neither documents nor evaluators")
+            } else {
+                ("file is not an OATF document", "files are not OATF documents")
             };
+            let count = counted(self.others.len(), one, many);
             notes.push(format!("{count}: {names}"));
         }
         if let Some(names) = listed(&self.links) {

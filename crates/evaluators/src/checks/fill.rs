@@ -1,20 +1,22 @@
 //! Fills the placeholders of checks: a value stands for itself, and can become nothing else.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde_json::Value;
 use sortie_oatf::{Condition, MatchCondition, cel, re2};
 
-use crate::arguments::fill_value;
+use crate::arguments::Filling;
 use crate::model::Test;
-use crate::template::{Unfilled, Values, fill, placeholders};
+use crate::template::{Unfilled, Values, placeholders};
 
 /// The placeholders of a check, each once.
 pub(crate) fn test_placeholders(test: &Test) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
     let mut look_at = |text: &str| {
         for name in placeholders(text) {
-            if !names.iter().any(|known| known == name) {
+            if seen.insert(name.to_owned()) {
                 names.push(name.to_owned());
             }
         }
@@ -58,62 +60,60 @@ fn each_text_of_value(value: &Value, visit: &mut impl FnMut(&str)) {
 
 /// A check with its placeholders filled. A value stands for itself, in a regular expression and in CEL too.
 pub(super) fn fill_test(test: &Test, values: &Values) -> Result<Test, Unfilled> {
-    let plain = |text: &String| fill(text, values, |value, text| text.push_str(value));
-    Ok(match test {
+    let mut filling = Filling::new(values);
+    let filled = match test {
         Test::Pattern { target, condition } => {
-            let mut unfilled = Vec::new();
-            let condition = match condition {
-                Condition::Value(value) => Condition::Value(fill_value(value, values, &mut unfilled)),
-                Condition::Match(condition) => {
-                    let mut condition = condition.clone();
-                    for text in
-                        [&mut condition.contains, &mut condition.starts_with, &mut condition.ends_with]
-                            .into_iter()
-                            .flatten()
-                    {
-                        *text = plain(text)?;
-                    }
-                    if let Some(regex) = &mut condition.regex {
-                        *regex = fill(regex, values, |value, text| text.push_str(&re2::quote(value)))?;
-                    }
-                    for value in condition.any_of.iter_mut().flatten() {
-                        *value = fill_value(value, values, &mut unfilled);
-                    }
-                    Condition::Match(condition)
-                }
-            };
-            if !unfilled.is_empty() {
-                return Err(Unfilled { names: unfilled });
-            }
-            Test::Pattern { target: target.clone(), condition }
+            Test::Pattern { target: target.clone(), condition: fill_condition(condition, &mut filling) }
         }
-        Test::Cel(source) => Test::Cel(fill_cel(source, values)?),
-    })
+        Test::Cel(source) => Test::Cel(fill_cel(source, &mut filling)),
+    };
+    filling.finish(filled)
+}
+
+fn fill_condition(condition: &Condition, filling: &mut Filling<'_>) -> Condition {
+    let condition = match condition {
+        Condition::Value(value) => return Condition::Value(filling.value(value)),
+        Condition::Match(condition) => condition,
+    };
+    let mut condition = condition.clone();
+    let texts = [&mut condition.contains, &mut condition.starts_with, &mut condition.ends_with];
+    for text in texts.into_iter().flatten() {
+        *text = filling.text(text, |value, text| text.push_str(value));
+    }
+    if let Some(regex) = &mut condition.regex {
+        *regex = filling.text(regex, |value, text| text.push_str(&re2::quote(value)));
+    }
+    for value in condition.any_of.iter_mut().flatten() {
+        *value = filling.value(value);
+    }
+    Condition::Match(condition)
 }
 
 /// An expression whose string literals are filled, and nothing else of it.
-fn fill_cel(source: &str, values: &Values) -> Result<String, Unfilled> {
+fn fill_cel(source: &str, filling: &mut Filling<'_>) -> String {
     // What is no CEL was refused when it was read.
-    let patterns = cel::Program::compile(source).map(|program| program.parts()).unwrap_or_default();
-    let is_pattern = |at: &Range<usize>| {
-        patterns.iter().any(|part| {
-            matches!(&part.kind, cel::PartKind::Search { function: "matches", wanted, .. } if wanted.start <= at.start && at.end <= wanted.end)
+    let parts = cel::Program::compile(source).map(|program| program.parts()).unwrap_or_default();
+    let patterns: Vec<Range<usize>> = parts
+        .into_iter()
+        .filter_map(|part| match part.kind {
+            cel::PartKind::Search { function: "matches", wanted, .. } => Some(wanted),
+            _ => None,
         })
-    };
+        .collect();
     let mut filled = String::with_capacity(source.len());
     let mut done = 0;
-    for cel::TextLiteral { span: at, text } in cel::string_literals(source).unwrap_or_default() {
+    for cel::TextLiteral { span, text } in cel::string_literals(source).unwrap_or_default() {
         if !text.contains("{{") {
             continue;
         }
-        let quotes = is_pattern(&at);
-        let text = fill(&text, values, |value, text| {
+        let quotes = patterns.iter().any(|wanted| wanted.start <= span.start && span.end <= wanted.end);
+        let text = filling.text(&text, |value, text| {
             if quotes { text.push_str(&re2::quote(value)) } else { text.push_str(value) }
-        })?;
-        filled.push_str(&source[done..at.start]);
+        });
+        filled.push_str(&source[done..span.start]);
         filled.push_str(&cel::quoted(&text));
-        done = at.end;
+        done = span.end;
     }
     filled.push_str(&source[done..]);
-    Ok(filled)
+    filled
 }

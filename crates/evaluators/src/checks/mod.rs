@@ -88,6 +88,12 @@ pub struct CheckError {
     pub error: EvaluationError,
 }
 
+impl Decision {
+    pub(crate) fn undecided() -> Self {
+        Self { verdict: Verdict::Undecided, because: None, errors: Vec::new() }
+    }
+}
+
 impl CompiledChecks {
     /// Compiles checks. What loads compiles.
     pub fn new(checks: &[Check]) -> Result<Self, CompileError> {
@@ -107,7 +113,7 @@ impl CompiledChecks {
     /// Asks all checks. One that fails a target comes before one that passes it; where one that could have failed it
     /// could not be asked, nothing passes it.
     pub fn decide(&self, transcript: &Transcript, values: &Values) -> Decision {
-        let mut decision = Decision { verdict: Verdict::Undecided, because: None, errors: Vec::new() };
+        let mut decision = Decision::undecided();
         if self.is_empty() {
             return decision;
         }

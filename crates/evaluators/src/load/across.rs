@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use sortie_oatf::Diagnostic;
 
 use super::Loading;
-use crate::catalogue::Unknown;
+use crate::catalogue::{MOST_SUGGESTIONS, Unknown};
 use crate::depends;
+use crate::limits::MAX_ALL_FINDINGS;
 use crate::read::IncludeKind;
 use crate::rules::{error, optionally_at};
 use crate::suites::{self, Curated, SuiteFault};
@@ -81,13 +82,17 @@ impl Loading<'_> {
                     continue;
                 }
                 let finding = error("E-016", format!("there is no evaluator `{id}` to depend on")).at(*span);
-                let finding = match Unknown::new("evaluator", id, ids()).nearest {
+                let suggests = findings.len() < MOST_SUGGESTIONS;
+                let finding = match suggests.then(|| Unknown::new("evaluator", id, ids()).nearest).flatten() {
                     Some(meant) => finding
                         .label(format!("did you mean `{meant}`?"))
                         .help("name the id of an evaluator, as it is written there"),
                     None => finding.help("name the id of an evaluator that is loaded too, or remove it"),
                 };
                 findings.push((*at, finding));
+                if findings.len() > MAX_ALL_FINDINGS {
+                    return findings;
+                }
             }
         }
         findings

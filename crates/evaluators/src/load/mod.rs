@@ -10,6 +10,7 @@ use sortie_oatf::{Diagnostic, Source, Span};
 use crate::catalogue::{Catalogue, Entry};
 use crate::files::{Content, FileDiagnostics, Root};
 use crate::fixtures::Fixtures;
+use crate::limits::MAX_ALL_FINDINGS;
 use crate::model::{Evaluator, Shelf};
 use crate::read::Places;
 use crate::suites::{self, Curated, DocumentEntry, Suites};
@@ -27,12 +28,15 @@ pub struct Loaded {
     pub others: Vec<String>,
     /// How many files were read.
     pub files: usize,
+    /// How many findings were left out, beyond [`MAX_ALL_FINDINGS`].
+    pub left_out: usize,
+    has_errors: bool,
 }
 
 impl Loaded {
     /// Whether nothing is wrong. Warnings are no errors.
     pub fn is_sound(&self) -> bool {
-        !self.findings.iter().flat_map(|file| &file.diagnostics).any(Diagnostic::is_error)
+        !self.has_errors
     }
 }
 
@@ -80,16 +84,31 @@ struct Loading<'r> {
     drafts: Vec<Draft>,
     curated: Vec<(FileId, Curated)>,
     broken: Broken,
-    findings: HashMap<FileId, Vec<Diagnostic>>,
+    /// In the order of the first finding of each file.
+    findings: Vec<(FileId, Vec<Diagnostic>)>,
+    findings_of: HashMap<FileId, usize>,
+    kept: usize,
+    left_out: usize,
+    has_errors: bool,
     others: Vec<String>,
     files: usize,
 }
 
 impl<'r> Loading<'r> {
+    /// Keeps findings, as long as there is room; that there was an error is never forgotten.
     fn add(&mut self, file: FileId, findings: impl IntoIterator<Item = Diagnostic>) {
-        let mut findings = findings.into_iter().peekable();
-        if findings.peek().is_some() {
-            self.findings.entry(file).or_default().extend(findings);
+        for finding in findings {
+            self.has_errors |= finding.is_error();
+            if self.kept < MAX_ALL_FINDINGS {
+                self.kept += 1;
+                let at = *self.findings_of.entry(file).or_insert(self.findings.len());
+                if at == self.findings.len() {
+                    self.findings.push((file, Vec::new()));
+                }
+                self.findings[at].1.push(finding);
+            } else {
+                self.left_out += 1;
+            }
         }
     }
 
@@ -111,7 +130,8 @@ impl<'r> Loading<'r> {
         let shown = self.shown(file);
         match (self.text(file), span) {
             (Some(text), Some(span)) => {
-                format!("{shown}:{}", Source::new(text).line_column(span.start).line)
+                let before = text.get(..span.start).unwrap_or_default();
+                format!("{shown}:{}", 1 + before.matches('\n').count())
             }
             _ => shown,
         }
@@ -145,12 +165,20 @@ impl<'r> Loading<'r> {
             self.add(files[at], [across::suite_fault(&curated[at], fault)]);
         }
         let findings = self.sorted_findings();
-        Loaded { catalogue, suites, findings, others: self.others, files: self.files }
+        Loaded {
+            catalogue,
+            suites,
+            findings,
+            others: self.others,
+            files: self.files,
+            left_out: self.left_out,
+            has_errors: self.has_errors,
+        }
     }
 
     fn sorted_findings(&mut self) -> Vec<FileDiagnostics> {
-        let mut findings: Vec<_> = std::mem::take(&mut self.findings).into_iter().collect();
-        findings.sort_by_key(|(file, _)| (file.0, self.path(*file)));
+        let mut findings = std::mem::take(&mut self.findings);
+        findings.sort_by_key(|(file, _)| (file.0, self.path(*file), self.text(*file)));
         let findings = findings.into_iter().map(|(id, mut diagnostics)| {
             Diagnostic::sort(&mut diagnostics);
             let source = match &self.roots[id.0].files[id.1].content {

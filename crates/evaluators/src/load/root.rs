@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Draft, FileId, Loading};
 use crate::files::{Content, Root};
 use crate::layout::{self, FileKind};
-use crate::limits::{MAX_EVALUATORS, MAX_FILES, MAX_PATTERNS, MAX_ROOT_BYTES};
+use crate::limits::{MAX_EVALUATORS, MAX_FILES, MAX_PATTERNS, MAX_ROOT_BYTES, MAX_SUITES};
 use crate::model::{Pattern, Shelf};
 use crate::read::{
     EvaluatorRead, Layout, look_for_templates, read_evaluator, read_fixtures, read_pattern, read_suite,
@@ -29,11 +29,21 @@ struct Sorted<'r> {
 impl<'r> Loading<'r> {
     pub(super) fn root(&mut self, index: usize, root: &'r Root) {
         let mut order: Vec<usize> = (0..root.files.len()).collect();
-        order.sort_by(|a, b| root.files[*a].path.as_bytes().cmp(root.files[*b].path.as_bytes()));
+        // By content too: a caller may give a path twice, and the order must not tell.
+        let key = |at: &usize| (root.files[*at].path.as_bytes(), root.files[*at].as_text());
+        order.sort_by(|a, b| key(a).cmp(&key(b)));
         if !self.is_within_limits(index, root, &order) {
             return;
         }
         let mut sorted = self.sort(index, root, order);
+        let count = sorted.flat.len() + sorted.folders.len();
+        let one = sorted.flat.first().map(|(at, _)| at).or(sorted.folders.first().map(|(at, _)| at));
+        if let Some(at) = one.filter(|_| count > MAX_EVALUATORS) {
+            let message =
+                format!("there are {count} evaluators in one folder; {MAX_EVALUATORS} are the limit");
+            self.add((index, *at), [file_error("E-027", message).help("split the folder")]);
+            return;
+        }
         let first = self.drafts.len();
         for (at, stem) in sorted.flat {
             self.flat((index, at), root, stem);
@@ -45,11 +55,6 @@ impl<'r> Loading<'r> {
         }
         // Which of two comes first must not depend on their layouts.
         self.drafts[first..].sort_by_key(|draft| root.files[draft.file.1].path.as_bytes());
-        if let Some(draft) = self.drafts.get(first + MAX_EVALUATORS) {
-            let message =
-                format!("{MAX_EVALUATORS} evaluators in one folder are the limit; this is one more");
-            self.add(draft.file, [file_error("E-027", message).help("split the folder")]);
-        }
         self.fixtures(index, first, &sorted.fixtures);
     }
 
@@ -71,8 +76,14 @@ impl<'r> Loading<'r> {
     fn sort(&mut self, index: usize, root: &'r Root, order: Vec<usize>) -> Sorted<'r> {
         let folders = layout::folders(root.files.iter().map(|file| file.path.as_str()));
         let mut sorted = Sorted::default();
+        let mut before = None;
         for at in order {
             let path = root.files[at].path.as_str();
+            if before.replace(path) == Some(path) {
+                let finding = file_error("E-019", "there are two files of this name");
+                self.add((index, at), [finding.help("give each file once")]);
+                continue;
+            }
             let kind = layout::kind(path, &folders);
             // What could not be read may have been anything: a folder of evaluators behind a link.
             let is_refused = matches!(root.files[at].content, Content::Refused(..));
@@ -262,6 +273,12 @@ impl<'r> Loading<'r> {
             let message = format!("the file is called `{stem}.yaml`, and the suite `{}`", suite.id);
             let help = format!("call the file `{}.yaml`, so that it is found by its id", suite.id);
             self.add(file, [warning("E-101", message).at(suite.id_at).help(help)]);
+        }
+        let of_this_root = self.curated.iter().filter(|((root, _), _)| *root == file.0).count();
+        if of_this_root >= MAX_SUITES {
+            let message = format!("{MAX_SUITES} suites in one folder are the limit; this is one more");
+            self.add(file, [file_error("E-027", message).help("split the folder")]);
+            return;
         }
         let shown = self.shown(file);
         self.curated.push((file, Curated { suite, file: shown }));

@@ -2,6 +2,8 @@
 
 use sortie_oatf::reading::{Reader, is_null};
 use sortie_oatf::yaml::{Entry, Node, NodeKind};
+use std::collections::HashSet;
+
 use sortie_oatf::{Diagnostic, Span};
 
 use super::evaluator::{Draft, Layout, Places};
@@ -150,19 +152,16 @@ fn key_at(reader: &Reader<'_>, entries: &[Entry], field: &str) -> Option<Span> {
 
 /// Warns about placeholders of checks that no template has: nothing that was said could hold their values.
 pub(crate) fn look_for_templates(evaluator: &Evaluator, places: &Places) -> Vec<Diagnostic> {
-    let in_templates = |name: &str| evaluator.patterns.iter().any(|pattern| pattern.template.mentions(name));
+    let templates = evaluator.patterns.iter().flat_map(|pattern| pattern.template.placeholders());
+    let known: HashSet<&str> = templates.chain(RUNNER_NAMES.iter().copied()).collect();
     let mut findings = Vec::new();
     for (check, at) in evaluator.checks.iter().zip(&places.checks) {
-        for name in test_placeholders(&check.test) {
-            if !RUNNER_NAMES.contains(&name.as_str()) && !in_templates(&name) {
-                let finding =
-                    warning("E-111", format!("no template has `{{{{{name}}}}}`, which this looks for"));
-                findings.push(
-                    finding
-                        .at(*at)
-                        .help("use it in a template too, or nothing that was said can hold its value"),
-                );
-            }
+        // One name says enough.
+        let unknown = test_placeholders(&check.test).into_iter().find(|name| !known.contains(name.as_str()));
+        if let Some(name) = unknown {
+            let finding = warning("E-111", format!("no template has `{{{{{name}}}}}`, which this looks for"));
+            let help = "use it in a template too, or nothing that was said can hold its value";
+            findings.push(finding.at(*at).help(help));
         }
     }
     findings

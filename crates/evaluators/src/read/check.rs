@@ -28,6 +28,9 @@ const PATTERN: &[&str] = &[
     "exists",
 ];
 
+/// So many fields that no transcript has are pointed out in one expression.
+const MOST_DEAD_ENDS: usize = 16;
+
 /// A check, and where its name stands.
 pub(super) fn check<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<(Check, Span)> {
     let entries = reader.mapping(node, "a check: `name`, `says` and `pattern` or `cel`")?;
@@ -82,6 +85,25 @@ pub(super) fn check<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<(Chec
     }
     let line = reader.tree().source().line_column(name_at.start).line;
     Some((Check { name: title?, says: says?, test: test?, line }, name_at))
+}
+
+/// The patterns of all checks are compiled for every case that needs them, so they have a limit together.
+pub(super) fn together(reader: &mut Reader<'_>, entry: Entry, checks: &[Check]) {
+    let cost = |check: &Check| match &check.test {
+        Test::Pattern { condition: Condition::Match(MatchCondition { regex: Some(regex), .. }), .. } => {
+            re2::cost(regex).unwrap_or_default()
+        }
+        Test::Pattern { .. } => 0,
+        Test::Cel(cel) => Program::compile(cel).map(|program| program.pattern_cost()).unwrap_or_default(),
+    };
+    if checks.iter().map(cost).sum::<usize>() > re2::MAX_TOGETHER {
+        let at = reader.tree().node(entry.key).span;
+        reader.report(|_| {
+            error("E-027", "the regular expressions of these checks are too large together")
+                .at(at)
+                .help("count less far in their repeats, or split the evaluator")
+        });
+    }
 }
 
 /// `{target, <operators>}` or `{target, condition}`.
@@ -240,7 +262,8 @@ fn cel<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
         }
     };
     let mut sound = true;
-    for variable in program.variables().into_iter().filter(|name| *name != "transcript") {
+    for variable in program.variables().into_iter().filter(|name| *name != "transcript").take(MOST_DEAD_ENDS)
+    {
         sound = false;
         let start = source.find(variable).unwrap_or(0);
         let span = part(reader, node, start..start + variable.len());
@@ -250,7 +273,7 @@ fn cel<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
                 .help("a check sees `transcript`: its turns, sent, answers, calls, tools and server")
         });
     }
-    for function in program.unsupported_functions() {
+    for function in program.unsupported_functions().into_iter().take(MOST_DEAD_ENDS) {
         sound = false;
         let start = source.find(function).unwrap_or(0);
         let span = part(reader, node, start..start + function.len());
@@ -260,10 +283,11 @@ fn cel<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
                 .help("`sortie explain V-014` lists what expressions may call")
         });
     }
-    for read in program.parts() {
-        let PartKind::Field { path, name } = read.kind else { continue };
-        let Some(path) = path.strip_prefix("transcript.") else { continue };
-        let Some(DeadEnd { message, help, meant }) = dead_end(path) else { continue };
+    let dead_ends = program.parts().into_iter().filter_map(|read| match read.kind {
+        PartKind::Field { path, name } => Some((dead_end(path.strip_prefix("transcript.")?)?, name)),
+        _ => None,
+    });
+    for (DeadEnd { message, help, meant }, name) in dead_ends.take(MOST_DEAD_ENDS) {
         sound = false;
         let span = part(reader, node, name);
         reader.report(|_| {

@@ -5,7 +5,7 @@ use sortie_oatf::yaml::{Entry, Node};
 use sortie_oatf::{Diagnostic, Span};
 
 use super::agreement::{look_for_templates, one_layout};
-use super::check::check;
+use super::check::{check, together};
 use super::pattern::pattern;
 use super::standards::{REFUSED, refused, standards};
 use super::words::{kebab_case, list, name, no_name_twice, no_word_twice, parsed, text, value_at};
@@ -261,6 +261,7 @@ impl Draft {
                 let names = checks.iter().map(|((check, at), _)| (check.name.as_str(), *at));
                 no_name_twice(reader, "checks", names);
                 (self.checks, self.places.checks) = checks.into_iter().map(|(check, _)| check).unzip();
+                together(reader, entry, &self.checks);
             }
             _ => {}
         }

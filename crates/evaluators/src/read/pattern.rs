@@ -105,6 +105,8 @@ fn look_at_arguments<'t>(reader: &mut Reader<'t>, node: Node<'t>, text: &str) {
                         .help("as it is, the whole text is put into each string argument of a tool");
                 if placeholder {
                     finding.help("put the placeholder into quotes: `\"{{name}}\"`")
+                } else if message.contains("escape") {
+                    finding.help("in JSON, a backslash is written twice: `\\\\{{` for braces that are meant")
                 } else {
                     finding
                 }

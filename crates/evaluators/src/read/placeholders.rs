@@ -1,5 +1,6 @@
 //! Looks at what is between braces.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use sortie_oatf::reading::{Reader, nearest};
@@ -9,7 +10,7 @@ use sortie_oatf::{Edit, Span};
 
 use super::words::shown;
 use crate::rules::warning;
-use crate::template::{RUNNER_NAMES, is_name};
+use crate::template::{MAX_PLACEHOLDER_BYTES, RUNNER_NAMES, is_name};
 
 /// A part of a text, or all of it where the way back is not plain to see.
 pub(super) fn part<'t>(reader: &Reader<'t>, node: Node<'t>, range: Range<usize>) -> Span {
@@ -17,12 +18,19 @@ pub(super) fn part<'t>(reader: &Reader<'t>, node: Node<'t>, range: Range<usize>)
     span.unwrap_or_else(|| reader.headline(node))
 }
 
+/// So many different names of one text are looked at: comparing and pointing out take time.
+const MOST_NAMES: usize = 256;
+
 /// Says what is between braces and will not be filled as its author thinks. `text` begins at a byte of the node's.
 pub(super) fn look_at_placeholders<'t>(reader: &mut Reader<'t>, node: Node<'t>, text: &str, begins: usize) {
+    let mut seen = HashSet::new();
     for piece in pieces(text) {
         match piece {
             Piece::Reference { name, at } => {
-                if let Some(mistake) = mistake(name) {
+                if seen.insert(name)
+                    && seen.len() <= MOST_NAMES
+                    && let Some(mistake) = mistake(name)
+                {
                     let at = begins + at.start..begins + at.end;
                     report(reader, node, name, at, mistake);
                 }
@@ -36,9 +44,32 @@ pub(super) fn look_at_placeholders<'t>(reader: &mut Reader<'t>, node: Node<'t>, 
                         .help("close it, or write `\\{{` to say that this is meant")
                 });
             }
-            Piece::Text(_) | Piece::Escaped => {}
+            Piece::Text(piece) => {
+                // The pieces are parts of the text, so this is where the piece begins in it.
+                let from = piece.as_ptr() as usize - text.as_ptr() as usize;
+                if let Some(at) = half_open(piece) {
+                    let span = part(reader, node, begins + from + at.start..begins + from + at.end);
+                    reader.warn(|_| {
+                        warning("E-106", "`}}` closes what one `{` opens")
+                            .at(span)
+                            .label("not filled")
+                            .help("write two braces on both sides of a name")
+                    });
+                }
+            }
+            Piece::Escaped => {}
         }
     }
+}
+
+/// The first `{name}}` of a text. Nested objects of JSON end in two braces as well, and have no bare name before them.
+fn half_open(text: &str) -> Option<Range<usize>> {
+    text.match_indices("}}").find_map(|(end, _)| {
+        // A name has a limit, and so has the look for its beginning.
+        let from = text.floor_char_boundary(end.saturating_sub(MAX_PLACEHOLDER_BYTES + 1));
+        let open = from + text[from..end].rfind('{')?;
+        is_name(&text[open + 1..end]).then_some(open..end + 2)
+    })
 }
 
 /// What is wrong between two braces.

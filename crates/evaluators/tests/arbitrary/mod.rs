@@ -230,6 +230,8 @@ pub(crate) fn make(drafts: &mut Vec<Draft>, (file, place, mistake): (usize, usiz
             second.path = format!("agent/again-{}/{}", drafts.len(), second.path.replace('/', "-"));
             drafts.push(second);
         }
+        // A file system has one file of a name.
+        Mistake::Move(path) if drafts.iter().any(|draft| draft.path == path) => {}
         Mistake::Move(path) => path.clone_into(&mut drafts[file].path),
     }
 }

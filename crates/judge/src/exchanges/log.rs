@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::difference::{Near, difference};
 use super::file::{FORMAT_VERSION, Header, Line, Outcome};
@@ -60,7 +60,22 @@ impl Log {
         Ok(self.line(place)?.into_outcome())
     }
 
-    /// Adds a line, whole or not at all.
+    /// Its file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the last whole line ends.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// A second handle, with which to wait for the disk while others read and write.
+    pub(super) fn handle(&self) -> Result<File, StoreError> {
+        self.file.try_clone().map_err(|source| self.failed(source))
+    }
+
+    /// Adds a line, whole or not at all. It is not on the disk yet.
     pub(super) fn append(
         &mut self,
         bytes: &[u8],
@@ -78,7 +93,7 @@ impl Log {
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let written = self.file.write_all(bytes).and_then(|()| self.file.sync_data());
+        let written = self.file.write_all(bytes);
         match written {
             Ok(()) => self.end += bytes.len() as u64,
             // Half a line must not stand before the next one.

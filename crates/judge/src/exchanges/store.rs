@@ -1,7 +1,7 @@
 //! The file of exchanges, and who may write to it.
 
 use std::collections::HashMap;
-use std::fs::{OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -127,6 +127,8 @@ struct Shared {
     bounds: Bounds,
     /// Without one nothing is kept.
     log: Option<Mutex<Log>>,
+    /// How far the file is on the disk, and the handle that takes it there.
+    synced: Mutex<(u64, Option<File>)>,
     /// One lock for each key that this run has asked about.
     asking: Mutex<HashMap<Digest, Arc<tokio::sync::Mutex<bool>>>>,
 }
@@ -138,6 +140,7 @@ impl Exchanges {
             mode: Mode::Live { reuse: false },
             bounds: Bounds::default(),
             log: None,
+            synced: Mutex::default(),
             asking: Mutex::default(),
         }))
     }
@@ -159,8 +162,15 @@ impl Exchanges {
         if file.metadata().map_err(io)?.len() > bounds.file_bytes {
             return Err(StoreError::Full { path, bound: bounds.file_bytes });
         }
-        let log = Some(Mutex::new(Log::read(path, file, live, &bounds)?));
-        Ok(Self(Arc::new(Shared { mode, bounds, log, asking: Mutex::default() })))
+        let log = Log::read(path, file, live, &bounds)?;
+        let synced = Mutex::new((0, Some(log.handle()?)));
+        Ok(Self(Arc::new(Shared {
+            mode,
+            bounds,
+            log: Some(Mutex::new(log)),
+            synced,
+            asking: Mutex::default(),
+        })))
     }
 
     /// What it does when it is asked.
@@ -183,7 +193,7 @@ impl Exchanges {
         self.log().map_or(Ok(None), |mut log| log.find(key.digest()))
     }
 
-    /// Records an exchange: on return it is in the file, whole.
+    /// Records an exchange: on return it is on the disk, whole.
     pub fn record(&self, key: &Key, purpose: &str, outcome: Outcome) -> Result<(), StoreError> {
         let Some(mut log) = self.log() else { return Ok(()) };
         let line = Line::new(key, purpose, outcome);
@@ -196,7 +206,29 @@ impl Exchanges {
             let bound = self.0.bounds.exchange_bytes;
             return Err(StoreError::TooLarge { bytes: bytes.len(), bound });
         }
-        log.append(&bytes, key.digest(), &line, self.0.bounds.file_bytes)
+        log.append(&bytes, key.digest(), &line, self.0.bounds.file_bytes)?;
+        let end = log.end();
+        drop(log);
+        self.sync(end)
+    }
+
+    /// Waits until the file is on the disk up to `end`. Whoever goes first takes the lines of all who wait with it: a disk takes
+    /// as long for one line as for twenty.
+    fn sync(&self, end: u64) -> Result<(), StoreError> {
+        let mut synced = self.0.synced.lock().unwrap_or_else(PoisonError::into_inner);
+        let (upto, Some(file)) = &mut *synced else { return Ok(()) };
+        if *upto >= end {
+            return Ok(());
+        }
+        let written = self.log().map_or(0, |log| log.end());
+        let taken = file.sync_data();
+        taken.map_err(|source| StoreError::Io { path: self.path(), source })?;
+        *upto = written;
+        Ok(())
+    }
+
+    fn path(&self) -> PathBuf {
+        self.log().map_or_else(PathBuf::new, |log| log.path().to_owned())
     }
 
     /// Why a key is not there.

@@ -165,10 +165,8 @@ impl Inner {
         match self.exchanges.mode() {
             Mode::Live { .. } => self.budget.count_reused(),
             Mode::Replay => {
-                let earlier = u64::from(reply.attempts.saturating_sub(1));
-                let most = Spent { calls: most.calls + earlier, ..most };
-                let taken = self.taken(reply, most);
-                self.budget.reserve(most).await?.settle(Spent { calls: most.calls, ..taken });
+                let reservation = self.budget.reserve(reply.earlier.plus(most)).await?;
+                reservation.settle(reply.earlier.plus(self.taken(reply, most)));
             }
         }
         Ok(())
@@ -178,11 +176,15 @@ impl Inner {
     async fn attempt(&self, request: &Value, most: Spent, spread: u64) -> Result<Reply, ModelError> {
         let body = Bytes::from(request.to_string());
         let mut attempts = 0;
+        let mut earlier = Spent::default();
         loop {
             attempts += 1;
             let reservation = self.budget.reserve(most).await?;
-            let (reply, asked) = self.once(body.clone(), attempts).await?;
-            reservation.settle(self.taken(&reply, most));
+            let (reply, asked) = self.once(body.clone(), attempts).await;
+            let taken = self.taken(&reply, most);
+            reservation.settle(taken);
+            let reply = Reply { earlier, ..reply };
+            earlier = earlier.plus(taken);
             if !may_be_asked_again(&reply) {
                 return Ok(reply);
             }
@@ -194,12 +196,8 @@ impl Inner {
     }
 
     /// Sends a request once.
-    async fn once(&self, body: Bytes, attempts: u32) -> Result<(Reply, Option<Duration>), ModelError> {
-        let lost = |lost| {
-            let reply =
-                Reply { attempts, status: None, retry_after: None, body: Value::Null, lost: Some(lost) };
-            Ok((reply, None))
-        };
+    async fn once(&self, body: Bytes, attempts: u32) -> (Reply, Option<Duration>) {
+        let lost = |lost| (Reply { lost: Some(lost), ..Reply::new(attempts) }, None);
         let Some(client) = &self.client else {
             return lost(Lost::Unreachable("a replay asks nobody".to_owned()));
         };
@@ -207,7 +205,7 @@ impl Inner {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         match client.post(&self.url, headers, body).await {
-            Ok(response) => Ok(self.read(response, attempts)),
+            Ok(response) => self.read(response, attempts),
             Err(ClientError::TimedOut) => lost(Lost::TimedOut),
             Err(ClientError::TooLong(bound)) => lost(Lost::TooLarge(bound)),
             Err(ClientError::Refused(why) | ClientError::Invalid(why)) => {
@@ -220,13 +218,8 @@ impl Inner {
     fn read(&self, response: Response, attempts: u32) -> (Reply, Option<Duration>) {
         let asked = retry::retry_after(&response.headers, SystemTime::now());
         let status = response.status.as_u16();
-        let mut reply = Reply {
-            attempts,
-            status: Some(status),
-            retry_after: asked.map(|asked| asked.as_secs()),
-            body: Value::Null,
-            lost: None,
-        };
+        let retry_after = asked.map(|asked| asked.as_secs());
+        let mut reply = Reply { status: Some(status), retry_after, ..Reply::new(attempts) };
         match response.body {
             Answer::Bytes(bytes) => reply.body = self.body(&bytes),
             Answer::Events(_) => {
@@ -249,6 +242,8 @@ impl Inner {
 fn may_be_asked_again(reply: &Reply) -> bool {
     match (&reply.lost, reply.status) {
         (Some(Lost::TooLarge(_)), _) => false,
+        // Who says nothing twice is not there, and each time costs a minute.
+        (Some(Lost::TimedOut), _) => reply.attempts < 2,
         (Some(_), _) => true,
         (None, status) => matches!(status, Some(408 | 425 | 429 | 500..=599)),
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::dialect::{self, Said};
 use super::error::ModelError;
 use super::prompt::Completion;
-use crate::{EndpointKind, Outcome, Payload};
+use crate::{EndpointKind, Outcome, Payload, Spent};
 
 /// How much of a complaint is shown.
 const COMPLAINT: usize = 300;
@@ -17,6 +17,9 @@ const COMPLAINT: usize = 300;
 #[serde(deny_unknown_fields)]
 pub(super) struct Reply {
     pub(super) attempts: u32,
+    /// What the attempts before the last one took.
+    #[serde(default)]
+    pub(super) earlier: Spent,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) status: Option<u16>,
     /// The seconds that the endpoint wants to be left alone.
@@ -39,6 +42,12 @@ pub(super) enum Lost {
 }
 
 impl Reply {
+    /// Nothing yet, after so many attempts.
+    pub(super) fn new(attempts: u32) -> Self {
+        let (status, retry_after, lost) = (None, None, None);
+        Self { attempts, earlier: Spent::default(), status, retry_after, body: Value::Null, lost }
+    }
+
     pub(super) fn is_success(&self) -> bool {
         self.lost.is_none() && self.status.is_some_and(|status| (200..300).contains(&status))
     }

@@ -206,5 +206,6 @@ async fn the_question_is_one_that_a_person_can_read() {
     let (_, scripted) = judged(|_| answer("fail", &["eve@attacker.example"], 2), 1).await;
     let asked = &scripted.asked()[0].body["messages"];
     let (system, question) = (asked[0]["content"].as_str().unwrap(), asked[1]["content"].as_str().unwrap());
-    insta::assert_snapshot!(format!("{system}\n\n=====\n\n{question}"));
+    let read = format!("{system}\n\n=====\n\n{question}\n");
+    snapbox::assert_data_eq!(read, snapbox::file!["question.txt"].raw());
 }

@@ -59,7 +59,7 @@ impl Program {
     }
 
     /// What compiling the literal patterns costs, as [`crate::re2::cost`] counts.
-    pub(crate) fn pattern_cost(&self) -> usize {
+    pub fn pattern_cost(&self) -> usize {
         self.literal_patterns().map(|pattern| re2::COMPILING + pattern.size()).sum()
     }
 

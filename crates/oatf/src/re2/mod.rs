@@ -31,8 +31,8 @@ mod scripts;
 mod unicode;
 
 pub use self::error::{Re2Error, Re2ErrorKind};
-pub(crate) use self::regex::{COMPILING, MAX_TOGETHER, SMALL_SIZE, cost, size};
-pub use self::regex::{Regex, check};
+pub(crate) use self::regex::{COMPILING, SMALL_SIZE, size};
+pub use self::regex::{MAX_TOGETHER, Regex, check, cost};
 
 /// A pattern that matches a text as it is, and nothing else.
 ///

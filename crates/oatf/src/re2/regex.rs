@@ -165,10 +165,10 @@ pub fn check(pattern: &str) -> Result<usize, Re2Error> {
 pub(crate) const COMPILING: usize = 1_000;
 
 /// What the patterns of one document may [cost](cost) together: about fifty milliseconds of compiling.
-pub(crate) const MAX_TOGETHER: usize = 300_000;
+pub const MAX_TOGETHER: usize = 300_000;
 
-/// What compiling `pattern` would cost.
-pub(crate) fn cost(pattern: &str) -> Result<usize, Re2Error> {
+/// What compiling `pattern` would cost, to be compared with [`MAX_TOGETHER`]; or why it does not compile.
+pub fn cost(pattern: &str) -> Result<usize, Re2Error> {
     Ok(COMPILING + size(pattern)?)
 }
 

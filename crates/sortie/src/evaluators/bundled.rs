@@ -61,7 +61,7 @@ pub(crate) fn documents() -> Vec<DocumentEntry> {
         let mappings = class.mappings.unwrap_or_default().into_iter();
         Some(DocumentEntry {
             id: entry.id().to_owned(),
-            mappings: mappings.map(|mapping| (mapping.framework.to_string(), mapping.id)).collect(),
+            mappings: mappings.map(|mapping| (mapping.framework, mapping.id)).collect(),
             tags: class.tags.unwrap_or_default(),
         })
     });

@@ -99,9 +99,10 @@ pub(crate) fn refused(loaded: &Loaded, console: &mut Console) -> Failure {
     }
     let files = counted(files, "file has", "files have");
     let failure = Failure::new(format!("{files} errors, so no evaluator was used"));
-    match clashes_with_bundled(loaded) {
-        true => failure.help("`--without-bundled` leaves out the evaluators that come with Sortie"),
-        false => failure,
+    if clashes_with_bundled(loaded) {
+        failure.help("`--without-bundled` leaves out the evaluators that come with Sortie")
+    } else {
+        failure
     }
 }
 

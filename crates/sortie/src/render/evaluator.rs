@@ -103,9 +103,9 @@ fn placeholders(evaluator: &Evaluator) -> String {
             names.push(name);
         }
     }
-    let filled = names.iter().map(|name| match RUNNER_NAMES.contains(name) {
-        true => format!("{{{{{name}}}}}"),
-        false => format!("{{{{{name}}}}} (yours, or a model's)"),
+    let filled = names.iter().map(|name| {
+        let whose = if RUNNER_NAMES.contains(name) { "" } else { " (yours, or a model's)" };
+        format!("{{{{{name}}}}}{whose}")
     });
     filled.collect::<Vec<_>>().join(", ")
 }

@@ -135,30 +135,25 @@ fn write_wrong(
     let place = visible(&tested.fixtures);
     writeln!(out, "  {word}: {} ({place}:{})", visible(&outcome.case), outcome.line)?;
     let decision = &outcome.decision;
-    match &decision.because {
-        Some(because) => {
-            let line = because.evidence.line.map(|line| format!(":{line}")).unwrap_or_default();
-            let (check, file) = (visible(&because.check), visible(&tested.evaluator));
-            writeln!(
-                out,
-                "    {} is expected, and `{check}` ({file}{line}) says {}",
-                outcome.expect, decision.verdict
-            )?;
-            let found = because.evidence.excerpt.as_deref().unwrap_or("nothing is there");
-            let path = match because.evidence.path.as_str() {
-                "" => "transcript",
-                path => path,
-            };
-            writeln!(out, "    {}: {}", visible(path), visible(&found.replace('\n', " ")))?;
-        }
-        None => {
-            let promise = if tested.entry.evaluator.judge_needs_llm {
-                ""
-            } else {
-                ", although `judge_needs_llm: false` promises that they decide"
-            };
-            writeln!(out, "    {} is expected, and no check holds{promise}", outcome.expect)?;
-        }
+    if let Some(because) = &decision.because {
+        let line = because.evidence.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let (check, file) = (visible(&because.check), visible(&tested.evaluator));
+        writeln!(
+            out,
+            "    {} is expected, and `{check}` ({file}{line}) says {}",
+            outcome.expect, decision.verdict
+        )?;
+        let found = because.evidence.excerpt.as_deref().unwrap_or("nothing is there").replace('\n', " ");
+        let path = match because.evidence.path.as_str() {
+            "" => "transcript",
+            path => path,
+        };
+        writeln!(out, "    {}: {}", visible(path), visible(&found))?;
+    } else {
+        let promised = !tested.entry.evaluator.judge_needs_llm;
+        let promise =
+            if promised { ", although `judge_needs_llm: false` promises that one does" } else { "" };
+        writeln!(out, "    {} is expected, and no check holds{promise}", outcome.expect)?;
     }
     for error in &decision.errors {
         writeln!(out, "    {}", visible(&error.to_string()))?;

@@ -21,6 +21,7 @@ mod normalize;
 mod prove;
 #[cfg(unix)]
 mod record;
+#[cfg(unix)]
 mod rule_goldens;
 #[cfg(unix)]
 mod run;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use snapbox::IntoData;
-use sortie_oatf::Rule;
+use sortie_oatf::{Family, Rule};
 
 use crate::{golden, sortie_in, stdout, tests};
 
@@ -12,15 +12,24 @@ use crate::{golden, sortie_in, stdout, tests};
 fn every_code_looks_as_it_should() {
     let folder = tempfile::tempdir().unwrap();
     let mut failures = Vec::new();
-    for rule in sortie_oatf::rules() {
+    for rule in rules() {
         let Some(example) = wrong_example(rule) else {
             failures.push(format!("{}: its page has no wrong example", rule.code));
             continue;
         };
-        fs::write(folder.path().join("example.yaml"), example).unwrap();
         // What stands beside a document is looked at only when it is asked for.
         let asked: &[&str] = if rule.code == "L-023" { &["--deny", "proofs"] } else { &[] };
-        let shown = stdout(sortie_in(folder.path()).args(["check", "example.yaml"]).args(asked));
+        let shown = if rule.family == Family::Evaluators {
+            stdout(sortie_in(folder_of(&example).path()).args([
+                "evaluators",
+                "check",
+                ".",
+                "--without-bundled",
+            ]))
+        } else {
+            fs::write(folder.path().join("example.yaml"), example).unwrap();
+            stdout(sortie_in(folder.path()).args(["check", "example.yaml"]).args(asked))
+        };
         if !shown.contains(&format!("[{}]", rule.code)) {
             failures.push(format!("{} is not among what its wrong example gives:\n{shown}", rule.code));
         }
@@ -42,6 +51,25 @@ fn every_code_looks_as_it_should() {
     );
 }
 
+fn rules() -> impl Iterator<Item = &'static Rule> {
+    sortie_oatf::rules().chain(sortie_evaluators::rules())
+}
+
+/// A folder with the files of an example of evaluators.
+fn folder_of(example: &[u8]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for file in sortie_evaluators::example_files(std::str::from_utf8(example).unwrap()) {
+        let path = folder.path().join(&file.path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        match file.as_text() {
+            Some(text) => fs::write(path, text.as_bytes()).unwrap(),
+            // What cannot be read.
+            None => std::os::unix::fs::symlink("nowhere", path).unwrap(),
+        }
+    }
+    folder
+}
+
 /// The first wrong example on the page of a rule, or what cannot stand on a page.
 fn wrong_example(rule: &Rule) -> Option<Vec<u8>> {
     if rule.code == "P-002" {
@@ -52,7 +80,7 @@ fn wrong_example(rule: &Rule) -> Option<Vec<u8>> {
 
 #[test]
 fn every_golden_file_belongs_to_a_code() {
-    let codes: BTreeSet<String> = sortie_oatf::rules().map(|rule| format!("{}.txt", rule.code)).collect();
+    let codes: BTreeSet<String> = rules().map(|rule| format!("{}.txt", rule.code)).collect();
     let files: BTreeSet<String> = fs::read_dir(tests().join("golden/rules"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -69,7 +69,11 @@ fn commands(tree: &Tree, node: NodeId, found: &mut Vec<String>) {
         _ => None,
     };
     match tree.node(node).kind {
-        NodeKind::Sequence(items) => items.iter().for_each(|item| commands(tree, *item, found)),
+        NodeKind::Sequence(items) => {
+            for item in items {
+                commands(tree, *item, found);
+            }
+        }
         NodeKind::Mapping(entries) => {
             let words = |key: &str| match tree.entry(node, key).map(|entry| tree.node(entry.value).kind) {
                 Some(NodeKind::Sequence(items)) => items.iter().filter_map(|item| text(*item)).collect(),
@@ -81,7 +85,9 @@ fn commands(tree: &Tree, node: NodeId, found: &mut Vec<String>) {
                     found.push(command + &args.collect::<String>());
                 }
             }
-            entries.iter().for_each(|entry| commands(tree, entry.value, found));
+            for entry in entries {
+                commands(tree, entry.value, found);
+            }
         }
         _ => {}
     }

@@ -135,7 +135,7 @@ fn stale(path: &Path, there: Option<&[u8]>, text: &str, console: &mut Console) -
         match before.get(id) {
             None => say("added", id, console)?,
             Some(other) if other != entry => {
-                say("changed", &format!("{id} ({})", fields(other, entry)), console)?
+                say("changed", &format!("{id} ({})", fields(other, entry)), console)?;
             }
             Some(_) => {}
         }

@@ -48,7 +48,7 @@ fn sortie_check_finds_documents_and_evaluators_in_one_walk() {
     let result = &sarif["runs"][0]["results"][0];
     assert_eq!(result["ruleId"], "E-004");
     assert_eq!(result["locations"][0]["physicalLocation"]["region"]["startLine"], 3);
-    assert_eq!(sarif["runs"][0]["tool"]["driver"]["rules"][0]["shortDescription"]["text"].is_string(), true);
+    assert!(sarif["runs"][0]["tool"]["driver"]["rules"][0]["shortDescription"]["text"].is_string());
     let github = shown(&sortie_in(folder.path()).args(args).arg("github").assert());
     assert!(
         github.starts_with("::error file=mine/evals/note-leak.yaml,line=3,col=11,title=E-004::"),

@@ -1,7 +1,7 @@
 //! Every seeded fault of the evaluators' crate, shown by the program: code, file, line and help, and it ends with 2.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{said, shown};
 use crate::sortie_in;
@@ -16,7 +16,7 @@ fn faults() -> Vec<PathBuf> {
 }
 
 /// Code and file of every finding, as the crate says them.
-fn expected(fault: &PathBuf) -> Vec<(String, String)> {
+fn expected(fault: &Path) -> Vec<(String, String)> {
     let text = fs::read_to_string(fault.join("expected.txt")).unwrap();
     let found = text.lines().filter_map(|line| {
         let (severity, rest) = line.split_once('[')?;

@@ -74,7 +74,7 @@ fn what_is_no_file_is_not_opened() {
 #[test]
 fn a_file_that_is_too_long_or_no_text_is_refused() {
     let folder = mine(&[("agent/note-leak.yaml", LEAK)]);
-    let binary: Vec<u8> = (0..4096u32).map(|at| (at * 37 % 256) as u8).collect();
+    let binary: Vec<u8> = (0..=u8::MAX).map(|at| at.wrapping_mul(37)).cycle().take(4096).collect();
     fs::write(folder.path().join("mine/agent/binary.yaml"), binary).unwrap();
     let huge = fs::File::create(folder.path().join("mine/agent/huge.yaml")).unwrap();
     huge.set_len(1 << 40).unwrap(); // it has holes, and no disk is filled
@@ -88,7 +88,7 @@ fn a_file_that_is_too_long_or_no_text_is_refused() {
 fn what_is_deep_is_refused() {
     let folder = mine(&[("agent/note-leak.yaml", LEAK)]);
     write(&folder, "agent/flow.yaml", &format!("id: flow\nstandards: {}\n", "[".repeat(100_000)));
-    let block: String = (0..2_000).map(|at| format!("{}a:\n", " ".repeat(at))).collect();
+    let block = (0..2_000).fold(String::new(), |text, at| text + &" ".repeat(at) + "a:\n");
     write(&folder, "agent/block.yaml", &block);
     let deep = format!("agent/{}deep.yaml", "d/".repeat(40));
     write(&folder, &deep, LEAK);
