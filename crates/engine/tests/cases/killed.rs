@@ -14,8 +14,9 @@ const FOLDER: &str = "SORTIE_TEST_FOLDER";
 
 fn bench(folder: &Path) -> Bench {
     let played = folder.join("played").display().to_string();
-    let script =
-        format!(r#"read line; echo "$line" >> {played}; sleep 0.02; echo "ok $line"; cat > /dev/null"#);
+    let script = format!(
+        r#"read line || exit; echo "$line" >> {played}; sleep 0.02; echo "ok $line"; cat > /dev/null"#
+    );
     let words: Vec<String> = (0..40).map(|number| format!("word{number}")).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     Bench::new(&[("agent", "many", &saying(&words))], agent(&script))

@@ -1,5 +1,6 @@
 //! An MCP server, whose tools we call.
 
+mod answers;
 mod listing;
 mod session;
 
