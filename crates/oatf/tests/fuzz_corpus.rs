@@ -39,7 +39,7 @@ fn seeds_and_regressions_of_every_target_pass() {
 }
 
 /// Targets of other crates, which run them in a test of this name.
-const ELSEWHERE: &[&str] = &["evaluators", "trace", "wire"];
+const ELSEWHERE: &[&str] = &["evaluators", "proofs", "trace", "wire"];
 
 #[test]
 fn every_target_has_a_body_that_is_run_here() {
