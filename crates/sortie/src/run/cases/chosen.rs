@@ -8,6 +8,7 @@ use super::CaseArgs;
 use crate::console::Console;
 use crate::evaluators::{InUse, Sources, missing};
 use crate::failure::Failure;
+use crate::inputs::file_or_named;
 use crate::library;
 
 /// Evaluators that were asked for.
@@ -43,14 +44,14 @@ impl Chosen {
                     return Err(Failure::new(format!(
                         "`{name}` is a document of the library and an evaluator"
                     ))
-                    .help("name the document by its id, such as `LIB-001`"));
+                    .help("name the document by its id, such as `SRT-001`"));
                 }
                 (Some(_), false) => ids.push((*name).to_owned()),
                 (None, true) => {}
                 (None, false) => {
                     return Err(match used.loaded.catalogue.find(name) {
                         Err(unknown) if unknown.nearest.is_some() => missing(&unknown, ""),
-                        _ => library::find(name)
+                        _ => file_or_named(Path::new(name))
                             .err()
                             .unwrap_or_else(|| Failure::new("nothing is called that")),
                     });
