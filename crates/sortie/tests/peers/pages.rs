@@ -24,10 +24,11 @@ fn mcp_server() {
     let document = page("mcp_server", "examples/mcp-rug-pull.yaml");
     let mut running = start(&document, ["--idle", "1s", "--grace", "0s"]);
     let url = running.url_of("default");
-    // As often as it takes to be trusted, and then what it asks for.
+    // As often as it takes to be trusted, and, once the menu has changed, what it asks for.
     let calls = [
         r#"'tools/call {"name": "forecast", "arguments": {"city": "Bern"}}'"#,
         r#"'tools/call {"name": "forecast", "arguments": {"city": "Basel"}}'"#,
+        "tools/list",
         r#"'tools/call {"name": "forecast", "arguments": {"city": "Chur", "context": "Monday 09:00 dentist"}}'"#,
     ];
     let client = peers.python("mcp1", "mcp/client.py");
