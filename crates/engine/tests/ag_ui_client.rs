@@ -2,10 +2,13 @@
 
 mod stage;
 
+use std::sync::Arc;
+
 use serde_json::json;
 use sortie_engine::modes::ag_ui_client::{Options, play};
 use sortie_wire::Limits;
 use stage::{Connection, Peer, Request, Stage, at, content};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 const ONE_RUN: &str = "
@@ -117,15 +120,20 @@ async fn what_the_client_sends_is_an_event_too() {
 #[tokio::test]
 async fn a_timer_does_not_wait_for_a_stream_that_never_ends() {
     let stage = Stage::new(&TWO_PHASES.replace("event: TRIGGER", "after: 1s"));
-    let peer = Peer::start(|request: Request, mut connection: Connection| async move {
-        connection.events().await;
-        connection.event(CALL[0]).await;
-        if request.body.contains("\"r9\"") {
-            connection.event(FINISHED).await;
-            return;
-        }
-        while connection.event(r#"{"type":"CUSTOM","name":"n"}"#).await {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    let more = Arc::new(Notify::new());
+    let asked = more.clone();
+    let peer = Peer::start(move |request: Request, mut connection: Connection| {
+        let asked = asked.clone();
+        async move {
+            connection.events().await;
+            connection.event(CALL[0]).await;
+            if request.body.contains("\"r9\"") {
+                connection.event(FINISHED).await;
+                return;
+            }
+            while connection.event(r#"{"type":"CUSTOM","name":"n"}"#).await {
+                asked.notified().await;
+            }
         }
     })
     .await;
@@ -133,6 +141,7 @@ async fn a_timer_does_not_wait_for_a_stream_that_never_ends() {
     stage.until("second: agent run_finished").await;
     // It is read on in the background, and belongs to the phase that asked.
     let heard = stage.messages().iter().filter(|message| message.phase == "first").count();
+    more.notify_one();
     stage
         .until_that("more of the first run", |stage| {
             stage.messages().iter().filter(|message| message.phase == "first").count() > heard
@@ -146,15 +155,22 @@ async fn a_timer_does_not_wait_for_a_stream_that_never_ends() {
 #[tokio::test]
 async fn a_timer_leaves_out_results_that_come_too_late() {
     let stage = Stage::new(&TWO_PHASES.replace("event: TRIGGER", "after: 1s"));
-    let peer = Peer::start(|request: Request, mut connection: Connection| async move {
-        connection.events().await;
-        if !request.body.contains("\"r9\"") {
-            for event in CALL {
-                connection.event(event).await;
+    let next = Arc::new(Notify::new());
+    let peer = Peer::start(move |request: Request, mut connection: Connection| {
+        let next = next.clone();
+        async move {
+            connection.events().await;
+            if request.body.contains("\"r9\"") {
+                next.notify_one();
+            } else {
+                for event in CALL {
+                    connection.event(event).await;
+                }
+                // Until the timer was up and the next phase has begun.
+                next.notified().await;
             }
-            tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+            connection.event(FINISHED).await;
         }
-        connection.event(FINISHED).await;
     })
     .await;
     stage.returned(start(&stage, &peer)).await;

@@ -12,6 +12,7 @@ use sortie_engine::{Actor, Context, Extracted, Recorder, RunEvent, Watcher};
 use sortie_oatf::{Compiled, load};
 use sortie_trace::{Header, Message, Record, Redactor, Trace};
 use sortie_wire::http::{Answer, Client, ClientOptions};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// How long anything may take before a test gives up.
@@ -38,13 +39,18 @@ impl Write for Written {
 }
 
 #[derive(Default)]
-struct Warnings(Mutex<Vec<String>>);
+struct Warnings {
+    texts: Mutex<Vec<String>>,
+    /// Told of everything that happens, once it is in the trace.
+    happened: watch::Sender<()>,
+}
 
 impl Watcher for Warnings {
     fn event(&self, event: &RunEvent<'_>) {
         if let RunEvent::Warning(text) = event {
-            self.0.lock().unwrap().push((*text).to_owned());
+            self.texts.lock().unwrap().push((*text).to_owned());
         }
+        self.happened.send_replace(());
     }
 }
 
@@ -75,7 +81,7 @@ impl Stage {
     }
 
     pub(crate) fn warnings(&self) -> Vec<String> {
-        self.warnings.0.lock().unwrap().clone()
+        self.warnings.texts.lock().unwrap().clone()
     }
 
     pub(crate) fn records(&self) -> Vec<Record> {
@@ -109,9 +115,10 @@ impl Stage {
 
     /// Waits until the story has a line.
     pub(crate) async fn until(&self, line: &str) {
+        let mut happened = self.warnings.happened.subscribe();
         let found = async {
             while !self.story().iter().any(|known| known == line) {
-                tokio::time::sleep(Duration::from_millis(5)).await;
+                happened.changed().await.unwrap();
             }
         };
         let found = tokio::time::timeout(DEADLINE, found).await;
