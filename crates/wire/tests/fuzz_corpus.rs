@@ -3,38 +3,16 @@
 #[allow(unreachable_pub)]
 #[path = "../../../fuzz/src/wire.rs"]
 mod body;
-
-use std::path::{Path, PathBuf};
-
-fn inputs(folder: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(folder).join("wire");
-    let mut inputs: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    inputs.retain(|path| path.file_name().is_some_and(|name| name != ".gitkeep"));
-    inputs.sort();
-    inputs
-}
+#[allow(unreachable_pub)]
+#[path = "../../../fuzz/src/corpus.rs"]
+mod corpus;
 
 #[test]
 fn seeds_and_regressions_pass() {
-    let seeds = inputs("corpus");
-    assert!(!seeds.is_empty(), "there are no seeds");
-    for input in seeds.into_iter().chain(inputs("regressions")) {
-        let data = std::fs::read(&input).unwrap();
-        let passed = std::panic::catch_unwind(|| body::wire(&data));
-        assert!(passed.is_ok(), "{} fails (see above for how)", input.display());
-    }
+    corpus::seeds_and_regressions("wire", body::wire);
 }
 
-/// A small fuzzer of our own: every seed, cut and with a byte changed, in as many places as there is time for.
 #[test]
 fn seeds_that_are_damaged_pass_too() {
-    for seed in inputs("corpus") {
-        let seed = std::fs::read(seed).unwrap();
-        for at in (0..seed.len()).step_by(7) {
-            body::wire(&seed[..at]);
-            let mut damaged = seed.clone();
-            damaged[at] ^= 1 << (at % 8);
-            body::wire(&damaged);
-        }
-    }
+    corpus::damaged_seeds("wire", body::wire);
 }
