@@ -13,6 +13,7 @@ use super::targets::NamedTarget;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::Checked;
+use crate::run::models::NamedModel;
 use crate::suggest::suggestion;
 
 /// Where it is looked for when nobody says.
@@ -22,15 +23,16 @@ const FILE: &str = "sortie.toml";
 const MAX_BYTES: u64 = 1 << 20;
 
 /// What may stand at its top.
-const TABLES: &[&str] = &["agents", "targets", "evaluators", "values", "profiles"];
+const TABLES: &[&str] = &["agents", "targets", "models", "evaluators", "values", "profiles"];
 
-/// Agents and targets that have a name, where evaluators are, and what their placeholders stand for.
+/// Agents, targets and models that have a name, where evaluators are, and what their placeholders stand for.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
     /// Folders of evaluators, as seen from where the program runs.
     pub(crate) evaluators: Vec<PathBuf>,
     agents: BTreeMap<String, NamedAgent>,
     targets: BTreeMap<String, NamedTarget>,
+    models: BTreeMap<String, NamedModel>,
     values: Values,
     profiles: BTreeMap<String, Values>,
 }
@@ -64,7 +66,7 @@ impl Config {
         })
     }
 
-    fn parse(text: &str) -> Result<Self, Vec<Diagnostic>> {
+    pub(in crate::run) fn parse(text: &str) -> Result<Self, Vec<Diagnostic>> {
         let mut reader = Reader::default();
         let mut config = Self::default();
         match DeTable::parse(text) {
@@ -92,6 +94,11 @@ impl Config {
                         self.targets.extend(reader.target(at, table).map(|target| (name, target)));
                     }
                 }
+                "models" => {
+                    for ((at, name), table) in reader.named(value, "a model") {
+                        self.models.extend(reader.model(at, table).map(|model| (name, model)));
+                    }
+                }
                 "evaluators" => self.evaluators = reader.folders(value),
                 "values" => match value.get_ref().as_table() {
                     Some(table) => self.values = reader.values(table),
@@ -113,6 +120,10 @@ impl Config {
 
     pub(in crate::run) fn target(&self, name: &str) -> Result<&NamedTarget, Failure> {
         find("target `@", "targets", name, &self.targets)
+    }
+
+    pub(in crate::run) fn model(&self, name: &str) -> Result<&NamedModel, Failure> {
+        find("model `@", "models", name, &self.models)
     }
 
     /// What placeholders stand for: what a profile says goes first.

@@ -7,5 +7,4 @@ mod targets;
 mod values;
 
 pub(crate) use file::Config;
-#[allow(unused_imports, reason = "what else is in the file is read by whoever uses it")]
 pub(super) use reader::{Reader, has};
