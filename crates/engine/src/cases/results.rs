@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::case::Play;
 use super::naming::hash;
 use super::plan::Planned;
 use super::result::CaseResult;
@@ -181,6 +182,9 @@ fn header(planned: &[Planned]) -> Header {
         text.push('\n');
         if let Planned::Ready(case) = planned {
             let _ = writeln!(text, "{:?}", case.play); // writing to a string cannot fail
+            if let Play::Unfilled { .. } = case.play {
+                let _ = writeln!(text, "{:?} {:?}", case.template, case.values);
+            }
         }
     }
     Header { results: VERSION, plan: hash(&text), cases: planned.len() }
@@ -216,6 +220,7 @@ mod tests {
             evaluator: "e".to_owned(),
             pattern: Some("Grüße\n".to_owned()),
             tool: None,
+            filled: sortie_evaluators::Values::new(),
             severity: "high".to_owned(),
             verdict: CaseVerdict::NotExploited,
             reason: "none".to_owned(),
