@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use sortie_detect::{Fault, Report};
+use sortie_detect::Fault;
 use sortie_engine::modes::Wire;
 use sortie_engine::run::{Options, Plan};
+use sortie_report::Report;
 use sortie_trace::Rule;
 use tokio_util::sync::CancellationToken;
 
@@ -293,7 +294,7 @@ impl Run {
                 console.failure(&Failure::new(failure.message.clone()));
             }
         }
-        let report = Report::new(played.runs.into_iter().map(|(_, run)| run).collect());
+        let report = Report::new(played.runs.into_iter().map(|(_, run)| run));
         self.write(&report, console)?;
         Ok(if played.interrupted {
             Exit::Interrupted

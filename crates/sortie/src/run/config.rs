@@ -1,4 +1,4 @@
-//! `sortie.toml`: agents and targets that have a name.
+//! `sortie.toml`: agents, targets and models that have a name.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::environment::{FromEnv, header_name, variable_name};
+use super::models::NamedModel;
 use super::target::{Kind, command_words, stdio, url};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -21,13 +22,14 @@ const FILE: &str = "sortie.toml";
 /// How long it may be.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Agents and targets that have a name, and where evaluators are.
+/// Agents, targets and models that have a name, and where evaluators are.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
     /// Folders of evaluators, as seen from where the program runs.
     pub(crate) evaluators: Vec<PathBuf>,
     agents: BTreeMap<String, NamedAgent>,
     targets: BTreeMap<String, NamedTarget>,
+    models: BTreeMap<String, NamedModel>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +76,7 @@ impl Config {
         })
     }
 
-    fn parse(text: &str) -> Result<Self, Vec<Diagnostic>> {
+    pub(super) fn parse(text: &str) -> Result<Self, Vec<Diagnostic>> {
         let mut reader = Reader::default();
         let mut config = Self::default();
         match DeTable::parse(text) {
@@ -96,6 +98,10 @@ impl Config {
     pub(super) fn target(&self, name: &str) -> Result<&NamedTarget, Failure> {
         find("target", "targets", name, &self.targets)
     }
+
+    pub(super) fn model(&self, name: &str) -> Result<&NamedModel, Failure> {
+        find("model", "models", name, &self.models)
+    }
 }
 
 fn find<'c, T>(
@@ -114,7 +120,7 @@ fn find<'c, T>(
 
 /// Reads tables, and takes note of everything that is wrong with them.
 #[derive(Default)]
-struct Reader {
+pub(super) struct Reader {
     findings: Vec<Diagnostic>,
 }
 
@@ -139,8 +145,15 @@ impl Reader {
                         }
                     }
                 }
+                "models" => {
+                    for (name, table) in self.named(value, "a model") {
+                        if let Some(model) = self.model(name.0, table) {
+                            config.models.insert(name.1, model);
+                        }
+                    }
+                }
                 "evaluators" => config.evaluators = self.folders(value),
-                _ => self.unknown(key, "sortie.toml", &["agents", "targets", "evaluators"]),
+                _ => self.unknown(key, "sortie.toml", &["agents", "targets", "models", "evaluators"]),
             }
         }
     }
@@ -258,7 +271,7 @@ impl Reader {
         items.iter().filter_map(|item| self.text(item, variable_name)).collect()
     }
 
-    fn text<T>(
+    pub(super) fn text<T>(
         &mut self,
         value: &Spanned<DeValue<'_>>,
         read: impl FnOnce(&str) -> Result<T, String>,
@@ -271,7 +284,7 @@ impl Reader {
     }
 
     /// Where a secret is. What is written in its place is not shown: it may be the secret itself.
-    fn secret(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Option<FromEnv> {
+    pub(super) fn secret(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Option<FromEnv> {
         let read = value.get_ref().as_str().unwrap_or_default().parse::<FromEnv>();
         read.map_err(|error| {
             let message = format!("`{name}`: {error}");
@@ -280,12 +293,12 @@ impl Reader {
         .ok()
     }
 
-    fn unknown(&mut self, key: &Key<'_>, place: &str, known: &[&str]) {
+    pub(super) fn unknown(&mut self, key: &Key<'_>, place: &str, known: &[&str]) {
         let message = format!("unknown field `{}` in {place}", key.get_ref());
         self.wrong(key.span(), message, suggestion(key.get_ref(), known.iter().copied()));
     }
 
-    fn wrong(&mut self, at: std::ops::Range<usize>, message: String, help: Option<String>) {
+    pub(super) fn wrong(&mut self, at: std::ops::Range<usize>, message: String, help: Option<String>) {
         let mut finding = Diagnostic::new(DiagnosticSeverity::Error, "", message);
         finding.span = Some(Span::new(at.start, at.end));
         finding.help.extend(help);
@@ -293,7 +306,7 @@ impl Reader {
     }
 }
 
-fn has(table: &DeTable<'_>, name: &str) -> bool {
+pub(super) fn has(table: &DeTable<'_>, name: &str) -> bool {
     table.iter().any(|(key, _): Entry<'_, '_>| key.get_ref() == name)
 }
 
@@ -301,7 +314,7 @@ fn has(table: &DeTable<'_>, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn wrong(text: &str) -> Vec<String> {
+    pub(super) fn wrong(text: &str) -> Vec<String> {
         Config::parse(text).unwrap_err().into_iter().map(|finding| finding.message).collect()
     }
 

@@ -10,6 +10,8 @@ mod jobs;
 mod limits;
 mod listen;
 mod matrix;
+#[allow(dead_code, reason = "`sortie run` is about to use it")]
+mod models;
 mod named;
 mod progress;
 mod resolve;
@@ -25,6 +27,8 @@ pub(crate) use jobs::Jobs;
 pub(crate) use limits::LimitArgs;
 pub(crate) use listen::AskedListen;
 pub(crate) use matrix::{Matrix, Met};
+#[allow(unused_imports, reason = "`sortie run` is about to use it")]
+pub(crate) use models::{AskedModels, ModelArgs, Models, SemanticArgs};
 pub(crate) use resolve::{Asked, Prepared};
 pub(crate) use target::{AskedTarget, command_words};
 pub(crate) use turns::keep;
