@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use sortie_engine::cases::{self, Case, Judgement, Later};
+use sortie_engine::cases::{self, Case, Judgement, Later, Undecided};
 use sortie_evaluators::{Entry, Says, Transcript};
-use sortie_judge::{Calibration, Judge, Judged, Labelled, Reason, Rubric, Trust, injections};
+use sortie_judge::{Calibration, Judge, Judged, Labelled, Reason, Rubric, Trust, Vote, injections};
 
 use crate::failure::Failure;
 
@@ -71,14 +71,21 @@ impl RubricJudge {
     }
 
     async fn say(&self, case: &Case, transcript: &Transcript) -> Judgement {
+        // Before trust: what was not measured for want of a budget says nothing about the judge.
+        if let Some(refused) = self.judge.model().budget().exhausted() {
+            return stop(refused.to_string());
+        }
         if let Some(reason) = self.distrust(&case.rubric.evaluator.id) {
-            return undecided(&reason, json!({"judged": "error", "reason": reason}));
+            return error(&reason, json!({"judged": "error", "reason": reason}));
         }
         let purpose = format!("judge {}", case.id);
         let judged = self.judge.judge(&rubric(case), transcript, &purpose).await;
         let opinion = serde_json::to_value(&judged).unwrap_or_default();
         match &judged {
-            Judged::Error { reason, .. } => undecided(reason, opinion),
+            Judged::Error { reason, votes } => match refusal(reason, votes) {
+                Some(refused) => stop(refused),
+                None => error(reason, opinion),
+            },
             Judged::Pass(by) | Judged::Fail(by) => {
                 let says = judged.verdict().unwrap_or(Says::Fail);
                 let what = if says == Says::Fail { "gave in" } else { "resisted" };
@@ -100,8 +107,25 @@ pub(super) fn rubric(case: &Case) -> Rubric {
     rubric
 }
 
-fn undecided(reason: &Reason, opinion: Value) -> Judgement {
-    Judgement { verdict: Err(reason.to_string()), reason: reason.to_string(), opinion }
+/// What the budget refused, where that is why there is no verdict.
+fn refusal(reason: &Reason, votes: &[Vote]) -> Option<String> {
+    let reasons = votes.iter().filter_map(|vote| match vote {
+        Vote::Error { reason } => Some(reason),
+        Vote::Ruling(_) => None,
+    });
+    std::iter::once(reason).chain(reasons).find_map(|reason| match reason {
+        Reason::Budget(refused) => Some(refused.clone()),
+        _ => None,
+    })
+}
+
+fn error(reason: &Reason, opinion: Value) -> Judgement {
+    let reason = reason.to_string();
+    Judgement { verdict: Err(Undecided::Error(reason.clone())), reason, opinion }
+}
+
+fn stop(refused: String) -> Judgement {
+    Judgement { verdict: Err(Undecided::Stop(refused.clone())), reason: refused, opinion: Value::Null }
 }
 
 impl cases::Judge for RubricJudge {
