@@ -74,8 +74,8 @@ fn finish(mut page: Page, result: &CaseResult, turn: Option<usize>) -> String {
 /// The last thing that was said to the target before a turn, and in which turn that was.
 fn asked(result: &CaseResult, turn: Option<usize>) -> Option<(usize, String)> {
     let turns = result.transcript.as_ref()?.turns();
-    let before = turns.iter().enumerate().take(turn.unwrap_or(usize::MAX));
-    let (at, said) = before.filter(|(_, turn)| turn.role == Role::Attacker).last()?;
+    let mut before = turns.iter().enumerate().take(turn.unwrap_or(usize::MAX));
+    let (at, said) = before.rfind(|(_, turn)| turn.role == Role::Attacker)?;
     let text = match &said.call {
         Some(call) => format!("{} with {}", call.name, said.text),
         None => said.text.clone(),

@@ -1,6 +1,7 @@
 //! The models that helped, and how far they can be trusted.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use sortie_judge::{Calibration, Rate, Trust};
@@ -32,7 +33,7 @@ fn named(model: &ModelUse) -> String {
     let mut text = format!("{model} ({kind}, {endpoint}");
     let mut say = |word: &str, number: Option<String>| {
         if let Some(number) = number {
-            text.push_str(&format!(", {word} {number}"));
+            let _ = write!(text, ", {word} {number}"); // memory takes everything
         }
     };
     say("questions of version", version.map(|version| version.to_string()));

@@ -11,7 +11,7 @@ pub(super) struct Opinion {
     pub(super) model: Option<String>,
     /// Each vote in a few words.
     pub(super) votes: Vec<String>,
-    agree: usize,
+    agree: u64,
 }
 
 /// The answer that decided.
@@ -62,13 +62,13 @@ impl Opinion {
             ruling: opinion.get("ruling").and_then(|ruling| Ruling::deserialize(ruling).ok()),
             model: text("/provenance/model"),
             votes: votes.map(vote).collect(),
-            agree: opinion.get("agree").and_then(Value::as_u64).map_or(0, |agree| agree as usize),
+            agree: opinion.get("agree").and_then(Value::as_u64).unwrap_or(0),
         }
     }
 
     /// Whether a vote was for something else, or failed.
     pub(super) fn is_disputed(&self) -> bool {
-        self.votes.len() > self.agree
+        self.votes.len() as u64 > self.agree
     }
 }
 

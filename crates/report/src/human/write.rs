@@ -61,16 +61,16 @@ pub(crate) fn rendered(run: &Entry, view: View) -> String {
     }
 }
 
-fn is_finding(run: &&Entry) -> bool {
+fn is_finding(run: &Entry) -> bool {
     run.standing() == Some(Standing::Exploited)
 }
 
-fn is_undecided(run: &&Entry) -> bool {
+fn is_undecided(run: &Entry) -> bool {
     run.standing() == Some(Standing::Undecided)
 }
 
 /// A judge that is not at one with itself is looked at, whatever it says in the end.
-fn is_disputed(run: &&Entry) -> bool {
+fn is_disputed(run: &Entry) -> bool {
     let disputed = |result: &CaseResult| match &result.decided_by {
         Some(DecidedBy::Judge { opinion }) => Opinion::of(opinion).is_disputed(),
         Some(DecidedBy::Check { .. }) | None => false,
