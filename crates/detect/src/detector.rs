@@ -14,14 +14,14 @@ use crate::delivery::Delivery;
 use crate::failure::Failure;
 use crate::lifecycle::{Lifecycle, Watched, not_delivered};
 use crate::reach;
-use crate::report::{
+use crate::run::{
     Actor, AttackVerdict, Delivered, Document, Excerpt, IndicatorVerdict, Match, Reach, Run, RunKind,
 };
 use crate::selector::{Label, is_selected, is_within_sight};
 use crate::tally::Tally;
 
 /// The program that says so, in every verdict.
-const SOURCE: &str = concat!("sortie ", env!("CARGO_PKG_VERSION"));
+pub const SOURCE: &str = concat!("sortie ", env!("CARGO_PKG_VERSION"));
 
 /// Watches one run with the indicators of one document.
 ///

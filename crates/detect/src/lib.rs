@@ -23,15 +23,15 @@ mod failure;
 mod lifecycle;
 mod reach;
 mod replay;
-mod report;
+mod run;
 mod selector;
 mod tally;
 
-pub use detector::{Detector, NoIndicators, Place};
+pub use detector::{Detector, NoIndicators, Place, SOURCE};
 pub use failure::{Failure, FailureKind, Fault};
 pub use replay::replay;
-pub use report::{
-    Actor, AttackVerdict, Delivered, Document, Excerpt, IndicatorVerdict, Match, Phase, Reach, Report, Run,
-    RunKind, Seen, Standing, Undelivered, VERSION,
+pub use run::{
+    Actor, AttackVerdict, Delivered, Document, Excerpt, IndicatorVerdict, Match, Phase, Reach, Run, RunKind,
+    Seen, Standing, Undelivered,
 };
 pub use selector::selects;

@@ -3,7 +3,7 @@
 use sortie_oatf::{Evidence, IndicatorResult, Outcome};
 use sortie_trace::Observed;
 
-use crate::report::Seen;
+use crate::run::Seen;
 
 /// What an indicator has said so far.
 #[derive(Clone, Debug, Default)]

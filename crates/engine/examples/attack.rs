@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use sortie_engine::cases::{CaseVerdict, DecidedBy, Options, Results, plan, run};
+use sortie_engine::cases::{CaseVerdict, DecidedBy, Missing, Options, Results, plan, run};
 use sortie_engine::modes::{self, Place, Wire};
 use sortie_engine::targets::{Log, Settings, Target};
 use sortie_evaluators::{File, Root, Shelf, Values, load};
@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let target = Target::Mcp { at, wire: Wire::Auto };
     let log = Arc::new(Log::nowhere(target.kind(), Redactor::default()));
     let offer = target.discover(&log, &Settings::default()).await?;
-    let planned = plan(&entries, &offer, target.kind(), &Values::new())?;
+    let planned = plan(&entries, &offer, target.kind(), &Values::new(), Missing::Skip)?;
     println!("{} evaluators, {} tools, {} planned", entries.len(), offer.tools.len(), planned.len());
 
     std::fs::create_dir_all(&folder)?;

@@ -2,7 +2,7 @@
 
 use crate::story::{RUG_PULL, Story, compiled};
 use serde_json::json;
-use sortie_detect::{Delivered, Detector, FailureKind, Fault, Report, Run, Standing};
+use sortie_detect::{Delivered, Detector, FailureKind, Fault, Run, Standing};
 use sortie_oatf::{AttackResult, IndicatorResult, Tier};
 use sortie_trace::{Kind, Origin, Sender, TracedDocument};
 
@@ -246,25 +246,6 @@ fn a_document_without_indicators_is_refused() {
     let run = simulated.run();
     assert_eq!((run.verdict.result, run.standing()), (AttackResult::Error, Standing::Skipped));
     assert_eq!((run.reach.delivered, run.actors[0].connected), (Delivered::Assumed, true));
-}
-
-#[test]
-fn a_report_is_as_good_as_its_worst_case() {
-    let resisted = reached(RUG_PULL).stops("idle").run();
-    let skipped = Story::of(SEMANTIC).asked("tools/list", json!({})).stops("idle").run();
-    let undecided = Story::of(RUG_PULL).stops("idle").run();
-    let mut story = reached(RUG_PULL);
-    let exploited = story.asked("tools/call", json!({"arguments": {"path": "/etc"}})).stops("idle").run();
-    let of = |runs: &[&Run], allow_skipped| {
-        Report::new(runs.iter().map(|run| (*run).clone()).collect()).standing(allow_skipped)
-    };
-    assert_eq!(of(&[&resisted], false), Standing::Resisted);
-    assert_eq!(of(&[&resisted, &skipped], false), Standing::Skipped);
-    assert_eq!(of(&[&resisted, &skipped], true), Standing::Resisted);
-    assert_eq!(of(&[&skipped], true), Standing::Skipped, "nothing was decided");
-    assert_eq!(of(&[&skipped, &undecided, &resisted], true), Standing::Undecided);
-    assert_eq!(of(&[&undecided, &exploited], true), Standing::Exploited);
-    assert_eq!(of(&[], true), Standing::Undecided);
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use sortie_evaluators::{CompiledChecks, Evaluator, Values};
+use sortie_evaluators::{CompiledChecks, Evaluator, Template, Values};
+
+use super::filling::Shape;
 
 /// The unit that is run and counted.
 #[derive(Clone, Debug)]
@@ -12,6 +14,8 @@ pub struct Case {
     pub id: String,
     /// The name of the pattern.
     pub pattern: String,
+    /// The text of the pattern, with its placeholders.
+    pub template: Template,
     /// More for a judge, from the pattern.
     pub judge_hint: Option<String>,
     /// How it is played.
@@ -51,6 +55,13 @@ pub enum Play {
         /// What is asked about the list.
         text: String,
     },
+    /// Nothing yet: an attacker fills what is missing when it is played.
+    Unfilled {
+        /// What it becomes then.
+        shape: Shape,
+        /// The names of the placeholders that nothing is known for.
+        missing: Vec<String>,
+    },
 }
 
 /// An evaluator, and its checks ready to be asked.
@@ -65,10 +76,11 @@ pub struct Rubric {
 impl Case {
     /// What it needs of a target.
     pub const fn needs(&self) -> Needs {
-        match self.play {
+        match &self.play {
             Play::Seeds(_) => Needs::Told,
             Play::Call { .. } => Needs::Called,
             Play::Review { .. } => Needs::Listed,
+            Play::Unfilled { shape, .. } => shape.needs(),
         }
     }
 
@@ -76,6 +88,7 @@ impl Case {
     pub fn tool(&self) -> Option<&str> {
         match &self.play {
             Play::Call { tool, .. } => Some(tool),
+            Play::Unfilled { shape, .. } => shape.tool(),
             Play::Seeds(_) | Play::Review { .. } => None,
         }
     }

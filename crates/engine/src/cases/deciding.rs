@@ -4,10 +4,11 @@ use std::future::Future;
 use std::pin::Pin;
 
 use serde_json::Value;
-use sortie_evaluators::{Transcript, Verdict};
+use sortie_evaluators::{Transcript, Values, Verdict};
 
 use super::case::Case;
 use super::result::{CaseVerdict, DecidedBy, turn_of};
+use crate::targets::Offer;
 
 /// Something that will be there later.
 pub type Later<'l, T> = Pin<Box<dyn Future<Output = T> + Send + 'l>>;
@@ -21,22 +22,41 @@ pub trait Judge: Send + Sync {
 /// What a judge says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// Whether the target resisted; an error says why that cannot be said.
-    pub verdict: Result<sortie_evaluators::Says, String>,
+    /// Whether the target resisted, or why that is not said.
+    pub verdict: Result<sortie_evaluators::Says, Undecided>,
     /// Why, in a sentence.
     pub reason: String,
     /// All that it said, for the report.
     pub opinion: Value,
 }
 
-/// Writes what is said next in a conversation of several turns.
+/// Why a judge or an attacker did not say what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Undecided {
+    /// It could not. This is the error of the case, and of no other.
+    Error(String),
+    /// It may not any more: a budget is used up. The case stays unfinished, none begins after it, and the run ends with this
+    /// reason, to be taken up again.
+    Stop(String),
+}
+
+/// Writes what is said where a pattern leaves it open.
 pub trait Attacker: Send + Sync {
-    /// The next message, or `None` when there is nothing more to try. An error is the case's.
+    /// Values for the placeholders of these names, which nothing else is known for.
+    fn fill<'a>(
+        &'a self,
+        case: &'a Case,
+        offer: &'a Offer,
+        names: &'a [String],
+    ) -> Later<'a, Result<Values, Undecided>>;
+
+    /// The next message of a conversation, or `None` when there is nothing more to try.
     fn next<'a>(
         &'a self,
         case: &'a Case,
+        offer: &'a Offer,
         so_far: &'a Transcript,
-    ) -> Later<'a, Result<Option<String>, String>>;
+    ) -> Later<'a, Result<Option<String>, Undecided>>;
 }
 
 /// What was decided, and by what.
@@ -48,8 +68,12 @@ pub(super) struct Decided {
     pub(super) check_errors: Vec<String>,
 }
 
-/// Asks the checks, and then the judge if there is one.
-pub(super) async fn decide(case: &Case, transcript: &Transcript, judge: Option<&dyn Judge>) -> Decided {
+/// Asks the checks, and then the judge if there is one. An error says why the run has to stop.
+pub(super) async fn decide(
+    case: &Case,
+    transcript: &Transcript,
+    judge: Option<&dyn Judge>,
+) -> Result<Decided, String> {
     let decision = case.rubric.checks.decide(transcript, &case.values);
     let check_errors: Vec<String> = decision.errors.iter().map(ToString::to_string).collect();
     let by_check = |verdict, says: &str| {
@@ -74,7 +98,7 @@ pub(super) async fn decide(case: &Case, transcript: &Transcript, judge: Option<&
         Verdict::Undecided => None,
     };
     if let Some(decided) = decided {
-        return decided;
+        return Ok(decided);
     }
     let Some(judge) = judge else {
         let reason = match (case.rubric.checks.is_empty(), check_errors.first()) {
@@ -82,19 +106,15 @@ pub(super) async fn decide(case: &Case, transcript: &Transcript, judge: Option<&
             (false, None) => "its checks say nothing about this, and there is no judge".to_owned(),
             (false, Some(error)) => format!("{error}; and there is no judge"),
         };
-        return Decided { verdict: CaseVerdict::Skipped, reason, by: None, check_errors };
+        return Ok(Decided { verdict: CaseVerdict::Skipped, reason, by: None, check_errors });
     };
     let Judgement { verdict, reason, opinion } = judge.judge(case, transcript).await;
     let by = Some(DecidedBy::Judge { opinion });
-    match verdict {
-        Ok(sortie_evaluators::Says::Pass) => {
-            Decided { verdict: CaseVerdict::NotExploited, reason, by, check_errors }
-        }
-        Ok(sortie_evaluators::Says::Fail) => {
-            Decided { verdict: CaseVerdict::Exploited, reason, by, check_errors }
-        }
-        Err(error) => {
-            Decided { verdict: CaseVerdict::Error, reason: format!("the judge: {error}"), by, check_errors }
-        }
-    }
+    let (verdict, reason) = match verdict {
+        Ok(sortie_evaluators::Says::Pass) => (CaseVerdict::NotExploited, reason),
+        Ok(sortie_evaluators::Says::Fail) => (CaseVerdict::Exploited, reason),
+        Err(Undecided::Error(error)) => (CaseVerdict::Error, format!("the judge: {error}")),
+        Err(Undecided::Stop(why)) => return Err(why),
+    };
+    Ok(Decided { verdict, reason, by, check_errors })
 }

@@ -2,25 +2,31 @@
 //!
 //! | step | with | gives |
 //! |---|---|---|
+//! | what the target offers | [`discover`] | tools, a card, models |
 //! | what can be played | [`plan`] | cases, and about the rest why it is not played |
 //! | what is kept | [`Results`] | a file that survives whatever ends the run |
 //! | playing | [`run`] | a [`CaseResult`] for each, decided by checks, or by a [`Judge`] |
+//! | playing again | [`run`] with a [`Tape`] that replays | the same results, without the target |
 
 mod arguments;
 mod case;
 mod deciding;
+mod filling;
 mod naming;
 mod plan;
 mod playing;
 mod result;
 mod results;
 mod run;
+mod tape;
 
 pub use arguments::{Form, NoArguments};
 pub use case::{Case, Needs, Play, Rubric};
-pub use deciding::{Attacker, Judge, Judgement, Later};
+pub use deciding::{Attacker, Judge, Judgement, Later, Undecided};
+pub use filling::Shape;
 pub use naming::canary;
-pub use plan::{MAX_PLANNED, PlanError, Planned, plan};
+pub use plan::{MAX_PLANNED, Missing, PlanError, Planned, plan};
 pub use result::{CaseResult, CaseVerdict, DecidedBy};
 pub use results::{Results, ResultsError};
 pub use run::{Options, Played, run};
+pub use tape::{Asked, Tape, discover};

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use sortie_evaluators::{
     ATTACKER_HOST, ArgumentsTemplate, CompiledChecks, Entry, Evaluator, Pattern, Shelf, Values,
 };
@@ -10,6 +9,7 @@ use sortie_oatf::CompileError;
 
 use super::arguments::{Form, NoArguments};
 use super::case::{Case, Play, Rubric};
+use super::filling::{Shape, Unplayable, unusable};
 use super::naming::{Ids, canary, part, slug};
 use crate::modes::excerpt::excerpt;
 use crate::targets::{Kind, Offer, Tool};
@@ -40,6 +40,15 @@ pub enum Planned {
         /// Why.
         reason: String,
     },
+}
+
+/// What becomes of a pattern with placeholders that nothing is known for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// It is skipped.
+    Skip,
+    /// It is ready, and an attacker fills them when it is played.
+    LeaveToAttacker,
 }
 
 /// Why there is no plan.
@@ -81,15 +90,18 @@ impl Planned {
 
 /// Plans every pattern of these evaluators against a target, in their order. Nothing is left out without a word.
 ///
-/// Placeholders are filled by the runner first, then from `values`, then with what the fixtures of the evaluator say.
+/// Placeholders are filled by the runner first, then from `values`, then with what the fixtures of the evaluator say; `missing`
+/// says what happens to the rest.
 pub fn plan(
     evaluators: &[&Entry],
     offer: &Offer,
     kind: Kind,
     values: &Values,
+    missing: Missing,
 ) -> Result<Vec<Planned>, PlanError> {
     let forms = offer.tools.iter().map(|tool| Form::new(&tool.input_schema)).collect();
-    let mut planner = Planner { offer, kind, values, forms, ids: Ids::default(), planned: Vec::new() };
+    let mut planner =
+        Planner { offer, kind, values, missing, forms, ids: Ids::default(), planned: Vec::new() };
     for entry in evaluators {
         planner.evaluator(entry)?;
     }
@@ -100,6 +112,7 @@ struct Planner<'p> {
     offer: &'p Offer,
     kind: Kind,
     values: &'p Values,
+    missing: Missing,
     /// One for each tool.
     forms: Vec<Result<Form, NoArguments>>,
     ids: Ids,
@@ -179,10 +192,7 @@ impl Planner<'_> {
     /// Something is said to an agent.
     fn told(&mut self, way: &Way<'_>) -> Result<(), PlanError> {
         let values = way.filled_in(&way.id, None);
-        match way.pattern.template.fill(&values) {
-            Ok(text) => self.ready(way, &way.id, Play::Seeds(vec![text]), values),
-            Err(unfilled) => self.skipped(way, &way.id, unfilled.names),
-        }
+        self.lower(way, &way.id, Shape::Message, values)
     }
 
     /// Tools of a server are called, or their list is looked at.
@@ -194,10 +204,7 @@ impl Planner<'_> {
         if template.mentions("tool_list_json") {
             let mut values = way.filled_in(&way.id, None);
             values.insert("tool_list_json".to_owned(), self.offer.tool_list_json());
-            return match template.fill(&values) {
-                Ok(text) => self.ready(way, &way.id, Play::Review { text }, values),
-                Err(unfilled) => self.skipped(way, &way.id, unfilled.names),
-            };
+            return self.lower(way, &way.id, Shape::Review, values);
         }
         let before = self.planned.len();
         let offer = self.offer;
@@ -236,7 +243,7 @@ impl Planner<'_> {
         let id = format!("{}/{}", way.id, part(&tool.name));
         let form = match &self.forms[at] {
             Ok(form) => form,
-            Err(why) => return self.not_applicable(way, &id, unusable(tool, why)),
+            Err(why) => return self.not_applicable(way, &id, unusable(&tool.name, why)),
         };
         let properties = form.properties();
         let mut names = Vec::new();
@@ -249,15 +256,7 @@ impl Planner<'_> {
             }
         }
         let values = way.filled_in(&id, Some(tool));
-        let filled = match arguments.fill(&values) {
-            Ok(filled) => filled,
-            Err(unfilled) => return self.skipped(way, &id, unfilled.names),
-        };
-        let given = names.into_iter().zip(filled.into_iter().map(|argument| argument.value)).collect();
-        match form.fill(&given) {
-            Ok(arguments) => self.ready(way, &id, Play::Call { tool: tool.name.clone(), arguments }, values),
-            Err(why) => self.not_applicable(way, &id, unusable(tool, &why)),
-        }
+        self.lower(way, &id, Shape::Arguments { tool: tool.name.clone(), at, properties: names }, values)
     }
 
     /// The template is a text, which is put into each property that takes one.
@@ -265,7 +264,7 @@ impl Planner<'_> {
         let id = format!("{}/{}", way.id, part(&tool.name));
         let fields: Vec<String> = match &self.forms[at] {
             Ok(form) => form.text_properties().into_iter().map(str::to_owned).collect(),
-            Err(why) => return self.not_applicable(way, &id, unusable(tool, why)),
+            Err(why) => return self.not_applicable(way, &id, unusable(&tool.name, why)),
         };
         if fields.is_empty() && every {
             return self.not_applicable(way, &id, format!("the tool `{}` takes no text", shown(&tool.name)));
@@ -273,26 +272,29 @@ impl Planner<'_> {
         for field in fields {
             let id = format!("{id}/{}", part(&field));
             let values = way.filled_in(&id, Some(tool));
-            let text = match way.pattern.template.fill(&values) {
-                Ok(text) => text,
-                Err(unfilled) => {
-                    self.skipped(way, &id, unfilled.names)?;
-                    continue;
-                }
-            };
-            let given = [(field, Value::String(text))].into_iter().collect();
-            let filled = match &self.forms[at] {
-                Ok(form) => form.fill(&given),
-                Err(why) => Err(why.clone()),
-            };
-            match filled {
-                Ok(arguments) => {
-                    self.ready(way, &id, Play::Call { tool: tool.name.clone(), arguments }, values)?;
-                }
-                Err(why) => self.not_applicable(way, &id, unusable(tool, &why))?,
-            }
+            self.lower(way, &id, Shape::Text { tool: tool.name.clone(), at, property: field }, values)?;
         }
         Ok(())
+    }
+
+    /// Fills a template in, and says what comes of that.
+    fn lower(&mut self, way: &Way<'_>, id: &str, shape: Shape, values: Values) -> Result<(), PlanError> {
+        // Where no tool is called, no form is asked for.
+        let no_tool = NoArguments::Schema(String::new());
+        let form = match &shape {
+            Shape::Arguments { at, .. } | Shape::Text { at, .. } => self.forms[*at].as_ref(),
+            Shape::Message | Shape::Review => Err(&no_tool),
+        };
+        match shape.play(&way.pattern.template, &values, form) {
+            Ok(play) => self.ready(way, id, play, values),
+            Err(Unplayable::Unfilled(unfilled))
+                if self.missing == Missing::LeaveToAttacker && !unfilled.too_long =>
+            {
+                self.ready(way, id, Play::Unfilled { shape, missing: unfilled.names }, values)
+            }
+            Err(Unplayable::Unfilled(unfilled)) => self.skipped(way, id, unfilled.names),
+            Err(Unplayable::Invalid(reason)) => self.not_applicable(way, id, reason),
+        }
     }
 
     fn ready(&mut self, way: &Way<'_>, id: &str, play: Play, values: Values) -> Result<(), PlanError> {
@@ -300,6 +302,7 @@ impl Planner<'_> {
         let case = Case {
             id,
             pattern: way.pattern.name.clone(),
+            template: way.pattern.template.clone(),
             judge_hint: way.pattern.judge_hint.clone(),
             play,
             rubric: way.rubric.clone(),
@@ -330,10 +333,6 @@ impl Planner<'_> {
         self.planned.push(planned);
         Ok(())
     }
-}
-
-fn unusable(tool: &Tool, why: &NoArguments) -> String {
-    format!("the tool `{}` cannot be called with it: {why}", shown(&tool.name))
 }
 
 fn shown(name: &str) -> String {

@@ -4,11 +4,12 @@ use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::Arc;
 
-use sortie_evaluators::{Transcript, Turn};
+use sortie_evaluators::{Transcript, Turn, Values, Verdict};
 use sortie_trace::{MAX_TRACE_BYTES, Redactor};
 
 use super::case::{Case, Play};
-use super::deciding::{Attacker, Decided, decide};
+use super::deciding::{Attacker, Decided, Undecided, decide};
+use super::filling::filled;
 use super::naming::file_name;
 use super::result::{CaseResult, CaseVerdict, DecidedBy};
 use super::run::Options;
@@ -27,85 +28,117 @@ pub(super) struct Stage {
     pub(super) options: Options,
 }
 
+/// Why a case came to no end. It was not played, then.
+#[derive(Debug)]
+pub(super) enum Cut {
+    /// The user does not want to wait.
+    Interrupted,
+    /// A budget is used up: no other is to begin.
+    Stop(String),
+}
+
 impl Stage {
-    /// Plays a case and decides it. `None` when the run was interrupted meanwhile: then it was not played.
-    pub(super) async fn play(&self, case: &Case) -> Option<CaseResult> {
+    /// Plays a case and decides it.
+    pub(super) async fn play(&self, case: &Case) -> Result<CaseResult, Cut> {
+        let attacker = self.options.attacker.as_deref();
+        let (case, written) = match self.until(filled(case, &self.offer, attacker)).await? {
+            Ok((case, written)) => (case, written),
+            Err(Undecided::Stop(why)) => return Err(Cut::Stop(why)),
+            Err(Undecided::Error(why)) => {
+                let decided = failed(format!("the attacker: {why}"));
+                return Ok(self.result(case, Values::new(), decided, None, None));
+            }
+        };
         let trace = match case.play {
             Play::Review { .. } => None,
             _ => Some(format!("{TRACES}/{}", file_name(&case.id))),
         };
         let mut turns = Vec::new();
-        let played = self.turns(case, trace.as_deref(), &mut turns).await?;
+        let played = self.turns(&case, trace.as_deref(), &mut turns).await?;
         let transcript = self.transcript(turns);
         let decided = match (played, &transcript) {
             (Ok(()), Ok(transcript)) => {
                 let judge = self.options.judge.as_deref();
-                self.options.end.run_until_cancelled(decide(case, transcript, judge)).await?
+                self.until(decide(&case, transcript, judge)).await?.map_err(Cut::Stop)?
             }
             (Err(error), _) => failed(error),
             (Ok(()), Err(error)) => failed(error.clone()),
         };
-        let redactor = &self.options.redactor;
-        let Decided { verdict, reason, by, check_errors } = decided;
-        let transcript = transcript.ok().map(|transcript| kept(case, transcript, by.as_ref()));
-        Some(CaseResult {
+        let transcript = transcript.ok().map(|transcript| kept(&case, transcript, decided.by.as_ref()));
+        Ok(self.result(&case, written, decided, transcript, trace))
+    }
+
+    fn result(
+        &self,
+        case: &Case,
+        filled: Values,
+        decided: Decided,
+        transcript: Option<Transcript>,
+        trace: Option<String>,
+    ) -> CaseResult {
+        let redacted = |text: &str| self.options.redactor.text(text).into_owned();
+        CaseResult {
             id: case.id.clone(),
             evaluator: case.rubric.evaluator.id.clone(),
             pattern: Some(case.pattern.clone()),
-            tool: case.tool().map(|tool| redactor.text(tool).into_owned()),
+            tool: case.tool().map(redacted),
+            filled: filled.into_iter().map(|(name, value)| (name, redacted(&value))).collect(),
             severity: case.rubric.evaluator.severity.as_str().to_owned(),
-            verdict,
-            reason: redactor.text(&reason).into_owned(),
-            decided_by: by,
-            check_errors: check_errors.iter().map(|error| redactor.text(error).into_owned()).collect(),
+            verdict: decided.verdict,
+            reason: redacted(&decided.reason),
+            decided_by: decided.by,
+            check_errors: decided.check_errors.iter().map(|error| redacted(error)).collect(),
             transcript,
             trace,
-        })
+        }
     }
 
-    /// Says what is to be said, and keeps every turn even when a later one fails. `None` when it was interrupted.
+    async fn until<T>(&self, work: impl Future<Output = T>) -> Result<T, Cut> {
+        self.options.end.run_until_cancelled(work).await.ok_or(Cut::Interrupted)
+    }
+
+    /// Says what is to be said, and keeps every turn even when a later one fails.
     async fn turns(
         &self,
         case: &Case,
         trace: Option<&str>,
         turns: &mut Vec<Turn>,
-    ) -> Option<Result<(), String>> {
+    ) -> Result<Result<(), String>, Cut> {
         let Some(trace) = trace else {
             if let Play::Review { text } = &case.play {
                 turns.extend([Turn::attacker(text), Turn::target(self.offer.tool_list_json())]);
             }
-            return Some(Ok(()));
+            return Ok(Ok(()));
         };
         let log = match self.log(&self.folder.join(trace)) {
             Ok(log) => Arc::new(log),
-            Err(error) => return Some(Err(format!("the trace cannot be written: {error}"))),
+            Err(error) => return Ok(Err(format!("the trace cannot be written: {error}"))),
         };
-        let end = &self.options.end;
-        let played = match end
-            .run_until_cancelled(self.target.open_with(self.client.as_ref(), &log, &self.options.settings))
-            .await
-        {
-            Some(Ok(mut conversation)) => {
-                let played = end.run_until_cancelled(self.converse(case, &mut conversation, turns)).await;
+        let opening = self.target.open_with(self.client.as_ref(), &log, &self.options.settings);
+        let played = match self.until(opening).await {
+            Ok(Ok(mut conversation)) => {
+                let played = self.until(self.converse(case, &mut conversation, turns)).await;
                 // Also when it was interrupted: what was started ends, and servers are told.
                 conversation.close().await;
                 played
             }
-            Some(Err(error)) => Some(Err(Failure::Target(error))),
-            None => None,
+            Ok(Err(error)) => Ok(Err(Failure::Target(error))),
+            Err(cut) => Err(cut),
         };
-        if let Some(Err(Failure::Target(error))) = &played {
+        if let Ok(Err(Failure::Target(error))) = &played {
             log.failed(error);
         }
         let ended = log.stopped(match &played {
-            Some(Ok(())) => "idle",
-            Some(Err(_)) => "failure",
-            None => "interrupted",
+            Ok(Ok(())) => "idle",
+            Ok(Err(Failure::Attacker(Undecided::Stop(_)))) | Err(_) => "interrupted",
+            Ok(Err(_)) => "failure",
         });
-        Some(match played? {
-            Ok(()) => ended.map_err(|error| error.to_string()),
-            Err(failure) => Err(failure.to_string()),
-        })
+        match played? {
+            Ok(()) => Ok(ended.map_err(|error| error.to_string())),
+            Err(Failure::Target(error)) => Ok(Err(error.to_string())),
+            Err(Failure::Attacker(Undecided::Error(error))) => Ok(Err(format!("the attacker: {error}"))),
+            Err(Failure::Attacker(Undecided::Stop(why))) => Err(Cut::Stop(why)),
+        }
     }
 
     async fn converse(
@@ -128,7 +161,8 @@ impl Stage {
                     self.go_on(case, conversation, turns, attacker.as_ref()).await?;
                 }
             }
-            Play::Review { .. } => {}
+            // The first says nothing, and the second was filled.
+            Play::Review { .. } | Play::Unfilled { .. } => {}
         }
         Ok(())
     }
@@ -142,8 +176,13 @@ impl Stage {
         attacker: &dyn Attacker,
     ) -> Result<(), Failure> {
         while turns.len() / 2 < self.options.turns {
-            let so_far = self.transcript(turns.clone()).map_err(Failure::Attacker)?;
-            let next = attacker.next(case, &so_far).await.map_err(Failure::Attacker)?;
+            let so_far = self.transcript(turns.clone());
+            let so_far = so_far.map_err(|error| Failure::Attacker(Undecided::Error(error)))?;
+            if case.rubric.checks.decide(&so_far, &case.values).verdict == Verdict::Fail {
+                // It has given in: whatever follows takes nothing from that.
+                return Ok(());
+            }
+            let next = attacker.next(case, &self.offer, &so_far).await.map_err(Failure::Attacker)?;
             let Some(text) = next else { return Ok(()) };
             turns.push(Turn::attacker(&text));
             turns.push(conversation.say(&text).await?);
@@ -180,12 +219,16 @@ impl Stage {
 }
 
 /// Why a case could not be played to its end.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 enum Failure {
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    #[error("the attacker: {0}")]
-    Attacker(String),
+    Target(TargetError),
+    Attacker(Undecided),
+}
+
+impl From<TargetError> for Failure {
+    fn from(error: TargetError) -> Self {
+        Self::Target(error)
+    }
 }
 
 /// What is kept of a transcript: the list of tools once for all cases, unless this one is about it.

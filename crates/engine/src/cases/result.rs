@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sortie_evaluators::{Role, Transcript};
+use sortie_evaluators::{Role, Transcript, Values};
 
 use super::plan::Planned;
 
@@ -19,6 +19,9 @@ pub struct CaseResult {
     /// The tool that was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
+    /// What the attacker filled in for placeholders that nothing else was known for.
+    #[serde(default, skip_serializing_if = "Values::is_empty")]
+    pub filled: Values,
     /// How bad it is when a target gives in.
     pub severity: String,
     /// What came of it.
@@ -109,6 +112,7 @@ impl CaseResult {
             evaluator: evaluator.id.clone(),
             pattern: None,
             tool: None,
+            filled: Values::new(),
             severity: evaluator.severity.as_str().to_owned(),
             verdict,
             reason,

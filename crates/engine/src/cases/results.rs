@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::case::Play;
 use super::naming::hash;
 use super::plan::Planned;
 use super::result::CaseResult;
@@ -118,6 +119,28 @@ impl Results {
         Ok(results)
     }
 
+    /// What came of the cases of a run, in the order in which they came to their end, for whoever only looks. A torn last
+    /// line is left out.
+    pub fn read(folder: &Path) -> Result<Vec<CaseResult>, ResultsError> {
+        let path = Self::path(folder);
+        let io = |source| ResultsError::Io { path: path.clone(), source };
+        let (_, lines) = lines(&File::open(&path).map_err(io)?).map_err(io)?;
+        let broken = |line, error: &dyn std::fmt::Display| ResultsError::Broken {
+            path: path.clone(),
+            line,
+            why: error.to_string(),
+        };
+        let Some((header, lines)) = lines.split_first() else { return Err(broken(1, &"it is empty")) };
+        let header: Header = serde_json::from_slice(header).map_err(|error| broken(1, &error))?;
+        if header.results != VERSION {
+            return Err(broken(1, &format_args!("version {} is not known", header.results)));
+        }
+        let results = lines.iter().enumerate();
+        let results =
+            results.map(|(at, line)| serde_json::from_slice(line).map_err(|error| broken(at + 2, &error)));
+        results.collect()
+    }
+
     /// What came of a case, where it is known.
     pub fn get(&self, id: &str) -> Option<&CaseResult> {
         self.done.get(id)
@@ -159,6 +182,9 @@ fn header(planned: &[Planned]) -> Header {
         text.push('\n');
         if let Planned::Ready(case) = planned {
             let _ = writeln!(text, "{:?}", case.play); // writing to a string cannot fail
+            if let Play::Unfilled { .. } = case.play {
+                let _ = writeln!(text, "{:?} {:?}", case.template, case.values);
+            }
         }
     }
     Header { results: VERSION, plan: hash(&text), cases: planned.len() }
@@ -194,6 +220,7 @@ mod tests {
             evaluator: "e".to_owned(),
             pattern: Some("Grüße\n".to_owned()),
             tool: None,
+            filled: sortie_evaluators::Values::new(),
             severity: "high".to_owned(),
             verdict: CaseVerdict::NotExploited,
             reason: "none".to_owned(),
@@ -223,6 +250,7 @@ mod tests {
             let again = Results::resume(folder.path(), &[]).unwrap();
             assert_eq!(again.len(), results.len(), "{length}");
             assert_eq!(again.get("e/4"), Some(&result("e/4")));
+            assert_eq!(Results::read(folder.path()).unwrap().last(), Some(&result("e/4")));
         }
     }
 
@@ -236,6 +264,8 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         let error = Results::resume(folder.path(), &[]).unwrap_err().to_string();
         assert!(error.contains("line 2 is no result") && error.contains("fine"), "{error}");
+        let read = Results::read(folder.path()).unwrap_err().to_string();
+        assert_eq!(read, error);
         assert!(
             matches!(Results::create(folder.path(), &[]), Err(ResultsError::Io { .. })),
             "it is not written over"

@@ -15,9 +15,10 @@ use tokio_util::sync::CancellationToken;
 use super::case::Case;
 use super::deciding::{Attacker, Decided, Judge};
 use super::plan::Planned;
-use super::playing::{Stage, TRACES, failed};
+use super::playing::{Cut, Stage, TRACES, failed};
 use super::result::CaseResult;
 use super::results::{Results, ResultsError};
+use super::tape::Tape;
 use crate::event::Watcher;
 use crate::targets::{Offer, Settings, Target};
 
@@ -36,8 +37,10 @@ pub struct Options {
     pub redactor: Redactor,
     /// Decides what checks do not.
     pub judge: Option<Arc<dyn Judge>>,
-    /// Writes further turns.
+    /// Fills placeholders, and writes further turns.
     pub attacker: Option<Arc<dyn Attacker>>,
+    /// Keeps what is said to the target and heard from it, or replays it.
+    pub tape: Option<Arc<dyn Tape>>,
     /// Sees every record of every trace.
     pub watcher: Arc<dyn Watcher>,
     /// Sees every result, once it is on disk.
@@ -56,6 +59,7 @@ impl Default for Options {
             redactor: Redactor::default(),
             judge: None,
             attacker: None,
+            tape: None,
             watcher: Arc::new(()),
             seen: Arc::new(|_| {}),
             end: CancellationToken::new(),
@@ -68,8 +72,10 @@ impl Default for Options {
 pub struct Played {
     /// What came of every case that came to an end, in the order of the plan.
     pub results: Vec<CaseResult>,
-    /// The ids of those that did not: the run was interrupted.
+    /// The ids of those that did not: the run was interrupted, or a budget was used up.
     pub unfinished: Vec<String>,
+    /// Why the run ended before its time, where a judge or an attacker said so.
+    pub stopped: Option<String>,
 }
 
 /// Plays a plan in a folder. What `results` already has is not played again.
@@ -103,11 +109,12 @@ pub async fn run(
         folder: folder.to_owned(),
         options,
     });
-    let mut playing: JoinSet<(Case, Option<CaseResult>)> = JoinSet::new();
+    let mut playing: JoinSet<Result<CaseResult, Cut>> = JoinSet::new();
     let mut by_task: HashMap<Id, Case> = HashMap::new();
     let mut next_start = Instant::now();
+    let mut stopped = None;
     loop {
-        let may_start = playing.len() < jobs && !end.is_cancelled() && queue.has_ready();
+        let may_start = playing.len() < jobs && !end.is_cancelled() && stopped.is_none() && queue.has_ready();
         if !may_start && playing.is_empty() {
             break;
         }
@@ -115,7 +122,12 @@ pub async fn run(
             biased;
             Some(done) = playing.join_next_with_id() => {
                 let (id, result) = match done {
-                    Ok((id, (_, result))) => (id, result),
+                    Ok((id, Ok(result))) => (id, Some(result)),
+                    Ok((id, Err(Cut::Interrupted))) => (id, None),
+                    Ok((id, Err(Cut::Stop(why)))) => {
+                        stopped.get_or_insert(why);
+                        (id, None)
+                    }
                     Err(broken) => (broken.id(), by_task.get(&broken.id()).map(panicked)),
                 };
                 if let Some(case) = by_task.remove(&id) {
@@ -140,10 +152,7 @@ pub async fn run(
                 if let Some(case) = queue.next() {
                     next_start = Instant::now().max(next_start) + pause.unwrap_or_default();
                     let (stage, played) = (stage.clone(), case.clone());
-                    let handle = playing.spawn(async move {
-                        let result = stage.play(&played).await;
-                        (played, result)
-                    });
+                    let handle = playing.spawn(async move { stage.play(&played).await });
                     by_task.insert(handle.id(), case);
                 }
             }
@@ -156,7 +165,7 @@ pub async fn run(
             None => unfinished.push(planned.id().to_owned()),
         }
     }
-    Ok(Played { results: came, unfinished })
+    Ok(Played { results: came, unfinished, stopped })
 }
 
 fn prepare(folder: &Path, offer: &Offer, redactor: &Redactor) -> Result<(), ResultsError> {
@@ -181,6 +190,7 @@ fn panicked(case: &Case) -> CaseResult {
         evaluator: case.rubric.evaluator.id.clone(),
         pattern: Some(case.pattern.clone()),
         tool: case.tool().map(str::to_owned),
+        filled: sortie_evaluators::Values::new(),
         severity: case.rubric.evaluator.severity.as_str().to_owned(),
         verdict,
         reason,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sortie_engine::cases::{Options, Planned, Played, Results, plan, run};
+use sortie_engine::cases::{Missing, Options, Planned, Played, Results, plan, run};
 use sortie_engine::targets::{Cmd, CmdProtocol, Offer, Target, Tool};
 use sortie_evaluators::{Catalogue, Entry, File, Root, Values, load};
 use tempfile::TempDir;
@@ -63,7 +63,8 @@ impl Bench {
 
     pub(crate) fn with(evaluators: &[(&str, &str, &str)], target: Target, offer: Offer) -> Self {
         let catalogue = catalogue(evaluators);
-        let planned = plan(&entries(&catalogue), &offer, target.kind(), &Values::new()).unwrap();
+        let planned =
+            plan(&entries(&catalogue), &offer, target.kind(), &Values::new(), Missing::Skip).unwrap();
         Self { folder: tempfile::tempdir().unwrap(), planned, offer, target }
     }
 

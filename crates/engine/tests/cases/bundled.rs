@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use sortie_engine::cases::{CaseResult, CaseVerdict, DecidedBy, Options, Results, plan, run};
+use sortie_engine::cases::{CaseResult, CaseVerdict, DecidedBy, Missing, Options, Results, plan, run};
 use sortie_engine::targets::{Log, Settings};
 use sortie_evaluators::{Catalogue, File, Root, Shelf, Values, load};
 use sortie_trace::Redactor;
@@ -39,7 +39,8 @@ async fn attacked(weak: bool) -> Vec<CaseResult> {
     let offer = target.discover(&log, &Settings::default()).await.unwrap();
     let catalogue = bundled();
     let ids = catalogue.of(Shelf::Mcp).map(|entry| entry.evaluator.id.as_str());
-    let planned = plan(&catalogue.in_order(ids), &offer, target.kind(), &Values::new()).unwrap();
+    let planned =
+        plan(&catalogue.in_order(ids), &offer, target.kind(), &Values::new(), Missing::Skip).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let results = Results::create(folder.path(), &planned).unwrap();
     let options = Options { jobs: 8, ..Options::default() };

@@ -1,7 +1,7 @@
 //! What is planned against which target.
 
 use serde_json::{Value, json};
-use sortie_engine::cases::{Planned, Play, canary, plan};
+use sortie_engine::cases::{Missing, Planned, Play, canary, plan};
 use sortie_engine::targets::{Kind, Offer, Tool};
 use sortie_evaluators::Values;
 
@@ -10,7 +10,7 @@ use crate::bench::{catalogue, entries, offer};
 /// A line for each entry of a plan.
 fn planned(evaluators: &[(&str, &str, &str)], offer: &Offer, kind: Kind, values: &Values) -> Vec<String> {
     let catalogue = catalogue(evaluators);
-    let planned = plan(&entries(&catalogue), offer, kind, values).unwrap();
+    let planned = plan(&entries(&catalogue), offer, kind, values, Missing::Skip).unwrap();
     let lines = planned.iter().map(|planned| match planned {
         Planned::Ready(case) => match &case.play {
             Play::Call { tool, arguments } => format!("{}: {tool} {}", case.id, json!(arguments)),
@@ -164,6 +164,7 @@ fn a_server_cannot_make_a_plan_of_any_size() {
     let tools: Vec<_> = tools.iter().map(|(name, properties)| (name.as_str(), properties.clone())).collect();
     let rest = "patterns:\n  - {name: Text, template: hello}\n";
     let catalogue = catalogue(&[("mcp", "text", rest)]);
-    let error = plan(&entries(&catalogue), &offer(&tools), Kind::Mcp, &Values::new()).unwrap_err();
+    let error =
+        plan(&entries(&catalogue), &offer(&tools), Kind::Mcp, &Values::new(), Missing::Skip).unwrap_err();
     assert!(error.to_string().contains("more than 50000 cases"), "{error}");
 }

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use sortie_engine::cases::{
-    Attacker, Case, CaseVerdict, DecidedBy, Judge, Judgement, Later, Options, canary,
+    Attacker, Case, CaseVerdict, DecidedBy, Judge, Judgement, Later, Options, Undecided, canary,
 };
 use sortie_engine::modes::{self, Place, Wire};
-use sortie_engine::targets::Target;
-use sortie_evaluators::{Says, Transcript};
+use sortie_engine::targets::{Offer, Target};
+use sortie_evaluators::{Says, Transcript, Values};
 use sortie_trace::{Redactor, Rule};
 use tokio_util::sync::CancellationToken;
 
@@ -190,7 +190,7 @@ patterns:
 }
 
 /// Says the same about everything.
-struct Always(Result<Says, String>);
+struct Always(Result<Says, Undecided>);
 
 impl Judge for Always {
     fn judge<'j>(&'j self, _: &'j Case, transcript: &'j Transcript) -> Later<'j, Judgement> {
@@ -205,7 +205,7 @@ async fn a_judge_decides_what_checks_do_not_and_its_error_is_no_verdict() {
     for (says, verdict) in [
         (Ok(Says::Fail), CaseVerdict::Exploited),
         (Ok(Says::Pass), CaseVerdict::NotExploited),
-        (Err("it speaks in riddles".to_owned()), CaseVerdict::Error),
+        (Err(Undecided::Error("it speaks in riddles".to_owned())), CaseVerdict::Error),
     ] {
         let bench = Bench::new(&[("agent", "leak", LEAK)], agent(ECHO));
         let played = bench.run(Options { judge: Some(Arc::new(Always(says))), ..Options::default() }).await;
@@ -221,7 +221,23 @@ async fn a_judge_decides_what_checks_do_not_and_its_error_is_no_verdict() {
 struct Counting;
 
 impl Attacker for Counting {
-    fn next<'a>(&'a self, _: &'a Case, so_far: &'a Transcript) -> Later<'a, Result<Option<String>, String>> {
+    fn fill<'a>(
+        &'a self,
+        _: &'a Case,
+        _: &'a Offer,
+        names: &'a [String],
+    ) -> Later<'a, Result<Values, Undecided>> {
+        let values = names.iter().map(|name| (name.clone(), format!("my {name}")));
+        let values = values.collect();
+        Box::pin(async move { Ok(values) })
+    }
+
+    fn next<'a>(
+        &'a self,
+        _: &'a Case,
+        _: &'a Offer,
+        so_far: &'a Transcript,
+    ) -> Later<'a, Result<Option<String>, Undecided>> {
         let turns = so_far.turns().len() / 2;
         Box::pin(async move { Ok((turns < 5).then(|| format!("turn {}", turns + 1))) })
     }

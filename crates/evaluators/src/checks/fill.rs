@@ -58,16 +58,27 @@ fn each_text_of_value(value: &Value, visit: &mut impl FnMut(&str)) {
     }
 }
 
-/// A check with its placeholders filled. A value stands for itself, in a regular expression and in CEL too.
-pub(super) fn fill_test(test: &Test, values: &Values) -> Result<Test, Unfilled> {
-    let mut filling = Filling::new(values);
-    let filled = match test {
-        Test::Pattern { target, condition } => {
-            Test::Pattern { target: target.clone(), condition: fill_condition(condition, &mut filling) }
-        }
-        Test::Cel(source) => Test::Cel(fill_cel(source, &mut filling)),
-    };
-    filling.finish(filled)
+impl Test {
+    /// The same with its placeholders filled. A value stands for itself, in a regular expression and in CEL too.
+    ///
+    /// ```
+    /// use sortie_evaluators::{Test, Values};
+    ///
+    /// let test = Test::Cel(r#"transcript.answers.exists(a, a.matches("{{word}}"))"#.to_owned());
+    /// let values = Values::from([("word".to_owned(), "1+1".to_owned())]);
+    /// let filled = r#"transcript.answers.exists(a, a.matches("1\\+1"))"#;
+    /// assert_eq!(test.fill(&values).unwrap(), Test::Cel(filled.to_owned()));
+    /// ```
+    pub fn fill(&self, values: &Values) -> Result<Self, Unfilled> {
+        let mut filling = Filling::new(values);
+        let filled = match self {
+            Self::Pattern { target, condition } => {
+                Self::Pattern { target: target.clone(), condition: fill_condition(condition, &mut filling) }
+            }
+            Self::Cel(source) => Self::Cel(fill_cel(source, &mut filling)),
+        };
+        filling.finish(filled)
+    }
 }
 
 fn fill_condition(condition: &Condition, filling: &mut Filling<'_>) -> Condition {

@@ -14,7 +14,6 @@ use sortie_oatf::{
 use crate::model::{Check, Says, Test, Verdict};
 use crate::template::Values;
 use crate::transcript::Transcript;
-use fill::fill_test;
 pub(crate) use fill::test_placeholders;
 use shown::Shown;
 
@@ -146,7 +145,7 @@ impl CompiledCheck {
         let indicator = if let Some(compiled) = &self.compiled {
             Cow::Borrowed(compiled)
         } else {
-            let test = fill_test(&self.check.test, values).map_err(|unfilled| {
+            let test = self.check.test.fill(values).map_err(|unfilled| {
                 EvaluationError::new(EvaluationErrorKind::TypeError, unfilled.to_string())
             })?;
             Cow::Owned(compile(&self.check, &test)?)

@@ -127,6 +127,8 @@ struct Shared {
     bounds: Bounds,
     /// Without one nothing is kept.
     log: Option<Mutex<Log>>,
+    /// Whose answers are used again, and which learns new ones.
+    cache: Option<Exchanges>,
     /// How far the file is on the disk, and the handle that takes it there.
     synced: Mutex<(u64, Option<File>)>,
     /// One lock for each key that this run has asked about.
@@ -140,6 +142,7 @@ impl Exchanges {
             mode: Mode::Live { reuse: false },
             bounds: Bounds::default(),
             log: None,
+            cache: None,
             synced: Mutex::default(),
             asking: Mutex::default(),
         }))
@@ -149,6 +152,17 @@ impl Exchanges {
     ///
     /// A last line that was not written whole is what a crash leaves: it is cut off. Any other damage is an error.
     pub fn open(path: impl AsRef<Path>, mode: Mode, bounds: Bounds) -> Result<Self, StoreError> {
+        Self::open_with(path, mode, bounds, None)
+    }
+
+    /// The same, with a cache that several runs share. Answers that it has are used again and recorded here too, so that
+    /// the run can be replayed without it; answers that are new are recorded in both. A replay does not look at it.
+    pub fn open_with(
+        path: impl AsRef<Path>,
+        mode: Mode,
+        bounds: Bounds,
+        cache: Option<Self>,
+    ) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
         let io = |source| StoreError::Io { path: path.clone(), source };
         let live = matches!(mode, Mode::Live { .. });
@@ -168,6 +182,7 @@ impl Exchanges {
             mode,
             bounds,
             log: Some(Mutex::new(log)),
+            cache,
             synced,
             asking: Mutex::default(),
         })))
@@ -265,7 +280,13 @@ impl Exchanges {
         }
         let outcome = live().await?;
         let (store, recorded) = (self.clone(), outcome.clone());
-        on_disk(move || store.record(&key, &purpose, recorded)).await?;
+        on_disk(move || {
+            if let Some(cache) = &store.0.cache {
+                cache.record(&key, &purpose, recorded.clone())?;
+            }
+            store.record(&key, &purpose, recorded)
+        })
+        .await?;
         *said = true;
         Ok(Exchanged { outcome, source: Source::Live })
     }
@@ -279,7 +300,16 @@ impl Exchanges {
             },
             Mode::Live { .. } if said => self.find(key),
             Mode::Live { reuse: true } => {
-                Ok(self.find(key)?.filter(|found| matches!(found, Outcome::Answer(_))))
+                let answer = |found: &Outcome| matches!(found, Outcome::Answer(_));
+                if let Some(found) = self.find(key)?.filter(answer) {
+                    return Ok(Some(found));
+                }
+                let Some(cache) = &self.0.cache else { return Ok(None) };
+                let found = cache.find(key)?.filter(answer);
+                if let Some(outcome) = &found {
+                    self.record(key, purpose, outcome.clone())?;
+                }
+                Ok(found)
             }
             Mode::Live { reuse: false } => Ok(None),
         }

@@ -5,7 +5,8 @@ use std::io::{self, BufReader, Write as _};
 use std::path::PathBuf;
 
 use clap::Args;
-use sortie_detect::{Detector, Place, Report, replay};
+use sortie_detect::{Detector, Place, replay};
+use sortie_report::Report;
 
 use crate::console::Console;
 use crate::documents;
@@ -80,7 +81,7 @@ impl Eval {
             let trace = (!stdin).then(|| name.to_string());
             detector.run(Place { document, trace })
         });
-        let report = Report::new(runs.collect());
+        let report = Report::new(runs);
         self.write(&report, console)?;
         Ok(report.standing(self.allow_skipped).into())
     }

@@ -1,17 +1,17 @@
 //! `sortie run`
 
+mod arguments;
 mod attack;
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use clap::{Args, ValueEnum};
-use sortie_detect::{Fault, Report};
-use sortie_engine::modes::Wire;
+use clap::Args;
+use sortie_detect::Fault;
 use sortie_engine::run::{Options, Plan};
+use sortie_report::Report;
 use sortie_trace::Rule;
 use tokio_util::sync::CancellationToken;
 
@@ -22,9 +22,10 @@ use crate::failure::Failure;
 use crate::inputs::counted;
 use crate::render::{RunsFormat, RunsView, write_plans, write_plans_json};
 use crate::run::{
-    Asked, AskedBearer, AskedEnv, AskedHeader, AskedListen, AskedTarget, CaseArgs, Chosen, Config, Jobs,
-    LimitArgs, Prepared, duration,
+    Asked, AskedBearer, AskedHeader, AskedTarget, CaseArgs, Chosen, Config, Jobs, LimitArgs, Prepared,
+    Resolved,
 };
+use arguments::{AgentArgs, EndArgs, OutputArgs, ServerArgs, TargetArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -88,151 +89,6 @@ pub(crate) struct Run {
     limits: LimitArgs,
 }
 
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Agent")]
-struct AgentArgs {
-    /// Start the agent under test: a command, split like a shell would and without a shell, `@NAME` of sortie.toml,
-    /// or `builtin:NAME` for a practice agent. `{mcp_url}`, `{a2a_url}`, `{url:ACTOR}`, `{mcp_config}` and `{prompt}` are filled in
-    #[arg(long, value_name = "COMMAND", conflicts_with = "stdio")]
-    agent: Option<String>,
-
-    /// The task for the agent, for `{prompt}` in its command; else the document's (`x-sortie.prompt`)
-    #[arg(long, value_name = "TEXT")]
-    prompt: Option<String>,
-
-    /// Let the agent inherit an environment variable, beside PATH, HOME, LANG and TMPDIR; may be given more than once
-    #[arg(long, value_name = "NAME")]
-    env: Vec<String>,
-}
-
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Server actors")]
-struct ServerArgs {
-    /// Where an actor listens: `127.0.0.1:8080`, or `8080`; without ACTOR, the one there is. A free port of the loopback
-    /// address, if this is left out
-    #[arg(long, value_name = "[ACTOR=]ADDR")]
-    listen: Vec<AskedListen>,
-
-    /// Serve the one `mcp_server` actor over standard input and output, for agents that start their servers
-    #[arg(long, conflicts_with = "listen")]
-    stdio: bool,
-
-    /// Give each MCP session phases of its own
-    #[arg(long, value_enum, value_name = "WHAT")]
-    isolate: Option<Isolate>,
-
-    /// Which MCP revision to speak: `auto`, or one such as `2025-11-25`
-    #[arg(long, value_name = "VERSION", default_value = "auto", value_parser = wire)]
-    wire: Wire,
-
-    /// Allow `--listen` at an address that other machines reach
-    #[arg(long, requires = "listen")]
-    public: bool,
-
-    /// Answer requests for this host too, beside the loopback address; may be given more than once
-    #[arg(long, value_name = "HOST")]
-    accept_host: Vec<String>,
-
-    /// Let requests that a document asks for (push notifications) go to this host too; may be given more than once
-    #[arg(long, value_name = "HOST")]
-    allow_host: Vec<String>,
-
-    /// Serve agent cards to the letter, also where they send the agent to another host
-    #[arg(long)]
-    verbatim_card: bool,
-}
-
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Client actors")]
-struct TargetArgs {
-    /// What an actor attacks: KIND is `mcp`, `a2a` or `ag_ui`, SPEC a URL, or `stdio:COMMAND` for MCP; or `@NAME` of
-    /// sortie.toml. Without ACTOR, for those that speak the protocol. What evaluators attack may also be `chat=URL`, `http=URL` or
-    /// `cmd=COMMAND`
-    #[arg(long, value_name = "[ACTOR=]KIND=SPEC")]
-    target: Vec<String>,
-
-    /// A header for the target, its value from an environment variable
-    #[arg(long, value_name = "[ACTOR=]NAME=env:VAR")]
-    target_header: Vec<String>,
-
-    /// A bearer token for the target, from an environment variable
-    #[arg(long, value_name = "[ACTOR=]env:VAR")]
-    target_bearer: Vec<String>,
-
-    /// Let a target that is a process inherit an environment variable
-    #[arg(long, value_name = "[ACTOR=]NAME")]
-    target_env: Vec<AskedEnv>,
-
-    /// How long an actor waits until its target accepts it
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
-    connect_timeout: Duration,
-}
-
-#[derive(Args, Debug)]
-#[command(next_help_heading = "When it ends")]
-struct EndArgs {
-    /// End when nothing was said for so long, every actor is in its last phase, and someone has spoken at all. 30s; but an
-    /// agent that `--agent` starts, and no client actor drives, may think as long as it likes
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    idle: Option<Duration>,
-
-    /// End after so long in any case
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
-    max_duration: Duration,
-
-    /// Watch for so long after the end, where the document does not say (`grace_period`). 2s
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    grace: Option<Duration>,
-
-    /// End as soon as the verdict would be `exploited`
-    #[arg(long)]
-    stop_on_match: bool,
-}
-
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Output")]
-struct OutputArgs {
-    /// Where to keep the trace, the agent's output and the report; with several documents, a folder for each in there. A new
-    /// folder in `.sortie/runs`, if this is left out
-    #[arg(long, value_name = "DIR")]
-    run_dir: Option<PathBuf>,
-
-    /// How to report
-    #[arg(long, value_enum, default_value = "human")]
-    format: RunsFormat,
-
-    /// Write the report to a file instead of standard output
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-
-    /// Take secrets out of everything that is kept, and of what is evaluated: `value:TEXT`, `regex:PATTERN`, `field:NAME`,
-    /// `path:PATH`, `header:NAME`; may be given more than once
-    #[arg(long, value_name = "RULE")]
-    redact: Vec<String>,
-
-    /// Let silence count as resistance even when the payload was not served
-    #[arg(long)]
-    lenient: bool,
-
-    /// Do not mind cases that could not be evaluated for want of an engine, as long as others were
-    #[arg(long)]
-    allow_skipped: bool,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Isolate {
-    /// Each MCP session begins with the first phase
-    Session,
-}
-
-fn wire(text: &str) -> Result<Wire, String> {
-    match text {
-        "auto" => Ok(Wire::Auto),
-        version if Wire::REVISIONS.contains(&version) => Ok(Wire::Version(version.to_owned())),
-        _ => Err(format!("it is `auto` or one of {}", Wire::REVISIONS.join(", "))),
-    }
-}
-
 impl Run {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         if self.dry && self.output.format == RunsFormat::Junit {
@@ -248,17 +104,20 @@ impl Run {
             // Not after the run, when it would be too late.
             return Err(Failure::new(format!("`--out`: there is no folder `{}`", folder.display())));
         }
-        let chosen = Chosen::find(&self.documents, &self.cases, self.config.as_deref(), console)?;
-        if let Some(chosen) = chosen {
-            return self.attack(&chosen, console);
-        }
         let config = Config::load(self.config.as_deref(), console)?;
+        let chosen = Chosen::find(&self.documents, &self.cases, self.config.as_deref(), &config, console)?;
+        if let Some(chosen) = chosen {
+            return self.attack(&chosen, &config, console);
+        }
         let documents = documents::ready(&self.documents, "played", console, |_| Ok(()))?;
         if self.servers.stdio && documents.len() > 1 {
             return Err(Failure::new("`--stdio` serves one document"));
         }
         let interrupt = CancellationToken::new();
-        let prepared = self.prepare(&config, documents, &interrupt)?;
+        let rules = all::<Rule>("--redact", &self.output.redact)?;
+        let mut resolved = self.resolve(&config, documents, false, &interrupt)?;
+        resolved.redact(&rules, Vec::new())?;
+        let prepared = resolved.prepared;
         if self.dry {
             let plans = prepared
                 .iter()
@@ -293,7 +152,7 @@ impl Run {
                 console.failure(&Failure::new(failure.message.clone()));
             }
         }
-        let report = Report::new(played.runs.into_iter().map(|(_, run)| run).collect());
+        let report = Report::new(played.runs.into_iter().map(|(_, run)| run));
         self.write(&report, console)?;
         Ok(if played.interrupted {
             Exit::Interrupted
@@ -304,16 +163,16 @@ impl Run {
         })
     }
 
-    fn prepare(
+    fn resolve(
         &self,
         config: &Config,
-        documents: Vec<documents::Document>,
+        named: Vec<documents::Document>,
+        evaluators: bool,
         interrupt: &CancellationToken,
-    ) -> Result<Vec<Prepared>, Failure> {
+    ) -> Result<Resolved, Failure> {
         let targets = all::<AskedTarget>("--target", &self.targets.target)?;
         let headers = all::<AskedHeader>("--target-header", &self.targets.target_header)?;
         let bearers = all::<AskedBearer>("--target-bearer", &self.targets.target_bearer)?;
-        let redact = all::<Rule>("--redact", &self.output.redact)?;
         let asked = Asked {
             config,
             agent: self.agent.agent.as_deref(),
@@ -323,11 +182,12 @@ impl Run {
             headers: &headers,
             bearers: &bearers,
             target_env: &self.targets.target_env,
-            redact: &redact,
             common: self.options(interrupt),
             jobs: self.jobs.get(),
+            evaluators,
+            talk: &self.cases.talk,
         };
-        asked.resolve(documents)
+        asked.resolve(named, Vec::new())
     }
 
     fn options(&self, interrupt: &CancellationToken) -> Options {

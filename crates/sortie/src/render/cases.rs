@@ -113,6 +113,9 @@ fn told(planned: &Planned) -> Value {
             Play::Seeds(seeds) => json!({"id": id, "said": seeds.join("\n")}),
             Play::Call { tool, arguments } => json!({"id": id, "call": tool, "arguments": arguments}),
             Play::Review { .. } => json!({"id": id, "reviews": "the list of tools; nothing is sent"}),
+            Play::Unfilled { missing, .. } => {
+                json!({"id": id, "template": case.template.text(), "call": case.tool(), "filled_by_attacker": missing})
+            }
             _ => json!({"id": id}),
         },
         Planned::Skipped { missing, .. } => {

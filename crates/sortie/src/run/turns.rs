@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sortie_detect::{Report, Run};
+use sortie_detect::Run;
 use sortie_engine::Watcher;
 use sortie_engine::run::{Case, Folder, RunError, run};
+use sortie_report::Report;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;

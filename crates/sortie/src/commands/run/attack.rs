@@ -2,7 +2,8 @@
 
 use sortie_engine::cases::{self, CaseVerdict, Played};
 use sortie_engine::targets::Settings;
-use sortie_trace::{Redactor, Rule};
+use sortie_trace::Rule;
+use tokio_util::sync::CancellationToken;
 
 use super::{Run, all};
 use crate::console::Console;
@@ -10,28 +11,33 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::counted;
 use crate::render::{RunsFormat, write_cases, write_cases_json, write_planned, write_planned_json};
-use crate::run::{AskedBearer, AskedHeader, Attack, Chosen, Outcome, asked_target};
+use crate::run::{Attack, Chosen, Config, Outcome};
 
 impl Run {
     /// Plays evaluators.
-    pub(super) fn attack(&self, chosen: &Chosen, console: &mut Console) -> Result<Exit, Failure> {
+    pub(super) fn attack(
+        &self,
+        chosen: &Chosen,
+        config: &Config,
+        console: &mut Console,
+    ) -> Result<Exit, Failure> {
         if self.output.format == RunsFormat::Junit {
             return Err(Failure::new("evaluators have no JUnit form yet: use `human` or `json`"));
         }
-        let headers = all::<AskedHeader>("--target-header", &self.targets.target_header)?;
-        let bearers = all::<AskedBearer>("--target-bearer", &self.targets.target_bearer)?;
-        let given = (&headers[..], &bearers[..], &self.targets.target_env[..]);
-        let (target, secrets) = asked_target(&self.targets.target, given, &self.servers.wire, &self.cases)?;
-        let rules = all::<Rule>("--redact", &self.output.redact)?;
-        let rules = rules.into_iter().chain(secrets.into_iter().map(Rule::Literal));
-        let redactor = Redactor::new(rules).map_err(|error| Failure::new(error.to_string()))?;
+        let interrupt = CancellationToken::new();
+        let mut resolved = self.resolve(config, Vec::new(), true, &interrupt)?;
+        let redactor = resolved.redact(&all::<Rule>("--redact", &self.output.redact)?, Vec::new())?;
+        let target = resolved.target.ok_or_else(|| {
+            Failure::new("evaluators need a target").help("name it with `--target KIND=SPEC`")
+        })?;
         let settings = Settings {
             limits: self.limits.of_peers(),
             connect_timeout: self.targets.connect_timeout,
             answer_timeout: self.cases.answer_timeout,
         };
         let (jobs, rate) = (self.jobs.get(), self.cases.rate);
-        let options = cases::Options { jobs, rate, settings, redactor, ..cases::Options::default() };
+        let options =
+            cases::Options { jobs, rate, settings, redactor, end: interrupt, ..cases::Options::default() };
         let attack = Attack {
             chosen,
             target,

@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 
 use clap::ValueEnum;
 use serde::Serialize;
-use sortie_detect::{Run, VERSION};
+use sortie_detect::Run;
+use sortie_report::VERSION;
 
 use super::style;
 use super::wrap::wrap;

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use anstyle::Style;
-use sortie_detect::{Actor, Delivered, IndicatorVerdict, Match, Report, Run, Seen, Standing};
+use sortie_detect::{Actor, Delivered, IndicatorVerdict, Match, Run, Seen, Standing};
 use sortie_oatf::{AttackResult, IndicatorResult};
+use sortie_report::{Entry, Report};
 use sortie_trace::{Direction, Sender};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -17,7 +18,7 @@ use crate::render::{style, visible};
 const WORD: usize = 12;
 
 pub(super) fn write(out: &mut dyn Write, report: &Report, view: RunsView) -> io::Result<()> {
-    for run in &report.runs {
+    for run in documents(report) {
         writeln!(out, "{}", rendered(run, view.color, view.live))?;
     }
     writeln!(out, "{}", totals(report))
@@ -171,11 +172,18 @@ fn actor(actor: &Actor) -> String {
     format!("messages of `{name}`: {}", phases.collect::<Vec<_>>().join(", "))
 }
 
+pub(super) fn documents(report: &Report) -> impl Iterator<Item = &Run> {
+    report.runs.iter().filter_map(|entry| match entry {
+        Entry::Document(run) => Some(&**run),
+        Entry::Unplayed(_) | Entry::Evaluator(_) => None,
+    })
+}
+
 /// How many there are of each.
 fn totals(report: &Report) -> String {
     let results =
         [AttackResult::Exploited, AttackResult::Partial, AttackResult::NotExploited, AttackResult::Error];
-    let number = |wanted: &dyn Fn(&Run) -> bool| report.runs.iter().filter(|run| wanted(run)).count();
+    let number = |wanted: &dyn Fn(&Run) -> bool| documents(report).filter(|run| wanted(run)).count();
     let counts = results.iter().filter_map(|result| {
         let count = number(&|run| run.verdict.result == *result);
         (count > 0).then(|| format!("{count} {result}"))

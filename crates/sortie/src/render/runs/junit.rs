@@ -6,9 +6,10 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use sortie_detect::{Report, Run, Standing};
+use sortie_detect::{Run, Standing};
+use sortie_report::Report;
 
-use super::human::rendered;
+use super::human::{documents, rendered};
 use super::{RunsView, outcome, title, why_undecided};
 use crate::render::visible;
 
@@ -34,7 +35,7 @@ fn mark(run: &Run, allow_skipped: bool) -> Mark {
 }
 
 pub(super) fn write(out: &mut dyn Write, report: &Report, view: RunsView) -> io::Result<()> {
-    let marks: Vec<_> = report.runs.iter().map(|run| mark(run, view.allow_skipped)).collect();
+    let marks: Vec<_> = documents(report).map(|run| mark(run, view.allow_skipped)).collect();
     let count = |wanted: Mark| marks.iter().filter(|mark| **mark == wanted).count();
     let counts = format!(
         r#"name="sortie" tests="{}" failures="{}" errors="{}" skipped="{}""#,
@@ -45,7 +46,7 @@ pub(super) fn write(out: &mut dyn Write, report: &Report, view: RunsView) -> io:
     );
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(xml, "<testsuites {counts}>\n  <testsuite {counts}>"); // memory takes everything
-    for (run, mark) in report.runs.iter().zip(&marks) {
+    for (run, mark) in documents(report).zip(&marks) {
         case(&mut xml, run, *mark, view.live);
     }
     xml.push_str("  </testsuite>\n</testsuites>\n");

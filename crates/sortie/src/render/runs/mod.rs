@@ -6,7 +6,8 @@ mod junit;
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use sortie_detect::{Report, Run, Standing};
+use sortie_detect::{Run, Standing};
+use sortie_report::Report;
 
 use super::write_json;
 pub(super) use human::{evidence, line};
@@ -20,6 +21,8 @@ pub(crate) enum RunsFormat {
     Json,
     /// `JUnit` XML, for CI
     Junit,
+    /// The JSON without what no run can repeat: times, ports, made-up ids, folders, costs
+    Canonical,
 }
 
 /// How a report is written.
@@ -39,6 +42,7 @@ impl RunsView {
             RunsFormat::Human => human::write(out, report, self),
             RunsFormat::Json => write_json(out, report),
             RunsFormat::Junit => junit::write(out, report, self),
+            RunsFormat::Canonical => write_json(out, &report.canonical()),
         }
     }
 }

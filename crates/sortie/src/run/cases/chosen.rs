@@ -10,6 +10,7 @@ use crate::evaluators::{InUse, Sources, missing};
 use crate::failure::Failure;
 use crate::inputs::file_or_named;
 use crate::library;
+use crate::run::Config;
 
 /// Evaluators that were asked for.
 pub(crate) struct Chosen {
@@ -27,7 +28,8 @@ impl Chosen {
     pub(crate) fn find(
         words: &[PathBuf],
         arguments: &CaseArgs,
-        config: Option<&Path>,
+        file: Option<&Path>,
+        config: &Config,
         console: &mut Console,
     ) -> Result<Option<Self>, Failure> {
         let may_be = |word: &&PathBuf| !word.exists() && library::may_name(word).is_some();
@@ -36,7 +38,7 @@ impl Chosen {
         if arguments.suite.is_empty() && names.iter().all(|name| of_the_library(name)) {
             return Ok(None);
         }
-        let used = Sources::of(arguments.folders.clone(), config).load(console)?;
+        let used = Sources::of(arguments.folders.clone(), file).load(console)?;
         let mut ids: Vec<String> = Vec::new();
         for name in &names {
             match (used.loaded.catalogue.get(name), of_the_library(name)) {
@@ -77,7 +79,10 @@ impl Chosen {
             ))
             .help("play documents and evaluators one after the other"));
         }
-        let values = arguments.var.iter().map(|text| value(text)).collect::<Result<_, _>>()?;
+        let mut values = config.values(arguments.profile.as_deref())?;
+        for text in &arguments.var {
+            values.extend([value(text)?]);
+        }
         Ok(Some(Self { used, ids, values, documents }))
     }
 

@@ -2,15 +2,15 @@
 
 mod chosen;
 mod play;
-mod target;
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 pub(crate) use chosen::Chosen;
 pub(crate) use play::{Attack, Outcome};
-pub(crate) use target::asked_target;
+
+use super::talk::TalkArgs;
 
 /// What only evaluators need.
 #[derive(Args, Debug)]
@@ -28,6 +28,10 @@ pub(crate) struct CaseArgs {
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) var: Vec<String>,
 
+    /// What placeholders of templates stand for: `[profiles.NAME]` of sortie.toml, where `[values]` holds for all
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+
     /// How many cases begin in a second, at most
     #[arg(long, value_name = "N", value_parser = rate)]
     pub(crate) rate: Option<f64>,
@@ -40,34 +44,8 @@ pub(crate) struct CaseArgs {
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = super::duration)]
     pub(crate) answer_timeout: std::time::Duration,
 
-    /// The model of a `chat` target; the first that it lists, if this is left out
-    #[arg(long, value_name = "NAME")]
-    pub(crate) chat_model: Option<String>,
-
-    /// What a `chat` target is told as its system before anything else
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) chat_system: Option<String>,
-
-    /// The body that an `http` target is sent, as JSON; `{{message}}` and `{{session}}` in its texts are filled in
-    #[arg(long, value_name = "JSON", default_value = r#"{"message": "{{message}}"}"#)]
-    pub(crate) http_body: String,
-
-    /// Where the answer of an `http` target is, as a path of RFC 9535; all of it, if this is left out
-    #[arg(long, value_name = "PATH")]
-    pub(crate) http_answer: Option<String>,
-
-    /// How a `cmd` target is talked to
-    #[arg(long, value_enum, value_name = "HOW", default_value = "plain")]
-    pub(crate) cmd_protocol: CmdProtocol,
-}
-
-/// How a program is talked to.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum CmdProtocol {
-    /// A line of text in, a line of text out
-    Plain,
-    /// `{"text": …}` in, `{"text": …, "calls": […], "error": …}` out, a line each
-    Json,
+    #[command(flatten)]
+    pub(crate) talk: TalkArgs,
 }
 
 fn rate(text: &str) -> Result<f64, String> {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use sortie_engine::cases::{Options, Planned, Played, Results, plan, run};
-use sortie_engine::targets::{Log, Target};
+use sortie_engine::cases::{Missing, Options, Planned, Played, Results, discover, plan, run};
+use sortie_engine::targets::Target;
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 
@@ -55,14 +55,13 @@ impl Attack<'_> {
     async fn go(&self) -> Result<Outcome, Failure> {
         let options = &self.options;
         let kind = self.target.kind();
-        let log = Arc::new(Log::nowhere(kind, options.redactor.clone()));
-        let discovered = options.end.run_until_cancelled(self.target.discover(&log, &options.settings)).await;
+        let discovered = options.end.run_until_cancelled(discover(&self.target, options)).await;
         let offer = discovered.ok_or_else(|| Failure::new("interrupted before anything was played"))?;
         let offer = offer.map_err(|error| {
             Failure::new(options.redactor.text(&error.to_string()))
                 .help("nothing was played: is the target running, and is it what you named?")
         })?;
-        let planned = plan(&self.chosen.entries(), &offer, kind, &self.chosen.values)
+        let planned = plan(&self.chosen.entries(), &offer, kind, &self.chosen.values, Missing::Skip)
             .map_err(|error| Failure::new(error.to_string()))?;
         if self.dry {
             return Ok(Outcome::Planned(planned));

@@ -1,4 +1,4 @@
-//! What is said about runs, as `docs/schema/run-v1.json` publishes it.
+//! What is said about a run, as `docs/schema/run-v1.json` publishes it.
 
 use std::ops::Range;
 
@@ -7,18 +7,6 @@ use sortie_oatf::{AttackResult, EvaluationSummary, IndicatorResult, Tier};
 use sortie_trace::{Direction, Observed, Sender};
 
 use crate::failure::Failure;
-
-/// The version of the shape. A change that could break a reader makes it 2.
-pub const VERSION: u32 = 1;
-
-/// Several runs.
-#[derive(Clone, Debug, Serialize)]
-pub struct Report {
-    /// [`VERSION`].
-    pub version: u32,
-    /// One for each case, in the order of the command line.
-    pub runs: Vec<Run>,
-}
 
 /// What became of one case.
 #[derive(Clone, Debug, Serialize)]
@@ -254,22 +242,5 @@ impl Run {
     /// Whether anything was evaluated to the end and says something about the agent.
     pub fn is_decided(&self) -> bool {
         self.verdict.result != AttackResult::Error
-    }
-}
-
-impl Report {
-    /// A report of these runs.
-    pub fn new(runs: Vec<Run>) -> Self {
-        Self { version: VERSION, runs }
-    }
-
-    /// What all of them together count as. With `allow_skipped`, cases that are only skipped do no harm; but
-    /// when no case at all was decided, nothing was.
-    pub fn standing(&self, allow_skipped: bool) -> Standing {
-        let worst = self.runs.iter().map(Run::standing).max().unwrap_or(Standing::Undecided);
-        match worst {
-            Standing::Skipped if allow_skipped && self.runs.iter().any(Run::is_decided) => Standing::Resisted,
-            worst => worst,
-        }
     }
 }

@@ -1,0 +1,144 @@
+//! What becomes of a template once its placeholders are filled in.
+
+use serde_json::Value;
+use sortie_evaluators::{Template, Unfilled, Values};
+
+use super::arguments::{Form, NoArguments};
+use super::case::{Case, Needs, Play};
+use super::deciding::{Attacker, Undecided};
+use crate::modes::excerpt::excerpt;
+use crate::targets::Offer;
+
+/// What a template is filled in for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shape {
+    /// A message.
+    Message,
+    /// A question about the list of tools.
+    Review,
+    /// The arguments of a call.
+    Arguments {
+        /// The tool.
+        tool: String,
+        /// Its place among the tools of the target: names may be given twice.
+        at: usize,
+        /// For each member of the template, the property of the tool that it is for.
+        properties: Vec<String>,
+    },
+    /// One argument of a call.
+    Text {
+        /// The tool.
+        tool: String,
+        /// Its place among the tools of the target.
+        at: usize,
+        /// The property that takes the text.
+        property: String,
+    },
+}
+
+/// Why nothing comes of a template.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Unplayable {
+    /// These are not filled.
+    Unfilled(Unfilled),
+    /// The tool cannot be called with it.
+    Invalid(String),
+}
+
+impl Shape {
+    /// What it needs of a target.
+    pub(super) const fn needs(&self) -> Needs {
+        match self {
+            Self::Message => Needs::Told,
+            Self::Review => Needs::Listed,
+            Self::Arguments { .. } | Self::Text { .. } => Needs::Called,
+        }
+    }
+
+    /// The tool that is called.
+    pub(super) fn tool(&self) -> Option<&str> {
+        match self {
+            Self::Arguments { tool, .. } | Self::Text { tool, .. } => Some(tool),
+            Self::Message | Self::Review => None,
+        }
+    }
+
+    /// How a case is played whose template stands for this. `form` is that of the tool.
+    pub(super) fn play(
+        &self,
+        template: &Template,
+        values: &Values,
+        form: Result<&Form, &NoArguments>,
+    ) -> Result<Play, Unplayable> {
+        let (tool, given) = match self {
+            Self::Message => return Ok(Play::Seeds(vec![template.fill(values)?])),
+            Self::Review => return Ok(Play::Review { text: template.fill(values)? }),
+            Self::Arguments { tool, properties, .. } => {
+                let arguments = template.arguments().and_then(Result::ok);
+                // The planner saw arguments in the same text.
+                let arguments = arguments
+                    .ok_or_else(|| Unplayable::Invalid("the template has no arguments".to_owned()))?;
+                let values = arguments.fill(values)?.into_iter().map(|argument| argument.value);
+                (tool, properties.iter().cloned().zip(values).collect())
+            }
+            Self::Text { tool, property, .. } => {
+                let text = Value::String(template.fill(values)?);
+                (tool, std::iter::once((property.clone(), text)).collect())
+            }
+        };
+        let filled = form.map_err(Clone::clone).and_then(|form| form.fill(&given));
+        match filled {
+            Ok(arguments) => Ok(Play::Call { tool: tool.clone(), arguments }),
+            Err(why) => Err(Unplayable::Invalid(unusable(tool, &why))),
+        }
+    }
+
+    fn form(&self, offer: &Offer) -> Result<Form, NoArguments> {
+        match self {
+            Self::Arguments { at, .. } | Self::Text { at, .. } => match offer.tools.get(*at) {
+                Some(tool) => Form::new(&tool.input_schema),
+                None => Err(NoArguments::Schema("it is not among the tools of the target".to_owned())),
+            },
+            Self::Message | Self::Review => Err(NoArguments::Schema("no tool is called".to_owned())),
+        }
+    }
+}
+
+impl From<Unfilled> for Unplayable {
+    fn from(unfilled: Unfilled) -> Self {
+        Self::Unfilled(unfilled)
+    }
+}
+
+/// Why a tool cannot be called.
+pub(super) fn unusable(tool: &str, why: &NoArguments) -> String {
+    format!("the tool `{}` cannot be called with it: {why}", excerpt(tool.as_bytes()))
+}
+
+/// The case with what the attacker fills in, and that; the case as it is where nothing is missing.
+pub(super) async fn filled(
+    case: &Case,
+    offer: &Offer,
+    attacker: Option<&dyn Attacker>,
+) -> Result<(Case, Values), Undecided> {
+    let Play::Unfilled { shape, missing } = &case.play else { return Ok((case.clone(), Values::new())) };
+    let attacker =
+        attacker.ok_or_else(|| Undecided::Error("there is none to fill placeholders".to_owned()))?;
+    let written = attacker.fill(case, offer, missing).await?;
+    if let Some(name) = missing.iter().find(|name| !written.contains_key(*name)) {
+        return Err(Undecided::Error(format!("it does not fill `{{{{{name}}}}}`")));
+    }
+    // It has no say in what others have said.
+    let written: Values = written.into_iter().filter(|(name, _)| missing.contains(name)).collect();
+    let mut values = case.values.clone();
+    values.extend(written.clone());
+    let form = shape.form(offer);
+    let play = shape.play(&case.template, &values, form.as_ref()).map_err(|why| {
+        Undecided::Error(match why {
+            Unplayable::Unfilled(unfilled) => unfilled.to_string(),
+            Unplayable::Invalid(why) => format!("what it wrote cannot be sent: {why}"),
+        })
+    })?;
+    Ok((Case { play, values, ..case.clone() }, written))
+}

@@ -1,0 +1,95 @@
+//! The attacker of a run's cases.
+
+use serde_json::{Value, json};
+use sortie_engine::cases::{self, Case, Later, Undecided};
+use sortie_engine::targets::Offer;
+use sortie_evaluators::{Template, Transcript, Values};
+use sortie_judge::{Attacker, AttackerError, ModelError, Offers, Rubric, Situation};
+
+use super::judging::rubric;
+
+/// An attacker that fills placeholders and goes on with conversations.
+pub(super) struct WritingAttacker(Attacker);
+
+/// What an attacker is told about a case.
+struct Told<'c> {
+    rubric: Rubric,
+    pattern: &'c str,
+    template: Template,
+    offers: Offers,
+}
+
+impl WritingAttacker {
+    pub(super) fn new(attacker: Attacker) -> Self {
+        Self(attacker)
+    }
+
+    async fn values(&self, case: &Case, offer: &Offer, names: &[String]) -> Result<Values, Undecided> {
+        let told = Told::new(case, offer);
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        let purpose = format!("fill {}", case.id);
+        self.0.fill(told.situation(), &names, &purpose).await.map_err(|error| undecided(&error))
+    }
+
+    async fn follow_up(
+        &self,
+        case: &Case,
+        offer: &Offer,
+        so_far: &Transcript,
+    ) -> Result<Option<String>, Undecided> {
+        let told = Told::new(case, offer);
+        let purpose = format!("attack {}, turn {}", case.id, so_far.turns().len() / 2 + 1);
+        let message = self.0.follow_up(told.situation(), so_far, &purpose).await;
+        message.map(Some).map_err(|error| undecided(&error))
+    }
+}
+
+impl<'c> Told<'c> {
+    fn new(case: &'c Case, offer: &Offer) -> Self {
+        let patterns = &case.rubric.evaluator.patterns;
+        let own = patterns.iter().find(|pattern| pattern.name == case.pattern);
+        let about = match (&offer.server, &offer.card) {
+            (server, None) if server.is_empty() => Value::Null,
+            (server, None) => json!(server),
+            (_, Some(card)) => card.clone(),
+        };
+        Self {
+            rubric: rubric(case),
+            pattern: &case.pattern,
+            template: own.map_or_else(|| Template::new(""), |pattern| pattern.template.clone()),
+            offers: Offers { tools: offer.raw_tools(), about },
+        }
+    }
+
+    fn situation(&self) -> Situation<'_> {
+        let Self { rubric, pattern, template, offers } = self;
+        Situation { rubric, pattern, template, offers }
+    }
+}
+
+fn undecided(error: &AttackerError) -> Undecided {
+    match error {
+        AttackerError::Model(ModelError::Budget(error)) => Undecided::Stop(error.to_string()),
+        error => Undecided::Error(error.to_string()),
+    }
+}
+
+impl cases::Attacker for WritingAttacker {
+    fn fill<'a>(
+        &'a self,
+        case: &'a Case,
+        offer: &'a Offer,
+        names: &'a [String],
+    ) -> Later<'a, Result<Values, Undecided>> {
+        Box::pin(self.values(case, offer, names))
+    }
+
+    fn next<'a>(
+        &'a self,
+        case: &'a Case,
+        offer: &'a Offer,
+        so_far: &'a Transcript,
+    ) -> Later<'a, Result<Option<String>, Undecided>> {
+        Box::pin(self.follow_up(case, offer, so_far))
+    }
+}

@@ -1,0 +1,135 @@
+//! The judge of a run's cases.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use sortie_engine::cases::{self, Case, Judgement, Later, Undecided};
+use sortie_evaluators::{Entry, Says, Transcript};
+use sortie_judge::{Calibration, Judge, Judged, Labelled, Reason, Rubric, Trust, Vote, injections};
+
+use crate::failure::Failure;
+
+/// A judge that judges only by evaluators whose fixtures it gets right.
+#[derive(Clone)]
+pub(super) struct RubricJudge {
+    judge: Judge,
+    measured: Arc<Measured>,
+}
+
+#[derive(Default)]
+struct Measured {
+    calibration: Option<Calibration>,
+    /// Why it was not measured further: it does not answer.
+    silent: Option<Reason>,
+}
+
+impl RubricJudge {
+    pub(super) fn new(judge: Judge) -> Self {
+        Self { judge, measured: Arc::default() }
+    }
+
+    pub(super) fn calibration(&self) -> Option<&Calibration> {
+        self.measured.calibration.as_ref()
+    }
+
+    /// Measures it. One that does not answer the first question is not asked the others: each would take as long.
+    pub(super) async fn calibrate(&mut self, entries: &[&Entry], jobs: usize) -> Result<(), Failure> {
+        let mut labelled = Vec::new();
+        for entry in entries {
+            let Some(fixtures) = &entry.fixtures else { continue };
+            let own = Labelled::of(&entry.evaluator, fixtures).map_err(|error| {
+                Failure::new(format!("the fixtures of `{}` cannot be judged: {error}", entry.evaluator.id))
+            })?;
+            labelled.extend(own);
+        }
+        labelled.extend(injections().iter().map(sortie_judge::Injection::labelled));
+        let rest = labelled.split_off(labelled.len().min(1));
+        let mut calibration = Calibration::measure(&self.judge, labelled, 1).await;
+        let silent = calibration.measured.first().and_then(|first| match &first.judged {
+            Judged::Error { reason: reason @ Reason::Model(_), .. } => Some(reason.clone()),
+            _ => None,
+        });
+        if silent.is_none() {
+            let others = Calibration::measure(&self.judge, rest, jobs).await;
+            let provenance = calibration.provenance;
+            calibration.measured.extend(others.measured);
+            calibration = Calibration::new(calibration.measured, provenance);
+        }
+        self.measured = Arc::new(Measured { calibration: Some(calibration), silent });
+        Ok(())
+    }
+
+    /// Why it must not judge by an evaluator.
+    fn distrust(&self, evaluator: &str) -> Option<Reason> {
+        if let Some(silent) = &self.measured.silent {
+            return Some(silent.clone());
+        }
+        match self.measured.calibration.as_ref()?.trust(evaluator) {
+            Trust::Lost(reason) => Some(reason),
+            Trust::Earned | Trust::Unknown => None,
+        }
+    }
+
+    async fn say(&self, case: &Case, transcript: &Transcript) -> Judgement {
+        // Before trust: what was not measured for want of a budget says nothing about the judge.
+        if let Some(refused) = self.judge.model().budget().exhausted() {
+            return stop(refused.to_string());
+        }
+        if let Some(reason) = self.distrust(&case.rubric.evaluator.id) {
+            return error(&reason, json!({"judged": "error", "reason": reason}));
+        }
+        let purpose = format!("judge {}", case.id);
+        let judged = self.judge.judge(&rubric(case), transcript, &purpose).await;
+        let opinion = serde_json::to_value(&judged).unwrap_or_default();
+        match &judged {
+            Judged::Error { reason, votes } => match refusal(reason, votes) {
+                Some(refused) => stop(refused),
+                None => error(reason, opinion),
+            },
+            Judged::Pass(by) | Judged::Fail(by) => {
+                let says = judged.verdict().unwrap_or(Says::Fail);
+                let what = if says == Says::Fail { "gave in" } else { "resisted" };
+                let votes = match by.votes.len() {
+                    1 => String::new(),
+                    votes => format!(", with {} of {votes} votes", by.agree),
+                };
+                let reason = format!("the judge says that the target {what}{votes}");
+                Judgement { verdict: Ok(says), reason, opinion }
+            }
+        }
+    }
+}
+
+/// What a case is judged by.
+pub(super) fn rubric(case: &Case) -> Rubric {
+    let mut rubric = Rubric::new(&case.rubric.evaluator, None);
+    rubric.hints.extend(case.judge_hint.clone());
+    rubric
+}
+
+/// What the budget refused, where that is why there is no verdict.
+fn refusal(reason: &Reason, votes: &[Vote]) -> Option<String> {
+    let reasons = votes.iter().filter_map(|vote| match vote {
+        Vote::Error { reason } => Some(reason),
+        Vote::Ruling(_) => None,
+    });
+    std::iter::once(reason).chain(reasons).find_map(|reason| match reason {
+        Reason::Budget(refused) => Some(refused.clone()),
+        _ => None,
+    })
+}
+
+fn error(reason: &Reason, opinion: Value) -> Judgement {
+    let reason = reason.to_string();
+    Judgement { verdict: Err(Undecided::Error(reason.clone())), reason, opinion }
+}
+
+fn stop(refused: String) -> Judgement {
+    Judgement { verdict: Err(Undecided::Stop(refused.clone())), reason: refused, opinion: Value::Null }
+}
+
+impl cases::Judge for RubricJudge {
+    fn judge<'j>(&'j self, case: &'j Case, transcript: &'j Transcript) -> Later<'j, Judgement> {
+        Box::pin(self.say(case, transcript))
+    }
+}
