@@ -71,7 +71,7 @@ pub(crate) struct Practice {
     #[arg(long, value_name = "ADDR")]
     serve_ag_ui: Option<SocketAddr>,
 
-    /// Be behind a chat endpoint there, as OpenAI has them
+    /// Be behind a chat endpoint there: `/v1/chat/completions`
     #[arg(long, value_name = "ADDR")]
     serve_chat: Option<SocketAddr>,
 

@@ -1,7 +1,7 @@
 //! A run of evaluators, with everything one wants to ask of it.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -65,7 +65,7 @@ pub(crate) fn evaluate_with<'a, 'b>(
 impl Evaluated {
     /// What was played, or could not be.
     pub(crate) fn cases(&self) -> &[Value] {
-        self.report["cases"].as_array().unwrap()
+        self.report["cases"].as_array().or(self.report["runs"].as_array()).unwrap()
     }
 
     pub(crate) fn with_verdict(&self, verdict: &str) -> Vec<&Value> {
@@ -80,11 +80,6 @@ impl Evaluated {
     /// The folder of the run.
     pub(crate) fn run_folder(&self) -> PathBuf {
         self.folder.path().join("run")
-    }
-
-    /// Where the run, the report and nothing else is.
-    pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
     }
 
     /// Everything was played to a verdict, or says why not.
