@@ -2,6 +2,8 @@
 
 mod chosen;
 mod play;
+#[allow(dead_code, reason = "`sortie run` is about to use it")]
+mod tape;
 
 use std::path::PathBuf;
 
