@@ -18,6 +18,7 @@ mod playing;
 mod result;
 mod results;
 mod run;
+mod talk;
 mod tape;
 
 pub use arguments::{Form, NoArguments};

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
 use sortie_trace::Redactor;
 use tokio::task::{Id, JoinSet};
 use tokio::time::Instant;
@@ -102,9 +101,10 @@ pub async fn run(
         options.rate.filter(|rate| *rate > 0.0).map(|rate| Duration::from_secs_f64((1.0 / rate).min(3600.0)));
     let end = options.end.clone();
     let seen = options.seen.clone();
+    let replays = options.tape.as_ref().is_some_and(|tape| tape.replays());
     let stage = Arc::new(Stage {
         target: target.clone(),
-        client: target.client(&options.settings),
+        client: if replays { None } else { target.client(&options.settings) },
         offer: Arc::new(offer.clone()),
         folder: folder.to_owned(),
         options,
@@ -175,11 +175,8 @@ fn prepare(folder: &Path, offer: &Offer, redactor: &Redactor) -> Result<(), Resu
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.recursive(true).create(&traces).map_err(io(traces.clone()))?;
-    let discovered = json!({
-        "tools": offer.raw_tools(), "server": offer.server, "card": offer.card, "models": offer.models,
-    });
     let path = folder.join("discovered.json");
-    std::fs::write(&path, redactor.json(&discovered.to_string()).as_bytes()).map_err(io(path))
+    std::fs::write(&path, redactor.json(&offer.to_json().to_string()).as_bytes()).map_err(io(path))
 }
 
 fn panicked(case: &Case) -> CaseResult {

@@ -6,3 +6,6 @@ mod killed;
 mod planning;
 mod running;
 mod shop;
+#[path = "../stage/mod.rs"]
+mod stage;
+mod taped;

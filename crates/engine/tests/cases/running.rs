@@ -218,7 +218,7 @@ async fn a_judge_decides_what_checks_do_not_and_its_error_is_no_verdict() {
 }
 
 /// Counts on.
-struct Counting;
+pub(crate) struct Counting;
 
 impl Attacker for Counting {
     fn fill<'a>(

@@ -20,9 +20,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::counted;
 use crate::render::RunsFormat;
-use crate::run::{
-    Campaign, CaseArgs, Chosen, Config, Ended, Home, LimitArgs, ModelArgs, Outcome, Resolved,
-};
+use crate::run::{Campaign, CaseArgs, Chosen, Config, Ended, Home, LimitArgs, ModelArgs, Outcome, Resolved};
 use arguments::{AgentArgs, EndArgs, OutputArgs, ServerArgs, TargetArgs};
 use asked::all;
 
@@ -207,7 +205,6 @@ fn can_do_without_target(named: bool, resolved: &Resolved) -> Result<(), Failure
     if !named && !resolved.prepared.is_empty() {
         return Ok(());
     }
-    Err(Failure::new("evaluators need a target").help(
-        "name it with `--target KIND=SPEC`: KIND is `mcp`, `a2a`, `ag_ui`, `chat`, `http` or `cmd`",
-    ))
+    Err(Failure::new("evaluators need a target")
+        .help("name it with `--target KIND=SPEC`: KIND is `mcp`, `a2a`, `ag_ui`, `chat`, `http` or `cmd`"))
 }

@@ -134,8 +134,7 @@ impl Evaluators {
     pub(crate) fn tables(&self, report: &Report) -> Vec<SuiteTable> {
         let documents = crate::evaluators::documents();
         let catalogue = &self.used.loaded.catalogue;
-        let table =
-            |suite| SuiteTable::of(suite, catalogue, &documents, &report.runs, &report.unfinished);
+        let table = |suite| SuiteTable::of(suite, catalogue, &documents, &report.runs, &report.unfinished);
         self.suites.iter().map(table).collect()
     }
 

@@ -21,7 +21,8 @@ impl Run {
         attacked: Option<&Attacked>,
         console: &mut Console,
     ) -> Result<(), Failure> {
-        let unfit: Vec<_> = unfit.iter().map(|one| (one.document.name.as_str(), one.reason.as_str())).collect();
+        let unfit: Vec<_> =
+            unfit.iter().map(|one| (one.document.name.as_str(), one.reason.as_str())).collect();
         let shown = Shown { plans, cases: attacked.map(|attacked| &attacked.planned[..]), unfit: &unfit };
         let mut text = Vec::new();
         match self.output.format {

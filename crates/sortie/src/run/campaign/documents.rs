@@ -96,7 +96,8 @@ impl Documents<'_> {
                 }
             }
         }
-        let turns = Turns { jobs, at_once: self.at_once, interrupt: self.interrupt.clone(), person: terminal };
+        let turns =
+            Turns { jobs, at_once: self.at_once, interrupt: self.interrupt.clone(), person: terminal };
         let ended = turns.play_until(Arc::new(()), &self.end_now).await;
         for (index, run) in places.into_iter().zip(ended.runs) {
             runs[index] = run;

@@ -28,8 +28,9 @@ impl Home {
             Some(folder) => {
                 let has = |name: &str| folder.join(name).exists();
                 if !has(DOCUMENTS) && !has("exchanges.jsonl") && !Results::path(folder).exists() {
-                    return Err(Failure::new(format!("`{}` is no folder of a run", folder.display()))
-                        .help("`--resume` wants the one that was named by `--run-dir`, or one of `.sortie/runs`"));
+                    return Err(Failure::new(format!("`{}` is no folder of a run", folder.display())).help(
+                        "`--resume` wants the one that was named by `--run-dir`, or one of `.sortie/runs`",
+                    ));
                 }
                 Ok(folder.clone())
             }

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::documents::{Documents, PlayedDocuments, id};
 use super::evaluators::{Attacked, without_target};
 use super::home::Home;
-use super::tape::TargetTape;
+use super::tape::{ExchangesTape, FirstLook};
 use crate::console::Notes;
 use crate::failure::Failure;
 use crate::run::chosen::Evaluators;
@@ -46,11 +46,7 @@ pub(crate) struct Campaign {
 /// What came of a campaign.
 pub(crate) enum Outcome {
     /// What would be done.
-    Planned {
-        documents: Vec<Plan>,
-        unfit: Vec<Unfit>,
-        attacked: Option<Attacked>,
-    },
+    Planned { documents: Vec<Plan>, unfit: Vec<Unfit>, attacked: Option<Attacked> },
     /// What was done.
     Ended(Box<Ended>),
 }
@@ -91,11 +87,11 @@ impl Campaign {
 
     async fn go(mut self, end_now: CancellationToken) -> Result<Outcome, Failure> {
         let replayed = self.models.is_replay().then(|| self.models.exchanges(None)).transpose()?;
-        let tape = Arc::new(match &replayed {
-            Some(exchanges) => TargetTape::replaying(exchanges.clone()),
-            None => TargetTape::waiting(),
+        let first_look = Arc::new(FirstLook::default());
+        self.options.tape = Some(match &replayed {
+            Some(exchanges) => Arc::new(ExchangesTape(exchanges.clone())),
+            None => first_look.clone(),
         });
-        self.options.tape = Some(tape.clone());
         let attacked = self.look(&end_now).await?;
         if self.dry {
             let plan = |Prepared { document, options }: &Prepared| {
@@ -104,7 +100,7 @@ impl Campaign {
             let documents = self.documents.iter().map(plan).collect();
             return Ok(Outcome::Planned { documents, unfit: self.unfit, attacked });
         }
-        let mut opened = self.open(replayed, &tape)?;
+        let mut opened = self.open(replayed, &first_look)?;
         self.calibrate(&mut opened.models, &end_now).await?;
         let mut account = Account::new(&self, attacked.as_ref());
         let documents = self.documents(&opened, &end_now).await?;
@@ -141,7 +137,7 @@ impl Campaign {
 
     /// A place for what is kept, and the models, which keep what they say there. Documents that are played for themselves have a
     /// place for each.
-    fn open(&self, replayed: Option<Exchanges>, tape: &TargetTape) -> Result<Opened, Failure> {
+    fn open(&mut self, replayed: Option<Exchanges>, seen: &FirstLook) -> Result<Opened, Failure> {
         let for_documents = self.evaluators.is_none() && !self.models.is_asked() && replayed.is_none();
         let folder = match for_documents {
             true => None,
@@ -151,7 +147,8 @@ impl Campaign {
             Some(exchanges) => exchanges,
             None => self.models.exchanges(folder.as_deref())?,
         };
-        tape.open(&exchanges, self.home.resume.is_some())?;
+        seen.put(&exchanges, self.home.resume.is_some())?;
+        self.options.tape = Some(Arc::new(ExchangesTape(exchanges.clone())));
         Ok(Opened { folder, models: Models::open(&self.models, &exchanges)? })
     }
 

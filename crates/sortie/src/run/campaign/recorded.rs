@@ -42,8 +42,7 @@ pub(super) fn evaluated(
     }
     replay(BufReader::new(file), std::slice::from_mut(&mut detector))
         .map_err(|error| Failure::new(format!("cannot read `{}`: {error}", trace.display())))?;
-    let place =
-        Place { document: document.name.clone(), trace: Some(trace.to_string_lossy().into_owned()) };
+    let place = Place { document: document.name.clone(), trace: Some(trace.to_string_lossy().into_owned()) };
     let mut run = detector.run(place);
     // What looked odd while it was played is not in the trace.
     if let Some(warnings) = told(folder).and_then(|run| run["warnings"].as_array().cloned()) {
