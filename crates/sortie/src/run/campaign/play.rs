@@ -12,7 +12,7 @@ use sortie_report::{Entry, Report, UnplayedDocument};
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 
-use super::documents::{Documents, PlayedDocuments, id};
+use super::documents::{Documents, PlayedDocuments};
 use super::evaluators::{Attacked, without_target};
 use super::home::Home;
 use super::tape::{ExchangesTape, FirstLook};
