@@ -26,6 +26,8 @@ pub(crate) struct AskedModels {
     pub(super) allowance: Allowance,
     #[cfg(feature = "embeddings")]
     pub(super) embeddings: Option<PathBuf>,
+    /// From which score on semantic indicators match.
+    pub(super) threshold: Option<f64>,
     /// How often the attacker speaks in a conversation.
     pub(crate) turns: usize,
     cache: Option<PathBuf>,
@@ -92,6 +94,7 @@ impl AskedModels {
         if let Some(timeout) = args.model_timeout {
             self.model_options.answer_timeout = timeout;
         }
+        self.threshold = args.semantic_threshold;
         (self.cache, self.replay) = (args.cache.clone(), args.replay.clone());
         #[cfg(feature = "embeddings")]
         {
