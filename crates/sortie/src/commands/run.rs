@@ -93,7 +93,10 @@ impl Run {
         self.can_be_meant()?;
         let config = Config::load(self.config.as_deref(), console)?;
         let chosen = Chosen::find(&self.documents, &self.cases, self.config.as_deref(), &config, console)?;
-        let Chosen { documents, of_suites, evaluators } = chosen;
+        let Chosen { documents, of_suites, evaluators } = match self.models.threshold() {
+            Some(threshold) => chosen.with_semantic_threshold(threshold)?,
+            None => chosen,
+        };
         if self.servers.stdio && (documents.len() > 1 || evaluators.is_some()) {
             return Err(Failure::new("`--stdio` serves one document"));
         }

@@ -85,6 +85,15 @@ impl Chosen {
         };
         Ok(Self { documents, of_suites, evaluators })
     }
+
+    /// The same, with another threshold for semantic indicators.
+    pub(crate) fn with_semantic_threshold(self, threshold: f64) -> Result<Self, Failure> {
+        let set = |documents: Vec<Document>| {
+            documents.into_iter().map(|document| document.with_semantic_threshold(threshold)).collect()
+        };
+        let (documents, of_suites): (Result<_, _>, Result<_, _>) = (set(self.documents), set(self.of_suites));
+        Ok(Self { documents: documents?, of_suites: of_suites?, evaluators: self.evaluators })
+    }
 }
 
 /// Whether a word is an evaluator, and not a document of the library.

@@ -32,7 +32,7 @@ pub(crate) use jobs::Jobs;
 pub(crate) use limits::LimitArgs;
 pub(crate) use listen::AskedListen;
 pub(crate) use matrix::{Matrix, Met};
-pub(crate) use models::ModelArgs;
+pub(crate) use models::{ModelArgs, Models, SemanticArgs};
 pub(crate) use resolve::{Asked, Prepared, Resolved, Unfit};
 pub(crate) use target::{AskedTarget, command_words};
 pub(crate) use turns::{keep, keep_again};

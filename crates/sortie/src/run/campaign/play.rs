@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sortie_detect::Document as Named;
 use sortie_engine::cases::{Missing, Options};
-use sortie_engine::run::Plan;
+use sortie_engine::run::{Generator, Plan, Semantic};
 use sortie_engine::targets::Target;
 use sortie_judge::Exchanges;
 use sortie_report::{Entry, Report, UnplayedDocument};
@@ -183,13 +183,19 @@ impl Campaign {
         opened: &Opened,
         end_now: &CancellationToken,
     ) -> Result<PlayedDocuments, Failure> {
+        let (semantic, generator) = (opened.models.semantic(), opened.models.generator());
+        let mut prepared = std::mem::take(&mut self.documents);
+        for Prepared { options, .. } in &mut prepared {
+            options.semantic = semantic.clone().map(Semantic);
+            options.generator = generator.clone().map(Generator);
+        }
         let documents = Documents {
-            prepared: std::mem::take(&mut self.documents),
+            prepared,
             at_once: self.at_once,
             home: &self.home,
             whole: opened.folder.as_deref(),
             lenient: self.lenient,
-            semantic: opened.models.semantic().map(|engine| engine as _),
+            semantic,
             interrupt: self.options.end.clone(),
             end_now: end_now.clone(),
             notes: self.notes,
