@@ -25,8 +25,8 @@ Examples:
   Look for every attack of a folder, and let CI show what was found:
     $ sortie eval --trace run.jsonl --format junit --out report.xml attacks/
 
-  Have a model score texts for semantic indicators, and use its answers again the next time:
-    $ sortie eval --trace run.jsonl --judge openai=http://127.0.0.1:8080/v1 --judge-model small --cache answers.jsonl attack.yaml
+  Have a model score texts for semantic indicators:
+    $ sortie eval --trace run.jsonl --judge openai=http://localhost/v1 --judge-model tiny attacks/
 
 Exit codes:
   0  every case resisted
@@ -80,7 +80,7 @@ impl Eval {
             return Err(Failure::new("standard input cannot be the recording and a document"));
         }
         let models = self.models(console)?;
-        let (names, mut detectors) = self.load(models.semantic(), console)?;
+        let (names, mut detectors) = self.load(models.semantic().as_ref(), console)?;
         let stdin = self.trace.as_os_str() == "-";
         let name = if stdin { "<stdin>".into() } else { self.trace.to_string_lossy() };
         let replayed = if stdin {
@@ -110,7 +110,7 @@ impl Eval {
     /// Reads every document before anything is evaluated, and refuses all of them when one cannot be.
     fn load(
         &self,
-        engine: Option<Arc<dyn SemanticEvaluator + Send + Sync>>,
+        engine: Option<&Arc<dyn SemanticEvaluator + Send + Sync>>,
         console: &mut Console,
     ) -> Result<(Vec<String>, Vec<Detector>), Failure> {
         let documents = documents::ready(&self.documents, "evaluated", console, |document| {
@@ -132,7 +132,7 @@ impl Eval {
         let detectors = documents.iter().map(|document| {
             // Like `Detector::new`, which refuses what was refused above.
             let detector = Detector::simulating(document.compiled.clone()).lenient(self.lenient);
-            match &engine {
+            match engine {
                 Some(engine) => detector.with_semantic(engine.clone()),
                 None => detector,
             }

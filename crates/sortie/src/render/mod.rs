@@ -12,11 +12,8 @@ mod plan;
 mod proofs;
 mod runs;
 mod sarif;
-pub(crate) mod style;
 mod tested;
 mod trace;
-mod visible;
-mod wrap;
 
 use std::io::{self, Write};
 
@@ -31,16 +28,15 @@ pub(crate) use evaluator::EvaluatorView;
 use github::GitHub;
 pub(crate) use human::Human;
 use json::Json;
-pub(crate) use json::write_json;
 pub(crate) use library::{write_coverage, write_list, write_list_json};
 pub(crate) use markdown::markdown;
 pub(crate) use plan::{Shown, write_plans, write_plans_json};
 pub(crate) use proofs::{ProofsFormat, write_proofs};
 pub(crate) use runs::{RunsFormat, RunsView};
 use sarif::Sarif;
+pub(crate) use sortie_report::{style, visible, write_json};
 pub(crate) use tested::{Tested, write_tested, write_tested_json};
 pub(crate) use trace::TraceView;
-pub(crate) use visible::visible;
 
 /// One input, and everything that is to be said about it.
 pub(crate) struct Checked {
