@@ -183,6 +183,11 @@ impl AskedModels {
         self.judge.is_some() || self.attacker.is_some()
     }
 
+    /// Whether somebody fills placeholders and goes on with conversations.
+    pub(crate) fn attacks(&self) -> bool {
+        self.attacker.is_some()
+    }
+
     /// Whether texts are scored with a local model.
     #[cfg_attr(not(feature = "embeddings"), expect(clippy::unused_self, reason = "there is none"))]
     fn embeds(&self) -> bool {
