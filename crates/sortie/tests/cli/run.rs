@@ -7,6 +7,7 @@ mod folders;
 mod plan;
 mod practice;
 mod program;
+mod reports;
 mod stdio;
 mod toml;
 mod usage;
