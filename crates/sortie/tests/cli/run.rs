@@ -9,6 +9,7 @@ mod models;
 mod plan;
 mod practice;
 mod program;
+mod reports;
 mod stdio;
 mod toml;
 mod usage;
