@@ -296,7 +296,7 @@ fn an_attacker_that_writes_nothing_usable_is_that_cases_error() {
 const GENERATED: &str = "
 oatf: '0.1'
 attack:
-  id: TEST-S
+  id: TEST-101
   name: A page that a model writes
   x-sortie: {prompt: Show the calendar of Friday.}
   execution:
