@@ -8,6 +8,7 @@ mod folders;
 mod plan;
 mod practice;
 mod program;
+mod reports;
 mod stdio;
 mod toml;
 mod usage;
