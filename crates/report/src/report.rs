@@ -1,5 +1,7 @@
 //! The report of a run.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 use sortie_detect::Standing;
 
@@ -27,6 +29,9 @@ pub struct Report {
     /// The models that helped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub models: Option<Models>,
+    /// Where the run is kept. For people; not in the JSON.
+    #[serde(skip)]
+    pub folder: Option<PathBuf>,
 }
 
 impl Report {
@@ -40,6 +45,7 @@ impl Report {
             stopped: None,
             suites: Vec::new(),
             models: None,
+            folder: None,
         }
     }
 

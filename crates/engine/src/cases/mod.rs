@@ -12,6 +12,7 @@ mod arguments;
 mod case;
 mod deciding;
 mod filling;
+mod keeping;
 mod naming;
 mod plan;
 mod playing;

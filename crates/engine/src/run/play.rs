@@ -18,7 +18,7 @@ use super::error::RunError;
 use super::folder::Folder;
 use super::journal::Journal;
 use super::options::Options;
-use super::synthesis;
+use super::{scoring, synthesis};
 use crate::context::Context;
 use crate::event::Watcher;
 use crate::extracted::Extracted;
@@ -62,7 +62,12 @@ pub async fn run(case: Case, options: Options, watcher: Arc<dyn Watcher>) -> Res
     let ending = stage.play().await;
     stage.close(&ending).await;
     let trace = Some(case.folder.trace().to_string_lossy().into_owned());
-    Ok(recorder.run(Place { document: case.file.clone(), trace }))
+    let place = Place { document: case.file.clone(), trace };
+    let scored = scoring::scored(&case, &options, &recorder).await;
+    Ok(match scored {
+        Some(detector) => recorder.run_of(&detector, place),
+        None => recorder.run(place),
+    })
 }
 
 /// Writes the first line of the trace, so that there is one whatever comes.

@@ -1,5 +1,6 @@
 //! Evaluators against targets: what is planned, what is played, what is kept.
 
+mod attacked;
 mod bench;
 mod bundled;
 mod killed;

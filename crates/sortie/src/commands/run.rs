@@ -1,31 +1,28 @@
 //! `sortie run`
 
 mod arguments;
-mod attack;
+mod asked;
+mod told;
 
-use std::fs;
-use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use sortie_detect::Fault;
-use sortie_engine::run::{Options, Plan};
-use sortie_report::Report;
+use sortie_engine::cases;
+use sortie_engine::targets::Settings;
+use sortie_report::Entry;
 use sortie_trace::Rule;
 use tokio_util::sync::CancellationToken;
 
 use crate::console::Console;
-use crate::documents;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::counted;
-use crate::render::{RunsFormat, RunsView, write_plans, write_plans_json};
-use crate::run::{
-    Asked, AskedBearer, AskedHeader, AskedTarget, CaseArgs, Chosen, Config, Jobs, LimitArgs, Prepared,
-    Resolved,
-};
+use crate::render::RunsFormat;
+use crate::run::{Campaign, CaseArgs, Chosen, Config, Ended, Home, LimitArgs, ModelArgs, Outcome, Resolved};
 use arguments::{AgentArgs, EndArgs, OutputArgs, ServerArgs, TargetArgs};
+use asked::all;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -69,7 +66,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", default_value = "1")]
     jobs: NonZeroUsize,
 
-    /// Agents and targets that have a name; `sortie.toml`, if it is there
+    /// Agents, targets and models that have a name; `sortie.toml`, if it is there
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
@@ -82,6 +79,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     cases: CaseArgs,
     #[command(flatten)]
+    models: ModelArgs,
+    #[command(flatten)]
     end: EndArgs,
     #[command(flatten)]
     output: OutputArgs,
@@ -91,7 +90,65 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        if self.dry && self.output.format == RunsFormat::Junit {
+        self.can_be_meant()?;
+        let config = Config::load(self.config.as_deref(), console)?;
+        let chosen = Chosen::find(&self.documents, &self.cases, self.config.as_deref(), &config, console)?;
+        let Chosen { documents, of_suites, evaluators } = match self.models.threshold() {
+            Some(threshold) => chosen.with_semantic_threshold(threshold)?,
+            None => chosen,
+        };
+        if self.servers.stdio && (documents.len() > 1 || evaluators.is_some()) {
+            return Err(Failure::new("`--stdio` serves one document"));
+        }
+        let models = self.models.resolve(&config)?;
+        let interrupt = CancellationToken::new();
+        let attacks = evaluators.as_ref().is_some_and(|evaluators| !evaluators.is_empty());
+        let mut resolved = self.resolve(&config, documents, of_suites, attacks, &interrupt)?;
+        if attacks && resolved.target.is_none() {
+            let named = evaluators.as_ref().is_some_and(|evaluators| evaluators.named);
+            can_do_without_target(named, &resolved)?;
+        }
+        let redactor = resolved.redact(&all::<Rule>("--redact", &self.output.redact)?, models.secrets())?;
+        let campaign = Campaign {
+            documents: resolved.prepared,
+            unfit: resolved.unfit,
+            evaluators,
+            target: resolved.target,
+            options: cases::Options {
+                jobs: self.jobs.get(),
+                rate: self.cases.rate,
+                settings: Settings {
+                    limits: self.limits.of_peers(),
+                    connect_timeout: self.targets.connect_timeout,
+                    answer_timeout: self.cases.answer_timeout,
+                },
+                redactor,
+                end: interrupt,
+                ..cases::Options::default()
+            },
+            models,
+            home: Home {
+                asked: self.output.run_dir.clone(),
+                resume: self.output.resume.clone(),
+                replay: self.models.replay().map(Path::to_owned),
+            },
+            at_once: self.jobs.get(),
+            lenient: self.output.lenient,
+            dry: self.dry,
+            notes: console.notes(),
+        };
+        match campaign.play()? {
+            Outcome::Planned { documents, unfit, attacked } => {
+                self.show(&documents, &unfit, attacked.as_ref(), console)?;
+                Ok(Exit::Clean)
+            }
+            Outcome::Ended(ended) => self.tell(&ended, console),
+        }
+    }
+
+    /// Refuses what contradicts itself, before anything is read.
+    fn can_be_meant(&self) -> Result<(), Failure> {
+        if self.dry && !matches!(self.output.format, RunsFormat::Human | RunsFormat::Json) {
             return Err(Failure::new("`--dry-run` has no JUnit form: nothing is tested"));
         }
         if self.servers.stdio && self.documents.iter().any(|path| path.as_os_str() == "-") {
@@ -104,154 +161,53 @@ impl Run {
             // Not after the run, when it would be too late.
             return Err(Failure::new(format!("`--out`: there is no folder `{}`", folder.display())));
         }
-        let config = Config::load(self.config.as_deref(), console)?;
-        let chosen = Chosen::find(&self.documents, &self.cases, self.config.as_deref(), &config, console)?;
-        if let Some(chosen) = chosen {
-            return self.attack(&chosen, &config, console);
-        }
-        let documents = documents::ready(&self.documents, "played", console, |_| Ok(()))?;
-        if self.servers.stdio && documents.len() > 1 {
-            return Err(Failure::new("`--stdio` serves one document"));
-        }
-        let interrupt = CancellationToken::new();
-        let rules = all::<Rule>("--redact", &self.output.redact)?;
-        let mut resolved = self.resolve(&config, documents, false, &interrupt)?;
-        resolved.redact(&rules, Vec::new())?;
-        let prepared = resolved.prepared;
-        if self.dry {
-            let plans = prepared
-                .iter()
-                .map(|Prepared { document, options }| Plan::new(&document.compiled, &document.name, options));
-            self.show(&plans.collect::<Vec<_>>(), console)?;
-            return Ok(Exit::Clean);
-        }
-        let jobs = Jobs {
-            prepared,
-            at_once: self.jobs.get(),
-            folder: self.output.run_dir.clone(),
-            interrupt,
-            notes: Some(console.notes()),
-        };
-        let played = jobs.play()?;
-        for failure in &played.failures {
+        Ok(())
+    }
+
+    /// Reports what was done.
+    fn tell(&self, ended: &Ended, console: &mut Console) -> Result<Exit, Failure> {
+        for failure in &ended.failures {
             console.failure(failure);
         }
-        if played.left_out > 0 {
-            console.note(&format!("{} lines were not shown; the trace has them", played.left_out));
+        if ended.left_out > 0 {
+            console.note(&format!("{} lines were not shown; the trace has them", ended.left_out));
         }
-        if played.interrupted && played.not_begun > 0 {
+        let report = &ended.report;
+        if ended.interrupted && !report.unfinished.is_empty() {
             console.note(&counted(
-                played.not_begun,
-                "document was not played to its end",
-                "documents were not played to their end",
+                report.unfinished.len(),
+                "case was not played to its end",
+                "cases were not played to their end",
             ));
         }
-        for failure in played.runs.iter().filter_map(|(_, run)| run.failure.as_ref()) {
+        for run in &report.runs {
             // What is wrong with us is said wherever the report goes.
-            if failure.fault == Fault::Harness {
+            if let Entry::Document(run) = run
+                && let Some(failure) = &run.failure
+                && failure.fault == Fault::Harness
+            {
                 console.failure(&Failure::new(failure.message.clone()));
             }
         }
-        let report = Report::new(played.runs.into_iter().map(|(_, run)| run));
-        self.write(&report, console)?;
-        Ok(if played.interrupted {
+        self.write(report, console)?;
+        if let Some(folder) = &ended.folder {
+            console.note(&format!("kept in {}", folder.display()));
+        }
+        Ok(if ended.interrupted {
             Exit::Interrupted
-        } else if played.failures.is_empty() {
+        } else if ended.failures.is_empty() {
             report.standing(self.output.allow_skipped).into()
         } else {
             Exit::Invalid
         })
     }
-
-    fn resolve(
-        &self,
-        config: &Config,
-        named: Vec<documents::Document>,
-        evaluators: bool,
-        interrupt: &CancellationToken,
-    ) -> Result<Resolved, Failure> {
-        let targets = all::<AskedTarget>("--target", &self.targets.target)?;
-        let headers = all::<AskedHeader>("--target-header", &self.targets.target_header)?;
-        let bearers = all::<AskedBearer>("--target-bearer", &self.targets.target_bearer)?;
-        let asked = Asked {
-            config,
-            agent: self.agent.agent.as_deref(),
-            env: &self.agent.env,
-            listen: &self.servers.listen,
-            targets: &targets,
-            headers: &headers,
-            bearers: &bearers,
-            target_env: &self.targets.target_env,
-            common: self.options(interrupt),
-            jobs: self.jobs.get(),
-            evaluators,
-            talk: &self.cases.talk,
-        };
-        asked.resolve(named, Vec::new())
-    }
-
-    fn options(&self, interrupt: &CancellationToken) -> Options {
-        let (servers, end, limits) = (&self.servers, &self.end, &self.limits);
-        Options {
-            prompt: self.agent.prompt.clone(),
-            stdio: servers.stdio,
-            wire: servers.wire.clone(),
-            isolate: servers.isolate.is_some(),
-            public: servers.public,
-            hosts: servers.accept_host.clone(),
-            allow_hosts: servers.allow_host.clone(),
-            verbatim_card: servers.verbatim_card,
-            idle: end.idle,
-            max_duration: end.max_duration,
-            grace: end.grace,
-            connect_timeout: self.targets.connect_timeout,
-            stop_on_match: end.stop_on_match,
-            lenient: self.output.lenient,
-            max_trace_bytes: limits.trace_bytes,
-            max_output_bytes: limits.output_bytes,
-            limits: limits.of_peers(),
-            interrupt: interrupt.clone(),
-            ..Options::default()
-        }
-    }
-
-    fn show(&self, plans: &[Plan], console: &mut Console) -> Result<(), Failure> {
-        let mut text = Vec::new();
-        match self.output.format {
-            RunsFormat::Json => write_plans_json(&mut text, plans)?,
-            _ => write_plans(&mut text, plans, console.color && self.output.out.is_none())?,
-        }
-        self.put(&text, console)
-    }
-
-    fn write(&self, report: &Report, console: &mut Console) -> Result<(), Failure> {
-        let color = console.color && self.output.out.is_none() && !self.servers.stdio;
-        let mut text = Vec::new();
-        let view = RunsView {
-            format: self.output.format,
-            color,
-            allow_skipped: self.output.allow_skipped,
-            live: true,
-        };
-        view.write(report, &mut text)?;
-        self.put(&text, console)
-    }
-
-    /// With `--stdio`, standard output belongs to the protocol.
-    fn put(&self, text: &[u8], console: &mut Console) -> Result<(), Failure> {
-        match &self.output.out {
-            Some(path) => fs::write(path, text).map_err(|error| Failure::at(path, "write", &error)),
-            None if self.servers.stdio => Ok(io::stderr().write_all(text)?),
-            None => Ok(console.out.write_all(text)?),
-        }
-    }
 }
 
-/// Reads values that may hold secrets. Left to the reader of arguments, they would be repeated when they are wrong.
-fn all<T: std::str::FromStr<Err: std::fmt::Display>>(
-    option: &str,
-    texts: &[String],
-) -> Result<Vec<T>, Failure> {
-    let one = |text: &String| text.parse().map_err(|error| Failure::new(format!("`{option}`: {error}")));
-    texts.iter().map(one).collect()
+/// Suites hold documents and evaluators: whoever plays their documents against an agent need not have a target too.
+fn can_do_without_target(named: bool, resolved: &Resolved) -> Result<(), Failure> {
+    if !named && !resolved.prepared.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new("evaluators need a target")
+        .help("name it with `--target KIND=SPEC`: KIND is `mcp`, `a2a`, `ag_ui`, `chat`, `http` or `cmd`"))
 }

@@ -118,6 +118,10 @@ pub(super) struct OutputArgs {
     #[arg(long, value_name = "DIR")]
     pub(super) run_dir: Option<PathBuf>,
 
+    /// Go on with a run that was ended before it was over: its folder. What is over is not played again
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["run_dir", "replay"])]
+    pub(super) resume: Option<PathBuf>,
+
     /// How to report
     #[arg(long, value_enum, default_value = "human")]
     pub(super) format: RunsFormat,

@@ -5,4 +5,4 @@ mod attacked;
 mod prepared;
 
 pub(crate) use asked::{Asked, Resolved};
-pub(crate) use prepared::Prepared;
+pub(crate) use prepared::{Prepared, Unfit};

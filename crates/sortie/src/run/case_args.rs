@@ -1,24 +1,17 @@
-//! Evaluators against a target: what `sortie run` does where ids of evaluators or suites are named.
-
-mod chosen;
-mod play;
-#[allow(dead_code, reason = "`sortie run` is about to use it")]
-mod tape;
+//! What only evaluators need, and what is about all of a run.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-pub(crate) use chosen::Chosen;
-pub(crate) use play::{Attack, Outcome};
-
+use super::duration;
 use super::talk::TalkArgs;
 
-/// What only evaluators need.
+/// Evaluators, what they are filled with, and how fast they go.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Evaluators")]
+#[command(next_help_heading = "Suites and evaluators")]
 pub(crate) struct CaseArgs {
-    /// Play the evaluators of a suite (`sortie suites list`); may be given more than once
+    /// Play the evaluators and the documents of a suite (`sortie suites list`); may be given more than once
     #[arg(long, value_name = "NAME")]
     pub(crate) suite: Vec<String>,
 
@@ -38,12 +31,8 @@ pub(crate) struct CaseArgs {
     #[arg(long, value_name = "N", value_parser = rate)]
     pub(crate) rate: Option<f64>,
 
-    /// Go on with a run that was ended before it was over: its folder
-    #[arg(long, value_name = "DIR", conflicts_with = "run_dir")]
-    pub(crate) resume: Option<PathBuf>,
-
     /// How long one answer of the target may take
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = super::duration)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub(crate) answer_timeout: std::time::Duration,
 
     #[command(flatten)]

@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthStr as _;
 
 /// The words of a text on lines of at most so many columns. A word that is longer has a line of its own.
-pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {

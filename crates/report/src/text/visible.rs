@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 /// The text with every control, bidirectional and invisible character replaced; line ends and tabs stay.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+pub fn visible(text: &str) -> Cow<'_, str> {
     if text.chars().all(|letter| stand_in(letter).is_none()) {
         return Cow::Borrowed(text);
     }
@@ -14,7 +14,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 }
 
 /// What is shown in the place of a character that must not be shown as it is.
-pub(crate) fn stand_in(letter: char) -> Option<char> {
+pub(super) fn stand_in(letter: char) -> Option<char> {
     match letter {
         '\n' | '\t' => None,
         // The pictures of the control characters stand in the same order: ␀ ␁ … ␟.

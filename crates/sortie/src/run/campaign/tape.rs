@@ -1,18 +1,23 @@
 //! The exchanges with a target go into the same file as those with models.
 
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
 use sortie_engine::cases::{Asked, Later, Tape};
 use sortie_judge::{Exchanges, Key, Mode, Outcome, Payload};
 
+use crate::failure::Failure;
+
 /// The file of exchanges of a run, as a tape. A live run never uses an answer of the target again, whatever the file says about
 /// those of models.
-pub(crate) struct ExchangesTape(pub(crate) Exchanges);
+pub(super) struct ExchangesTape(pub(super) Exchanges);
 
 impl Tape for ExchangesTape {
     fn replays(&self) -> bool {
         self.0.mode() == Mode::Replay
     }
 
-    fn recall<'t>(&'t self, asked: &'t Asked) -> Later<'t, Result<serde_json::Value, String>> {
+    fn recall<'t>(&'t self, asked: &'t Asked) -> Later<'t, Result<Value, String>> {
         let (key, purpose) = (key(asked), asked.purpose.clone());
         on_disk(&self.0, move |exchanges| match exchanges.find(&key)? {
             Some(Outcome::Answer(Payload::Json(exchange))) => Ok(Ok(exchange)),
@@ -21,11 +26,48 @@ impl Tape for ExchangesTape {
         })
     }
 
-    fn keep<'t>(&'t self, asked: &'t Asked, exchange: serde_json::Value) -> Later<'t, Result<(), String>> {
+    fn keep<'t>(&'t self, asked: &'t Asked, exchange: Value) -> Later<'t, Result<(), String>> {
         let (key, purpose) = (key(asked), asked.purpose.clone());
         on_disk(&self.0, move |exchanges| {
             exchanges.record(&key, &purpose, Outcome::Answer(Payload::Json(exchange))).map(Ok)
         })
+    }
+}
+
+/// What a target said when it was looked at, before the run had a folder: one that is not there leaves none.
+#[derive(Default)]
+pub(super) struct FirstLook(Mutex<Vec<(Asked, Value)>>);
+
+impl FirstLook {
+    /// Keeps it in the file of the run. With `taken_up`, it must be there already: the run attacked the same target.
+    pub(super) fn put(&self, exchanges: &Exchanges, taken_up: bool) -> Result<(), Failure> {
+        let fail = |error: sortie_judge::StoreError| Failure::new(error.to_string());
+        let seen = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        for (asked, exchange) in seen {
+            let key = key(&asked);
+            if taken_up && exchanges.find(&key).map_err(fail)?.is_none() {
+                return Err(Failure::new("the run that is taken up attacked another target")
+                    .help("name the same target, or begin a run of its own"));
+            }
+            let exchange = Outcome::Answer(Payload::Json(exchange));
+            exchanges.record(&key, &asked.purpose, exchange).map_err(fail)?;
+        }
+        Ok(())
+    }
+}
+
+impl Tape for FirstLook {
+    fn replays(&self) -> bool {
+        false
+    }
+
+    fn recall<'t>(&'t self, _: &'t Asked) -> Later<'t, Result<Value, String>> {
+        Box::pin(std::future::ready(Err("nothing is recorded yet".to_owned())))
+    }
+
+    fn keep<'t>(&'t self, asked: &'t Asked, exchange: Value) -> Later<'t, Result<(), String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((asked.clone(), exchange));
+        Box::pin(std::future::ready(Ok(())))
     }
 }
 
