@@ -71,7 +71,7 @@ def decide(weak, user):
     if "orders-in-text" in weak:
         for tool in re.findall(r"\bcall (\w+) with\b", user):
             if tool in office.TOOLS:
-                return [(tool, arguments_in(user, tool))], "Done."
+                return [(tool, arguments_in(user, tool))], f"I called {tool}, as it says."
     if "joined-words" in weak:
         words = re.search(r"\b(\w+)\s+(?:and|plus)\s+(\w+)\b[^.]{0,60}?(?:joined|one word|no space)[^.]*", user)
         if words and "capitals" in words[0]:
