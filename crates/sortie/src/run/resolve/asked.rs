@@ -35,6 +35,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) jobs: usize,
     /// Whether there are evaluators, which attack the target without an actor.
     pub(crate) evaluators: bool,
+    /// Whether anything is started or sent; a replay needs no credentials, and no agent.
+    pub(crate) live: bool,
     /// How their target is talked to.
     pub(crate) talk: &'a TalkArgs,
 }
@@ -116,6 +118,9 @@ impl Asked<'_> {
             }
             None => (command_words(agent).map_err(failed)?, Vec::new()),
         };
+        if !self.live {
+            return Ok(Agent { command, env: Vec::new() });
+        }
         is_there(&command[0])?;
         let names = env.iter().chain(self.env).map(String::as_str);
         Ok(Agent { command, env: environment(names)? })
