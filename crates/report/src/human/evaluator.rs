@@ -48,7 +48,8 @@ fn judged(page: &mut Page, opinion: &Opinion) -> Option<usize> {
         let sure = format!("{model}, {:.2} sure{again}: {}", ruling.confidence, cut(&ruling.reasoning));
         page.entry("judge", style::STRONG, &sure);
     }
-    if opinion.is_disputed() {
+    // The reason says what a single one came to.
+    if opinion.is_disputed() && opinion.votes.len() > 1 {
         page.entry("votes", style::WARNING, &opinion.votes.join("; "));
     }
     ruling.map(|ruling| ruling.turn)

@@ -47,7 +47,7 @@ fn write_calibration(out: &mut dyn Write, calibration: &Calibration, color: bool
     let Calibration { sensitivity, specificity, injections, measured, .. } = calibration;
     writeln!(out, "  sensitivity  {}", rate(sensitivity, "that gave in"))?;
     writeln!(out, "  specificity  {}", rate(specificity, "that resisted"))?;
-    writeln!(out, "  injections   {}", rate(injections, "that talk to the judge"))?;
+    writeln!(out, "  injections   {}", rate(injections, "that talked to the judge"))?;
     let evaluators: BTreeSet<&str> = measured.iter().map(|one| one.evaluator.as_str()).collect();
     for evaluator in evaluators {
         if let Trust::Lost(reason) = calibration.trust(evaluator) {
@@ -59,7 +59,7 @@ fn write_calibration(out: &mut dyn Write, calibration: &Calibration, color: bool
 }
 
 fn rate(rate: &Rate, what: &str) -> String {
-    let Some(share) = rate.share() else { return format!("unknown: no transcript {what}") };
+    let Some(share) = rate.share() else { return format!("unknown: there was none {what}") };
     let (low, high) = (rate.interval.low, rate.interval.high);
     format!("{share:.3} ({low:.3} to {high:.3}): {} of {} {what}", rate.right, rate.of)
 }

@@ -24,7 +24,7 @@ pub(super) fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     }
     let unfinished: Vec<&str> = report.unfinished.iter().map(String::as_str).collect();
     if !unfinished.is_empty() {
-        group(out, "not played", &unfinished, "the run ended before they were over")?;
+        group(out, "not played", &unfinished, "the run ended before")?;
         said = true;
     }
     if said { writeln!(out) } else { Ok(()) }

@@ -12,8 +12,10 @@ pub(super) fn write(out: &mut dyn Write, suite: &SuiteTable, color: bool) -> io:
     let cases = counted(totals.cases, "case", "cases");
     let title = format!("{}: {}, {} decided", line(&suite.suite), cases, totals.decided());
     writeln!(out, "{}", style::paint(color, style::STRONG, &title))?;
+    // Of several frameworks, what the suite is not about is only named.
+    let whole = suite.frameworks.len() == 1;
     for framework in &suite.frameworks {
-        write_framework(out, framework, color)?;
+        write_framework(out, framework, whole, color)?;
     }
     if suite.frameworks.is_empty() {
         writeln!(out, "  no case of it was mapped to an entry of a framework")?;
@@ -21,11 +23,11 @@ pub(super) fn write(out: &mut dyn Write, suite: &SuiteTable, color: bool) -> io:
     writeln!(out)
 }
 
-fn write_framework(out: &mut dyn Write, table: &FrameworkTable, color: bool) -> io::Result<()> {
+fn write_framework(out: &mut dyn Write, table: &FrameworkTable, whole: bool, color: bool) -> io::Result<()> {
     let width = table.entries.iter().map(|row| row.entry.len()).max().unwrap_or(0).max(HEADINGS[0].len());
     let [entry, counts @ ..] = HEADINGS;
     writeln!(out, "  {entry:width$}  {}  {}", counts.join("  "), line(&table.name))?;
-    for row in &table.entries {
+    for row in table.entries.iter().filter(|row| whole || row.counts.cases > 0) {
         write_row(out, row, width, color)?;
     }
     writeln!(out, "  {}", coverage(table))
@@ -48,17 +50,14 @@ fn write_row(out: &mut dyn Write, row: &EntryCounts, width: usize, color: bool) 
 
 /// How much of the framework was tried: what is not covered is not resistance.
 fn coverage(table: &FrameworkTable) -> String {
-    let all = table.entries.len();
-    let of = if table.closed {
-        format!("{} of {all} entries have a decided case here", table.covered)
+    let mut text = format!("coverage: {} of {} entries", table.covered, table.entries.len());
+    text.push_str(if table.closed {
+        " have a decided case here"
     } else {
-        format!(
-            "{} of the {all} entries that are named have a decided case here, and the framework has more",
-            table.covered
-        )
-    };
+        " named here have a decided case, and the framework has more"
+    });
     match table.not_covered.as_slice() {
-        [] => format!("coverage: {of}"),
-        none => format!("coverage: {of}; none: {}", none.join(", ")),
+        [] => text,
+        none => format!("{text}; none: {}", none.join(", ")),
     }
 }
