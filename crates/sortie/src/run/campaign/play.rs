@@ -86,7 +86,7 @@ impl Campaign {
     }
 
     async fn go(mut self, end_now: CancellationToken) -> Result<Outcome, Failure> {
-        let replayed = self.models.is_replay().then(|| self.models.exchanges(None)).transpose()?;
+        let replayed = self.replayed()?;
         let first_look = Arc::new(FirstLook::default());
         self.options.tape = Some(match &replayed {
             Some(exchanges) => Arc::new(ExchangesTape(exchanges.clone())),
@@ -121,6 +121,18 @@ impl Campaign {
         }
         ended.folder = opened.folder;
         Ok(Outcome::Ended(Box::new(ended)))
+    }
+
+    /// What was said in the run that is repeated. Where only documents were played, nobody was asked anything.
+    fn replayed(&self) -> Result<Option<Exchanges>, Failure> {
+        let Some(run) = &self.home.replay else { return Ok(None) };
+        if !run.exists() {
+            return Err(Failure::new(format!("`--replay`: there is no run `{}`", run.display())));
+        }
+        match self.evaluators.is_none() && !self.models.is_asked() {
+            true => Ok(Some(Exchanges::transient())),
+            false => self.models.exchanges(None).map(Some),
+        }
     }
 
     /// What the target of evaluators offers, and what they do with it.
