@@ -6,13 +6,14 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sortie_oatf::{Compiled, GenerationProvider, SemanticEvaluator, known_modes, parse_duration};
+use sortie_oatf::{Compiled, SemanticEvaluator, known_modes, parse_duration};
 use sortie_trace::{MAX_TRACE_BYTES, Redactor};
 use sortie_wire::Limits;
 use tokio_util::sync::CancellationToken;
 
 use super::command::{self, Addresses};
 use super::error::Misfit;
+use crate::context::Generator;
 use crate::modes::{Target, Wire};
 
 /// Everything about a run that is not in the document. Each has a default, and none is without a limit.
@@ -78,16 +79,6 @@ pub struct Semantic(pub Arc<dyn SemanticEvaluator + Send + Sync>);
 impl fmt::Debug for Semantic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Semantic").field(&self.0.engine()).finish()
-    }
-}
-
-/// Who generates content.
-#[derive(Clone)]
-pub struct Generator(pub Arc<dyn GenerationProvider + Send + Sync>);
-
-impl fmt::Debug for Generator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Generator")
     }
 }
 

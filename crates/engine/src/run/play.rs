@@ -56,7 +56,12 @@ pub async fn run(case: Case, options: Options, watcher: Arc<dyn Watcher>) -> Res
     let end = CancellationToken::new();
     let _end_on_drop = end.clone().drop_guard();
     let recorder = Arc::new(begin(&case, &options, watcher)?);
-    let context = Context { recorder: recorder.clone(), extracted: Arc::new(Extracted::default()), end };
+    let context = Context {
+        recorder: recorder.clone(),
+        extracted: Arc::new(Extracted::default()),
+        end,
+        generator: options.generator.clone(),
+    };
     let cast = Cast::new(&case.document, &context);
     let mut stage = Stage { case: &case, options: &options, context, cast, agent: None };
     let ending = stage.play().await;
@@ -92,8 +97,10 @@ fn begin(case: &Case, options: &Options, watcher: Arc<dyn Watcher>) -> Result<Re
         recorder
             .warn("the document has no indicators: this run only simulates, and says nothing about an agent");
     }
-    for warning in synthesis::warnings(attack) {
-        recorder.warn(warning);
+    if options.generator.is_none() {
+        for warning in synthesis::warnings(attack) {
+            recorder.warn(warning);
+        }
     }
     Ok(recorder)
 }
