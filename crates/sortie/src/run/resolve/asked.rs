@@ -79,10 +79,7 @@ impl Asked<'_> {
         let builtin = self.agent.and_then(builtin::named).transpose()?;
         let agent = self.agent.filter(|_| builtin.is_none()).map(|agent| self.agent(agent)).transpose()?;
         let mut secrets = BTreeSet::new();
-        let target = match self.evaluators {
-            true => self.target_of_evaluators(&mut secrets)?,
-            false => None,
-        };
+        let target = if self.evaluators { self.target_of_evaluators(&mut secrets)? } else { None };
         let (mut prepared, mut unfits) = (Vec::new(), Vec::new());
         let named = named.into_iter().map(|document| (document, true));
         let documents = named.chain(of_suites.into_iter().map(|document| (document, false)));
