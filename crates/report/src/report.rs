@@ -1,7 +1,5 @@
 //! The report of a run.
 
-use std::path::PathBuf;
-
 use serde::Serialize;
 use sortie_detect::Standing;
 
@@ -29,9 +27,6 @@ pub struct Report {
     /// The models that helped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub models: Option<Models>,
-    /// Where the run is kept. For people; not in the JSON.
-    #[serde(skip)]
-    pub folder: Option<PathBuf>,
 }
 
 impl Report {
@@ -45,7 +40,6 @@ impl Report {
             stopped: None,
             suites: Vec::new(),
             models: None,
-            folder: None,
         }
     }
 

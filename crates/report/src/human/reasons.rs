@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use sortie_detect::Standing;
-use sortie_engine::cases::CaseVerdict;
 
 use super::document::why_undecided;
 use crate::text::{counted, line};
@@ -16,8 +15,8 @@ const SHOWN: usize = 3;
 /// Skipped cases, those that do not apply, and those that were not played to their end.
 pub(super) fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     let mut said = false;
-    for (word, reasons) in [("skipped", skipped(report)), ("not applicable", not_applicable(report))] {
-        for (reason, ids) in reasons {
+    for (word, standing) in [("skipped", Some(Standing::Skipped)), ("not applicable", None)] {
+        for (reason, ids) in by_reason(report, standing) {
             group(out, word, &ids, &reason)?;
             said = true;
         }
@@ -37,20 +36,14 @@ fn group(out: &mut dyn Write, word: &str, ids: &[&str], reason: &str) -> io::Res
     writeln!(out, "  {}{more}", line(&ids[..ids.len().min(SHOWN)].join(", ")))
 }
 
-fn skipped(report: &Report) -> BTreeMap<String, Vec<&str>> {
-    let skipped = report.runs.iter().filter(|run| run.standing() == Some(Standing::Skipped));
-    by_reason(skipped.map(|run| (run, reason(run))))
-}
-
-fn not_applicable(report: &Report) -> BTreeMap<String, Vec<&str>> {
-    by_reason(report.runs.iter().filter(|run| run.standing().is_none()).map(|run| (run, reason(run))))
-}
-
-fn by_reason<'r>(runs: impl Iterator<Item = (&'r Entry, String)>) -> BTreeMap<String, Vec<&'r str>> {
+/// The cases that count as this, by reason: the most common first.
+fn by_reason(report: &Report, standing: Option<Standing>) -> Vec<(String, Vec<&str>)> {
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for (run, reason) in runs {
-        reasons.entry(reason).or_default().push(run.id());
+    for run in report.runs.iter().filter(|run| run.standing() == standing) {
+        reasons.entry(reason(run)).or_default().push(run.id());
     }
+    let mut reasons: Vec<_> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, ids)| std::cmp::Reverse(ids.len()));
     reasons
 }
 
@@ -59,9 +52,6 @@ pub(crate) fn reason(run: &Entry) -> String {
     match run {
         Entry::Document(run) => why_undecided(run).map(|(_, why)| why).unwrap_or_default(),
         Entry::Unplayed(unplayed) => unplayed.reason.clone(),
-        Entry::Evaluator(result) if result.reason.is_empty() => {
-            CaseVerdict::as_str(result.verdict).to_owned()
-        }
         Entry::Evaluator(result) => result.reason.clone(),
     }
 }

@@ -42,11 +42,7 @@ pub fn write_human(out: &mut dyn Write, report: &Report, view: View) -> io::Resu
         let word = style::paint(view.color, style::WARNING, "ended early");
         writeln!(out, "{word}: {}", line(why))?;
     }
-    writeln!(out, "{}", totals(report))?;
-    match &report.folder {
-        Some(folder) => writeln!(out, "kept in {}", line(&folder.to_string_lossy())),
-        None => Ok(()),
-    }
+    writeln!(out, "{}", totals(report))
 }
 
 /// One case, as it is shown to people.

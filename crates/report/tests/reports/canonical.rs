@@ -34,7 +34,6 @@ fn what_no_run_can_repeat_is_left_out() {
             Entry::Unplayed(_) => {}
         }
     }
-    again.folder = None;
     let models = again.models.as_mut().unwrap();
     models.judge.as_mut().unwrap().endpoint = "http://127.0.0.1:5/v1".to_owned();
     models.spent.calls = 0;

@@ -273,7 +273,6 @@ pub(crate) fn report() -> Report {
         stopped: Some("the budget of 12 calls is used up".to_owned()),
         suites: suites.into(),
         models: Some(models()),
-        folder: Some("runs/7".into()),
         ..Report::new(runs)
     }
 }

@@ -41,12 +41,13 @@ fn the_schema_notices_every_field_that_is_called_otherwise() {
     let mut places = Vec::new();
     collect(&report, "", &mut places);
     assert!(places.len() > 400, "{}", places.len());
+    let validator = validator();
     for (place, key) in places {
         let mut changed = report.clone();
         let map = changed.pointer_mut(&place).and_then(Value::as_object_mut).unwrap();
         let value = map.remove(&key).unwrap();
         map.insert(format!("{key}_"), value);
-        assert!(!validator().is_valid(&changed), "{place}: `{key}` may be called anything");
+        assert!(!validator.is_valid(&changed), "{place}: `{key}` may be called anything");
     }
 }
 

@@ -9,6 +9,7 @@ mod plan;
 mod practice;
 mod program;
 mod repeated;
+mod reports;
 mod stdio;
 mod taken_up;
 mod toml;
