@@ -87,6 +87,11 @@ impl Models {
         self.generator.clone()
     }
 
+    /// What may be spent, and was.
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
     /// Which models helped, how far they can be trusted, and what they took; `None` where there is none.
     pub(crate) fn report(&self) -> Option<sortie_report::Models> {
         let used = |model: &Model| used(&model.endpoint().identity(), &model.endpoint().model);
