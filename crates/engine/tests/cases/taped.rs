@@ -257,6 +257,29 @@ async fn no_secret_is_on_the_tape() {
     assert_eq!(bench().run(options(tape.replaying())).await.results, said.results);
 }
 
+#[tokio::test]
+async fn a_tape_that_was_changed_is_no_verdict_either() {
+    let checks = "checks:\n  - {name: Any answer, says: pass, cel: 'size(transcript.answers) == 1'}\n";
+    let rest = format!("{checks}{}", saying(&["hello"]));
+    let bench = || Bench::new(&[("agent", "talk", &rest)], agent("read line; echo ok"));
+    let tape = Arc::new(Memory::default());
+    let options = |tape| Options { tape: Some(tape), ..Options::default() };
+    assert_eq!(verdicts(&bench().run(options(tape.clone())).await), ["talk/hello: not_exploited"]);
+    for wrong in [
+        json!("nonsense"),
+        json!({"records": [], "heard": {"turn": {"role": "somebody"}}}),
+        json!({"records": ["{\"record\":\"message\"}"], "heard": {"turn": {"role": "target", "text": "ok"}}}),
+        json!({"records": ["{\"record\":\"song\",\"x\":1}"], "heard": {"turn": {"role": "target", "text": "ok"}}}),
+    ] {
+        let changed = tape.replaying();
+        changed.kept.lock().unwrap().values_mut().for_each(|(_, exchange)| *exchange = wrong.clone());
+        let played = bench().run(options(changed)).await;
+        assert_eq!(verdicts(&played), ["talk/hello: error"]);
+        let reason = &played.results[0].reason;
+        assert!(reason.starts_with("what is recorded for talk/hello, turn 1, asking cmd "), "{reason}");
+    }
+}
+
 /// Keeps nothing, and says so.
 struct Full;
 

@@ -278,7 +278,8 @@ impl Account {
         let Self { runs, unfit, cases, unfinished, waiting, stopped, failures, left_out } = self;
         let mut report = Report::new(runs.into_iter().chain(unfit).chain(cases));
         report.unfinished = unfinished.into_iter().chain(waiting).collect();
-        report.stopped = stopped.or_else(|| interrupted.then(|| "interrupted".to_owned()));
+        let refused = || models.budget().exhausted().map(|refused| refused.to_string());
+        report.stopped = stopped.or_else(|| interrupted.then(|| "interrupted".to_owned())).or_else(refused);
         report.suites = evaluators.map(|evaluators| evaluators.tables(&report)).unwrap_or_default();
         report.models = models.report();
         Ended { report, failures, interrupted, left_out, folder: None }
