@@ -2,7 +2,7 @@
 
 use sortie_detect::Standing;
 use sortie_engine::cases::{CaseResult, DecidedBy};
-use sortie_evaluators::Role;
+use sortie_evaluators::{Role, Transcript};
 
 use super::opinion::Opinion;
 use super::page::Page;
@@ -74,7 +74,7 @@ fn judged(page: &mut Page, opinion: &Opinion) {
 
 /// The last thing that was said to the target before the turn that decided.
 fn asked(page: &mut Page, result: &CaseResult, turn: Option<usize>) {
-    let turns = result.transcript.iter().flat_map(|transcript| transcript.turns());
+    let turns = result.transcript.iter().flat_map(Transcript::turns);
     let before = turns.enumerate().take(turn.unwrap_or(usize::MAX));
     let said = before.filter(|(_, turn)| turn.role == Role::Attacker).last();
     if let Some((at, said)) = said {
