@@ -45,7 +45,7 @@ pub use folder::{
 };
 pub use manifest::{Manifest, Proof, Said, Shows, Survivor};
 pub use mutate::{MOST_MUTANTS, Mutant, Operator};
-pub use near::{NearMiss, near_misses};
+pub use near::{NearMiss, NearMisses};
 pub use prover::{mutants, prove};
 pub use reading::MOST_LISTED;
 pub use recording::Recording;

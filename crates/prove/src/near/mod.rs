@@ -31,35 +31,45 @@ pub struct NearMiss {
     pub matched: Vec<String>,
 }
 
-/// Messages that tell a document from the mutants that its proofs do not, as far as any were found.
-///
-/// They show fields that nobody had, so that there may be other mutants once they are among the proofs: ask again.
-pub fn near_misses(document: &Arc<Compiled>, proofs: &Proofs) -> Vec<NearMiss> {
-    let proved = prove(document, "", Some(proofs));
-    let survived = proved.mutants.iter().filter(|mutant| mutant.fate == Fate::Survived);
-    let survived: HashSet<&str> = survived.map(|mutant| mutant.id.as_str()).collect();
-    let observed: Vec<Vec<Observed<'_>>> = proofs.recordings.iter().map(Recording::observed).collect();
-    let scenes = scenes(document, &observed);
-    let (mutants, _) = mutate::mutants(&scenes, document.document());
-    let mut open: Vec<Open<'_>> =
-        mutants.iter().filter(|mutant| survived.contains(mutant.id.as_str())).filter_map(Open::new).collect();
-    let mut found = Vec::new();
-    while let Some(first) = open.pop() {
-        let Some(scene) = scenes.get(first.mutant.indicator.unwrap_or_default()) else { continue };
-        let words = words(scene, first.mutant);
-        let telling =
-            bases(scene).into_iter().flat_map(|base| shapes::of(scene, base, &words)).find_map(|said| {
-                let given = Given::of(document, &said)?;
-                first.is_told_by(&given, &said).then_some((given, said))
-            });
-        if let Some((given, said)) = telling {
-            open.retain(|open| !open.is_told_by(&given, &said));
-            let matched = given.matched(document);
-            found.push(NearMiss { said, matched });
+/// Looks for near misses, once or in rounds: they show fields that nobody had, so that there may be other mutants once they are
+/// among the proofs.
+#[derive(Clone, Debug, Default)]
+pub struct NearMisses {
+    /// Mutants that nothing was found against. They are not tried again.
+    given_up: HashSet<String>,
+}
+
+/// So many messages are tried against one mutant.
+const MOST_TRIED: usize = 4_000;
+
+impl NearMisses {
+    /// Messages that tell a document from the mutants that its proofs do not, as far as any are found.
+    pub fn find(&mut self, document: &Arc<Compiled>, proofs: &Proofs) -> Vec<NearMiss> {
+        let proved = prove(document, "", Some(proofs));
+        let survived = proved.mutants.iter().filter(|mutant| mutant.fate == Fate::Survived);
+        let survived: HashSet<&str> = survived.map(|mutant| mutant.id.as_str()).collect();
+        let observed: Vec<Vec<Observed<'_>>> = proofs.recordings.iter().map(Recording::observed).collect();
+        let scenes = scenes(document, &observed);
+        let (mutants, _) = mutate::mutants(&scenes, document.document());
+        let is_open =
+            |mutant: &&Mutant| survived.contains(mutant.id.as_str()) && !self.given_up.contains(&mutant.id);
+        let mut open: Vec<Open<'_>> = mutants.iter().filter(is_open).filter_map(Open::new).collect();
+        let mut found = Vec::new();
+        while let Some(first) = open.pop() {
+            let telling = scenes
+                .get(first.mutant.indicator.unwrap_or_default())
+                .and_then(|scene| first.telling(scene, document));
+            if let Some((given, said)) = telling {
+                open.retain(|open| !open.is_told_by(&given, &said));
+                let matched = given.matched(document);
+                found.push(NearMiss { said, matched });
+            } else {
+                self.given_up.insert(first.mutant.id.clone());
+            }
         }
+        found.reverse();
+        found
     }
-    found.reverse();
-    found
 }
 
 /// A mutant that nothing tells from the document yet.
@@ -76,6 +86,16 @@ impl<'m> Open<'m> {
             _ => None,
         };
         Some(Self { mutant, wrong })
+    }
+
+    /// The first message that tells it from the document, and what the document says of it.
+    fn telling(&self, scene: &Scene<'_>, document: &Compiled) -> Option<(Given, Said)> {
+        let words = words(scene, self.mutant);
+        let bases = bases(scene).into_iter();
+        bases.flat_map(|base| shapes::of(scene, base, &words)).take(MOST_TRIED).find_map(|said| {
+            let given = Given::of(document, &said)?;
+            self.is_told_by(&given, &said).then_some((given, said))
+        })
     }
 
     fn is_told_by(&self, given: &Given, said: &Said) -> bool {

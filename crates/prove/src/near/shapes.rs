@@ -64,7 +64,8 @@ pub(super) fn of<'s>(
         alone.chain(around).chain(turned)
     });
     let less = without(&whole.message).into_iter().map(move |message| Said { message, ..whole.clone() });
-    at_places.chain(less).chain(elsewhere(scene, &last))
+    // Few before many: whoever tries them does not try them all.
+    elsewhere(scene, &last).into_iter().chain(less).chain(at_places)
 }
 
 /// Where texts stand that an indicator looks at: those of a pattern at its target, those of an expression anywhere.

@@ -1,5 +1,7 @@
 //! Texts that are nearly what an indicator looks for, and texts that are just that.
 
+use std::collections::HashSet;
+
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
 use sortie_oatf::cel::{PartKind, Program, string_literals};
@@ -72,7 +74,7 @@ fn of_value(value: &Value, words: &mut Vec<Words>) {
 
 /// Texts to put where `seen` stands: each thing that is looked for alone, among others, in other letters, and together.
 pub(super) fn texts(words: &[Words], seen: &str) -> Vec<String> {
-    let mut pool = Pool(Vec::new());
+    let mut pool = Pool::default();
     let mut plain: Vec<String> = Vec::new();
     for words in words {
         match words {
@@ -104,15 +106,20 @@ pub(super) fn texts(words: &[Words], seen: &str) -> Vec<String> {
             pool.add(format!("{text} {other}"));
         }
     }
-    pool.0
+    pool.texts
 }
 
-struct Pool(Vec<String>);
+/// Texts in the order they were thought of, each once.
+#[derive(Default)]
+struct Pool {
+    texts: Vec<String>,
+    known: HashSet<String>,
+}
 
 impl Pool {
     fn add(&mut self, text: String) {
-        if self.0.len() < TEXTS && !self.0.contains(&text) {
-            self.0.push(text);
+        if self.texts.len() < TEXTS && self.known.insert(text.clone()) {
+            self.texts.push(text);
         }
     }
 }

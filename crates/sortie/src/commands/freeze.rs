@@ -67,7 +67,7 @@ impl Freeze {
         let values = self.var.iter().map(|text| variable(text)).collect::<Result<_, _>>()?;
         let used = self.sources.load(console)?;
         let asked = Asked { folder: self.run, case: self.case, file: self.out, id: self.id, values };
-        let frozen = asked.freeze(&used)?;
+        let frozen = asked.draft(&used)?.proved()?;
         write(&frozen)?;
         let Frozen { file, traces, made, accepted, proved, .. } = frozen;
         let report = Report::new(vec![proved]);

@@ -82,7 +82,7 @@ impl Finding<'_> {
         let looks: Vec<Look> = tried.into_iter().flatten().collect();
         if looks.is_empty() {
             return Err(Failure::new(format!(
-                "the check `{name}` counts, or compares what was said in several turns: an indicator looks at one message"
+                "the check `{name}` is about more than one message, and an indicator looks at one"
             ))
             .help(by_hand));
         }

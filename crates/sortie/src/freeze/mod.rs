@@ -9,6 +9,8 @@ mod place;
 mod playing;
 mod proofs;
 mod refusal;
+#[cfg(test)]
+mod tests;
 mod traces;
 
 use std::path::{Path, PathBuf};
@@ -34,6 +36,12 @@ use proofs::{Case, Shown, What};
 
 /// So many traces of other cases are put beside a document.
 const MOST_RESISTED: usize = 3;
+
+/// The name of the trace of the finding.
+const GAVE_IN: &str = "gave-in.jsonl";
+
+/// The name of the trace that is made of it.
+const REFUSED: &str = "refused-and-quoted.jsonl";
 
 /// What is to be frozen.
 pub(crate) struct Asked {
@@ -61,9 +69,29 @@ pub(crate) struct Frozen {
     pub(crate) proved: Proved,
 }
 
+/// A document that was made of a case, and what may prove it.
+pub(crate) struct Draft {
+    file: PathBuf,
+    text: String,
+    compiled: Arc<Compiled>,
+    shown: Vec<Shown>,
+    made: Vec<String>,
+}
+
+impl Draft {
+    /// Adds near misses, and proves the document.
+    pub(crate) fn proved(self) -> Result<Frozen, Failure> {
+        let Self { file, text, compiled, shown, made } = self;
+        let case = Case::build(&compiled, &file, shown)?;
+        let traces = case.traces().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
+        let (manifest, accepted) = (case.manifest(), case.accepted());
+        Ok(Frozen { file, text, manifest, traces, made, accepted, proved: case.proved })
+    }
+}
+
 impl Asked {
-    /// Makes a document of a case, and proofs of what was recorded.
-    pub(crate) fn freeze(&self, used: &InUse) -> Result<Frozen, Failure> {
+    /// Makes a document of a case, and recordings of what was recorded.
+    pub(crate) fn draft(&self, used: &InUse) -> Result<Draft, Failure> {
         let kept = Kept::open(&self.folder)?;
         let result = kept.finding(&self.case)?;
         let entry = used
@@ -102,22 +130,19 @@ impl Asked {
             name: Some(document::name(&title)),
         };
         let stage = Stage { compiled: &compiled, played: &played, traced: &traced, looks: &looks };
-        let (mut shown, mut made) = (Vec::new(), Vec::new());
-        shown.push(stage.gave_in(&records, is_recorded)?);
+        let mut shown = vec![stage.gave_in(&records, is_recorded)?];
+        let mut made: Vec<String> = Vec::new();
         if !is_recorded {
-            made.push("gave-in.jsonl".to_owned());
+            made.push(GAVE_IN.to_owned());
         }
         shown.extend(stage.resisted(&kept, result)?);
         if let Some(refused) = stage.refused(&records, &transcript)? {
-            made.push("refused-and-quoted.jsonl".to_owned());
+            made.push(REFUSED.to_owned());
             shown.push(refused);
         }
         let said = fixtures::said(&look.place, ACTOR, &mode);
         shown.extend(fixtures::shown(entry, &values, &look.place, &said, &compiled));
-        let case = Case::build(&compiled, &file, shown)?;
-        let traces = case.traces().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
-        let (manifest, accepted) = (case.manifest(), case.accepted());
-        Ok(Frozen { file, text, manifest, traces, made, accepted, proved: case.proved })
+        Ok(Draft { file, text, compiled, shown, made })
     }
 
     /// What placeholders stood for in the run.
@@ -159,7 +184,7 @@ impl Stage<'_> {
         };
         let verdict = self.judged(&text)?;
         Ok(Shown {
-            what: What::Trace("gave-in.jsonl".to_owned(), text),
+            what: What::Trace(GAVE_IN.to_owned(), text),
             about: about.to_owned(),
             verdict: AttackResult::Exploited,
             matched: verdict.1,
@@ -217,7 +242,7 @@ impl Stage<'_> {
             let text = traces::text(&traces::in_phases(&records, self.played), self.traced)?;
             if self.judged(&text)?.0 == AttackResult::NotExploited {
                 return Ok(Some(Shown {
-                    what: What::Trace("refused-and-quoted.jsonl".to_owned(), text),
+                    what: What::Trace(REFUSED.to_owned(), text),
                     about: "Made of the finding, not recorded: the target refuses, and repeats the attack."
                         .to_owned(),
                     verdict: AttackResult::NotExploited,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sortie_oatf::{AttackResult, Compiled};
-use sortie_prove::{Fate, Proofs, Proved, Said, near_misses, prove};
+use sortie_prove::{Fate, NearMisses, Proofs, Proved, Said, prove};
 
 use crate::failure::Failure;
 
@@ -42,8 +42,9 @@ impl Case {
     /// Adds near misses until every mutant is told from the document, or nothing more is found; the rest is accepted.
     pub(super) fn build(document: &Arc<Compiled>, file: &Path, shown: Vec<Shown>) -> Result<Self, Failure> {
         let mut case = Self::proved_by(document, file, shown, Vec::new())?;
+        let mut near_misses = NearMisses::default();
         for _ in 0..ROUNDS {
-            let near = near_misses(document, &case.read(document, file)?);
+            let near = near_misses.find(document, &case.read(document, file)?);
             if near.is_empty() {
                 break;
             }
