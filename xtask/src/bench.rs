@@ -5,6 +5,7 @@ use crate::step::{Failure, Runner, cargo};
 const MANIFEST: &str = "bench/Cargo.toml";
 const WIRE: &str = "bench/wire/Cargo.toml";
 const EVALUATORS: &str = "bench/evaluators/Cargo.toml";
+const RUNS: &str = "bench/runs/Cargo.toml";
 
 pub(crate) fn run(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
     let mut command = cargo(["run", "--release", "--quiet", "--manifest-path", MANIFEST, "--"]);
@@ -28,6 +29,11 @@ pub(crate) fn evaluators(runner: &mut Runner, quick: bool) -> Result<(), Failure
     shipped(runner, "bench evaluators", EVALUATORS, quick)
 }
 
+/// `cargo xtask bench runs`: the program as it is shipped, against what its target takes alone.
+pub(crate) fn runs(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
+    shipped(runner, "bench runs", RUNS, quick)
+}
+
 fn shipped(runner: &mut Runner, name: &'static str, manifest: &str, quick: bool) -> Result<(), Failure> {
     runner.command(
         "build",
@@ -47,6 +53,7 @@ pub(crate) fn format(runner: &mut Runner) -> Result<(), Failure> {
         ("format (bench)", MANIFEST),
         ("format (bench wire)", WIRE),
         ("format (bench evaluators)", EVALUATORS),
+        ("format (bench runs)", RUNS),
     ] {
         runner.command(
             name,
@@ -63,6 +70,7 @@ pub(crate) fn check(runner: &mut Runner) -> Result<(), Failure> {
         ("clippy (bench)", MANIFEST),
         ("clippy (bench wire)", WIRE),
         ("clippy (bench evaluators)", EVALUATORS),
+        ("clippy (bench runs)", RUNS),
     ] {
         runner.command(
             name,

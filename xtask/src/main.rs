@@ -27,6 +27,7 @@ Commands:
   bench wire [--quick] Compare the MCP server, trace on, with a bare axum handler
   bench evaluators [--quick]
                        Check and catalogue 2,000 evaluators, and compare with a YAML parser
+  bench runs [--quick] Play 500 cases against a slow target, compare with the ideal; kill it, take it up
   fuzz [TARGET] [--seconds N]
                        Fuzz one target or all of them, for N seconds each (60)
   peers [--lock]       Install the programs that end-to-end tests talk to into target/peers, or
@@ -82,12 +83,14 @@ fn run(task: &str, mut arguments: Vec<String>, runner: &mut Runner) -> Result<()
             let quick = take_flag(&mut arguments, "--quick");
             let wire = take_flag(&mut arguments, "wire");
             let evaluators = take_flag(&mut arguments, "evaluators");
+            let runs = take_flag(&mut arguments, "runs");
             no_more(&arguments)?;
-            match (wire, evaluators) {
-                (false, false) => bench::run(runner, quick),
-                (true, false) => bench::wire(runner, quick),
-                (false, true) => bench::evaluators(runner, quick),
-                (true, true) => Err(Failure::Usage("`bench` takes one of `wire` and `evaluators`".into())),
+            match (wire, evaluators, runs) {
+                (false, false, false) => bench::run(runner, quick),
+                (true, false, false) => bench::wire(runner, quick),
+                (false, true, false) => bench::evaluators(runner, quick),
+                (false, false, true) => bench::runs(runner, quick),
+                _ => Err(Failure::Usage("`bench` takes one of `wire`, `evaluators` and `runs`".into())),
             }
         }
         "fuzz" => {

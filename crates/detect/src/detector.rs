@@ -308,7 +308,7 @@ impl Detector {
                 result: sum.result,
                 timestamp: time.cloned(),
                 evidence: sum.text,
-                source: SOURCE.to_owned(),
+                source: self.source(described.semantic.is_some() && failure.is_none()),
                 r#match: matched,
                 description: described.description.clone(),
                 tier: indicator.tier,
@@ -316,6 +316,14 @@ impl Detector {
                 excerpt,
             }
         })
+    }
+
+    /// Who says so: this program, and for a semantic indicator the engine too, since another one may say something else.
+    fn source(&self, scored: bool) -> String {
+        match self.semantic.as_deref().filter(|_| scored).and_then(SemanticEvaluator::engine) {
+            Some(engine) => format!("{SOURCE}, {engine}"),
+            None => SOURCE.to_owned(),
+        }
     }
 
     /// Indicators that had nothing to look at, in a run that had something for others.

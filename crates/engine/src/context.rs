@@ -1,7 +1,9 @@
 //! What the actors of one run share.
 
+use std::fmt;
 use std::sync::Arc;
 
+use sortie_oatf::GenerationProvider;
 use tokio_util::sync::CancellationToken;
 
 use crate::extracted::Extracted;
@@ -16,4 +18,16 @@ pub struct Context {
     pub extracted: Arc<Extracted>,
     /// Cancelled when the run ends: listeners close, clients hang up, timers stop.
     pub end: CancellationToken,
+    /// Generates what phases want synthesized.
+    pub generator: Option<Generator>,
+}
+
+/// Who generates content.
+#[derive(Clone)]
+pub struct Generator(pub Arc<dyn GenerationProvider + Send + Sync>);
+
+impl fmt::Debug for Generator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Generator")
+    }
 }

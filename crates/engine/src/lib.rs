@@ -17,10 +17,11 @@ mod payload;
 mod phase;
 mod recorder;
 pub mod run;
+mod synthesis;
 pub mod targets;
 
 pub use actor::{Actor, Entered, EntryAction, Heard, Spoken, Working};
-pub use context::Context;
+pub use context::{Context, Generator};
 pub use event::{RunEvent, Watcher};
 pub use extracted::Extracted;
 pub use payload::{Filled, Payload, Scope, TooLarge};

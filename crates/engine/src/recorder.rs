@@ -52,6 +52,17 @@ struct Inner {
     closed: bool,
 }
 
+impl Inner {
+    fn run(&self, detector: &Detector, place: Place) -> sortie_detect::Run {
+        let mut run = detector.run(place);
+        run.warnings.extend(self.warnings.iter().cloned());
+        if self.more_warnings > 0 {
+            run.warnings.push(format!("{} more warnings were not kept", self.more_warnings));
+        }
+        run
+    }
+}
+
 /// A message as indicators see it.
 #[derive(Clone, Debug)]
 pub struct Seen {
@@ -192,12 +203,12 @@ impl Recorder {
     /// What is to be made of everything so far, with the warnings of the run.
     pub fn run(&self, place: Place) -> sortie_detect::Run {
         let inner = self.lock();
-        let mut run = inner.detector.run(place);
-        run.warnings.extend(inner.warnings.iter().cloned());
-        if inner.more_warnings > 0 {
-            run.warnings.push(format!("{} more warnings were not kept", inner.more_warnings));
-        }
-        run
+        inner.run(&inner.detector, place)
+    }
+
+    /// The same, of what a detector says that has seen the trace.
+    pub(crate) fn run_of(&self, detector: &Detector, place: Place) -> sortie_detect::Run {
+        self.lock().run(detector, place)
     }
 
     fn append(&self, mut record: Record, mut seen: Option<Seen>) -> Option<Seen> {

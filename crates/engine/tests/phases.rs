@@ -54,6 +54,7 @@ fn actor(execution: &str) -> (Arc<Actor>, Shared) {
         recorder: Arc::new(recorder.unwrap()),
         extracted: Arc::new(Extracted::default()),
         end: tokio_util::sync::CancellationToken::new(),
+        generator: None,
     };
     (Actor::new(&document, 0, context), trace)
 }

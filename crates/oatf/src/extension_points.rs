@@ -21,6 +21,12 @@ pub trait SemanticEvaluator {
         threshold: Option<f64>,
         examples: Option<&SemanticExamples>,
     ) -> Result<f64, EvaluationError>;
+
+    /// What it is, for whoever reads a verdict: the kind of engine, the model, the version. Scores of two engines cannot be
+    /// compared.
+    fn engine(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Generates the content of a `synthesize` block (specification §6.3).

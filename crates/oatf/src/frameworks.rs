@@ -1,6 +1,10 @@
-//! Security frameworks that attacks are mapped to, and the form of their identifiers.
+//! Security frameworks that attacks are mapped to, the form of their identifiers, and what their entries are called.
+
+mod names;
 
 use std::fmt;
+
+pub use names::{entries, entry_name};
 
 /// The frameworks whose identifiers we can check, as documents name them.
 pub const FRAMEWORKS: &[&str] = &[

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::acting::{Encoding, Hands, Mind, Shared, Task, TurnError, turn};
 use crate::behaviour::Behaviour;
-use crate::faces::{Surroundings, serve_a2a, serve_ag_ui, serve_mcp};
+use crate::faces::{Surroundings, serve_a2a, serve_ag_ui, serve_chat, serve_mcp};
 use crate::log::Log;
 
 /// What an agent believes that it was told first, unless it is told otherwise.
@@ -38,6 +38,8 @@ pub struct Options {
     pub serve_a2a: Option<SocketAddr>,
     /// Where it is an AG-UI agent.
     pub serve_ag_ui: Option<SocketAddr>,
+    /// Where it is behind a chat endpoint.
+    pub serve_chat: Option<SocketAddr>,
     /// Where it is an MCP server.
     pub serve_mcp: Option<SocketAddr>,
     /// How long it waits for someone who wants something.
@@ -257,17 +259,20 @@ pub async fn run(
     };
     let _stop = agent.stop.clone().drop_guard();
     let mut serving = false;
-    for (name, address) in
-        [("a2a", options.serve_a2a), ("ag_ui", options.serve_ag_ui), ("mcp", options.serve_mcp)]
-    {
+    for (name, path, address) in [
+        ("a2a", "", options.serve_a2a),
+        ("ag_ui", "", options.serve_ag_ui),
+        ("chat", "v1", options.serve_chat),
+        ("mcp", "mcp", options.serve_mcp),
+    ] {
         let Some(address) = address else { continue };
         let listener = Listener::bind(address, false).await?;
-        let path = if name == "mcp" { "mcp" } else { "" };
         announce(&format!("listening  {name}  http://{}/{path}", listener.address()));
         serving = true;
         match name {
             "a2a" => drop(tokio::spawn(serve_a2a(listener, agent.clone()))),
             "ag_ui" => drop(tokio::spawn(serve_ag_ui(listener, agent.clone()))),
+            "chat" => drop(tokio::spawn(serve_chat(listener, agent.clone()))),
             _ => drop(tokio::spawn(serve_mcp(listener, agent.clone()))),
         }
     }

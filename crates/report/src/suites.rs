@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use sortie_detect::Standing;
 use sortie_evaluators::{Catalogue, DocumentEntry, Origin, Standard, Suite};
+use sortie_oatf::frameworks::entry_name;
 
 use crate::Entry;
 
@@ -127,7 +128,11 @@ impl FrameworkTable {
     fn new(standard: Standard, mut counted: BTreeMap<String, Counts>) -> Self {
         let all: Vec<String> = standard.entries().collect();
         let closed = !all.is_empty();
-        let row = |entry: String, counts| EntryCounts { name: None, entry, counts };
+        let row = |entry: String, counts| EntryCounts {
+            name: entry_name(standard.framework(), &entry),
+            entry,
+            counts,
+        };
         let mut entries: Vec<_> = all
             .into_iter()
             .map(|entry| {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sortie_oatf::{Compiled, Diagnostic, Source, analyze, load};
+use sortie_oatf::{Compiled, Diagnostic, Source, Validated, analyze, load};
 
 use crate::console::Console;
 use crate::failure::Failure;
@@ -16,6 +16,23 @@ pub(crate) struct Document {
     /// How people are told about it.
     pub(crate) name: String,
     pub(crate) compiled: Arc<Compiled>,
+}
+
+impl Document {
+    /// The same document, its semantic indicators with another threshold.
+    pub(crate) fn with_semantic_threshold(mut self, threshold: f64) -> Result<Self, Failure> {
+        let mut document = self.compiled.document().clone().into_inner();
+        for indicator in document.attack.indicators.iter_mut().flatten() {
+            if let Some(semantic) = &mut indicator.semantic {
+                semantic.threshold = Some(threshold);
+            }
+        }
+        let failed = |error: String| Failure::new(format!("`{}` cannot be evaluated: {error}", self.name));
+        // A threshold from 0 to 1 takes nothing away from what makes a document valid.
+        let (document, _) = Validated::new(document).map_err(|errors| failed(format!("{errors:?}")))?;
+        self.compiled = Arc::new(self.compiled.again(document).map_err(|error| failed(error.to_string()))?);
+        Ok(self)
+    }
 }
 
 /// Reads every document, and refuses all of them when one cannot be used. `accept` has the last word on each; `purpose` says

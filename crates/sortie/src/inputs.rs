@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use sortie_oatf::yaml::MAX_DOCUMENT_BYTES;
 use sortie_oatf::{Diagnostic, DiagnosticSeverity, ParseErrorKind, Source, Span, utf8};
 use sortie_prove::is_proofs_folder;
+pub(crate) use sortie_report::counted;
 
 use crate::failure::Failure;
 use crate::library::{self, Entry};
@@ -306,9 +307,4 @@ fn listed(paths: &[PathBuf]) -> Option<String> {
         _ if more > 0 => Some(format!("{} and {more} more", names.join(", "))),
         _ => Some(names.join(", ")),
     }
-}
-
-/// A number with its noun.
-pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }

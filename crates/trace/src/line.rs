@@ -28,6 +28,20 @@ impl From<serde_json::Error> for LineError {
     }
 }
 
+impl std::str::FromStr for Record {
+    type Err = serde_json::Error;
+
+    /// Reads a record that stands on its own, as its `Serialize` writes it.
+    fn from_str(text: &str) -> serde_json::Result<Self> {
+        Self::from_line(text).map_err(|error| match error {
+            LineError::Json(error) => error,
+            LineError::UnknownRecord(kind) => {
+                serde_json::Error::custom(format!("`{kind}` is no kind of record"))
+            }
+        })
+    }
+}
+
 impl Record {
     /// Reads a line.
     pub(crate) fn from_line(line: &str) -> Result<Self, LineError> {

@@ -12,12 +12,14 @@ mod arguments;
 mod case;
 mod deciding;
 mod filling;
+mod keeping;
 mod naming;
 mod plan;
 mod playing;
 mod result;
 mod results;
 mod run;
+mod talk;
 mod tape;
 
 pub use arguments::{Form, NoArguments};

@@ -13,7 +13,9 @@ use super::filling::filled;
 use super::naming::file_name;
 use super::result::{CaseResult, CaseVerdict, DecidedBy};
 use super::run::Options;
-use crate::targets::{Conversation, Log, Offer, Target, TargetError};
+use super::talk::Talk;
+use super::tape::Said;
+use crate::targets::{Log, Offer, Target, TargetError};
 
 /// The folder of the traces, in that of the run.
 pub(super) const TRACES: &str = "traces";
@@ -114,17 +116,10 @@ impl Stage {
             Ok(log) => Arc::new(log),
             Err(error) => return Ok(Err(format!("the trace cannot be written: {error}"))),
         };
-        let opening = self.target.open_with(self.client.as_ref(), &log, &self.options.settings);
-        let played = match self.until(opening).await {
-            Ok(Ok(mut conversation)) => {
-                let played = self.until(self.converse(case, &mut conversation, turns)).await;
-                // Also when it was interrupted: what was started ends, and servers are told.
-                conversation.close().await;
-                played
-            }
-            Ok(Err(error)) => Ok(Err(Failure::Target(error))),
-            Err(cut) => Err(cut),
-        };
+        let mut talk = Talk::new(self, &case.id, log.clone());
+        let played = self.until(self.converse(case, &mut talk, turns)).await;
+        // Also when it was interrupted.
+        talk.close().await;
         if let Ok(Err(Failure::Target(error))) = &played {
             log.failed(error);
         }
@@ -141,24 +136,17 @@ impl Stage {
         }
     }
 
-    async fn converse(
-        &self,
-        case: &Case,
-        conversation: &mut Conversation,
-        turns: &mut Vec<Turn>,
-    ) -> Result<(), Failure> {
+    async fn converse(&self, case: &Case, talk: &mut Talk<'_>, turns: &mut Vec<Turn>) -> Result<(), Failure> {
         match &case.play {
             Play::Call { tool, arguments } => {
-                turns.push(Turn::calling(tool, arguments.clone()));
-                turns.push(conversation.call(tool, arguments).await?);
+                talk.exchange(Said::Call { tool, arguments }, turns).await?;
             }
             Play::Seeds(seeds) => {
                 for seed in seeds {
-                    turns.push(Turn::attacker(seed));
-                    turns.push(conversation.say(seed).await?);
+                    talk.exchange(Said::Text(seed), turns).await?;
                 }
                 if let Some(attacker) = &self.options.attacker {
-                    self.go_on(case, conversation, turns, attacker.as_ref()).await?;
+                    self.go_on(case, talk, turns, attacker.as_ref()).await?;
                 }
             }
             // The first says nothing, and the second was filled.
@@ -171,7 +159,7 @@ impl Stage {
     async fn go_on(
         &self,
         case: &Case,
-        conversation: &mut Conversation,
+        talk: &mut Talk<'_>,
         turns: &mut Vec<Turn>,
         attacker: &dyn Attacker,
     ) -> Result<(), Failure> {
@@ -184,8 +172,7 @@ impl Stage {
             }
             let next = attacker.next(case, &self.offer, &so_far).await.map_err(Failure::Attacker)?;
             let Some(text) = next else { return Ok(()) };
-            turns.push(Turn::attacker(&text));
-            turns.push(conversation.say(&text).await?);
+            talk.exchange(Said::Text(&text), turns).await?;
         }
         Ok(())
     }
@@ -208,13 +195,10 @@ impl Stage {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path)?;
         let watcher = self.options.watcher.clone();
-        Log::begin(
-            Box::new(file),
-            self.target.kind(),
-            self.options.redactor.clone(),
-            MAX_TRACE_BYTES,
-            watcher,
-        )
+        let redactor = self.options.redactor.clone();
+        let log = Log::begin(Box::new(file), self.target.kind(), redactor, MAX_TRACE_BYTES, watcher)?;
+        let taped = self.options.tape.as_ref().is_some_and(|tape| !tape.replays());
+        Ok(if taped { log.taped() } else { log })
     }
 }
 

@@ -1,7 +1,7 @@
 //! `results.jsonl`: what came of cases, written as it comes, and taken up again.
 //!
-//! The first line says what the run is; every other line is one result. A line is written whole and reaches the disk
-//! before it counts. Whatever ends the run in between leaves at most one torn line at the end, which is dropped.
+//! The first line says what the run is; every other line is one result. Lines are written whole and reach the disk
+//! before they count. Whatever ends the run in between leaves at most one torn line at the end, which is dropped.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -84,7 +84,7 @@ impl Results {
         let file = options.open(&path);
         let file = file.map_err(|source| ResultsError::Io { path: path.clone(), source })?;
         let mut results = Self { path, file, done: HashMap::new() };
-        results.line(&header(planned))?;
+        results.lines(&[header(planned)])?;
         Ok(results)
     }
 
@@ -114,7 +114,7 @@ impl Results {
         let mut results = Self { path: path.clone(), file, done };
         results.file.seek(SeekFrom::Start(whole)).map_err(io)?;
         if lines.is_empty() {
-            results.line(&header(planned))?;
+            results.lines(&[header(planned)])?;
         }
         Ok(results)
     }
@@ -156,17 +156,22 @@ impl Results {
         self.done.is_empty()
     }
 
-    /// Writes a result. When this returns it is on disk.
-    pub(super) fn add(&mut self, result: CaseResult) -> Result<(), ResultsError> {
-        self.line(&result)?;
-        self.done.insert(result.id.clone(), result);
+    /// Writes results. When this returns they are on disk.
+    pub(super) fn add(&mut self, results: &[CaseResult]) -> Result<(), ResultsError> {
+        self.lines(results)?;
+        self.done.extend(results.iter().map(|result| (result.id.clone(), result.clone())));
         Ok(())
     }
 
-    fn line(&mut self, value: &impl Serialize) -> Result<(), ResultsError> {
-        let written = serde_json::to_vec(value).map_err(io::Error::other).and_then(|mut line| {
-            line.push(b'\n');
-            self.file.write_all(&line)?;
+    fn lines(&mut self, values: &[impl Serialize]) -> Result<(), ResultsError> {
+        let mut lines = Vec::new();
+        let written = values.iter().try_for_each(|value| {
+            serde_json::to_writer(&mut lines, value)?;
+            lines.push(b'\n');
+            Ok(())
+        });
+        let written = written.and_then(|()| {
+            self.file.write_all(&lines)?;
             self.file.sync_data()
         });
         written.map_err(|source| ResultsError::Io { path: self.path.clone(), source })
@@ -237,7 +242,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut results = Results::create(folder.path(), &[]).unwrap();
         for id in ["e/1", "e/2", "e/3"] {
-            results.add(result(id)).unwrap();
+            results.add(&[result(id)]).unwrap();
         }
         let path = Results::path(folder.path());
         let whole = std::fs::read(&path).unwrap();
@@ -246,7 +251,7 @@ mod tests {
             let mut results = Results::resume(folder.path(), &[]).unwrap();
             let kept = memchr::memchr_iter(b'\n', &whole[..length]).count();
             assert_eq!(results.len(), kept.saturating_sub(1), "{length}");
-            results.add(result("e/4")).unwrap();
+            results.add(&[result("e/4")]).unwrap();
             let again = Results::resume(folder.path(), &[]).unwrap();
             assert_eq!(again.len(), results.len(), "{length}");
             assert_eq!(again.get("e/4"), Some(&result("e/4")));
@@ -258,7 +263,7 @@ mod tests {
     fn a_file_that_was_changed_in_the_middle_is_not() {
         let folder = tempfile::tempdir().unwrap();
         let mut results = Results::create(folder.path(), &[]).unwrap();
-        results.add(result("e/1")).unwrap();
+        results.add(&[result("e/1")]).unwrap();
         let path = Results::path(folder.path());
         let text = std::fs::read_to_string(&path).unwrap().replace("not_exploited", "fine");
         std::fs::write(&path, text).unwrap();

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
 use sortie_trace::Redactor;
 use tokio::task::{Id, JoinSet};
 use tokio::time::Instant;
@@ -14,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::case::Case;
 use super::deciding::{Attacker, Decided, Judge};
+use super::keeping::Keeper;
 use super::plan::Planned;
 use super::playing::{Cut, Stage, TRACES, failed};
 use super::result::CaseResult;
@@ -90,21 +90,23 @@ pub async fn run(
     options: Options,
 ) -> Result<Played, ResultsError> {
     prepare(folder, offer, &options.redactor)?;
-    for result in planned.iter().filter_map(CaseResult::unplayed) {
-        if results.get(&result.id).is_none() {
-            results.add(result.clone())?;
-        }
-        (options.seen)(&result);
+    let unplayed: Vec<_> = planned.iter().filter_map(CaseResult::unplayed).collect();
+    let new: Vec<_> = unplayed.iter().filter(|result| results.get(&result.id).is_none()).cloned().collect();
+    results.add(&new)?;
+    for result in &unplayed {
+        (options.seen)(result);
     }
     let mut queue = Queue::new(planned, &results);
+    let mut keeper = Keeper::new(results);
     let jobs = options.jobs.max(1);
     let pause =
         options.rate.filter(|rate| *rate > 0.0).map(|rate| Duration::from_secs_f64((1.0 / rate).min(3600.0)));
     let end = options.end.clone();
     let seen = options.seen.clone();
+    let replays = options.tape.as_ref().is_some_and(|tape| tape.replays());
     let stage = Arc::new(Stage {
         target: target.clone(),
-        client: target.client(&options.settings),
+        client: if replays { None } else { target.client(&options.settings) },
         offer: Arc::new(offer.clone()),
         folder: folder.to_owned(),
         options,
@@ -114,8 +116,13 @@ pub async fn run(
     let mut next_start = Instant::now();
     let mut stopped = None;
     loop {
-        let may_start = playing.len() < jobs && !end.is_cancelled() && stopped.is_none() && queue.has_ready();
-        if !may_start && playing.is_empty() {
+        // A disk that cannot keep up must not fill the memory.
+        let may_start = playing.len() < jobs
+            && keeper.waiting() < 4 * jobs
+            && !end.is_cancelled()
+            && stopped.is_none()
+            && queue.has_ready();
+        if !may_start && playing.is_empty() && keeper.is_done() {
             break;
         }
         tokio::select! {
@@ -134,20 +141,16 @@ pub async fn run(
                     queue.finished(&case.rubric.evaluator.id);
                 }
                 if let Some(result) = result {
-                    // A disk takes its time, and the other cases go on meanwhile.
-                    let added = tokio::task::spawn_blocking(move || {
-                        let added = results.add(result.clone());
-                        (results, result, added)
-                    });
-                    let (back, result, added) = added.await.map_err(|error| ResultsError::Io {
-                        path: Results::path(folder),
-                        source: std::io::Error::other(error),
-                    })?;
-                    results = back;
-                    added?;
+                    keeper.add(result);
+                }
+            }
+            kept = keeper.kept() => {
+                for result in kept? {
                     seen(&result);
                 }
             }
+            // So that nobody waits for the next one to begin.
+            () = end.cancelled(), if may_start => {}
             () = tokio::time::sleep_until(next_start), if may_start => {
                 if let Some(case) = queue.next() {
                     next_start = Instant::now().max(next_start) + pause.unwrap_or_default();
@@ -158,9 +161,10 @@ pub async fn run(
             }
         }
     }
+    let results = keeper.into_results();
     let (mut came, mut unfinished) = (Vec::new(), Vec::new());
     for planned in planned {
-        match results.get(planned.id()) {
+        match results.as_ref().and_then(|results| results.get(planned.id())) {
             Some(result) => came.push(result.clone()),
             None => unfinished.push(planned.id().to_owned()),
         }
@@ -175,11 +179,8 @@ fn prepare(folder: &Path, offer: &Offer, redactor: &Redactor) -> Result<(), Resu
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.recursive(true).create(&traces).map_err(io(traces.clone()))?;
-    let discovered = json!({
-        "tools": offer.raw_tools(), "server": offer.server, "card": offer.card, "models": offer.models,
-    });
     let path = folder.join("discovered.json");
-    std::fs::write(&path, redactor.json(&discovered.to_string()).as_bytes()).map_err(io(path))
+    std::fs::write(&path, redactor.json(&offer.to_json().to_string()).as_bytes()).map_err(io(path))
 }
 
 fn panicked(case: &Case) -> CaseResult {

@@ -14,12 +14,14 @@ mod kept;
 mod options;
 mod plan;
 mod play;
+mod scoring;
 mod synthesis;
 
+pub use crate::context::Generator;
 pub use command::{Addresses, CommandError, fill};
 pub use ending::Ending;
 pub use error::{Misfit, RunError};
 pub use folder::Folder;
-pub use options::{Agent, Options};
+pub use options::{Agent, Options, Semantic};
 pub use plan::{Plan, PlannedActor, PlannedIndicator, PlannedPhase};
 pub use play::{Case, run};

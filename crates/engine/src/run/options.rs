@@ -1,16 +1,19 @@
 //! Everything about a run that is not in the document.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
-use sortie_oatf::{Compiled, known_modes, parse_duration};
+use sortie_oatf::{Compiled, SemanticEvaluator, known_modes, parse_duration};
 use sortie_trace::{MAX_TRACE_BYTES, Redactor};
 use sortie_wire::Limits;
 use tokio_util::sync::CancellationToken;
 
 use super::command::{self, Addresses};
 use super::error::Misfit;
+use crate::context::Generator;
 use crate::modes::{Target, Wire};
 
 /// Everything about a run that is not in the document. Each has a default, and none is without a limit.
@@ -61,8 +64,22 @@ pub struct Options {
     pub max_output_bytes: u64,
     /// How much a peer may ask of us.
     pub limits: Limits,
+    /// Scores texts for semantic indicators, once the run is over. Without it they are skipped.
+    pub semantic: Option<Semantic>,
+    /// Generates what phases want synthesized. Without it what is written out is served.
+    pub generator: Option<Generator>,
     /// Cancelled when the user wants the run to end now: without a grace period, and with a report.
     pub interrupt: CancellationToken,
+}
+
+/// An engine for semantic indicators.
+#[derive(Clone)]
+pub struct Semantic(pub Arc<dyn SemanticEvaluator + Send + Sync>);
+
+impl fmt::Debug for Semantic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Semantic").field(&self.0.engine()).finish()
+    }
 }
 
 /// How the agent under test is started.
@@ -98,6 +115,8 @@ impl Default for Options {
             max_trace_bytes: MAX_TRACE_BYTES,
             max_output_bytes: 16 << 20,
             limits: Limits::default(),
+            semantic: None,
+            generator: None,
             interrupt: CancellationToken::new(),
         }
     }

@@ -18,7 +18,7 @@ use super::error::RunError;
 use super::folder::Folder;
 use super::journal::Journal;
 use super::options::Options;
-use super::synthesis;
+use super::{scoring, synthesis};
 use crate::context::Context;
 use crate::event::Watcher;
 use crate::extracted::Extracted;
@@ -56,13 +56,23 @@ pub async fn run(case: Case, options: Options, watcher: Arc<dyn Watcher>) -> Res
     let end = CancellationToken::new();
     let _end_on_drop = end.clone().drop_guard();
     let recorder = Arc::new(begin(&case, &options, watcher)?);
-    let context = Context { recorder: recorder.clone(), extracted: Arc::new(Extracted::default()), end };
+    let context = Context {
+        recorder: recorder.clone(),
+        extracted: Arc::new(Extracted::default()),
+        end,
+        generator: options.generator.clone(),
+    };
     let cast = Cast::new(&case.document, &context);
     let mut stage = Stage { case: &case, options: &options, context, cast, agent: None };
     let ending = stage.play().await;
     stage.close(&ending).await;
     let trace = Some(case.folder.trace().to_string_lossy().into_owned());
-    Ok(recorder.run(Place { document: case.file.clone(), trace }))
+    let place = Place { document: case.file.clone(), trace };
+    let scored = scoring::scored(&case, &options, &recorder).await;
+    Ok(match scored {
+        Some(detector) => recorder.run_of(&detector, place),
+        None => recorder.run(place),
+    })
 }
 
 /// Writes the first line of the trace, so that there is one whatever comes.
@@ -87,8 +97,10 @@ fn begin(case: &Case, options: &Options, watcher: Arc<dyn Watcher>) -> Result<Re
         recorder
             .warn("the document has no indicators: this run only simulates, and says nothing about an agent");
     }
-    for warning in synthesis::warnings(attack) {
-        recorder.warn(warning);
+    if options.generator.is_none() {
+        for warning in synthesis::warnings(attack) {
+            recorder.warn(warning);
+        }
     }
     Ok(recorder)
 }

@@ -1,4 +1,4 @@
-//! `synthesize`, which nobody here can do.
+//! `synthesize`, where nobody can do it.
 
 use serde_json::Value;
 use sortie_oatf::Attack;

@@ -87,7 +87,11 @@ pub(super) fn open(cmd: &Cmd, log: &Arc<Log>, settings: &Settings) -> Result<Tal
     Ok(Talk {
         child,
         stdin,
-        lines: Lines::new(stdout, &settings.limits),
+        lines: match cmd.protocol {
+            // Whoever answers with an empty line has answered.
+            CmdProtocol::Plain => Lines::new(stdout, &settings.limits).with_empty(),
+            CmdProtocol::Json => Lines::new(stdout, &settings.limits),
+        },
         stderr,
         protocol: cmd.protocol,
         log: log.clone(),

@@ -1,11 +1,13 @@
 //! Why a target could not be talked to.
 
+use serde::{Deserialize, Serialize};
 use sortie_wire::http::ClientError;
 
 use crate::modes::excerpt::excerpt;
 
 /// Why a target could not be talked to. Of what the target itself says there is an excerpt at most.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TargetError {
     /// It cannot be asked: its address, a header or its command makes no sense.
@@ -60,6 +62,12 @@ pub enum TargetError {
     /// The trace cannot be written, so that what follows would not count.
     #[error("{0}")]
     Trace(String),
+    /// What was said cannot be kept, so that it could not be said again.
+    #[error("the exchange cannot be kept: {0}")]
+    NotKept(String),
+    /// It is replayed, and this was never said.
+    #[error("{0}")]
+    NotRecorded(String),
     /// Nothing can be said to it.
     #[error("an MCP server cannot be told anything: it has tools to be called")]
     CannotBeTold,
@@ -103,7 +111,12 @@ impl TargetError {
     pub(crate) const fn failure(&self) -> &'static str {
         match self {
             Self::Refused(_) | Self::Refusal { .. } | Self::Status { .. } => "target_refused",
-            Self::Invalid(_) | Self::Trace(_) | Self::CannotBeTold | Self::CannotBeCalled => "internal",
+            Self::Invalid(_)
+            | Self::Trace(_)
+            | Self::NotKept(_)
+            | Self::NotRecorded(_)
+            | Self::CannotBeTold
+            | Self::CannotBeCalled => "internal",
             Self::TimedOut { .. } | Self::Gone(_) | Self::Protocol { .. } | Self::TooLong { .. } => {
                 "protocol_error"
             }

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use serde_json::Value;
 use sortie_trace::{
     ActorFailed, Content, Direction, Header, Kind, Message, PhaseEntered, Record, Redactor, Sender, Stopped,
-    WriteError, Writer,
+    WriteError, Writer, parse_time,
 };
 
 use super::error::TargetError;
@@ -27,6 +27,8 @@ pub struct Log {
     mode: &'static str,
     protocol: &'static str,
     watcher: Arc<dyn Watcher>,
+    /// The records since they were last asked for, where somebody does.
+    taped: Option<Mutex<Vec<Record>>>,
 }
 
 /// What a message is, apart from what it says.
@@ -52,7 +54,7 @@ impl Log {
         watcher.event(&RunEvent::Recorded(&Record::Header(header.clone())));
         let writer = Writer::begin_with(out, header, redactor, limit)?;
         let (mode, protocol) = kind.mode_and_protocol();
-        let log = Self { writer: Mutex::new(writer), mode, protocol, watcher };
+        let log = Self { writer: Mutex::new(writer), mode, protocol, watcher, taped: None };
         log.append(Record::Phase(PhaseEntered {
             seq: 0,
             time: String::new(),
@@ -70,6 +72,26 @@ impl Log {
         let begun = Self::begin(Box::new(std::io::sink()), kind, redactor, u64::MAX, Arc::new(()));
         // Nothing can go wrong with a sink.
         begun.unwrap_or_else(|error| unreachable!("a sink takes everything: {error}"))
+    }
+
+    /// The same, and what is written from now on is kept until it is [taken](Self::take_taped).
+    pub(crate) fn taped(mut self) -> Self {
+        self.taped = Some(Mutex::default());
+        self
+    }
+
+    /// What was written since the last time.
+    pub(crate) fn take_taped(&self) -> Vec<Record> {
+        let taped = self.taped.as_ref().map(|taped| taped.lock().unwrap_or_else(PoisonError::into_inner));
+        taped.map(|mut taped| std::mem::take(&mut *taped)).unwrap_or_default()
+    }
+
+    /// Something was said or heard in an earlier run, and is written as if it happened now.
+    pub(crate) fn repeat(&self, mut record: Record) -> Result<(), WriteError> {
+        let time = parse_time(record.time()).unwrap_or_else(SystemTime::now);
+        self.lock().append(time, &mut record)?;
+        self.watcher.event(&RunEvent::Recorded(&record));
+        Ok(())
     }
 
     /// The rules by which it redacts.
@@ -137,6 +159,9 @@ impl Log {
     fn append(&self, mut record: Record) -> Result<Record, WriteError> {
         self.lock().append(SystemTime::now(), &mut record)?;
         self.watcher.event(&RunEvent::Recorded(&record));
+        if let Some(taped) = &self.taped {
+            taped.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
+        }
         Ok(record)
     }
 

@@ -1,6 +1,6 @@
 //! What a target offers.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// A target may have so many tools. What comes beyond is refused with a word, never left out.
 pub const MAX_TOOLS: usize = 1_000;
@@ -45,6 +45,22 @@ impl Tool {
 }
 
 impl Offer {
+    /// What was discovered, as `discovered.json` has it.
+    pub fn to_json(&self) -> Value {
+        json!({"tools": self.raw_tools(), "server": self.server, "card": self.card, "models": self.models})
+    }
+
+    /// Reads `discovered.json`. `None` for what is none.
+    pub fn from_json(told: &Value) -> Option<Self> {
+        let texts = told.get("models")?.as_array()?.iter();
+        Some(Self {
+            tools: told.get("tools")?.as_array()?.iter().map(Tool::read).collect::<Option<_>>()?,
+            server: told.get("server")?.as_object()?.clone(),
+            card: told.get("card").filter(|card| !card.is_null()).cloned(),
+            models: texts.map(|model| model.as_str().map(str::to_owned)).collect::<Option<_>>()?,
+        })
+    }
+
     /// The tools as the server told them, for `{{tool_list_json}}`.
     pub fn tool_list_json(&self) -> String {
         Value::Array(self.raw_tools()).to_string()

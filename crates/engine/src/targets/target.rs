@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use sortie_wire::Limits;
 use sortie_wire::http::Client;
 
 use super::chat::{self, Chat};
-use super::cmd::{self, Cmd};
+use super::cmd::{self, Cmd, CmdProtocol};
 use super::conversation::Conversation;
 use super::error::TargetError;
 use super::http::{self, Http};
@@ -136,6 +137,35 @@ impl Target {
     /// Whether it has tools that we call.
     pub const fn can_be_called(&self) -> bool {
         self.kind().can_be_called()
+    }
+
+    /// Its kind, and where it is: what tells it from others. No credentials.
+    pub fn identity(&self) -> String {
+        let kind = self.kind().as_str();
+        let place = match self {
+            Self::Mcp { at, .. } | Self::A2a(at) | Self::AgUi(at) => &at.place,
+            Self::Chat(chat) => &chat.at.place,
+            Self::Http(http) => &http.at.place,
+            Self::Cmd(cmd) => return format!("{kind} {}", cmd.command.join(" ")),
+        };
+        match place {
+            Place::Url(url) => format!("{kind} {url}"),
+            Place::Stdio(command) => format!("{kind} stdio:{}", command.join(" ")),
+        }
+    }
+
+    /// How it is asked, as far as its answers depend on it. No credentials.
+    pub(crate) fn manner(&self) -> Value {
+        match self {
+            Self::Mcp { wire: Wire::Version(version), .. } => json!({"wire": version}),
+            Self::Mcp { .. } | Self::A2a(_) | Self::AgUi(_) => json!({}),
+            Self::Chat(chat) => json!({"model": chat.model, "system": chat.system, "tools": chat.tools}),
+            Self::Http(http) => json!({"method": http.method, "body": http.body, "answer": http.answer}),
+            Self::Cmd(cmd) => match cmd.protocol {
+                CmdProtocol::Plain => json!({"protocol": "plain"}),
+                CmdProtocol::Json => json!({"protocol": "json"}),
+            },
+        }
     }
 
     /// Looks at what it offers. Fails when it is not there.

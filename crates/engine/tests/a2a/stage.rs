@@ -72,6 +72,7 @@ impl Stage {
             recorder: Arc::new(recorder.unwrap()),
             extracted: Arc::new(Extracted::default()),
             end: CancellationToken::new(),
+            generator: None,
         };
         Self { actor: Actor::new(&document, 0, context), trace, warnings }
     }

@@ -62,9 +62,17 @@ impl Bench {
     }
 
     pub(crate) fn with(evaluators: &[(&str, &str, &str)], target: Target, offer: Offer) -> Self {
+        Self::planned(evaluators, target, offer, Missing::Skip)
+    }
+
+    /// What nothing is known for is left to an attacker.
+    pub(crate) fn open(evaluators: &[(&str, &str, &str)], target: Target, offer: Offer) -> Self {
+        Self::planned(evaluators, target, offer, Missing::LeaveToAttacker)
+    }
+
+    fn planned(evaluators: &[(&str, &str, &str)], target: Target, offer: Offer, missing: Missing) -> Self {
         let catalogue = catalogue(evaluators);
-        let planned =
-            plan(&entries(&catalogue), &offer, target.kind(), &Values::new(), Missing::Skip).unwrap();
+        let planned = plan(&entries(&catalogue), &offer, target.kind(), &Values::new(), missing).unwrap();
         Self { folder: tempfile::tempdir().unwrap(), planned, offer, target }
     }
 

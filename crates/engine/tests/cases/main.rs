@@ -1,8 +1,12 @@
 //! Evaluators against targets: what is planned, what is played, what is kept.
 
+mod attacked;
 mod bench;
 mod bundled;
 mod killed;
 mod planning;
 mod running;
 mod shop;
+#[path = "../stage/mod.rs"]
+mod stage;
+mod taped;

@@ -1,10 +1,11 @@
 //! What is played: verdicts with evidence, and what happens to one case when another goes wrong.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use sortie_engine::cases::{
-    Attacker, Case, CaseVerdict, DecidedBy, Judge, Judgement, Later, Options, Undecided, canary,
+    Attacker, Case, CaseResult, CaseVerdict, DecidedBy, Judge, Judgement, Later, Options, Undecided, canary,
 };
 use sortie_engine::modes::{self, Place, Wire};
 use sortie_engine::targets::{Offer, Target};
@@ -155,6 +156,24 @@ async fn an_interruption_leaves_whole_results_and_the_rest_is_taken_up() {
 }
 
 #[tokio::test]
+async fn nobody_waits_for_the_next_case_to_begin_in_order_to_end() {
+    let bench = Bench::new(&[("agent", "slow", &saying(&["one", "two"]))], agent(ECHO));
+    let end = CancellationToken::new();
+    let cancel = end.clone();
+    let later = move |_: &CaseResult| {
+        let cancel = cancel.clone();
+        tokio::spawn(async move {
+            // By now the run waits for the hour in which the second may begin; if not yet, it ends all the same.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            cancel.cancel();
+        });
+    };
+    let options = Options { rate: Some(1.0 / 3600.0), end, seen: Arc::new(later), ..Options::default() };
+    let played = bench.run(options).await;
+    assert_eq!((played.results.len(), played.unfinished.len()), (1, 1));
+}
+
+#[tokio::test]
 async fn a_run_is_taken_up_with_its_own_plan_only() {
     let bench = Bench::new(&[("agent", "a", &saying(&["one"]))], agent(ECHO));
     bench.run(Options::default()).await;
@@ -218,7 +237,7 @@ async fn a_judge_decides_what_checks_do_not_and_its_error_is_no_verdict() {
 }
 
 /// Counts on.
-struct Counting;
+pub(crate) struct Counting;
 
 impl Attacker for Counting {
     fn fill<'a>(

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 use sortie_detect::Detector;
 use sortie_engine::modes::{Place, Target};
-use sortie_engine::{Actor, Context, Extracted, Recorder, RunEvent, Watcher};
+use sortie_engine::{Actor, Context, Extracted, Generator, Recorder, RunEvent, Watcher};
 use sortie_oatf::{Compiled, load};
 use sortie_trace::{Header, Message, Record, Redactor, Trace};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -60,6 +60,11 @@ impl Watcher for Warnings {
 impl Stage {
     /// The first actor of a document whose `execution` this is, as flow or block YAML with an indentation of four.
     pub(crate) fn new(execution: &str) -> Self {
+        Self::generating(execution, None)
+    }
+
+    /// The same, with someone who generates content.
+    pub(crate) fn generating(execution: &str, generator: Option<Generator>) -> Self {
         let text = format!("oatf: '0.1'\nattack:\n  execution:\n{execution}\n");
         let document = Arc::new(Compiled::new(load(&text).unwrap().document).unwrap());
         let (trace, warnings) = (Shared::default(), Arc::default());
@@ -76,6 +81,7 @@ impl Stage {
             recorder: Arc::new(recorder.unwrap()),
             extracted: Arc::new(Extracted::default()),
             end: end.clone(),
+            generator,
         };
         Self { actor: Actor::new(&document, 0, context), end, trace, warnings }
     }

@@ -33,6 +33,17 @@ async fn a_line_is_answered_with_a_line_and_the_process_remembers() {
 }
 
 #[tokio::test]
+async fn an_empty_line_is_an_answer() {
+    let room = Room::new(Kind::Cmd);
+    let target = target("read a; echo; read b; echo done", CmdProtocol::Plain);
+    let mut talk = target.open(&room.log, &Settings::default()).await.unwrap();
+    assert_eq!(talk.say("hello").await.unwrap().text, "");
+    assert_eq!(talk.say("and now?").await.unwrap().text, "done");
+    talk.close().await;
+    assert_eq!(room.story()[2..], ["agent line ", "actor line and now?", "agent line done"]);
+}
+
+#[tokio::test]
 async fn the_json_protocol_carries_line_breaks_calls_and_errors() {
     let room = Room::new(Kind::Cmd);
     let script = r#"read a; printf '%s\n' '{"text":"paid","calls":[{"name":"pay","arguments":{"to":"m"},"result":"ok"}]}'; read b; echo '{"error":"no more"}'"#;

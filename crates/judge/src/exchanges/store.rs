@@ -28,7 +28,7 @@ pub enum Mode {
 /// How large a store may get.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Bytes of one exchange. 16 MiB.
+    /// Bytes of one exchange. 64 MiB: an answer of a target may have eight, and stands in it three times.
     pub exchange_bytes: usize,
     /// Bytes of all exchanges. 2 GiB.
     pub file_bytes: u64,
@@ -36,7 +36,7 @@ pub struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { exchange_bytes: 16 << 20, file_bytes: 2 << 30 }
+        Self { exchange_bytes: 64 << 20, file_bytes: 2 << 30 }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What comes of asking a judge.
 
+use std::fmt;
+
 use serde::Serialize;
 use sortie_evaluators::Says;
 use thiserror::Error;
@@ -122,6 +124,18 @@ pub struct Provenance {
     pub model: String,
     /// The version of what it is asked with.
     pub version: u32,
+}
+
+/// In words: `model small at openai http://127.0.0.1:8080/v1, version 1`.
+impl fmt::Display for Provenance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { engine, endpoint, model, version } = self;
+        write!(f, "{engine} {model}")?;
+        if !endpoint.is_empty() {
+            write!(f, " at {endpoint}")?;
+        }
+        write!(f, ", version {version}")
+    }
 }
 
 /// Why there is no verdict.

@@ -188,6 +188,10 @@ impl<E: SemanticEngine> SemanticEvaluator for CheckedExamples<E> {
         }
         self.engine.evaluate(text, intent, intent_class, threshold, examples)
     }
+
+    fn engine(&self) -> Option<String> {
+        Some(self.engine.provenance().to_string())
+    }
 }
 
 impl<E: SemanticEngine> SemanticEngine for CheckedExamples<E> {

@@ -1,6 +1,5 @@
 //! The agent as an AG-UI agent: a run is a POST, and its answer a stream of events.
 
-use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -43,7 +42,8 @@ struct Face {
     agent: Agent,
     hosts: Hosts,
     streams: Streams,
-    threads: std::sync::Mutex<HashMap<String, mpsc::Sender<Run>>>,
+    /// The one that was spoken to last is at the end.
+    threads: std::sync::Mutex<Vec<(String, mpsc::Sender<Run>)>>,
     limits: Limits,
     stop: tokio_util::sync::CancellationToken,
 }
@@ -81,16 +81,20 @@ impl Face {
     fn hand_over(&self, run: Run) -> bool {
         let name = run.input.get("threadId").and_then(Value::as_str).unwrap_or("none").to_owned();
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        threads.retain(|_, thread| !thread.is_closed());
-        if let Some(thread) = threads.get(&name) {
-            return thread.try_send(run).is_ok();
+        threads.retain(|(_, thread)| !thread.is_closed());
+        if let Some(at) = threads.iter().position(|(known, _)| *known == name) {
+            let thread = threads.remove(at);
+            let sent = thread.1.try_send(run).is_ok();
+            threads.push(thread);
+            return sent;
         }
         if threads.len() >= MAX_THREADS {
-            return false;
+            // The one that was left alone for longest does what it was asked, and is forgotten.
+            threads.remove(0);
         }
         let (sender, runs) = mpsc::channel(QUEUED);
         let sent = sender.try_send(run).is_ok();
-        threads.insert(name, sender);
+        threads.push((name, sender));
         tokio::spawn(follow(self.agent.clone(), runs));
         sent
     }

@@ -64,7 +64,7 @@ impl Surroundings {
 
     /// The same, with someone who can call tools of a front end.
     pub(crate) fn hands(&self, front_end: Option<FrontEnd>) -> SurroundingHands {
-        SurroundingHands { surroundings: self.clone(), front_end, looked: false }
+        SurroundingHands { surroundings: self.clone(), front_end, looked: false, made: Vec::new() }
     }
 
     /// Hangs up everywhere.
@@ -82,9 +82,22 @@ pub(crate) struct SurroundingHands {
     front_end: Option<FrontEnd>,
     /// Cards are read once in a task.
     looked: bool,
+    made: Vec<Made>,
+}
+
+/// A call that was made.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Made {
+    pub(super) name: String,
+    pub(super) arguments: Map<String, Value>,
 }
 
 impl SurroundingHands {
+    /// The calls that were made so far.
+    pub(super) fn made(&self) -> &[Made] {
+        &self.made
+    }
+
     /// Gives the front end back, to say the end of the run.
     pub(super) fn into_front_end(self) -> Option<FrontEnd> {
         self.front_end
@@ -115,6 +128,7 @@ impl Hands for SurroundingHands {
     }
 
     async fn call(&mut self, callable: &Callable, arguments: &Map<String, Value>) -> Answer {
+        self.made.push(Made { name: callable.name.clone(), arguments: arguments.clone() });
         if callable.place == Place::FrontEnd {
             let Some(front_end) = &mut self.front_end else { return nobody() };
             return front_end.call(&callable.name, arguments).await;

@@ -3,9 +3,11 @@
 use std::fs::{self, File};
 use std::io::{self, BufReader, Write as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use sortie_detect::{Detector, Place, replay};
+use sortie_oatf::SemanticEvaluator;
 use sortie_report::Report;
 
 use crate::console::Console;
@@ -13,6 +15,7 @@ use crate::documents;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::render::{RunsFormat, RunsView};
+use crate::run::{Config, Models, SemanticArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,6 +24,9 @@ Examples:
 
   Look for every attack of a folder, and let CI show what was found:
     $ sortie eval --trace run.jsonl --format junit --out report.xml attacks/
+
+  Have a model score texts for semantic indicators:
+    $ sortie eval --trace run.jsonl --judge openai=http://localhost/v1 --judge-model tiny attacks/
 
 Exit codes:
   0  every case resisted
@@ -59,6 +65,13 @@ pub(crate) struct Eval {
     /// Do not mind cases that could not be evaluated for want of an engine, as long as others were
     #[arg(long)]
     allow_skipped: bool,
+
+    /// Models that have a name; `sortie.toml`, if it is there
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    #[command(flatten)]
+    models: SemanticArgs,
 }
 
 impl Eval {
@@ -66,7 +79,8 @@ impl Eval {
         if self.trace.as_os_str() == "-" && self.documents.iter().any(|path| path.as_os_str() == "-") {
             return Err(Failure::new("standard input cannot be the recording and a document"));
         }
-        let (names, mut detectors) = self.load(console)?;
+        let models = self.models(console)?;
+        let (names, mut detectors) = self.load(models.semantic().as_ref(), console)?;
         let stdin = self.trace.as_os_str() == "-";
         let name = if stdin { "<stdin>".into() } else { self.trace.to_string_lossy() };
         let replayed = if stdin {
@@ -81,13 +95,24 @@ impl Eval {
             let trace = (!stdin).then(|| name.to_string());
             detector.run(Place { document, trace })
         });
-        let report = Report::new(runs);
+        let mut report = Report::new(runs);
+        report.models = models.report();
         self.write(&report, console)?;
         Ok(report.standing(self.allow_skipped).into())
     }
 
+    /// Opens the models that were asked for, and reads nothing from them yet.
+    fn models(&self, console: &mut Console) -> Result<Models, Failure> {
+        let asked = self.models.resolve(&Config::load(self.config.as_deref(), console)?)?;
+        Models::open(&asked, &asked.exchanges(None)?)
+    }
+
     /// Reads every document before anything is evaluated, and refuses all of them when one cannot be.
-    fn load(&self, console: &mut Console) -> Result<(Vec<String>, Vec<Detector>), Failure> {
+    fn load(
+        &self,
+        engine: Option<&Arc<dyn SemanticEvaluator + Send + Sync>>,
+        console: &mut Console,
+    ) -> Result<(Vec<String>, Vec<Detector>), Failure> {
         let documents = documents::ready(&self.documents, "evaluated", console, |document| {
             if document.compiled.indicators().is_empty() {
                 let message =
@@ -97,9 +122,20 @@ impl Eval {
             }
             Ok(())
         })?;
+        let documents = match self.models.threshold() {
+            Some(threshold) => {
+                let set = documents.into_iter().map(|document| document.with_semantic_threshold(threshold));
+                set.collect::<Result<_, _>>()?
+            }
+            None => documents,
+        };
         let detectors = documents.iter().map(|document| {
             // Like `Detector::new`, which refuses what was refused above.
-            Detector::simulating(document.compiled.clone()).lenient(self.lenient)
+            let detector = Detector::simulating(document.compiled.clone()).lenient(self.lenient);
+            match engine {
+                Some(engine) => detector.with_semantic(engine.clone()),
+                None => detector,
+            }
         });
         let detectors = detectors.collect();
         Ok((documents.into_iter().map(|document| document.name).collect(), detectors))

@@ -71,6 +71,10 @@ pub(crate) struct Practice {
     #[arg(long, value_name = "ADDR")]
     serve_ag_ui: Option<SocketAddr>,
 
+    /// Be behind a chat endpoint there: `/v1/chat/completions`
+    #[arg(long, value_name = "ADDR")]
+    serve_chat: Option<SocketAddr>,
+
     /// Be an MCP server there
     #[arg(long, value_name = "ADDR")]
     serve_mcp: Option<SocketAddr>,
@@ -150,6 +154,7 @@ impl Practice {
             reachable,
             serve_a2a: self.serve_a2a,
             serve_ag_ui: self.serve_ag_ui,
+            serve_chat: self.serve_chat,
             serve_mcp: self.serve_mcp,
             idle: self.idle,
             max_duration: self.max_duration,

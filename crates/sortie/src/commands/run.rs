@@ -1,31 +1,28 @@
 //! `sortie run`
 
-mod attack;
+mod arguments;
+mod asked;
+mod told;
 
-use std::fs;
-use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use sortie_detect::Fault;
-use sortie_engine::modes::Wire;
-use sortie_engine::run::{Options, Plan};
-use sortie_report::Report;
+use sortie_engine::cases;
+use sortie_engine::targets::Settings;
+use sortie_report::Entry;
 use sortie_trace::Rule;
 use tokio_util::sync::CancellationToken;
 
 use crate::console::Console;
-use crate::documents;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::counted;
-use crate::render::{RunsFormat, RunsView, write_plans, write_plans_json};
-use crate::run::{
-    Asked, AskedBearer, AskedEnv, AskedHeader, AskedListen, AskedTarget, CaseArgs, Chosen, Config, Jobs,
-    LimitArgs, Prepared, duration,
-};
+use crate::render::RunsFormat;
+use crate::run::{Campaign, CaseArgs, Chosen, Config, Ended, Home, LimitArgs, ModelArgs, Outcome, Resolved};
+use arguments::{AgentArgs, EndArgs, OutputArgs, ServerArgs, TargetArgs};
+use asked::all;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -69,7 +66,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", default_value = "1")]
     jobs: NonZeroUsize,
 
-    /// Agents and targets that have a name; `sortie.toml`, if it is there
+    /// Agents, targets and models that have a name; `sortie.toml`, if it is there
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
@@ -82,6 +79,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     cases: CaseArgs,
     #[command(flatten)]
+    models: ModelArgs,
+    #[command(flatten)]
     end: EndArgs,
     #[command(flatten)]
     output: OutputArgs,
@@ -89,154 +88,67 @@ pub(crate) struct Run {
     limits: LimitArgs,
 }
 
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Agent")]
-struct AgentArgs {
-    /// Start the agent under test: a command, split like a shell would and without a shell, `@NAME` of sortie.toml,
-    /// or `builtin:NAME` for a practice agent. `{mcp_url}`, `{a2a_url}`, `{url:ACTOR}`, `{mcp_config}` and `{prompt}` are filled in
-    #[arg(long, value_name = "COMMAND", conflicts_with = "stdio")]
-    agent: Option<String>,
-
-    /// The task for the agent, for `{prompt}` in its command; else the document's (`x-sortie.prompt`)
-    #[arg(long, value_name = "TEXT")]
-    prompt: Option<String>,
-
-    /// Let the agent inherit an environment variable, beside PATH, HOME, LANG and TMPDIR; may be given more than once
-    #[arg(long, value_name = "NAME")]
-    env: Vec<String>,
-}
-
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Server actors")]
-struct ServerArgs {
-    /// Where an actor listens: `127.0.0.1:8080`, or `8080`; without ACTOR, the one there is. A free port of the loopback
-    /// address, if this is left out
-    #[arg(long, value_name = "[ACTOR=]ADDR")]
-    listen: Vec<AskedListen>,
-
-    /// Serve the one `mcp_server` actor over standard input and output, for agents that start their servers
-    #[arg(long, conflicts_with = "listen")]
-    stdio: bool,
-
-    /// Give each MCP session phases of its own
-    #[arg(long, value_enum, value_name = "WHAT")]
-    isolate: Option<Isolate>,
-
-    /// Which MCP revision to speak: `auto`, or one such as `2025-11-25`
-    #[arg(long, value_name = "VERSION", default_value = "auto", value_parser = wire)]
-    wire: Wire,
-
-    /// Allow `--listen` at an address that other machines reach
-    #[arg(long, requires = "listen")]
-    public: bool,
-
-    /// Answer requests for this host too, beside the loopback address; may be given more than once
-    #[arg(long, value_name = "HOST")]
-    accept_host: Vec<String>,
-
-    /// Let requests that a document asks for (push notifications) go to this host too; may be given more than once
-    #[arg(long, value_name = "HOST")]
-    allow_host: Vec<String>,
-
-    /// Serve agent cards to the letter, also where they send the agent to another host
-    #[arg(long)]
-    verbatim_card: bool,
-}
-
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Client actors")]
-struct TargetArgs {
-    /// What an actor attacks: KIND is `mcp`, `a2a` or `ag_ui`, SPEC a URL, or `stdio:COMMAND` for MCP; or `@NAME` of
-    /// sortie.toml. Without ACTOR, for those that speak the protocol. What evaluators attack may also be `chat=URL`, `http=URL` or
-    /// `cmd=COMMAND`
-    #[arg(long, value_name = "[ACTOR=]KIND=SPEC")]
-    target: Vec<String>,
-
-    /// A header for the target, its value from an environment variable
-    #[arg(long, value_name = "[ACTOR=]NAME=env:VAR")]
-    target_header: Vec<String>,
-
-    /// A bearer token for the target, from an environment variable
-    #[arg(long, value_name = "[ACTOR=]env:VAR")]
-    target_bearer: Vec<String>,
-
-    /// Let a target that is a process inherit an environment variable
-    #[arg(long, value_name = "[ACTOR=]NAME")]
-    target_env: Vec<AskedEnv>,
-
-    /// How long an actor waits until its target accepts it
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
-    connect_timeout: Duration,
-}
-
-#[derive(Args, Debug)]
-#[command(next_help_heading = "When it ends")]
-struct EndArgs {
-    /// End when nothing was said for so long, every actor is in its last phase, and someone has spoken at all. 30s; but an
-    /// agent that `--agent` starts, and no client actor drives, may think as long as it likes
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    idle: Option<Duration>,
-
-    /// End after so long in any case
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
-    max_duration: Duration,
-
-    /// Watch for so long after the end, where the document does not say (`grace_period`). 2s
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    grace: Option<Duration>,
-
-    /// End as soon as the verdict would be `exploited`
-    #[arg(long)]
-    stop_on_match: bool,
-}
-
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Output")]
-struct OutputArgs {
-    /// Where to keep the trace, the agent's output and the report; with several documents, a folder for each in there. A new
-    /// folder in `.sortie/runs`, if this is left out
-    #[arg(long, value_name = "DIR")]
-    run_dir: Option<PathBuf>,
-
-    /// How to report
-    #[arg(long, value_enum, default_value = "human")]
-    format: RunsFormat,
-
-    /// Write the report to a file instead of standard output
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-
-    /// Take secrets out of everything that is kept, and of what is evaluated: `value:TEXT`, `regex:PATTERN`, `field:NAME`,
-    /// `path:PATH`, `header:NAME`; may be given more than once
-    #[arg(long, value_name = "RULE")]
-    redact: Vec<String>,
-
-    /// Let silence count as resistance even when the payload was not served
-    #[arg(long)]
-    lenient: bool,
-
-    /// Do not mind cases that could not be evaluated for want of an engine, as long as others were
-    #[arg(long)]
-    allow_skipped: bool,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Isolate {
-    /// Each MCP session begins with the first phase
-    Session,
-}
-
-fn wire(text: &str) -> Result<Wire, String> {
-    match text {
-        "auto" => Ok(Wire::Auto),
-        version if Wire::REVISIONS.contains(&version) => Ok(Wire::Version(version.to_owned())),
-        _ => Err(format!("it is `auto` or one of {}", Wire::REVISIONS.join(", "))),
-    }
-}
-
 impl Run {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        if self.dry && self.output.format == RunsFormat::Junit {
+        self.can_be_meant()?;
+        let config = Config::load(self.config.as_deref(), console)?;
+        let chosen = Chosen::find(&self.documents, &self.cases, self.config.as_deref(), &config, console)?;
+        let Chosen { documents, of_suites, evaluators } = match self.models.threshold() {
+            Some(threshold) => chosen.with_semantic_threshold(threshold)?,
+            None => chosen,
+        };
+        if self.servers.stdio && (documents.len() > 1 || evaluators.is_some()) {
+            return Err(Failure::new("`--stdio` serves one document"));
+        }
+        let models = self.models.resolve(&config)?;
+        let interrupt = CancellationToken::new();
+        let attacks = evaluators.as_ref().is_some_and(|evaluators| !evaluators.is_empty());
+        let mut resolved = self.resolve(&config, documents, of_suites, attacks, &interrupt)?;
+        if attacks && resolved.target.is_none() {
+            let named = evaluators.as_ref().is_some_and(|evaluators| evaluators.named);
+            can_do_without_target(named, &resolved)?;
+        }
+        let redactor = resolved.redact(&all::<Rule>("--redact", &self.output.redact)?, models.secrets())?;
+        let campaign = Campaign {
+            documents: resolved.prepared,
+            unfit: resolved.unfit,
+            evaluators,
+            target: resolved.target,
+            options: cases::Options {
+                jobs: self.jobs.get(),
+                rate: self.cases.rate,
+                settings: Settings {
+                    limits: self.limits.of_peers(),
+                    connect_timeout: self.targets.connect_timeout,
+                    answer_timeout: self.cases.answer_timeout,
+                },
+                redactor,
+                end: interrupt,
+                ..cases::Options::default()
+            },
+            models,
+            home: Home {
+                asked: self.output.run_dir.clone(),
+                resume: self.output.resume.clone(),
+                replay: self.models.replay().map(Path::to_owned),
+            },
+            at_once: self.jobs.get(),
+            lenient: self.output.lenient,
+            dry: self.dry,
+            notes: console.notes(),
+        };
+        match campaign.play()? {
+            Outcome::Planned { documents, unfit, attacked } => {
+                self.show(&documents, &unfit, attacked.as_ref(), console)?;
+                Ok(Exit::Clean)
+            }
+            Outcome::Ended(ended) => self.tell(&ended, console),
+        }
+    }
+
+    /// Refuses what contradicts itself, before anything is read.
+    fn can_be_meant(&self) -> Result<(), Failure> {
+        if self.dry && !matches!(self.output.format, RunsFormat::Human | RunsFormat::Json) {
             return Err(Failure::new("`--dry-run` has no JUnit form: nothing is tested"));
         }
         if self.servers.stdio && self.documents.iter().any(|path| path.as_os_str() == "-") {
@@ -249,150 +161,53 @@ impl Run {
             // Not after the run, when it would be too late.
             return Err(Failure::new(format!("`--out`: there is no folder `{}`", folder.display())));
         }
-        let chosen = Chosen::find(&self.documents, &self.cases, self.config.as_deref(), console)?;
-        if let Some(chosen) = chosen {
-            return self.attack(&chosen, console);
-        }
-        let config = Config::load(self.config.as_deref(), console)?;
-        let documents = documents::ready(&self.documents, "played", console, |_| Ok(()))?;
-        if self.servers.stdio && documents.len() > 1 {
-            return Err(Failure::new("`--stdio` serves one document"));
-        }
-        let interrupt = CancellationToken::new();
-        let prepared = self.prepare(&config, documents, &interrupt)?;
-        if self.dry {
-            let plans = prepared
-                .iter()
-                .map(|Prepared { document, options }| Plan::new(&document.compiled, &document.name, options));
-            self.show(&plans.collect::<Vec<_>>(), console)?;
-            return Ok(Exit::Clean);
-        }
-        let jobs = Jobs {
-            prepared,
-            at_once: self.jobs.get(),
-            folder: self.output.run_dir.clone(),
-            interrupt,
-            notes: Some(console.notes()),
-        };
-        let played = jobs.play()?;
-        for failure in &played.failures {
+        Ok(())
+    }
+
+    /// Reports what was done.
+    fn tell(&self, ended: &Ended, console: &mut Console) -> Result<Exit, Failure> {
+        for failure in &ended.failures {
             console.failure(failure);
         }
-        if played.left_out > 0 {
-            console.note(&format!("{} lines were not shown; the trace has them", played.left_out));
+        if ended.left_out > 0 {
+            console.note(&format!("{} lines were not shown; the trace has them", ended.left_out));
         }
-        if played.interrupted && played.not_begun > 0 {
+        let report = &ended.report;
+        if ended.interrupted && !report.unfinished.is_empty() {
             console.note(&counted(
-                played.not_begun,
-                "document was not played to its end",
-                "documents were not played to their end",
+                report.unfinished.len(),
+                "case was not played to its end",
+                "cases were not played to their end",
             ));
         }
-        for failure in played.runs.iter().filter_map(|(_, run)| run.failure.as_ref()) {
+        for run in &report.runs {
             // What is wrong with us is said wherever the report goes.
-            if failure.fault == Fault::Harness {
+            if let Entry::Document(run) = run
+                && let Some(failure) = &run.failure
+                && failure.fault == Fault::Harness
+            {
                 console.failure(&Failure::new(failure.message.clone()));
             }
         }
-        let report = Report::new(played.runs.into_iter().map(|(_, run)| run));
-        self.write(&report, console)?;
-        Ok(if played.interrupted {
+        self.write(report, console)?;
+        if let Some(folder) = &ended.folder {
+            console.note(&format!("kept in {}", folder.display()));
+        }
+        Ok(if ended.interrupted {
             Exit::Interrupted
-        } else if played.failures.is_empty() {
+        } else if ended.failures.is_empty() {
             report.standing(self.output.allow_skipped).into()
         } else {
             Exit::Invalid
         })
     }
-
-    fn prepare(
-        &self,
-        config: &Config,
-        documents: Vec<documents::Document>,
-        interrupt: &CancellationToken,
-    ) -> Result<Vec<Prepared>, Failure> {
-        let targets = all::<AskedTarget>("--target", &self.targets.target)?;
-        let headers = all::<AskedHeader>("--target-header", &self.targets.target_header)?;
-        let bearers = all::<AskedBearer>("--target-bearer", &self.targets.target_bearer)?;
-        let redact = all::<Rule>("--redact", &self.output.redact)?;
-        let asked = Asked {
-            config,
-            agent: self.agent.agent.as_deref(),
-            env: &self.agent.env,
-            listen: &self.servers.listen,
-            targets: &targets,
-            headers: &headers,
-            bearers: &bearers,
-            target_env: &self.targets.target_env,
-            redact: &redact,
-            common: self.options(interrupt),
-            jobs: self.jobs.get(),
-        };
-        asked.resolve(documents)
-    }
-
-    fn options(&self, interrupt: &CancellationToken) -> Options {
-        let (servers, end, limits) = (&self.servers, &self.end, &self.limits);
-        Options {
-            prompt: self.agent.prompt.clone(),
-            stdio: servers.stdio,
-            wire: servers.wire.clone(),
-            isolate: servers.isolate.is_some(),
-            public: servers.public,
-            hosts: servers.accept_host.clone(),
-            allow_hosts: servers.allow_host.clone(),
-            verbatim_card: servers.verbatim_card,
-            idle: end.idle,
-            max_duration: end.max_duration,
-            grace: end.grace,
-            connect_timeout: self.targets.connect_timeout,
-            stop_on_match: end.stop_on_match,
-            lenient: self.output.lenient,
-            max_trace_bytes: limits.trace_bytes,
-            max_output_bytes: limits.output_bytes,
-            limits: limits.of_peers(),
-            interrupt: interrupt.clone(),
-            ..Options::default()
-        }
-    }
-
-    fn show(&self, plans: &[Plan], console: &mut Console) -> Result<(), Failure> {
-        let mut text = Vec::new();
-        match self.output.format {
-            RunsFormat::Json => write_plans_json(&mut text, plans)?,
-            _ => write_plans(&mut text, plans, console.color && self.output.out.is_none())?,
-        }
-        self.put(&text, console)
-    }
-
-    fn write(&self, report: &Report, console: &mut Console) -> Result<(), Failure> {
-        let color = console.color && self.output.out.is_none() && !self.servers.stdio;
-        let mut text = Vec::new();
-        let view = RunsView {
-            format: self.output.format,
-            color,
-            allow_skipped: self.output.allow_skipped,
-            live: true,
-        };
-        view.write(report, &mut text)?;
-        self.put(&text, console)
-    }
-
-    /// With `--stdio`, standard output belongs to the protocol.
-    fn put(&self, text: &[u8], console: &mut Console) -> Result<(), Failure> {
-        match &self.output.out {
-            Some(path) => fs::write(path, text).map_err(|error| Failure::at(path, "write", &error)),
-            None if self.servers.stdio => Ok(io::stderr().write_all(text)?),
-            None => Ok(console.out.write_all(text)?),
-        }
-    }
 }
 
-/// Reads values that may hold secrets. Left to the reader of arguments, they would be repeated when they are wrong.
-fn all<T: std::str::FromStr<Err: std::fmt::Display>>(
-    option: &str,
-    texts: &[String],
-) -> Result<Vec<T>, Failure> {
-    let one = |text: &String| text.parse().map_err(|error| Failure::new(format!("`{option}`: {error}")));
-    texts.iter().map(one).collect()
+/// Suites hold documents and evaluators: whoever plays their documents against an agent need not have a target too.
+fn can_do_without_target(named: bool, resolved: &Resolved) -> Result<(), Failure> {
+    if !named && !resolved.prepared.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new("evaluators need a target")
+        .help("name it with `--target KIND=SPEC`: KIND is `mcp`, `a2a`, `ag_ui`, `chat`, `http` or `cmd`"))
 }

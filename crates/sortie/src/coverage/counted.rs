@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 use sortie_oatf::bindings::{known_modes, known_protocols, known_surfaces};
-use sortie_oatf::{Attack, Category, Impact, Tier};
+use sortie_oatf::{Attack, Category, Impact, Tier, frameworks};
 
-use super::known::{ATLAS, ATLAS_NOTES, BEYOND, DELIVERY, EVASION, TOP_TENS};
+use super::known::{ATLAS_NOTES, BEYOND, DELIVERY, EVASION, TOP_TENS};
 use super::members::{Kind, SHAPES};
 
 /// The version of the JSON. A change that could break a reader makes it 2.
@@ -148,10 +148,12 @@ fn dimensions() -> Vec<Dimension> {
     }
     for top_ten in TOP_TENS {
         let dimension = Dimension::new(Kind::Framework(top_ten.framework), top_ten.framework, top_ten.title);
-        dimensions.push(dimension.named(top_ten.entries.iter().copied()).notes(top_ten.notes));
+        dimensions.push(
+            dimension.named(frameworks::entries(top_ten.framework).iter().copied()).notes(top_ten.notes),
+        );
     }
     let atlas = Dimension::new(Kind::Framework("atlas"), "atlas", "MITRE ATLAS");
-    dimensions.push(atlas.named(ATLAS.iter().copied()).notes(ATLAS_NOTES));
+    dimensions.push(atlas.named(frameworks::entries("atlas").iter().copied()).notes(ATLAS_NOTES));
     dimensions.push(Dimension::new(Kind::Framework("cwe"), "cwe", "CWE"));
     dimensions
 }

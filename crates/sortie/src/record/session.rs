@@ -96,7 +96,7 @@ impl Session {
             return Ok(exit);
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let jobs = Jobs { prepared, at_once: cores.min(AT_ONCE), folder: None, interrupt, notes: None };
+        let jobs = Jobs { prepared, at_once: cores.min(AT_ONCE), interrupt };
         let played = jobs.play()?;
         for failure in &played.failures {
             exit = say(failure, console);

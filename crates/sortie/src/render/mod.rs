@@ -1,6 +1,5 @@
 //! Turns findings into text. Renderers only consume: none decides what is found, or how a command ends.
 
-mod cases;
 mod demo;
 mod diff;
 mod evaluator;
@@ -13,11 +12,8 @@ mod plan;
 mod proofs;
 mod runs;
 mod sarif;
-pub(crate) mod style;
 mod tested;
 mod trace;
-mod visible;
-mod wrap;
 
 use std::io::{self, Write};
 
@@ -26,23 +22,21 @@ use sortie_oatf::{Diagnostic, LineColumn, Source, Span};
 
 use crate::console::Console;
 
-pub(crate) use cases::{write_cases, write_cases_json, write_planned, write_planned_json};
 pub(crate) use demo::{DemoFormat, DemoView, demo_report};
 pub(crate) use diff::{shown_diff, unified_diff};
 pub(crate) use evaluator::EvaluatorView;
 use github::GitHub;
 pub(crate) use human::Human;
 use json::Json;
-pub(crate) use json::write_json;
 pub(crate) use library::{write_coverage, write_list, write_list_json};
 pub(crate) use markdown::markdown;
-pub(crate) use plan::{write_plans, write_plans_json};
+pub(crate) use plan::{Shown, write_plans, write_plans_json};
 pub(crate) use proofs::{ProofsFormat, write_proofs};
 pub(crate) use runs::{RunsFormat, RunsView};
 use sarif::Sarif;
+pub(crate) use sortie_report::{style, visible, write_json};
 pub(crate) use tested::{Tested, write_tested, write_tested_json};
 pub(crate) use trace::TraceView;
-pub(crate) use visible::visible;
 
 /// One input, and everything that is to be said about it.
 pub(crate) struct Checked {

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use serde_json::{Value, json};
+use sortie_engine::cases::{Planned, Play};
 use sortie_engine::run::{Plan, PlannedActor, PlannedIndicator, PlannedPhase};
 
 use super::{style, visible, write_json};
@@ -10,19 +12,79 @@ use super::{style, visible, write_json};
 /// The version of the JSON. A change that could break a reader makes it 2.
 const VERSION: u32 = 1;
 
+/// What would be done.
 #[derive(Serialize)]
-struct Plans<'p> {
+pub(crate) struct Shown<'p> {
+    /// With documents.
+    pub(crate) plans: &'p [Plan],
+    /// With evaluators, where there are some.
+    #[serde(serialize_with = "cases", skip_serializing_if = "Option::is_none")]
+    pub(crate) cases: Option<&'p [Planned]>,
+    /// Documents of suites with which nothing would be done, and why.
+    #[serde(serialize_with = "unfit", skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) unfit: &'p [(&'p str, &'p str)],
+}
+
+#[derive(Serialize)]
+struct Versioned<'p> {
     version: u32,
-    plans: &'p [Plan],
+    #[serde(flatten)]
+    shown: &'p Shown<'p>,
+}
+
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
+fn cases<S: serde::Serializer>(cases: &Option<&[Planned]>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(cases.iter().copied().flatten().map(told))
+}
+
+fn unfit<S: serde::Serializer>(unfit: &&[(&str, &str)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(unfit.iter().map(|(file, reason)| json!({"file": file, "reason": reason})))
 }
 
 /// Writes plans for machines.
-pub(crate) fn write_plans_json(out: &mut dyn Write, plans: &[Plan]) -> io::Result<()> {
-    write_json(out, &Plans { version: VERSION, plans })
+pub(crate) fn write_plans_json(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> {
+    write_json(out, &Versioned { version: VERSION, shown })
 }
 
 /// Writes plans for people.
-pub(crate) fn write_plans(out: &mut dyn Write, plans: &[Plan], color: bool) -> io::Result<()> {
+pub(crate) fn write_plans(out: &mut dyn Write, shown: &Shown<'_>, color: bool) -> io::Result<()> {
+    write_documents(out, shown.plans, color)?;
+    for (file, reason) in shown.unfit {
+        writeln!(out, "not applicable: {}: {}", line(file), line(reason))?;
+    }
+    let Some(cases) = shown.cases else { return writeln!(out, "nothing was started") };
+    for planned in cases {
+        let mut told = told(planned);
+        if let Some(told) = told.as_object_mut() {
+            told.remove("id");
+        }
+        let said = told["said"].as_str().map(str::to_owned);
+        writeln!(out, "{}: {}", planned.id(), line(&said.unwrap_or_else(|| told.to_string())))?;
+    }
+    Ok(())
+}
+
+/// What would be done in a case.
+fn told(planned: &Planned) -> Value {
+    let id = planned.id();
+    match planned {
+        Planned::Ready(case) => match &case.play {
+            Play::Seeds(seeds) => json!({"id": id, "said": seeds.join("\n")}),
+            Play::Call { tool, arguments } => json!({"id": id, "call": tool, "arguments": arguments}),
+            Play::Review { .. } => json!({"id": id, "reviews": "the list of tools; nothing is sent"}),
+            Play::Unfilled { missing, .. } => {
+                json!({"id": id, "template": case.template.text(), "call": case.tool(), "attacker_fills": missing})
+            }
+            _ => json!({"id": id}),
+        },
+        Planned::Skipped { missing, .. } => {
+            json!({"id": id, "skipped": "nothing is known for its placeholders", "missing": missing})
+        }
+        Planned::NotApplicable { reason, .. } => json!({"id": id, "not_applicable": reason}),
+    }
+}
+
+fn write_documents(out: &mut dyn Write, plans: &[Plan], color: bool) -> io::Result<()> {
     for plan in plans {
         let id = plan.id.as_ref().map(|id| format!("{id} ")).unwrap_or_default();
         let title = style::paint(color, style::STRONG, &line(&format!("{id}{}", plan.name)));
@@ -43,7 +105,7 @@ pub(crate) fn write_plans(out: &mut dyn Write, plans: &[Plan], color: bool) -> i
             plan.max_duration_seconds, plan.grace_seconds
         )?;
     }
-    writeln!(out, "nothing was started")
+    Ok(())
 }
 
 fn write_actor(out: &mut dyn Write, actor: &PlannedActor, color: bool) -> io::Result<()> {

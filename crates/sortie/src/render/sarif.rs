@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 use sortie_oatf::{Diagnostic, DiagnosticSeverity, Fix, Span};
 
-use super::json::write_json;
 use super::{Checked, Reporter, Totals, markdown};
 use crate::rules::rule;
+use sortie_report::write_json;
 
 /// Collects everything, and writes one log with one run at the end.
 #[derive(Default)]

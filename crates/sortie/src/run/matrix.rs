@@ -7,7 +7,7 @@ use sortie_detect::Run;
 use sortie_engine::run::{Folder, Options};
 use sortie_practice::Behaviour;
 
-use super::jobs::{folder_of, name};
+use super::folders::{folder_of, name};
 use super::progress::Counter;
 use super::resolve::Prepared;
 use super::turns::{Announcer, Job, Turns, failure};

@@ -2,24 +2,29 @@
 //! are played and shown.
 
 mod builtin;
-mod cases;
+mod campaign;
+mod case_args;
+mod chosen;
 mod config;
 mod duration;
 mod environment;
+mod folders;
 mod jobs;
 mod limits;
 mod listen;
 mod matrix;
-#[allow(dead_code, reason = "`sortie run` is about to use it")]
 mod models;
 mod named;
 mod progress;
 mod resolve;
 mod signals;
+mod talk;
 mod target;
 mod turns;
 
-pub(crate) use cases::{Attack, CaseArgs, Chosen, Outcome, asked_target};
+pub(crate) use campaign::{Attacked, Campaign, Ended, Home, Outcome};
+pub(crate) use case_args::CaseArgs;
+pub(crate) use chosen::Chosen;
 pub(crate) use config::Config;
 pub(crate) use duration::duration;
 pub(crate) use environment::{AskedBearer, AskedEnv, AskedHeader};
@@ -27,8 +32,7 @@ pub(crate) use jobs::Jobs;
 pub(crate) use limits::LimitArgs;
 pub(crate) use listen::AskedListen;
 pub(crate) use matrix::{Matrix, Met};
-#[allow(unused_imports, reason = "`sortie run` is about to use it")]
-pub(crate) use models::{AskedModels, ModelArgs, Models, SemanticArgs};
-pub(crate) use resolve::{Asked, Prepared};
+pub(crate) use models::{ModelArgs, Models, SemanticArgs};
+pub(crate) use resolve::{Asked, Prepared, Resolved, Unfit};
 pub(crate) use target::{AskedTarget, command_words};
-pub(crate) use turns::keep;
+pub(crate) use turns::{keep, keep_again};

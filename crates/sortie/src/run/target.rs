@@ -1,48 +1,28 @@
 //! `--target [ACTOR=]KIND=SPEC`
 
-use std::fmt;
 use std::str::FromStr;
 
 use sortie_engine::modes::Place;
+use sortie_engine::targets::Kind;
 
 use super::named::is_actor;
 
-/// What sort of thing a target is: the protocol it speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Mcp,
-    A2a,
-    AgUi,
+/// The kinds, for people.
+pub(super) const KINDS: &str = "`mcp`, `a2a`, `ag_ui`, `chat`, `http` or `cmd`";
+
+/// The kind with that name.
+pub(super) fn kind(text: &str) -> Option<Kind> {
+    let all = [Kind::Mcp, Kind::A2a, Kind::AgUi, Kind::Chat, Kind::Http, Kind::Cmd];
+    all.into_iter().find(|kind| kind.as_str() == text)
 }
 
-impl Kind {
-    pub(super) const ALL: &[Self] = &[Self::Mcp, Self::A2a, Self::AgUi];
-
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Mcp => "mcp",
-            Self::A2a => "a2a",
-            Self::AgUi => "ag_ui",
-        }
-    }
-
-    /// The mode of the actors that attack it.
-    pub(super) const fn mode(self) -> &'static str {
-        match self {
-            Self::Mcp => "mcp_client",
-            Self::A2a => "a2a_client",
-            Self::AgUi => "ag_ui_client",
-        }
-    }
-
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.as_str() == text)
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+/// The mode of the actors that attack a target of this kind. What only evaluators attack has none.
+pub(super) const fn mode(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::Mcp => Some("mcp_client"),
+        Kind::A2a => Some("a2a_client"),
+        Kind::AgUi => Some("ag_ui_client"),
+        _ => None,
     }
 }
 
@@ -89,14 +69,25 @@ fn what(text: &str) -> Result<What, String> {
     if let Some(name) = text.strip_prefix('@') {
         return Ok(What::Named(name.to_owned()));
     }
-    let form = "write `KIND=SPEC` or `ACTOR=KIND=SPEC`: KIND is `mcp`, `a2a` or `ag_ui`, SPEC a URL or `stdio:COMMAND`";
-    let (kind, spec) = text.split_once('=').ok_or(form)?;
-    let kind = Kind::parse(kind).ok_or(form)?;
+    let form = || format!("write `KIND=SPEC` or `ACTOR=KIND=SPEC`: KIND is {KINDS}");
+    let (word, spec) = text.split_once('=').ok_or_else(form)?;
+    // Not repeated where it is no word: it may be a URL with a password in it.
+    let kind = match kind(word) {
+        Some(kind) => kind,
+        None if is_actor(word) => {
+            return Err(format!("`{word}` is no kind of target: {}", form()));
+        }
+        None => return Err(form()),
+    };
     Ok(What::Given(kind, place(kind, spec)?))
 }
 
 /// Where a target is.
-pub(super) fn place(kind: Kind, spec: &str) -> Result<Place, String> {
+fn place(kind: Kind, spec: &str) -> Result<Place, String> {
+    if kind == Kind::Cmd {
+        // An actor that is called `cmd`: no command is called like a target.
+        return if what(spec).is_ok() { Err("an actor".to_owned()) } else { stdio(kind, spec) };
+    }
     if let Some(command) = spec.strip_prefix("stdio:") {
         return stdio(kind, command);
     }
@@ -122,7 +113,8 @@ pub(super) fn url(spec: &str) -> Result<String, String> {
 }
 
 pub(super) fn stdio(kind: Kind, command: &str) -> Result<Place, String> {
-    if kind != Kind::Mcp {
+    if !matches!(kind, Kind::Mcp | Kind::Cmd) {
+        let kind = kind.as_str();
         return Err(format!("`{kind}` has no form over standard input and output: write a URL"));
     }
     Ok(Place::Stdio(command_words(command)?))
@@ -152,6 +144,8 @@ mod tests {
         assert_eq!(read("recon=a2a=http://h"), Ok((Some("recon".into()), url(Kind::A2a, "http://h"))));
         assert_eq!(read("mcp=mcp=http://h"), Ok((Some("mcp".into()), url(Kind::Mcp, "http://h"))));
         assert_eq!(read("user=@shop"), Ok((Some("user".into()), What::Named("shop".into()))));
+        assert_eq!(read("cmd=mcp=http://h"), Ok((Some("cmd".into()), url(Kind::Mcp, "http://h"))));
+        assert_eq!(read("cmd=x=1"), Ok((None, What::Given(Kind::Cmd, Place::Stdio(vec!["x=1".to_owned()])))));
         let words = ["npx", "-y", "a server"].map(str::to_owned).to_vec();
         assert_eq!(
             read("mcp=stdio:npx -y 'a server'"),
@@ -163,7 +157,9 @@ mod tests {
     fn what_is_no_target_is_refused_with_what_to_write() {
         for (text, expected) in [
             ("http://h", "KIND=SPEC"),
-            ("mpc=http://h", "KIND=SPEC"),
+            ("mpc=http://h", "`mpc` is no kind of target"),
+            ("cmd=", "empty"),
+            ("chat=stdio:x", "no form"),
             ("mcp=h:80", "no target"),
             ("mcp=http://", "no target"),
             ("mcp=stdio:", "empty"),

@@ -64,19 +64,26 @@ pub(super) struct Ended {
 }
 
 impl Turns {
-    /// Plays them all.
+    /// Plays them all, in a runtime of their own.
     pub(super) fn play(self, announcer: Arc<dyn Announcer>) -> Result<Ended, Failure> {
         let fail = |error: io::Error| Failure::new(format!("cannot start: {error}"));
         let runtime = Builder::new_multi_thread().enable_all().build().map_err(fail)?;
-        let ended = runtime.block_on(self.play_all(announcer)).map_err(fail);
+        let ended = runtime.block_on(async {
+            let at_once = CancellationToken::new();
+            signals::watch(self.interrupt.clone(), at_once.clone(), self.person)?;
+            Ok(self.play_until(announcer, &at_once).await)
+        });
         // A thread that reads standard input cannot be stopped, and need not be.
         runtime.shutdown_background();
-        ended
+        ended.map_err(fail)
     }
 
-    async fn play_all(self, announcer: Arc<dyn Announcer>) -> io::Result<Ended> {
-        let at_once = CancellationToken::new();
-        signals::watch(self.interrupt.clone(), at_once.clone(), self.person)?;
+    /// Plays them all, unless somebody wants them to end at once.
+    pub(super) async fn play_until(
+        self,
+        announcer: Arc<dyn Announcer>,
+        at_once: &CancellationToken,
+    ) -> Ended {
         let mut tasks = JoinSet::new();
         let mut runs: Vec<_> = self.jobs.iter().map(|_| None).collect();
         let mut failures = Vec::new();
@@ -113,7 +120,7 @@ impl Turns {
             let _ = tokio::time::timeout(LETTING_GO, tasks.shutdown()).await;
             failures.push(Failure::new(format!("ended at once: {unfinished} without a report")));
         }
-        Ok(Ended { runs, failures })
+        Ended { runs, failures }
     }
 }
 
@@ -142,4 +149,17 @@ pub(crate) fn keep(path: &Path, report: &impl serde::Serialize) -> Result<(), Fa
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let written = options.open(path).and_then(|mut file| file.write_all(&text));
     written.map_err(|error| Failure::at(path, "write", &error))
+}
+
+/// The same in the place of an earlier one of the same run, so that nobody ever sees half of one.
+pub(crate) fn keep_again(path: &Path, report: &impl serde::Serialize) -> Result<(), Failure> {
+    let mut text = Vec::new();
+    write_json(&mut text, report)?;
+    let fail = |error: &io::Error| Failure::at(path, "write", error);
+    let beside = path.parent().unwrap_or(Path::new("."));
+    // A file for a while is its owner's alone, and stays so.
+    let mut file = tempfile::NamedTempFile::new_in(beside).map_err(|error| fail(&error))?;
+    file.write_all(&text).map_err(|error| fail(&error))?;
+    file.persist(path).map_err(|error| fail(&error.error))?;
+    Ok(())
 }

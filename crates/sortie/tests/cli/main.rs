@@ -28,6 +28,8 @@ mod rule_goldens;
 #[cfg(unix)]
 mod run;
 mod schema;
+mod scripted;
+mod semantic;
 mod trace;
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 //! `sortie run`: what is refused, what would be done, and what is done.
 
+mod case_traces;
 mod endings;
 mod ends_agents;
 mod evaluators;
@@ -7,6 +8,7 @@ mod folders;
 mod plan;
 mod practice;
 mod program;
+mod reports;
 mod stdio;
 mod toml;
 mod usage;

@@ -19,6 +19,8 @@ pub struct Lines<R> {
     line: BytesMut,
     /// The line is too long: nothing is kept until it ends.
     skipping: bool,
+    /// Whether a line may be empty.
+    empty: bool,
 }
 
 /// What a line is.
@@ -41,10 +43,17 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             limit: limits.message_bytes,
             line: BytesMut::new(),
             skipping: false,
+            empty: false,
         }
     }
 
-    /// The next line that is not empty; `None` at the end of the stream. A last line needs no line break.
+    /// The same, where an empty line is a line too: it says something in a conversation, and nothing between messages.
+    #[must_use]
+    pub fn with_empty(self) -> Self {
+        Self { empty: true, ..self }
+    }
+
+    /// The next line that is not empty, unless [empty ones](Self::with_empty) count; `None` at the end of the stream. A last line needs no line break.
     ///
     /// It may be dropped while it waits without losing anything.
     pub async fn next(&mut self) -> io::Result<Option<Line>> {
@@ -66,12 +75,12 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 }));
             }
             if ended {
-                self.skipping = false;
+                let skipped = std::mem::take(&mut self.skipping);
                 let mut line = std::mem::take(&mut self.line);
                 if line.last() == Some(&b'\r') {
                     line.truncate(line.len() - 1);
                 }
-                if !line.is_empty() {
+                if !line.is_empty() || (self.empty && end.is_some() && !skipped) {
                     return Ok(Some(Line::Frame(line.freeze())));
                 }
                 if used == 0 {
@@ -133,9 +142,15 @@ mod tests {
 
     use super::*;
 
+    fn short() -> Limits {
+        Limits { message_bytes: 10, ..Limits::default() }
+    }
+
     async fn all(bytes: &[u8]) -> Vec<Line> {
-        let limits = Limits { message_bytes: 10, ..Limits::default() };
-        let mut lines = Lines::new(bytes, &limits);
+        read(Lines::new(bytes, &short())).await
+    }
+
+    async fn read(mut lines: Lines<&[u8]>) -> Vec<Line> {
         let mut all = Vec::new();
         while let Some(line) = lines.next().await.unwrap() {
             all.push(line);
@@ -160,6 +175,24 @@ mod tests {
         assert_eq!(all(b"").await, []);
         assert_eq!(all(b"\n\n").await, []);
         assert_eq!(all(b"a\r").await, [frame("a")]);
+    }
+
+    #[tokio::test]
+    async fn an_empty_line_is_one_where_it_counts() {
+        let with_empty = async |bytes| read(Lines::new(bytes, &short()).with_empty()).await;
+        assert_eq!(with_empty(b"one\n\n\r\ntwo").await, ["one", "", "", "two"].map(frame));
+        assert_eq!(with_empty(b"").await, []);
+        // What is left of a line that was too long is no line.
+        assert_eq!(
+            with_empty(b"0123456789x\n\nok\n").await,
+            [too_long("0123456789x"), frame(""), frame("ok")]
+        );
+        let long = [&[b'x'; 20_000][..], b"\n\n"].concat();
+        let lines = with_empty(&long).await;
+        assert!(
+            matches!(&lines[..], [Line::TooLong { .. }, Line::Frame(empty)] if empty.is_empty()),
+            "{lines:?}"
+        );
     }
 
     #[tokio::test]

@@ -82,12 +82,15 @@ impl Desk {
         if !question.params.is_object() {
             return Err(INVALID_PARAMS);
         }
-        let content = match plan.response(question.params) {
-            Some(payload) => {
+        let (content, synthesis) = plan.response(question.params);
+        let generated = synthesis.and_then(|synthesis| synthesis.generate(actor, Some(question.params)));
+        let content = match (generated, content) {
+            (Some(generated), _) => generated,
+            (None, Some(payload)) => {
                 let filled = actor.fill(payload, Some(question.params), None);
                 filled.map_err(|_| (code::INTERNAL_ERROR, "Internal error"))?.json.into_owned()
             }
-            None => empty_task(question.params),
+            (None, None) => empty_task(question.params),
         };
         let config = question.raw.and_then(push_config);
         let mut tasks = self.lock();

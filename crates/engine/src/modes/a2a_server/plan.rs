@@ -6,6 +6,7 @@ use sortie_oatf::{CompiledResponses, ResponseEntry};
 use super::card;
 use crate::payload::Payload;
 use crate::phase::Phase;
+use crate::synthesis::{Shape, Synthesis};
 
 /// What a phase serves.
 #[derive(Debug)]
@@ -15,8 +16,7 @@ pub(super) struct Plan {
     /// `task_responses`: which entry answers, and with what.
     responses: CompiledResponses,
     contents: Vec<Option<Payload>>,
-    /// Something in it cannot be done.
-    pub(super) warnings: Vec<String>,
+    syntheses: Vec<Option<Synthesis>>,
 }
 
 impl Plan {
@@ -31,13 +31,6 @@ impl Plan {
         let wrong = |error: &dyn std::fmt::Display| format!("`task_responses`: {error}");
         let entries = list.iter().map(|entry| ResponseEntry::from_value(entry.value()));
         let entries: Vec<_> = entries.collect::<Result<_, _>>().map_err(|error| wrong(&error))?;
-        let mut warnings = Vec::new();
-        if entries.iter().any(|entry| entry.synthesize.is_some()) {
-            warnings.push(format!(
-                "phase `{}` asks for generated content, which nothing here provides",
-                phase.name
-            ));
-        }
         Ok(Self {
             card: present("agent_card").unwrap_or_else(card::minimal),
             responses: CompiledResponses::new(&entries).map_err(|error| wrong(&error))?,
@@ -45,12 +38,14 @@ impl Plan {
                 .iter()
                 .map(|entry| entry.get("content").filter(|content| !content.value().is_null()))
                 .collect(),
-            warnings,
+            syntheses: list.iter().map(|entry| Synthesis::of(entry, Shape::Task)).collect(),
         })
     }
 
-    /// The content that answers a message; without any, the answer is an empty task.
-    pub(super) fn response(&self, params: &Value) -> Option<&Payload> {
-        self.contents.get(self.responses.select(params)?)?.as_ref()
+    /// What answers a message: content, and what is to be generated instead of it. Without any, the answer is an empty task.
+    pub(super) fn response(&self, params: &Value) -> (Option<&Payload>, Option<&Synthesis>) {
+        let Some(chosen) = self.responses.select(params) else { return (None, None) };
+        let content = self.contents.get(chosen).and_then(Option::as_ref);
+        (content, self.syntheses.get(chosen).and_then(Option::as_ref))
     }
 }

@@ -67,9 +67,6 @@ pub async fn start(actor: Arc<Actor>, options: Options) -> Result<Serving, Start
     let url = format!("http://{}/", reachable(listener.address()));
     let base = Url::parse(&url)
         .map_err(|error| StartError::Bind { address: url.clone(), reason: error.to_string() })?;
-    for warning in plans.iter().flat_map(|plan| &plan.warnings) {
-        actor.warn(warning);
-    }
     let hosts = if options.public && options.hosts.is_empty() {
         Hosts::any()
     } else {

@@ -92,8 +92,8 @@ impl Stage {
             }
             let body = match entries.get(at) {
                 Some(entry) => entry.clone(),
-                None => match self.actor.fill(&self.scripts[phase.index].input, None, None) {
-                    Ok(filled) => filled.json.into_owned(),
+                None => match self.scripts[phase.index].body(&self.actor) {
+                    Ok(body) => body,
                     // That was warned about.
                     Err(_) => break,
                 },

@@ -6,6 +6,7 @@ use super::elicitation;
 use super::script::Script;
 use crate::actor::Actor;
 use crate::payload::Payload;
+use crate::synthesis::{Shape, Synthesis};
 
 /// A user who said no, as the specification's own example has it.
 const REFUSED: i64 = -1;
@@ -40,7 +41,12 @@ fn roots(actor: &Actor, script: &Script, params: &Value) -> Answer {
 }
 
 fn sampling(actor: &Actor, script: &Script, params: &Value) -> Answer {
-    let content = script.sampling.select(params).and_then(|entry| entry.get("content"));
+    let entry = script.sampling.select(params);
+    let wanted = entry.and_then(|entry| Synthesis::of(entry, Shape::SamplingResult));
+    if let Some(generated) = wanted.and_then(|wanted| wanted.generate(actor, Some(params))) {
+        return Answer::Result(generated);
+    }
+    let content = entry.and_then(|entry| entry.get("content"));
     let Some(content) = content else {
         actor.warn("the target asked for a completion, and no entry of `sampling_responses` answers it");
         return Answer::Error { code: REFUSED, message: "User rejected sampling request".to_owned() };
@@ -56,6 +62,10 @@ fn elicit(actor: &Actor, script: &Script, params: &Value) -> Answer {
     let accepts = action.value() == "accept";
     let is_form = params["mode"].as_str().is_none_or(|mode| mode == "form");
     let mut members = vec![("action".to_owned(), action)];
+    let wanted = Synthesis::of(entry, Shape::FormContent).filter(|_| accepts && is_form);
+    if let Some(generated) = wanted.and_then(|wanted| wanted.generate(actor, Some(params))) {
+        return with_members(actor, &members, entry, params, Some(generated));
+    }
     match entry.get("content") {
         Some(content) => members.push(("content".to_owned(), content)),
         None if accepts && is_form => {

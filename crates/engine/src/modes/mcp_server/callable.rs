@@ -8,6 +8,7 @@ use sortie_oatf::{CompiledResponses, ResponseEntry};
 use super::step::Step;
 use super::wording::Wording;
 use crate::payload::Payload;
+use crate::synthesis::{Shape, Synthesis};
 
 /// Whether it is a tool or a prompt: they differ in what a bare list stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,13 @@ impl What {
             Self::Prompt => "messages",
         }
     }
+
+    fn shape(self) -> Shape {
+        match self {
+            Self::Tool => Shape::ToolResult,
+            Self::Prompt => Shape::PromptResult,
+        }
+    }
 }
 
 /// One answer to a call.
@@ -32,6 +40,8 @@ pub(super) struct Entry {
     pub(super) result: Wording,
     /// What is done before.
     pub(super) during: Vec<Step>,
+    /// What is generated instead.
+    pub(super) synthesis: Option<Synthesis>,
 }
 
 /// A tool or a prompt that can be called.
@@ -64,7 +74,8 @@ impl Callable {
         let mut compiled = Vec::new();
         for item in list.items() {
             compiled.push(ResponseEntry::from_value(item.value()).map_err(|error| error.to_string())?);
-            entries.push(Entry { result: result(&item, what), during: Step::all(&item)? });
+            let synthesis = Synthesis::of(&item, what.shape());
+            entries.push(Entry { result: result(&item, what), during: Step::all(&item)?, synthesis });
         }
         let responses = CompiledResponses::new(&compiled).map_err(|error| error.to_string())?;
         Ok(Self { responses: Some(responses), entries, completions })

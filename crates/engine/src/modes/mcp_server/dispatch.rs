@@ -110,6 +110,10 @@ fn call<'p>(
         Chosen::NoMatch => return Err(Refusal::params(format!("Invalid arguments for {what} {name}"))),
     };
     match entry {
+        // A model takes its time, and other requests do not wait for it.
+        Some(entry) if entry.synthesis.is_some() && actor.context().generator.is_some() => {
+            Ok(Outcome::Talk { questions })
+        }
         Some(entry) if questions.is_empty() && entry.during.is_empty() => {
             Ok(Outcome::Result(entry.result.fill(actor, Some(params), None)?))
         }

@@ -108,8 +108,12 @@ impl Call {
         entry.map_or_else(
             || Ok(nothing(what).to_owned()),
             |entry| {
-                let result = entry.result.fill(&self.peer.actor, Some(&self.heard.content), response)?;
-                Ok(result.into_owned())
+                let (actor, request) = (&self.peer.actor, Some(&self.heard.content));
+                let generated = entry.synthesis.as_ref().and_then(|wanted| wanted.generate(actor, request));
+                match generated {
+                    Some(generated) => Ok(generated),
+                    None => Ok(entry.result.fill(actor, request, response)?.into_owned()),
+                }
             },
         )
     }

@@ -10,8 +10,8 @@ use unicode_width::UnicodeWidthStr as _;
 use super::DemoView;
 use crate::demo::Finding;
 use crate::program::quoted;
-use crate::render::runs::{evidence, line};
 use crate::render::{style, visible};
+use sortie_report::{evidence, line};
 
 pub(super) fn write(number: usize, finding: &Finding<'_>, view: &DemoView) -> String {
     let Finding { row, agent, run, .. } = finding;

@@ -12,10 +12,10 @@ use sortie_detect::Run;
 use sortie_report::VERSION;
 
 use super::style;
-use super::wrap::wrap;
 use crate::demo::{Came, Declared, Demo, Finding};
 use crate::inputs::counted;
 use crate::program::quoted;
+use sortie_report::wrap;
 
 /// How wide text is for people, unless their terminal is narrower.
 const COLUMNS: usize = 80;

@@ -7,9 +7,9 @@ use sortie_practice::Behaviour;
 
 use crate::demo::{AGENTS, Came, Demo, Outcome, Row};
 use crate::inputs::counted;
-use crate::render::runs::{line, outcome as words, why_undecided};
 use crate::render::style;
-use crate::render::wrap::wrap;
+use sortie_report::wrap;
+use sortie_report::{line, outcome as words, why_undecided};
 
 pub(super) fn write(demo: &Demo, color: bool, columns: usize) -> String {
     let mut text = String::new();

@@ -93,6 +93,11 @@ impl ModelArgs {
     pub(crate) fn replay(&self) -> Option<&std::path::Path> {
         self.semantic.replay.as_deref()
     }
+
+    /// The threshold of all semantic indicators, where it was asked for.
+    pub(crate) fn threshold(&self) -> Option<f64> {
+        self.semantic.threshold()
+    }
 }
 
 impl SemanticArgs {

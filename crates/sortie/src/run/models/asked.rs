@@ -26,6 +26,8 @@ pub(crate) struct AskedModels {
     pub(super) allowance: Allowance,
     #[cfg(feature = "embeddings")]
     pub(super) embeddings: Option<PathBuf>,
+    /// From which score on semantic indicators match.
+    pub(super) threshold: Option<f64>,
     /// How often the attacker speaks in a conversation.
     pub(crate) turns: usize,
     cache: Option<PathBuf>,
@@ -92,6 +94,7 @@ impl AskedModels {
         if let Some(timeout) = args.model_timeout {
             self.model_options.answer_timeout = timeout;
         }
+        self.threshold = args.semantic_threshold;
         (self.cache, self.replay) = (args.cache.clone(), args.replay.clone());
         #[cfg(feature = "embeddings")]
         {
@@ -178,6 +181,11 @@ impl AskedModels {
     /// Whether any model was asked for.
     pub(crate) fn is_asked(&self) -> bool {
         self.judge.is_some() || self.attacker.is_some()
+    }
+
+    /// Whether somebody fills placeholders and goes on with conversations.
+    pub(crate) fn attacks(&self) -> bool {
+        self.attacker.is_some()
     }
 
     /// Whether texts are scored with a local model.

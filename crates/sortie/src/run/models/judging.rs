@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sortie_engine::cases::{self, Case, Judgement, Later, Undecided};
 use sortie_evaluators::{Entry, Says, Transcript};
-use sortie_judge::{Calibration, Judge, Judged, Labelled, Reason, Rubric, Trust, Vote, injections};
+use sortie_judge::{Calibration, Judge, Judged, Labelled, Model, Reason, Rubric, Trust, Vote, injections};
 
 use crate::failure::Failure;
 
@@ -26,6 +26,10 @@ struct Measured {
 impl RubricJudge {
     pub(super) fn new(judge: Judge) -> Self {
         Self { judge, measured: Arc::default() }
+    }
+
+    pub(super) fn model(&self) -> &Model {
+        self.judge.model()
     }
 
     pub(super) fn calibration(&self) -> Option<&Calibration> {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use sortie_engine::cases;
 use sortie_evaluators::Entry;
 use sortie_judge::{
-    Attacker, Budget, Calibration, CheckedExamples, Exchanges, Generator, Judge, Model, SemanticEngine,
-    SemanticJudge,
+    Attacker, Budget, Calibration, CheckedExamples, Exchanges, Generator, Judge, Model, PROMPT_VERSION,
+    Provenance, SemanticEngine, SemanticJudge,
 };
-use sortie_oatf::GenerationProvider;
+use sortie_oatf::{GenerationProvider, SemanticEvaluator};
+use sortie_report::ModelUse;
 
 use super::asked::{Asked, AskedModels};
 use super::attacking::WritingAttacker;
@@ -20,6 +21,8 @@ pub(crate) struct Models {
     judge: Option<RubricJudge>,
     attacker: Option<Attacker>,
     semantic: Option<Arc<dyn SemanticEngine>>,
+    threshold: Option<f64>,
+    votes: u32,
     generator: Option<Arc<dyn GenerationProvider + Send + Sync>>,
     budget: Budget,
 }
@@ -39,6 +42,8 @@ impl Models {
         let generator = attacking.clone().map(Generator::new).transpose().map_err(cannot)?;
         Ok(Self {
             semantic: semantic(asked, judging.as_ref())?,
+            threshold: asked.threshold,
+            votes: asked.judge_options.votes,
             judge: judging.map(|model| RubricJudge::new(Judge::new(model, asked.judge_options))),
             attacker: attacking.map(Attacker::new),
             generator: generator.map(|generator| Arc::new(generator) as _),
@@ -73,8 +78,8 @@ impl Models {
     }
 
     /// Scores texts for semantic indicators: a local model where one was asked for, else the judge.
-    pub(crate) fn semantic(&self) -> Option<Arc<dyn SemanticEngine>> {
-        self.semantic.clone()
+    pub(crate) fn semantic(&self) -> Option<Arc<dyn SemanticEvaluator + Send + Sync>> {
+        self.semantic.clone().map(|engine| engine as _)
     }
 
     /// Generates what documents want synthesized.
@@ -86,6 +91,46 @@ impl Models {
     pub(crate) fn budget(&self) -> &Budget {
         &self.budget
     }
+
+    /// Which models helped, how far they can be trusted, and what they took; `None` where there is none.
+    pub(crate) fn report(&self) -> Option<sortie_report::Models> {
+        let used = |model: &Model| used(&model.endpoint().identity(), &model.endpoint().model);
+        let judge = self.judge.as_ref().map(|judge| ModelUse {
+            version: Some(PROMPT_VERSION),
+            votes: Some(self.votes).filter(|votes| *votes > 1),
+            ..used(judge.model())
+        });
+        let attacker = self.attacker.as_ref().map(|attacker| used(attacker.model()));
+        let semantic = self.semantic.as_ref().map(|engine| scored_by(&engine.provenance(), self.threshold));
+        (judge.is_some() || attacker.is_some() || semantic.is_some()).then(|| sortie_report::Models {
+            judge,
+            attacker,
+            semantic,
+            calibration: self.calibration().cloned(),
+            spent: self.budget.spent(),
+            reused: self.budget.reused(),
+        })
+    }
+}
+
+/// A model in one of its roles. An endpoint's name is its kind and its place.
+fn used(identity: &str, model: &str) -> ModelUse {
+    let (kind, endpoint) = identity.split_once(' ').unwrap_or((identity, ""));
+    ModelUse {
+        kind: kind.to_owned(),
+        endpoint: endpoint.to_owned(),
+        model: model.to_owned(),
+        ..ModelUse::default()
+    }
+}
+
+fn scored_by(provenance: &Provenance, threshold: Option<f64>) -> ModelUse {
+    // A model behind an endpoint has the endpoint's kind; a local one is what it is.
+    let used = match provenance.engine {
+        "model" => used(&provenance.endpoint, &provenance.model),
+        engine => ModelUse { endpoint: provenance.endpoint.clone(), ..used(engine, &provenance.model) },
+    };
+    ModelUse { version: Some(provenance.version), threshold, ..used }
 }
 
 #[cfg(not(feature = "embeddings"))]

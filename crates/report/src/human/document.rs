@@ -1,0 +1,167 @@
+//! A document that was played: the verdict, what it rests on, and how far the attack reached.
+
+use sortie_detect::{Actor, Delivered, Document, Fault, IndicatorVerdict, Match, Run, Seen, Standing};
+use sortie_oatf::IndicatorResult;
+use sortie_trace::{Direction, Sender};
+use unicode_width::UnicodeWidthStr as _;
+
+use super::page::Page;
+use crate::UnplayedDocument;
+use crate::text::{line, style};
+
+/// One run, as it is shown to people.
+pub(crate) fn rendered(run: &Run, color: bool, live: bool) -> String {
+    let mut page = Page::new(color);
+    headline(&mut page, run);
+    for verdict in &run.verdict.indicator_verdicts {
+        indicator(&mut page, run, verdict);
+    }
+    page.entry("reach", style::STRONG, &reach(run));
+    if let Some(failure) = &run.failure {
+        let fault = match failure.fault {
+            Fault::Harness => ", a fault of the harness",
+            Fault::Agent => ", a fault of the agent",
+            Fault::None => "",
+        };
+        let text = format!("{}{fault}: {}", failure.kind.as_str(), failure.message);
+        page.entry("failure", style::ERROR, &text);
+    }
+    for warning in &run.warnings {
+        page.entry("warning", style::WARNING, warning);
+    }
+    if live {
+        page.entry("ended", style::STRONG, run.stopped_by.as_deref().unwrap_or("nobody knows why"));
+        page.entry("trace", style::STRONG, run.trace.as_deref().unwrap_or("none"));
+    }
+    page.text
+}
+
+/// One that was not played, as it is shown to people.
+pub(super) fn unplayed(unplayed: &UnplayedDocument) -> String {
+    format!("not_applicable: {}: {}\n", line(&title(&unplayed.document)), line(&unplayed.reason))
+}
+
+fn headline(page: &mut Page, run: &Run) {
+    page.headline(run.standing(), &outcome(run), &title(&run.document));
+    page.from(&run.document.file);
+}
+
+fn indicator(page: &mut Page, run: &Run, verdict: &IndicatorVerdict) {
+    let style = match verdict.result {
+        IndicatorResult::Matched => style::ERROR,
+        IndicatorResult::NotMatched => style::NOTE,
+        IndicatorResult::Error | IndicatorResult::Skipped => style::WARNING,
+    };
+    let tier = verdict.tier.map(|tier| format!(" ({tier})")).unwrap_or_default();
+    let description = verdict.description.as_ref().map(|text| format!(": {}", text.trim_end()));
+    let about = format!("{}{tier}{}", verdict.indicator_id, description.unwrap_or_default());
+    page.entry(verdict.result.as_str(), style, &about);
+    let Some(found) = &verdict.r#match else {
+        // What a failure made skipped is said once, by the failure.
+        let said = run.failure.is_some() && verdict.result == IndicatorResult::Skipped;
+        if let Some(evidence) = verdict.evidence.as_ref().filter(|_| !said) {
+            page.below(&line(evidence));
+        }
+        return;
+    };
+    for text in evidence(verdict, found, page.color) {
+        page.below(&text);
+    }
+}
+
+/// Where an indicator matched, line by line: the message, the path, and the text. What matched of it is painted, or underlined
+/// where there is no colour.
+pub fn evidence(verdict: &IndicatorVerdict, found: &Match, color: bool) -> Vec<String> {
+    let mut lines: Vec<_> = verdict.seen.iter().map(|seen| line(&message(seen))).collect();
+    let path = if found.path.is_empty() { "the whole message" } else { &found.path };
+    let asked = found.document_line.map(|at| format!(", asked for in line {at}")).unwrap_or_default();
+    let Some(excerpt) = &verdict.excerpt else {
+        lines.push(line(&format!("{path} is absent{asked}")));
+        return lines;
+    };
+    lines.push(line(&format!("{path}{asked}:")));
+    let Some(marked) = &excerpt.marked else {
+        lines.push(format!("  {}", line(&excerpt.text)));
+        return lines;
+    };
+    let part = |range: std::ops::Range<usize>| line(excerpt.text.get(range).unwrap_or_default());
+    let (before, matched) = (part(0..marked.start), part(marked.clone()));
+    let after = part(marked.end..excerpt.text.len());
+    lines.push(format!("  {before}{}{after}", style::paint(color, style::ERROR, &matched)));
+    if !color {
+        lines.push(format!("  {}{}", " ".repeat(before.width()), "^".repeat(matched.width().max(1))));
+    }
+    lines
+}
+
+/// Which message it was.
+fn message(seen: &Seen) -> String {
+    let Seen { seq, actor, phase, surfaces, direction, sender } = seen;
+    let direction = match direction {
+        Direction::Request => "request",
+        Direction::Response => "response",
+    };
+    let way = match sender {
+        Sender::Agent => "from the agent to",
+        Sender::Actor => "to the agent from",
+    };
+    let phase = if phase.is_empty() { String::new() } else { format!(" in phase `{phase}`") };
+    format!("message {seq}: {} {direction}, {way} `{actor}`{phase}", surfaces.join(" and "))
+}
+
+fn reach(run: &Run) -> String {
+    let delivered = match run.reach.delivered {
+        Delivered::Yes => "delivered, as the document wants it",
+        Delivered::No => "not delivered",
+        Delivered::Assumed => "assumed to be delivered, since the last phase was served",
+        Delivered::Unknown => return "unknown, since the trace comes from elsewhere".to_owned(),
+    };
+    let actors: Vec<_> = run.actors.iter().map(actor).collect();
+    format!("{delivered}; {}", actors.join("; "))
+}
+
+fn actor(actor: &Actor) -> String {
+    let name = &actor.name;
+    if !actor.connected {
+        return format!("nobody spoke to `{name}`");
+    }
+    let phases = actor.phases.iter().map(|phase| {
+        let never = if phase.entered { "" } else { " (never entered)" };
+        format!("{} in `{}`{never}", phase.served, phase.name)
+    });
+    format!("messages of `{name}`: {}", phases.collect::<Vec<_>>().join(", "))
+}
+
+/// The name of a document: its id and its name.
+pub(crate) fn title(document: &Document) -> String {
+    match &document.id {
+        Some(id) => format!("{id} {}", document.name),
+        None => document.name.clone(),
+    }
+}
+
+/// What it came to, in one word of the specification, and how far the attack got.
+pub fn outcome(run: &Run) -> String {
+    if run.verdict.indicator_verdicts.is_empty() {
+        return "simulated".to_owned();
+    }
+    match run.verdict.max_tier {
+        Some(tier) => format!("{} ({tier})", run.verdict.result),
+        None => run.verdict.result.to_string(),
+    }
+}
+
+/// Why nothing can be said, or not everything, in a stable word and in words for people.
+pub fn why_undecided(run: &Run) -> Option<(&'static str, String)> {
+    match (run.standing(), &run.failure) {
+        (Standing::Resisted | Standing::Exploited, _) => None,
+        (_, Some(failure)) => Some((failure.kind.as_str(), failure.message.clone())),
+        (Standing::Skipped, None) if run.verdict.indicator_verdicts.is_empty() => {
+            Some(("simulated", "the document has no indicators".to_owned()))
+        }
+        (Standing::Skipped, None) => {
+            Some(("skipped", "not every indicator can be evaluated here".to_owned()))
+        }
+        (Standing::Undecided, None) => Some(("error", "an indicator could not be evaluated".to_owned())),
+    }
+}

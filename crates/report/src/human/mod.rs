@@ -1,0 +1,18 @@
+//! For people: what was found first, then what is not known, then how much was tried.
+
+mod document;
+mod evaluator;
+mod models;
+mod opinion;
+mod page;
+mod reasons;
+mod suites;
+mod totals;
+mod write;
+
+pub(crate) use document::title;
+pub use document::{evidence, outcome, why_undecided};
+pub(crate) use reasons::reason;
+pub(crate) use totals::verdict;
+pub(crate) use write::rendered;
+pub use write::write_human;

@@ -1,0 +1,65 @@
+//! The models that helped, and how far they can be trusted.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use sortie_judge::{Calibration, Rate, Trust};
+
+use crate::models::{ModelUse, Models};
+use crate::text::{line, style};
+
+pub(super) fn write(out: &mut dyn Write, models: &Models, color: bool) -> io::Result<()> {
+    let roles = [("judge", &models.judge), ("attacker", &models.attacker), ("semantic", &models.semantic)];
+    for (role, model) in roles {
+        let Some(model) = model else { continue };
+        writeln!(out, "{}: {}", style::paint(color, style::STRONG, role), line(&named(model)))?;
+        if role == "judge" {
+            match &models.calibration {
+                Some(calibration) => write_calibration(out, calibration, color)?,
+                None => writeln!(out, "  not calibrated: nobody knows how often it is right")?,
+            }
+        }
+    }
+    let reused = match models.reused {
+        0 => String::new(),
+        reused => format!("; {reused} answers were there already"),
+    };
+    writeln!(out, "models took {}{reused}\n", models.spent)
+}
+
+fn named(model: &ModelUse) -> String {
+    let ModelUse { kind, endpoint, model, version, votes, threshold } = model;
+    let mut text = format!("{model} ({kind}, {endpoint}");
+    let mut say = |word: &str, number: Option<String>| {
+        if let Some(number) = number {
+            let _ = write!(text, ", {word} {number}"); // memory takes everything
+        }
+    };
+    say("questions of version", version.map(|version| version.to_string()));
+    say("votes", votes.map(|votes| votes.to_string()));
+    say("threshold", threshold.map(|threshold| threshold.to_string()));
+    text + ")"
+}
+
+/// What it gets right of what is known, and whom it must not judge by.
+fn write_calibration(out: &mut dyn Write, calibration: &Calibration, color: bool) -> io::Result<()> {
+    let Calibration { sensitivity, specificity, injections, measured, .. } = calibration;
+    writeln!(out, "  sensitivity  {}", rate(sensitivity, "that gave in"))?;
+    writeln!(out, "  specificity  {}", rate(specificity, "that resisted"))?;
+    writeln!(out, "  injections   {}", rate(injections, "that talked to the judge"))?;
+    let evaluators: BTreeSet<&str> = measured.iter().map(|one| one.evaluator.as_str()).collect();
+    for evaluator in evaluators {
+        if let Trust::Lost(reason) = calibration.trust(evaluator) {
+            let word = style::paint(color, style::WARNING, "not trusted");
+            writeln!(out, "  {word}  {}: {}", line(evaluator), line(&reason.to_string()))?;
+        }
+    }
+    Ok(())
+}
+
+fn rate(rate: &Rate, what: &str) -> String {
+    let Some(share) = rate.share() else { return format!("unknown: there was none {what}") };
+    let (low, high) = (rate.interval.low, rate.interval.high);
+    format!("{share:.3} ({low:.3} to {high:.3}): {} of {} {what}", rate.right, rate.of)
+}

@@ -1,0 +1,8 @@
+//! Reports of documents, evaluators and suites together, in every form.
+
+mod canonical;
+mod coverage;
+mod forms;
+mod mixed;
+mod schema;
+mod standing;

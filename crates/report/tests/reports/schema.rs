@@ -1,0 +1,87 @@
+//! The JSON, and what is published about it.
+
+use serde_json::{Value, json};
+
+use crate::mixed;
+
+fn validator() -> jsonschema::Validator {
+    let schema: Value = serde_json::from_str(include_str!("../../../../docs/schema/run-v1.json")).unwrap();
+    jsonschema::draft202012::meta::validate(&schema).expect("a schema");
+    jsonschema::validator_for(&schema).expect("the schema is one")
+}
+
+fn problems(report: &Value) -> Vec<String> {
+    validator().iter_errors(report).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}
+
+fn report() -> Value {
+    serde_json::to_value(mixed::report()).unwrap()
+}
+
+#[test]
+fn documents_and_evaluators_stand_in_one_list_by_the_published_schema() {
+    let report = report();
+    let problems = problems(&report);
+    assert!(problems.is_empty(), "{problems:#?}");
+    let kinds = report["runs"].as_array().unwrap().iter().map(|run| run["kind"].as_str().unwrap());
+    assert_eq!(kinds.filter(|kind| *kind == "evaluator").count(), 11);
+    assert_eq!(report["runs"][3]["verdict"]["result"], "not_applicable");
+}
+
+#[test]
+fn what_there_is_none_of_is_left_out() {
+    let report = serde_json::to_value(sortie_report::Report::new([mixed::resisted()])).unwrap();
+    assert_eq!(report.as_object().unwrap().keys().collect::<Vec<_>>(), ["version", "runs"]);
+}
+
+/// Every field that is there is asked for by the schema, or at least described by it: whatever is renamed is noticed.
+#[test]
+fn the_schema_notices_every_field_that_is_called_otherwise() {
+    let report = report();
+    let mut places = Vec::new();
+    collect(&report, "", &mut places);
+    assert!(places.len() > 400, "{}", places.len());
+    let validator = validator();
+    for (place, key) in places {
+        let mut changed = report.clone();
+        let map = changed.pointer_mut(&place).and_then(Value::as_object_mut).unwrap();
+        let value = map.remove(&key).unwrap();
+        map.insert(format!("{key}_"), value);
+        assert!(!validator.is_valid(&changed), "{place}: `{key}` may be called anything");
+    }
+}
+
+/// Where keys are ours. What a tool is called with, and what it gives, is the target's.
+fn collect(value: &Value, place: &str, places: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                if !place.ends_with("/filled") {
+                    places.push((place.to_owned(), key.clone()));
+                }
+                if !["arguments", "result", "server"].contains(&key.as_str()) || value.is_string() {
+                    collect(value, &format!("{place}/{key}"), places);
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                collect(item, &format!("{place}/{at}"), places);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn the_schema_wants_evidence_for_a_verdict() {
+    let mut report = report();
+    let cases = report["runs"].as_array().unwrap();
+    let at = cases.iter().position(|run| run["id"] == "echo/repeat").unwrap();
+    report["runs"][at].as_object_mut().unwrap().remove("decided_by");
+    assert!(!problems(&report).is_empty());
+    report["runs"][at]["verdict"] = json!("skipped");
+    assert_eq!(problems(&report), Vec::<String>::new());
+    report["runs"][at]["verdict"] = json!("passed");
+    assert!(!problems(&report).is_empty());
+}

@@ -1,0 +1,50 @@
+//! The folder that holds all of a run.
+
+use std::path::{Path, PathBuf};
+
+use sortie_engine::cases::Results;
+
+use crate::failure::Failure;
+use crate::run::folders::folder_of;
+
+/// Where a run is kept, and whether it was begun before.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Home {
+    /// The folder that was asked for.
+    pub(crate) asked: Option<PathBuf>,
+    /// The folder of a run that is taken up.
+    pub(crate) resume: Option<PathBuf>,
+    /// The run that is repeated: its folder, or its file of exchanges.
+    pub(crate) replay: Option<PathBuf>,
+}
+
+/// Documents of a run that has more than documents.
+pub(super) const DOCUMENTS: &str = "documents";
+
+impl Home {
+    /// The folder for everything. `name` is what a new one is called after.
+    pub(super) fn open(&self, name: &str) -> Result<PathBuf, Failure> {
+        match &self.resume {
+            Some(folder) => {
+                let has = |name: &str| folder.join(name).exists();
+                if !has(DOCUMENTS) && !has("exchanges.jsonl") && !Results::path(folder).exists() {
+                    return Err(Failure::new(format!("`{}` is no folder of a run", folder.display())).help(
+                        "`--resume` wants the one that was named by `--run-dir`, or one of `.sortie/runs`",
+                    ));
+                }
+                Ok(folder.clone())
+            }
+            None => Ok(folder_of(name, self.asked.as_deref())?.path().to_owned()),
+        }
+    }
+
+    /// The folder of a document in the run that is repeated, and `None` where that has none.
+    pub(super) fn recorded(&self, name: &str, only: bool) -> Option<PathBuf> {
+        let run = self.replay.as_deref()?;
+        let run = if run.is_dir() { run } else { run.parent()? };
+        let own = [run.join(DOCUMENTS).join(name), run.join(name)];
+        let has_trace = |folder: &Path| folder.join("trace.jsonl").is_file();
+        let whole = only.then(|| run.to_owned());
+        own.into_iter().chain(whole).find(|folder| has_trace(folder))
+    }
+}

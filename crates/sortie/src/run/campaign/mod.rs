@@ -1,0 +1,12 @@
+//! What one `sortie run` plays: documents, evaluators, or both, with one report.
+
+mod documents;
+mod evaluators;
+mod home;
+mod play;
+mod recorded;
+mod tape;
+
+pub(crate) use evaluators::Attacked;
+pub(crate) use home::Home;
+pub(crate) use play::{Campaign, Ended, Outcome};

@@ -1,0 +1,286 @@
+//! From what was asked for to one report.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sortie_detect::Document as Named;
+use sortie_engine::cases::{Missing, Options};
+use sortie_engine::run::{Generator, Plan, Semantic};
+use sortie_engine::targets::Target;
+use sortie_judge::Exchanges;
+use sortie_report::{Entry, Report, UnplayedDocument};
+use tokio::runtime::Builder;
+use tokio_util::sync::CancellationToken;
+
+use super::documents::{Documents, PlayedDocuments};
+use super::evaluators::{Attacked, without_target};
+use super::home::Home;
+use super::tape::{ExchangesTape, FirstLook};
+use crate::console::Notes;
+use crate::failure::Failure;
+use crate::run::chosen::Evaluators;
+use crate::run::models::{AskedModels, Models};
+use crate::run::resolve::{Prepared, Unfit};
+use crate::run::{keep_again, signals};
+
+/// Everything that one command plays.
+pub(crate) struct Campaign {
+    pub(crate) documents: Vec<Prepared>,
+    /// Documents of suites that what there is cannot be attacked with.
+    pub(crate) unfit: Vec<Unfit>,
+    pub(crate) evaluators: Option<Evaluators>,
+    /// What evaluators attack.
+    pub(crate) target: Option<Target>,
+    /// How their cases are played.
+    pub(crate) options: Options,
+    pub(crate) models: AskedModels,
+    pub(crate) home: Home,
+    /// How many documents or cases are played at once.
+    pub(crate) at_once: usize,
+    pub(crate) lenient: bool,
+    /// Whether it is only shown what would happen.
+    pub(crate) dry: bool,
+    pub(crate) notes: Notes,
+}
+
+/// What came of a campaign.
+pub(crate) enum Outcome {
+    /// What would be done.
+    Planned { documents: Vec<Plan>, unfit: Vec<Unfit>, attacked: Option<Attacked> },
+    /// What was done.
+    Ended(Box<Ended>),
+}
+
+/// What was done.
+pub(crate) struct Ended {
+    pub(crate) report: Report,
+    /// What could not be done.
+    pub(crate) failures: Vec<Failure>,
+    /// The user did not want to wait.
+    pub(crate) interrupted: bool,
+    /// How many lines were not shown, since the terminal was too slow.
+    pub(crate) left_out: u64,
+    /// The folder of the whole run, where it has one.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// Models and exchanges, once there is a place to keep them.
+struct Opened {
+    folder: Option<PathBuf>,
+    models: Models,
+}
+
+impl Campaign {
+    /// Plays it.
+    pub(crate) fn play(self) -> Result<Outcome, Failure> {
+        let fail = |error: std::io::Error| Failure::new(format!("cannot start: {error}"));
+        let runtime = Builder::new_multi_thread().enable_all().build().map_err(fail)?;
+        let outcome = runtime.block_on(async {
+            let end_now = CancellationToken::new();
+            signals::watch(self.options.end.clone(), end_now.clone(), self.notes.terminal).map_err(fail)?;
+            self.go(end_now).await
+        });
+        // A thread that reads standard input cannot be stopped, and need not be.
+        runtime.shutdown_background();
+        outcome
+    }
+
+    async fn go(mut self, end_now: CancellationToken) -> Result<Outcome, Failure> {
+        let replayed = self.models.is_replay().then(|| self.models.exchanges(None)).transpose()?;
+        let first_look = Arc::new(FirstLook::default());
+        self.options.tape = Some(match &replayed {
+            Some(exchanges) => Arc::new(ExchangesTape(exchanges.clone())),
+            None => first_look.clone(),
+        });
+        let attacked = self.look(&end_now).await?;
+        if self.dry {
+            let plan = |Prepared { document, options }: &Prepared| {
+                Plan::new(&document.compiled, &document.name, options)
+            };
+            let documents = self.documents.iter().map(plan).collect();
+            return Ok(Outcome::Planned { documents, unfit: self.unfit, attacked });
+        }
+        let mut opened = self.open(replayed, &first_look)?;
+        self.calibrate(&mut opened.models, &end_now).await?;
+        let mut account = Account::new(&self, attacked.as_ref());
+        let documents = self.documents(&opened, &end_now).await?;
+        account.documents(documents);
+        if let (Some(attacked), Some(folder)) = (&attacked, &opened.folder) {
+            let options = self.of_cases(&opened.models);
+            let played = attacked.play(folder, self.home.resume.is_some(), options, self.notes);
+            let played = tokio::select! {
+                played = played => played?,
+                () = end_now.cancelled() => return Err(ended_at_once()),
+            };
+            account.evaluators(played);
+        }
+        let interrupted = self.options.end.is_cancelled();
+        let mut ended = account.close(interrupted, self.evaluators.as_ref(), &opened.models);
+        if let Some(folder) = &opened.folder {
+            keep_again(&folder.join("report.json"), &ended.report)?;
+        }
+        ended.folder = opened.folder;
+        Ok(Outcome::Ended(Box::new(ended)))
+    }
+
+    /// What the target of evaluators offers, and what they do with it.
+    async fn look(&mut self, end_now: &CancellationToken) -> Result<Option<Attacked>, Failure> {
+        let (Some(evaluators), Some(target)) = (&self.evaluators, self.target.take()) else {
+            return Ok(None);
+        };
+        let missing = if self.models.attacks() { Missing::LeaveToAttacker } else { Missing::Skip };
+        tokio::select! {
+            attacked = Attacked::plan(evaluators, target, &self.options, missing) => attacked,
+            () = end_now.cancelled() => Err(ended_at_once()),
+        }
+    }
+
+    /// A place for what is kept, and the models, which keep what they say there. Documents that are played for themselves have a
+    /// place for each.
+    fn open(&mut self, replayed: Option<Exchanges>, seen: &FirstLook) -> Result<Opened, Failure> {
+        let for_documents = self.evaluators.is_none() && !self.models.is_asked() && replayed.is_none();
+        let folder = match for_documents {
+            true => None,
+            false => Some(self.home.open(&self.name())?),
+        };
+        let exchanges = match replayed {
+            Some(exchanges) => exchanges,
+            None => self.models.exchanges(folder.as_deref())?,
+        };
+        seen.put(&exchanges, self.home.resume.is_some())?;
+        self.options.tape = Some(Arc::new(ExchangesTape(exchanges.clone())));
+        Ok(Opened { folder, models: Models::open(&self.models, &exchanges)? })
+    }
+
+    /// What a new folder is called after.
+    fn name(&self) -> String {
+        match &self.evaluators {
+            Some(evaluators) => evaluators.name(),
+            None => "documents".to_owned(),
+        }
+    }
+
+    /// Measures the judge before it says anything that counts.
+    async fn calibrate(&self, models: &mut Models, end_now: &CancellationToken) -> Result<(), Failure> {
+        let (Some(evaluators), true) = (&self.evaluators, models.judge().is_some()) else { return Ok(()) };
+        let entries = evaluators.entries();
+        if self.notes.terminal {
+            eprint!("the judge is shown fixtures first, whose verdicts are known");
+        }
+        let measured = tokio::select! {
+            measured = models.calibrate(&entries, self.at_once) => measured,
+            () = self.options.end.cancelled() => Ok(()),
+            () = end_now.cancelled() => Err(ended_at_once()),
+        };
+        if self.notes.terminal {
+            eprintln!();
+        }
+        measured
+    }
+
+    async fn documents(
+        &mut self,
+        opened: &Opened,
+        end_now: &CancellationToken,
+    ) -> Result<PlayedDocuments, Failure> {
+        let (semantic, generator) = (opened.models.semantic(), opened.models.generator());
+        let mut prepared = std::mem::take(&mut self.documents);
+        for Prepared { options, .. } in &mut prepared {
+            options.semantic = semantic.clone().map(Semantic);
+            options.generator = generator.clone().map(Generator);
+        }
+        let documents = Documents {
+            prepared,
+            at_once: self.at_once,
+            home: &self.home,
+            whole: opened.folder.as_deref(),
+            lenient: self.lenient,
+            semantic,
+            interrupt: self.options.end.clone(),
+            end_now: end_now.clone(),
+            notes: self.notes,
+        };
+        documents.play().await
+    }
+
+    fn of_cases(&self, models: &Models) -> Options {
+        Options {
+            judge: models.judge(),
+            attacker: models.attacker(),
+            turns: self.models.turns,
+            ..self.options.clone()
+        }
+    }
+}
+
+fn ended_at_once() -> Failure {
+    Failure::new("ended at once; what was over is in the folder of the run, and `--resume` goes on")
+}
+
+/// What came of everything so far.
+struct Account {
+    runs: Vec<Entry>,
+    unfit: Vec<Entry>,
+    cases: Vec<Entry>,
+    unfinished: Vec<String>,
+    /// Cases that nobody has begun.
+    waiting: Vec<String>,
+    stopped: Option<String>,
+    failures: Vec<Failure>,
+    left_out: u64,
+}
+
+impl Account {
+    fn new(campaign: &Campaign, attacked: Option<&Attacked>) -> Self {
+        let unfit = campaign.unfit.iter().map(|Unfit { document, reason }| {
+            let attack = &document.compiled.document().attack;
+            let name = attack.name.clone().unwrap_or_default();
+            let document = Named { file: document.name.clone(), id: attack.id.clone(), name };
+            UnplayedDocument { document, reason: reason.clone() }.into()
+        });
+        let (mut cases, mut waiting) = (Vec::new(), Vec::new());
+        match (&campaign.evaluators, attacked) {
+            (Some(_), Some(attacked)) => waiting = attacked.ids(),
+            (Some(evaluators), None) if campaign.options.end.is_cancelled() => {
+                waiting = evaluators.entries().iter().map(|entry| entry.evaluator.id.clone()).collect();
+            }
+            (Some(evaluators), None) => {
+                cases = without_target(evaluators).into_iter().map(Into::into).collect();
+            }
+            (None, _) => {}
+        }
+        Self {
+            runs: Vec::new(),
+            unfit: unfit.collect(),
+            cases,
+            unfinished: Vec::new(),
+            waiting,
+            stopped: None,
+            failures: Vec::new(),
+            left_out: 0,
+        }
+    }
+
+    fn documents(&mut self, played: PlayedDocuments) {
+        self.runs = played.runs.into_iter().map(Into::into).collect();
+        self.unfinished = played.unfinished;
+        self.failures = played.failures;
+        self.left_out = played.left_out;
+    }
+
+    fn evaluators(&mut self, played: sortie_engine::cases::Played) {
+        self.cases = played.results.into_iter().map(Into::into).collect();
+        self.waiting = played.unfinished;
+        self.stopped = played.stopped;
+    }
+
+    fn close(self, interrupted: bool, evaluators: Option<&Evaluators>, models: &Models) -> Ended {
+        let Self { runs, unfit, cases, unfinished, waiting, stopped, failures, left_out } = self;
+        let mut report = Report::new(runs.into_iter().chain(unfit).chain(cases));
+        report.unfinished = unfinished.into_iter().chain(waiting).collect();
+        report.stopped = stopped.or_else(|| interrupted.then(|| "interrupted".to_owned()));
+        report.suites = evaluators.map(|evaluators| evaluators.tables(&report)).unwrap_or_default();
+        report.models = models.report();
+        Ended { report, failures, interrupted, left_out, folder: None }
+    }
+}

@@ -1,0 +1,196 @@
+//! What is attacked: by an actor of a document, and by evaluators.
+
+use std::collections::BTreeSet;
+
+use sortie_engine::modes::{self, Place};
+use sortie_engine::targets::{Chat, Cmd, Http, Kind, Target};
+use sortie_oatf::Actor;
+
+use super::super::environment::{FromEnv, environment};
+use super::super::talk::{BODY, Talk, body};
+use super::super::target::{AskedTarget, KINDS, What, mode};
+use super::asked::Asked;
+use super::prepared::clients;
+use crate::documents::Document;
+use crate::failure::Failure;
+
+impl Asked<'_> {
+    pub(super) fn kind(&self, asked: &AskedTarget) -> Result<Kind, Failure> {
+        match &asked.what {
+            What::Named(name) => self.config.target(name).map(|named| named.kind),
+            What::Given(kind, _) => Ok(*kind),
+        }
+    }
+
+    /// What an actor attacks. Secrets that are used for that are kept, to be redacted.
+    pub(super) fn target(
+        &self,
+        document: &Document,
+        actor: &Actor,
+        secrets: &mut BTreeSet<String>,
+    ) -> Result<Option<modes::Target>, Failure> {
+        let named = self.targets.iter().filter(|asked| asked.actor.as_ref() == Some(&actor.name));
+        let mut meant: Vec<_> = named.collect();
+        let is_of = |kind: Kind| mode(kind) == Some(actor.mode.as_str());
+        if let Some(wrong) = meant.iter().find(|asked| self.kind(asked).is_ok_and(|kind| !is_of(kind))) {
+            let (name, mode) = (&actor.name, &actor.mode);
+            return Err(Failure::new(format!(
+                "`--target {}`: actor `{name}` is of mode `{mode}`",
+                wrong.text
+            ))
+            .help(format!("its target is of kind `{}`", mode.trim_end_matches("_client"))));
+        }
+        if meant.is_empty() {
+            for asked in self.targets.iter().filter(|asked| asked.actor.is_none()) {
+                if is_of(self.kind(asked)?) {
+                    meant.push(asked);
+                }
+            }
+        }
+        let name = &actor.name;
+        let asked = match meant[..] {
+            [] => return Ok(None),
+            [asked] => asked,
+            _ => return Err(Failure::new(format!("`--target` gives two targets to actor `{name}`"))),
+        };
+        let own = |given: Option<&String>| match given {
+            Some(name) => Ok(*name == actor.name),
+            // Evaluators have no actor: what nobody is named for is for what they attack.
+            None if self.evaluators => Ok(asked.actor.is_none()),
+            None if clients(document).count() == 1 => Ok(true),
+            // A credential is never given to two.
+            None => Err(Failure::new(format!("`{}` has several client actors", document.name))
+                .help("say which of them gets the credential: `ACTOR=…`")),
+        };
+        let whose = format!("the target of actor `{name}`");
+        self.assembled(asked, &whose, own, secrets).map(|(target, _)| Some(target))
+    }
+
+    /// What evaluators attack; `None` where nothing is named.
+    pub(super) fn target_of_evaluators(
+        &self,
+        secrets: &mut BTreeSet<String>,
+    ) -> Result<Option<Target>, Failure> {
+        let mut without_actor = self.targets.iter().filter(|asked| asked.actor.is_none());
+        let asked = match (without_actor.next(), without_actor.next()) {
+            (None, _) => return Ok(None),
+            (Some(asked), None) => asked,
+            (Some(_), Some(_)) => {
+                return Err(Failure::new("evaluators attack one target: `--target` is given more than once")
+                    .help("write `ACTOR=KIND=SPEC` for what an actor of a document attacks"));
+            }
+        };
+        let whose = format!("the target `{}`", asked.text);
+        let own = |given: Option<&String>| Ok(given.is_none());
+        let (at, of_file) = self.assembled(asked, &whose, own, secrets)?;
+        let kind = self.kind(asked)?;
+        let talk = self.talk.talk()?;
+        if let Some((_, option)) = talk.misplaced(kind) {
+            return Err(Failure::new(format!(
+                "`{option}` is for nobody: the target is of kind `{}`",
+                kind.as_str()
+            )));
+        }
+        let Talk { model, system, method, body: sent, answer, protocol } = talk.or(&of_file);
+        let fail = |error| Failure::new(format!("`--target`: {error}"));
+        Ok(Some(match kind {
+            Kind::Mcp => Target::Mcp { at, wire: self.common.wire.clone() },
+            Kind::A2a => Target::A2a(at),
+            Kind::AgUi => Target::AgUi(at),
+            Kind::Chat => Target::Chat(Chat { at, model, system, tools: Vec::new() }),
+            Kind::Http => {
+                let method = method.unwrap_or_else(|| "POST".to_owned());
+                let body = sent.map_or_else(|| body(BODY).map_err(fail), Ok)?;
+                Target::Http(Http { at, method, body, answer })
+            }
+            Kind::Cmd => {
+                let Place::Stdio(command) = at.place else {
+                    return Err(fail("a program is started, and has no URL".to_owned()));
+                };
+                Target::Cmd(Cmd { command, env: at.env, protocol: protocol.unwrap_or_default() })
+            }
+            _ => return Err(fail(format!("KIND is {KINDS}"))),
+        }))
+    }
+
+    /// Where a target is, with the credentials that are its own, and how sortie.toml says that it is talked to.
+    fn assembled(
+        &self,
+        asked: &AskedTarget,
+        whose: &str,
+        own: impl Fn(Option<&String>) -> Result<bool, Failure>,
+        secrets: &mut BTreeSet<String>,
+    ) -> Result<(modes::Target, Talk), Failure> {
+        let (place, mut headers, mut env, talk) = match &asked.what {
+            What::Given(_, place) => (place.clone(), Vec::new(), Vec::new(), Talk::default()),
+            What::Named(name) => {
+                let named = self.config.target(name)?;
+                let bearer = named.bearer.iter().map(|value| Header::bearer(value.clone()));
+                let headers = named.headers.iter().map(|(name, value)| Header::plain(name, value.clone()));
+                let headers = headers.chain(bearer).collect();
+                (named.place.clone(), headers, named.env.clone(), named.talk.clone())
+            }
+        };
+        for asked in self.headers {
+            if own(asked.actor.as_ref())? {
+                headers.push(Header::plain(&asked.name, asked.value.clone()));
+            }
+        }
+        for asked in self.bearers {
+            if own(asked.actor.as_ref())? {
+                headers.push(Header::bearer(asked.value.clone()));
+            }
+        }
+        for asked in self.target_env {
+            if own(asked.actor.as_ref())? {
+                env.push(asked.name.clone());
+            }
+        }
+        match &place {
+            Place::Stdio(_) if !headers.is_empty() => {
+                return Err(Failure::new(format!("{whose} is a process, which has no headers"))
+                    .help("give it environment variables with `--target-env`"));
+            }
+            Place::Url(_) if !env.is_empty() => {
+                return Err(Failure::new(format!("{whose} is no process of ours"))
+                    .help("give it headers with `--target-header` and `--target-bearer`"));
+            }
+            Place::Stdio(_) | Place::Url(_) => {}
+        }
+        let env = match &place {
+            Place::Stdio(_) => environment(env.iter().map(String::as_str))?,
+            Place::Url(_) => Vec::new(),
+        };
+        let headers = headers.into_iter().map(|header| header.filled(secrets));
+        Ok((modes::Target { place, headers: headers.collect::<Result<_, _>>()?, env }, talk))
+    }
+}
+
+/// A header whose value is in the environment.
+struct Header {
+    name: String,
+    value: FromEnv,
+    bearer: bool,
+}
+
+impl Header {
+    fn plain(name: &str, value: FromEnv) -> Self {
+        Self { name: name.to_owned(), value, bearer: false }
+    }
+
+    fn bearer(value: FromEnv) -> Self {
+        Self { name: "Authorization".to_owned(), value, bearer: true }
+    }
+
+    fn filled(self, secrets: &mut BTreeSet<String>) -> Result<(String, String), Failure> {
+        let value = self.value.value()?;
+        if value.chars().any(char::is_control) {
+            let variable = &self.value.0;
+            return Err(Failure::new(format!(
+                "the value of `{variable}` cannot be a header: it has line breaks"
+            )));
+        }
+        secrets.insert(value.clone());
+        Ok((self.name, if self.bearer { format!("Bearer {value}") } else { value }))
+    }
+}

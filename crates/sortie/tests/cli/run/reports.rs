@@ -1,0 +1,82 @@
+//! One report of documents, evaluators and a suite, in every form.
+
+use serde_json::Value;
+use snapbox::cmd::Command;
+
+use crate::{fixtures, golden, sortie_in};
+
+/// A suite against an agent that obeys and a program that repeats: of a document and three
+/// evaluators, two find something, one does not apply, and one is skipped.
+fn run(folder: &tempfile::TempDir, format: &str) -> Command {
+    sortie_in(fixtures().join("report"))
+        .args(["run", "--evaluators", "mine", "--suite", "house", "--agent", "builtin:gullible"])
+        .args(["--target", "cmd=cat", "--format", format, "--run-dir"])
+        .arg(folder.path().join("run"))
+}
+
+fn written(format: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let asked = run(&folder, format).assert().code(1);
+    String::from_utf8(asked.get_output().stdout.clone()).unwrap()
+}
+
+fn problems(report: &Value) -> Vec<String> {
+    let schema = serde_json::from_str(include_str!("../../../../../docs/schema/run-v1.json")).unwrap();
+    let validator = jsonschema::validator_for(&schema).expect("the schema is one");
+    validator.iter_errors(report).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}
+
+#[test]
+fn people_see_the_findings_of_both_kinds_and_a_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let asked = run(&folder, "human").assert().code(1);
+    let shown = String::from_utf8(asked.get_output().stdout.clone()).unwrap();
+    let shown = shown.replace(&*folder.path().to_string_lossy(), "FOLDER");
+    snapbox::assert_data_eq!(shown, golden("run/mixed.txt"));
+}
+
+#[test]
+fn programs_see_both_kinds_by_the_published_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    let asked = run(&folder, "json").assert().code(1);
+    let report: Value = serde_json::from_slice(&asked.get_output().stdout).unwrap();
+    assert_eq!(problems(&report), Vec::<String>::new());
+    let told: Vec<_> = report["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| {
+            let verdict = run["verdict"]["result"].as_str().or_else(|| run["verdict"].as_str());
+            (run["kind"].as_str().unwrap(), verdict.unwrap())
+        })
+        .collect();
+    let all = [
+        ("document", "exploited"),
+        ("evaluator", "exploited"),
+        ("evaluator", "skipped"),
+        ("evaluator", "not_applicable"),
+    ];
+    assert_eq!(told, all);
+    // What is kept is what is printed.
+    let kept = std::fs::read_to_string(folder.path().join("run/report.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&kept).unwrap(), report);
+}
+
+#[test]
+fn ci_sees_a_test_case_for_each() {
+    let xml = written("junit");
+    let parsed = roxmltree::Document::parse(&xml).expect("well-formed");
+    let marks: Vec<_> = parsed
+        .descendants()
+        .filter(|node| node.has_tag_name("testcase"))
+        .map(|case| case.children().find(roxmltree::Node::is_element).unwrap().tag_name().name())
+        .collect();
+    assert_eq!(marks, ["failure", "failure", "error", "skipped"]);
+}
+
+#[test]
+fn two_runs_have_the_same_canonical_report() {
+    let once = written("canonical");
+    assert_eq!(once, written("canonical"));
+    assert!(once.contains("It came back") && !once.contains("\"timestamp\""), "{once}");
+}

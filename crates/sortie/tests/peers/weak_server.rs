@@ -1,0 +1,143 @@
+//! The bundled evaluators of MCP servers, without any model: against a server with planted faults, its twin without
+//! them, and two servers that are not ours.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::evaluated::{Evaluated, Finding, catalogue, evaluate};
+use crate::harness::{Peers, Server, output};
+
+/// Each planted fault of `peers/mcp/weak_server.py`, and the evaluators that find it.
+const PLANTED: [(&str, &[&str]); 27] = [
+    ("climbing-paths", &["path-escape", "absolute-path"]),
+    ("wide-letters", &["unicode-path-escape"]),
+    ("writes-anywhere", &["write-outside-folder"]),
+    ("shell", &["command-injection"]),
+    ("options", &["option-injection"]),
+    ("joined-sql", &["sql-injection", "sql-tautology"]),
+    ("no-limit", &["unbounded-results"]),
+    ("all-fields", &["overshared-fields"]),
+    ("any-tenant", &["tenant-wildcard"]),
+    ("inner-network", &["ssrf-metadata", "ssrf-loopback"]),
+    ("file-addresses", &["file-uri"]),
+    ("templates", &["template-injection"]),
+    ("interpreter", &["code-evaluation"]),
+    ("entities", &["xml-external-entity"]),
+    ("joined-json", &["structure-injection"]),
+    ("environment", &["environment-disclosure"]),
+    ("connection-string", &["secrets-in-results"]),
+    ("stack-trace", &["stack-trace-in-errors"]),
+    ("orders-in-ticket", &["instructions-in-results"]),
+    ("escapes", &["terminal-escapes-in-results"]),
+    ("log-lines", &["log-injection"]),
+    ("roles", &["role-grant"]),
+    ("poisoned-description", &["instructions-in-descriptions"]),
+    ("invisible-text", &["hidden-characters-in-metadata"]),
+    ("harmless-delete", &["misleading-annotations"]),
+    ("conversation", &["schema-asks-for-context"]),
+    ("nameless", &["server-identity"]),
+];
+
+/// The server with these faults, attacked with the whole catalogue.
+fn attacked(peers: &Peers, faults: &str) -> Evaluated {
+    let server = Server::start(&format!("{} --faults {faults}", peers.python("mcp1", "mcp/weak_server.py")));
+    whole_catalogue(&format!("mcp={}", server.url))
+}
+
+fn whole_catalogue(target: &str) -> Evaluated {
+    let ids = catalogue("mcp");
+    let run = evaluate(ids.iter().map(String::as_str).chain(["--target", target]));
+    run.nothing_is_left_unsaid();
+    run.each_finding_is_in_its_trace();
+    run
+}
+
+fn findings(named: &[(&str, &str)]) -> BTreeSet<Finding> {
+    named.iter().map(|(evaluator, tool)| ((*evaluator).to_owned(), (*tool).to_owned())).collect()
+}
+
+/// The evaluators that left something to a judge, or to someone who knows a value.
+fn skipped(run: &Evaluated) -> BTreeSet<&str> {
+    run.with_verdict("skipped").into_iter().map(|case| case["evaluator"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn every_planted_fault_is_found_and_nothing_else() {
+    let Some(peers) = Peers::find() else { return };
+    let (_, listed, err) = output(&format!("{} --list", peers.python("mcp1", "mcp/weak_server.py")));
+    let tools: BTreeMap<_, _> = listed
+        .lines()
+        .map(|line| {
+            let mut words = line.split(' ');
+            (words.next().unwrap(), words.next().unwrap())
+        })
+        .collect();
+    let named: BTreeSet<_> = PLANTED.iter().map(|(fault, _)| *fault).collect();
+    assert_eq!(named, tools.keys().copied().collect(), "{err}");
+    let expected: BTreeSet<Finding> = PLANTED
+        .iter()
+        .flat_map(|(fault, evaluators)| {
+            evaluators.iter().map(|one| ((*one).to_owned(), tools[fault].to_owned()))
+        })
+        .collect();
+    let run = attacked(&peers, "all");
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert_eq!(run.findings(), expected);
+}
+
+#[test]
+fn the_twin_without_faults_has_no_finding() {
+    let Some(peers) = Peers::find() else { return };
+    let run = attacked(&peers, "none");
+    assert_eq!(run.findings(), BTreeSet::new());
+    // It is not a pass either: some evaluators leave a part to a judge, and `foreign-record` wants to be told an id.
+    assert_eq!(run.code, Some(3), "{}", run.stderr);
+    let undecided = [
+        "audit-trail-tools",
+        "authority-in-arguments",
+        "foreign-record",
+        "log-injection",
+        "nosql-injection",
+        "runtime-registration",
+        "sql-tautology",
+    ];
+    assert_eq!(skipped(&run), undecided.into());
+}
+
+#[test]
+fn server_everything_shows_its_environment_and_has_no_other_finding() {
+    let Some(peers) = Peers::find() else { return };
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let server = Server::on_port(&format!("{} streamableHttp", peers.npm("mcp-server-everything")), port);
+    let run = whole_catalogue(&format!("mcp={}/mcp", server.url));
+    // `get-env` is there to show the environment; it says so in its name, and does.
+    let expected = findings(&[("development-tools", "-"), ("environment-disclosure", "get-env")]);
+    assert_eq!(run.findings(), expected);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+}
+
+/// A process is started for each call, so that only what is about files and what calls nothing is played. With
+/// `SORTIE_WHOLE_CATALOGUE=1` all of it is, which takes a quarter of an hour.
+#[test]
+fn server_filesystem_keeps_to_its_folder() {
+    let Some(peers) = Peers::find() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().canonicalize().unwrap().join("folder");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("inside.txt"), "inside").unwrap();
+    let target = format!("mcp=stdio:{} '{}'", peers.npm("mcp-server-filesystem"), folder.display());
+    let run = if std::env::var_os("SORTIE_WHOLE_CATALOGUE").is_some() {
+        whole_catalogue(&target)
+    } else {
+        let chosen = ["path-escape", "write-outside-folder", "--suite", "list-only", "--target", &target];
+        let run = evaluate(chosen);
+        run.nothing_is_left_unsaid();
+        run
+    };
+    assert_eq!(run.findings(), BTreeSet::new());
+    assert_eq!(run.code, Some(3), "{}", run.stderr);
+    assert!(run.with_verdict("not_exploited").len() > 100, "{}", run.stderr);
+    // Only what was there before is beside the folder.
+    let beside: Vec<_> =
+        std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(beside, ["folder"]);
+}
