@@ -15,15 +15,17 @@ use crate::inputs::counted;
 use crate::record::Proofs;
 use crate::render::{ProofsFormat, write_proofs};
 use crate::replace::create_whole;
+use crate::run::value;
 
 const EXAMPLES: &str = "\
 Examples:
-  Keep a finding of a run, so that it can be tried again without a model:
-    $ sortie freeze runs/shop path-escape/parent-folders/read_note --out note-escape.yaml
-    $ sortie prove note-escape.yaml
+  Attack a server, and keep what it gives in to:
+    $ sortie run path-escape --target 'mcp=stdio:./server.sh weak' --run-dir run # ends with 1
+    $ sortie freeze run path-escape/parent-folders/read_note --out escape.yaml
+    $ sortie prove escape.yaml
 
-  Try it on another server:
-    $ sortie run note-escape.yaml --target 'mcp=stdio:python3 server.py' || [ $? -ne 2 ]
+  Try it again once the server is repaired, without evaluators and without a model:
+    $ sortie run escape.yaml --target 'mcp=stdio:./server.sh fixed'
 
 Exit codes:
   0    the document is written, and proved
@@ -64,7 +66,7 @@ pub(crate) struct Freeze {
 
 impl Freeze {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let values = self.var.iter().map(|text| variable(text)).collect::<Result<_, _>>()?;
+        let values = self.var.iter().map(|text| value(text)).collect::<Result<_, _>>()?;
         let used = self.sources.load(console)?;
         let asked = Asked { folder: self.run, case: self.case, file: self.out, id: self.id, values };
         let frozen = asked.draft(&used)?.proved()?;
@@ -113,12 +115,4 @@ fn write(frozen: &Frozen) -> Result<(), Failure> {
         // It was not there before.
         let _ = std::fs::remove_dir_all(&folder);
     })
-}
-
-/// `NAME=VALUE`
-fn variable(text: &str) -> Result<(String, String), Failure> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err(Failure::new(format!("`--var`: `{text}` is no `NAME=VALUE`"))),
-    }
 }

@@ -154,6 +154,7 @@ impl Asked {
             }
         }
         values.extend(self.values.clone());
+        values.extend(result.filled.clone());
         values.insert("canary".to_owned(), canary(&result.id));
         values.insert("attacker_host".to_owned(), ATTACKER_HOST.to_owned());
         if let Some(tool) = &result.tool {

@@ -50,14 +50,21 @@ pub(super) fn played(
         });
     }
     let last = phases.len() - 1;
+    // What the agent is told next depends on what it said, and nothing is extracted that nobody is told.
+    let told: Vec<String> = (0..states.len()).map(|at| Value::from(&states[at + 1..]).to_string()).collect();
     let phases_of = states.into_iter().zip(&phases).enumerate().map(|(at, (state, name))| {
         let mut phase = json!({"name": name, "state": state});
         if at < last {
-            // What the agent is told next depends on what it said.
-            phase["extractors"] = match mode {
-                "a2a_client" => json!([extractor("context", "$.contextId"), extractor("task", "$.id")]),
-                _ => json!([extractor(&format!("answer_{}", at + 1), "$._text")]),
+            let answer = format!("answer_{}", at + 1);
+            let known = match mode {
+                "a2a_client" => vec![("context", "$.contextId"), ("task", "$.id")],
+                _ => vec![(answer.as_str(), "$._text")],
             };
+            let used = known.into_iter().filter(|(name, _)| told[at].contains(&format!("{{{{{name}}}}}")));
+            let extractors: Vec<Value> = used.map(|(name, selector)| extractor(name, selector)).collect();
+            if !extractors.is_empty() {
+                phase["extractors"] = extractors.into();
+            }
             phase["trigger"] = json!({"event": if mode == "ag_ui_client" { "run_finished" } else { asks }});
         }
         phase

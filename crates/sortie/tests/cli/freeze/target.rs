@@ -73,20 +73,6 @@ pub(super) fn ag_ui(says: Says) -> String {
     })
 }
 
-/// A scripted model behind an endpoint as that of `OpenAI` is; its URL. It answers what `says` makes of the last message.
-pub(super) fn model(says: Says) -> String {
-    serve(move |_, body| {
-        let asked: Value = serde_json::from_str(body).unwrap_or_default();
-        let messages = asked["messages"].as_array().cloned().unwrap_or_default();
-        let told = messages.last().and_then(|message| message["content"].as_str()).unwrap_or_default();
-        let message = json!({"role": "assistant", "content": says(told).text});
-        let answer = json!({"id": "1", "object": "chat.completion", "model": "script",
-            "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}});
-        ("application/json", answer.to_string())
-    })
-}
-
 fn serve(answer: impl Fn(&str, &str) -> (&'static str, String) + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
