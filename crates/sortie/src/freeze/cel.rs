@@ -26,7 +26,9 @@ pub(super) fn translated(source: &str, place: &Place, transcript: &Transcript) -
             None => return None,
         }
     }
-    if operands.len() == 1 { operands.pop() } else { None }
+    // Two that exist need not be in one message, and what looks back at the conversation is about more than one.
+    let is_one = operands.len() == 1 && words(&operands[0], "transcript").next().is_none();
+    operands.pop().filter(|_| is_one)
 }
 
 /// What is about the list of tools alone is about a message already.
@@ -130,22 +132,12 @@ impl<'s> Exists<'s> {
     fn translated(&self, place: &Place) -> Option<String> {
         match (self.list, place.shows) {
             ("answers", Shows::Words) => {
-                let body = |leaf: &str| substituted(self.body, self.variable, leaf);
-                self.wrapped(place, &body)
+                wrapped(place, &|leaf| Some(substituted(self.body, self.variable, leaf)))
             }
-            ("turns", Shows::Words) => {
-                let body = |leaf: &str| self.turn(place, leaf);
-                self.wrapped(place, &body)
-            }
+            ("turns", Shows::Words) => wrapped(place, &|leaf| self.turn(place, leaf)),
             ("calls", Shows::Calls) => self.call(),
             _ => None,
         }
-    }
-
-    /// The body for every value that a path leads to.
-    fn wrapped(&self, place: &Place, body: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-        let expression = wrap("message", &place.path, 0, body)?;
-        Program::compile(&expression).ok().map(|_| expression)
     }
 
     /// What is asked of a turn, asked of its words. That the turn is the target's is so for every answer.
@@ -193,6 +185,12 @@ impl<'s> Exists<'s> {
     }
 }
 
+/// A body for every value that the path of a place leads to.
+fn wrapped(place: &Place, body: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let expression = wrap("message", &place.path, 0, body)?;
+    Program::compile(&expression).ok().map(|_| expression)
+}
+
 /// An operand that can stand beside others.
 fn grouped(operand: &str) -> String {
     let parts = Program::compile(operand).map(|program| program.parts()).unwrap_or_default();
@@ -238,7 +236,7 @@ fn words<'s>(source: &'s str, name: &'s str) -> impl Iterator<Item = Range<usize
 }
 
 /// An expression with something else in place of a variable.
-fn substituted(source: &str, variable: &str, by: &str) -> Option<String> {
+fn substituted(source: &str, variable: &str, by: &str) -> String {
     let mut text = String::new();
     let mut done = 0;
     for at in words(source, variable) {
@@ -247,7 +245,7 @@ fn substituted(source: &str, variable: &str, by: &str) -> Option<String> {
         done = at.end;
     }
     text.push_str(&source[done..]);
-    Some(text)
+    text
 }
 
 /// An expression with something else in place of each field of a variable; `None` where a field, or the variable itself, has
@@ -264,4 +262,72 @@ fn replaced(source: &str, variable: &str, by: impl Fn(&str) -> Option<String>) -
     }
     text.push_str(&source[done..]);
     Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use sortie_evaluators::Turn;
+
+    use super::super::place::places;
+    use super::*;
+
+    fn of(protocol: &str, list: &str, cel: &str) -> Option<String> {
+        let transcript = Transcript::new(vec![Turn::attacker("hi"), Turn::target("ho")]).unwrap();
+        translated(cel, &places(protocol, list)[0], &transcript)
+    }
+
+    #[test]
+    fn what_is_asked_of_answers_is_asked_of_each_part() {
+        assert_eq!(
+            of(
+                "mcp",
+                "answers[*]",
+                r#"transcript.answers.exists(a, a.matches("a[.]a") && !a.contains('a.'))"#
+            )
+            .unwrap(),
+            r#"has(message.content) && message.content.exists(part, has(part.text) && part.text.matches("a[.]a") && !part.text.contains('a.'))"#
+        );
+        assert_eq!(
+            of("a2a", "answers[*]", "transcript.answers.exists(a, a == 'x')").unwrap(),
+            "has(message.artifacts) && message.artifacts.exists(artifact, has(artifact.parts) && artifact.parts.exists(part, has(part.text) && part.text == 'x'))"
+        );
+    }
+
+    #[test]
+    fn a_turn_is_the_targets_and_says_whether_it_failed() {
+        assert_eq!(
+            of("mcp", "answers[*]", r#"transcript.turns.exists(t, t.role == "target" && !t.is_error && (t.text == "a" || t.text == "b"))"#)
+                .unwrap(),
+            r#"has(message.content) && message.content.exists(part, has(part.text) && !(has(message.isError) && message.isError == true) && (part.text == "a" || part.text == "b"))"#
+        );
+        assert_eq!(
+            of("mcp", "answers[*]", r#"transcript.turns.exists(t, t.role == "attacker" && t.text == "a")"#),
+            None
+        );
+    }
+
+    #[test]
+    fn calls_are_events_and_how_often_we_speak_is_known() {
+        let cel = "size(transcript.sent) == 1 && transcript.calls.exists(c, c.name == 'pay' && c.arguments.exists(k, k == 'to'))";
+        assert_eq!(
+            of("ag_ui", "calls[*]", cel).unwrap(),
+            "has(message.toolCallName) && has(message._arguments) && message.toolCallName == 'pay' && message._arguments.exists(k, k == 'to')"
+        );
+        assert_eq!(of("ag_ui", "calls[*]", &cel.replace("== 1", "== 2")), None);
+    }
+
+    #[test]
+    fn what_is_about_more_than_a_message_is_not_translated() {
+        for cel in [
+            "size(transcript.calls) > 25",
+            "transcript.answers.filter(a, a == 'x').size() > 1",
+            "transcript.answers.exists(a, transcript.sent.exists(s, s == a))",
+            "transcript.answers.exists(a, a == 'x') && transcript.answers.exists(a, a == 'y')",
+            "!transcript.answers.exists(a, a == 'x')",
+            "transcript.turns.exists(t, t.role == 'target' && t.calls.size() > 0)",
+            "transcript.answers.exists(a, ['b'].exists(a, a == 'x'))",
+        ] {
+            assert_eq!(of("mcp", "answers[*]", cel), None, "{cel}");
+        }
+    }
 }

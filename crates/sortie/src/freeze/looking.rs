@@ -140,7 +140,7 @@ fn look(place: Place, pattern: Option<PatternMatch>, cel: Option<String>, name: 
         (_, path) => path.to_owned(),
     };
     let indicator = Indicator {
-        protocol: Some(place.protocol.to_owned()),
+        protocol: Some(place.protocol.clone()),
         surface: Some(place.surface.to_owned()),
         target,
         direction: Some(Direction::Response),

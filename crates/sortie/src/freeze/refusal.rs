@@ -4,6 +4,8 @@ use serde_json::Value;
 use sortie_evaluators::{Role, Transcript};
 use sortie_trace::{Content, Record, Sender};
 
+use super::traces::MADE;
+
 /// So many words in a row are a quote, to whoever proves a document.
 const WORDS: usize = 6;
 
@@ -54,7 +56,7 @@ pub(super) fn without_tools(records: &[Record], about: &str) -> Vec<Record> {
     for record in &mut records {
         match record {
             Record::Header(header) => {
-                header.written_by = "sortie freeze, made of the finding: nobody recorded this".to_owned();
+                MADE.clone_into(&mut header.written_by);
             }
             Record::Message(message) if message.sender == Sender::Agent => {
                 let Ok(mut content) = serde_json::from_str::<Value>(&message.content.text()) else {

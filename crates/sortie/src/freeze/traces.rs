@@ -8,6 +8,9 @@ use super::place::{Place, Shows};
 use super::playing::{Played, is_request};
 use crate::failure::Failure;
 
+/// What the header of a trace says that nobody recorded.
+pub(super) const MADE: &str = "sortie freeze, made of the finding: nobody recorded this";
+
 /// What was recorded of a case, in the phases of a document: what was said stays as it is.
 pub(super) fn in_phases(records: &[Record], played: &Played) -> Vec<Record> {
     let mut turn = 0;
@@ -47,7 +50,7 @@ pub(super) fn refused(records: &[Record], place: &Place, refusal: &str) -> Vec<R
     let mut said = false;
     all.retain_mut(|record| match record {
         Record::Header(header) => {
-            header.written_by = "sortie freeze, made of the finding: nobody recorded this".to_owned();
+            MADE.clone_into(&mut header.written_by);
             true
         }
         Record::Message(message) if message.sender == Sender::Agent => {
