@@ -257,6 +257,59 @@ async fn no_secret_is_on_the_tape() {
     assert_eq!(bench().run(options(tape.replaying())).await.results, said.results);
 }
 
+#[tokio::test]
+async fn a_tape_that_was_changed_is_no_verdict_either() {
+    let checks = "checks:\n  - {name: Any answer, says: pass, cel: 'size(transcript.answers) == 1'}\n";
+    let rest = format!("{checks}{}", saying(&["hello"]));
+    let bench = || Bench::new(&[("agent", "talk", &rest)], agent("read line; echo ok"));
+    let tape = Arc::new(Memory::default());
+    let options = |tape| Options { tape: Some(tape), ..Options::default() };
+    assert_eq!(verdicts(&bench().run(options(tape.clone())).await), ["talk/hello: not_exploited"]);
+    for wrong in [
+        json!("nonsense"),
+        json!({"records": [], "heard": {"turn": {"role": "somebody"}}}),
+        json!({"records": ["{\"record\":\"message\"}"], "heard": {"turn": {"role": "target", "text": "ok"}}}),
+        json!({"records": ["{\"record\":\"song\",\"x\":1}"], "heard": {"turn": {"role": "target", "text": "ok"}}}),
+    ] {
+        let changed = tape.replaying();
+        changed.kept.lock().unwrap().values_mut().for_each(|(_, exchange)| *exchange = wrong.clone());
+        let played = bench().run(options(changed)).await;
+        assert_eq!(verdicts(&played), ["talk/hello: error"]);
+        let reason = &played.results[0].reason;
+        assert!(reason.starts_with("what is recorded for talk/hello, turn 1, asking cmd "), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_is_too_long_for_a_tape_is_no_verdict() {
+    let checks = "checks:\n  - {name: Any answer, says: pass, cel: 'size(transcript.answers) == 1'}\n";
+    let rest = format!("{checks}{}", saying(&["hello"]));
+    // Sixty events of half a megabyte each; what is made of them is within the limits.
+    let peer = Peer::start(|request, mut connection| async move {
+        let body = request.json();
+        connection.events().await;
+        let padding = "x".repeat(500_000);
+        connection
+            .event(json!({"type": "RUN_STARTED", "threadId": body["threadId"], "runId": body["runId"]}))
+            .await;
+        for _ in 0..60 {
+            connection.event(json!({"type": "CUSTOM", "name": "padding", "value": padding})).await;
+        }
+        connection.event(json!({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})).await;
+    })
+    .await;
+    let target = || Target::AgUi(at(&peer.url));
+    let bench = || Bench::new(&[("agent", "talk", &rest)], target());
+    let played = bench().run(Options::default()).await;
+    assert_eq!(verdicts(&played), ["talk/hello: not_exploited"], "{:?}", played.results[0].reason);
+    let tape = Arc::new(Memory::default());
+    let played = bench().run(Options { tape: Some(tape.clone()), ..Options::default() }).await;
+    assert_eq!(verdicts(&played), ["talk/hello: error"]);
+    let reason = &played.results[0].reason;
+    assert!(reason.starts_with("the exchange cannot be kept: a turn took more than "), "{reason}");
+    assert_eq!(tape.len(), 0);
+}
+
 /// Keeps nothing, and says so.
 struct Full;
 
