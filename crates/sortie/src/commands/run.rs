@@ -139,7 +139,7 @@ impl Run {
         };
         match campaign.play()? {
             Outcome::Planned { documents, unfit, attacked } => {
-                self.show(&documents, &unfit, attacked.as_ref(), console)?;
+                self.show(&documents, &unfit, attacked.as_deref(), console)?;
                 Ok(Exit::Clean)
             }
             Outcome::Ended(ended) => self.tell(&ended, console),

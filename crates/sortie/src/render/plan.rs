@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
 use serde_json::{Value, json};
 use sortie_engine::cases::{Planned, Play};
 use sortie_engine::run::{Plan, PlannedActor, PlannedIndicator, PlannedPhase};
@@ -13,37 +12,26 @@ use super::{style, visible, write_json};
 const VERSION: u32 = 1;
 
 /// What would be done.
-#[derive(Serialize)]
 pub(crate) struct Shown<'p> {
     /// With documents.
     pub(crate) plans: &'p [Plan],
     /// With evaluators, where there are some.
-    #[serde(serialize_with = "cases", skip_serializing_if = "Option::is_none")]
     pub(crate) cases: Option<&'p [Planned]>,
     /// Documents of suites with which nothing would be done, and why.
-    #[serde(serialize_with = "unfit", skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) unfit: &'p [(&'p str, &'p str)],
-}
-
-#[derive(Serialize)]
-struct Versioned<'p> {
-    version: u32,
-    #[serde(flatten)]
-    shown: &'p Shown<'p>,
-}
-
-#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
-fn cases<S: serde::Serializer>(cases: &Option<&[Planned]>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(cases.iter().copied().flatten().map(told))
-}
-
-fn unfit<S: serde::Serializer>(unfit: &&[(&str, &str)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(unfit.iter().map(|(file, reason)| json!({"file": file, "reason": reason})))
 }
 
 /// Writes plans for machines.
 pub(crate) fn write_plans_json(out: &mut dyn Write, shown: &Shown<'_>) -> io::Result<()> {
-    write_json(out, &Versioned { version: VERSION, shown })
+    let mut plans = json!({"version": VERSION, "plans": shown.plans});
+    if let Some(cases) = shown.cases {
+        plans["cases"] = cases.iter().map(told).collect();
+    }
+    if !shown.unfit.is_empty() {
+        let unfit = shown.unfit.iter().map(|(file, reason)| json!({"file": file, "reason": reason}));
+        plans["unfit"] = unfit.collect();
+    }
+    write_json(out, &plans)
 }
 
 /// Writes plans for people.

@@ -32,6 +32,7 @@ impl Run {
             common: self.options(interrupt),
             jobs: self.jobs.get(),
             evaluators,
+            live: self.models.replay().is_none(),
             talk: &self.cases.talk,
         };
         asked.resolve(named, of_suites)

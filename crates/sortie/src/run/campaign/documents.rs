@@ -74,9 +74,12 @@ impl Documents<'_> {
                         Arc::new(Progress::new(&prepared.document, several, self.notes, display.clone()));
                     let new = self.whole.is_some() || self.home.resume.is_some();
                     let (asked, name) = (self.home.asked.clone(), names[index].clone());
-                    let folder = Box::new(move || match new {
-                        true => Folder::create(folder).map_err(|error| failure(&error)),
-                        false => folder_for(&name, asked.as_deref(), several),
+                    let folder = Box::new(move || {
+                        if new {
+                            Folder::create(folder).map_err(|error| failure(&error))
+                        } else {
+                            folder_for(&name, asked.as_deref(), several)
+                        }
                     });
                     jobs.push(Job { prepared, folder, watcher });
                     places.push(index);

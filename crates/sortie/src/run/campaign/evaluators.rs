@@ -54,9 +54,10 @@ impl Attacked {
         notes: Notes,
     ) -> Result<Played, Failure> {
         let failed = |error: ResultsError| Failure::new(error.to_string());
-        let results = match taken_up && Results::path(folder).exists() {
-            true => Results::resume(folder, &self.planned),
-            false => Results::create(folder, &self.planned),
+        let results = if taken_up && Results::path(folder).exists() {
+            Results::resume(folder, &self.planned)
+        } else {
+            Results::create(folder, &self.planned)
         };
         let results = results.map_err(failed)?;
         if notes.terminal {

@@ -46,7 +46,7 @@ pub(crate) struct Campaign {
 /// What came of a campaign.
 pub(crate) enum Outcome {
     /// What would be done.
-    Planned { documents: Vec<Plan>, unfit: Vec<Unfit>, attacked: Option<Attacked> },
+    Planned { documents: Vec<Plan>, unfit: Vec<Unfit>, attacked: Option<Box<Attacked>> },
     /// What was done.
     Ended(Box<Ended>),
 }
@@ -86,7 +86,7 @@ impl Campaign {
     }
 
     async fn go(mut self, end_now: CancellationToken) -> Result<Outcome, Failure> {
-        let replayed = self.models.is_replay().then(|| self.models.exchanges(None)).transpose()?;
+        let replayed = self.replayed()?;
         let first_look = Arc::new(FirstLook::default());
         self.options.tape = Some(match &replayed {
             Some(exchanges) => Arc::new(ExchangesTape(exchanges.clone())),
@@ -98,7 +98,7 @@ impl Campaign {
                 Plan::new(&document.compiled, &document.name, options)
             };
             let documents = self.documents.iter().map(plan).collect();
-            return Ok(Outcome::Planned { documents, unfit: self.unfit, attacked });
+            return Ok(Outcome::Planned { documents, unfit: self.unfit, attacked: attacked.map(Box::new) });
         }
         let mut opened = self.open(replayed, &first_look)?;
         self.calibrate(&mut opened.models, &end_now).await?;
@@ -123,6 +123,18 @@ impl Campaign {
         Ok(Outcome::Ended(Box::new(ended)))
     }
 
+    /// What was said in the run that is repeated. Where only documents were played, nobody was asked anything.
+    fn replayed(&self) -> Result<Option<Exchanges>, Failure> {
+        let Some(run) = &self.home.replay else { return Ok(None) };
+        if !run.exists() {
+            return Err(Failure::new(format!("`--replay`: there is no run `{}`", run.display())));
+        }
+        if self.evaluators.is_none() && !self.models.is_asked() {
+            return Ok(Some(Exchanges::transient()));
+        }
+        self.models.exchanges(None).map(Some)
+    }
+
     /// What the target of evaluators offers, and what they do with it.
     async fn look(&mut self, end_now: &CancellationToken) -> Result<Option<Attacked>, Failure> {
         let (Some(evaluators), Some(target)) = (&self.evaluators, self.target.take()) else {
@@ -139,10 +151,7 @@ impl Campaign {
     /// place for each.
     fn open(&mut self, replayed: Option<Exchanges>, seen: &FirstLook) -> Result<Opened, Failure> {
         let for_documents = self.evaluators.is_none() && !self.models.is_asked() && replayed.is_none();
-        let folder = match for_documents {
-            true => None,
-            false => Some(self.home.open(&self.name())?),
-        };
+        let folder = if for_documents { None } else { Some(self.home.open(&self.name())?) };
         let exchanges = match replayed {
             Some(exchanges) => exchanges,
             None => self.models.exchanges(folder.as_deref())?,

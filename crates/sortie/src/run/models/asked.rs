@@ -202,11 +202,6 @@ impl AskedModels {
         self.keys.clone()
     }
 
-    /// Whether everything is taken from an earlier run.
-    pub(crate) fn is_replay(&self) -> bool {
-        self.replay.is_some()
-    }
-
     /// The exchanges of a run: those of the run that is repeated, or those of this one, in its folder, with the answers of
     /// `--cache` before them. Without a folder, and without a cache, nothing is kept.
     pub(crate) fn exchanges(&self, folder: Option<&Path>) -> Result<Exchanges, Failure> {
@@ -304,6 +299,6 @@ mod tests {
     #[test]
     fn a_replay_needs_no_key() {
         let asked = resolve("--replay run --judge @small --judge-key env:SORTIE_NOBODY_SETS_THIS").unwrap();
-        assert!(asked.is_replay() && asked.judge.unwrap().key.is_none());
+        assert!(asked.replay.is_some() && asked.judge.unwrap().key.is_none());
     }
 }

@@ -35,6 +35,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) jobs: usize,
     /// Whether there are evaluators, which attack the target without an actor.
     pub(crate) evaluators: bool,
+    /// Whether anything is started or sent; a replay needs no credentials, and no agent.
+    pub(crate) live: bool,
     /// How their target is talked to.
     pub(crate) talk: &'a TalkArgs,
 }
@@ -77,10 +79,7 @@ impl Asked<'_> {
         let builtin = self.agent.and_then(builtin::named).transpose()?;
         let agent = self.agent.filter(|_| builtin.is_none()).map(|agent| self.agent(agent)).transpose()?;
         let mut secrets = BTreeSet::new();
-        let target = match self.evaluators {
-            true => self.target_of_evaluators(&mut secrets)?,
-            false => None,
-        };
+        let target = if self.evaluators { self.target_of_evaluators(&mut secrets)? } else { None };
         let (mut prepared, mut unfits) = (Vec::new(), Vec::new());
         let named = named.into_iter().map(|document| (document, true));
         let documents = named.chain(of_suites.into_iter().map(|document| (document, false)));
@@ -116,6 +115,9 @@ impl Asked<'_> {
             }
             None => (command_words(agent).map_err(failed)?, Vec::new()),
         };
+        if !self.live {
+            return Ok(Agent { command, env: Vec::new() });
+        }
         is_there(&command[0])?;
         let names = env.iter().chain(self.env).map(String::as_str);
         Ok(Agent { command, env: environment(names)? })

@@ -158,10 +158,12 @@ impl Asked<'_> {
             Place::Stdio(_) | Place::Url(_) => {}
         }
         let env = match &place {
-            Place::Stdio(_) => environment(env.iter().map(String::as_str))?,
-            Place::Url(_) => Vec::new(),
+            Place::Stdio(_) if self.live => environment(env.iter().map(String::as_str))?,
+            _ => Vec::new(),
         };
-        let headers = headers.into_iter().map(|header| header.filled(secrets));
+        // Where nothing is sent, a credential that is there is still kept out of what is written.
+        let needed = |header: &Header| self.live || header.value.value().is_ok();
+        let headers = headers.into_iter().filter(needed).map(|header| header.filled(secrets));
         Ok((modes::Target { place, headers: headers.collect::<Result<_, _>>()?, env }, talk))
     }
 }
