@@ -8,7 +8,7 @@ mod target;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -105,7 +105,7 @@ impl Bench<'_> {
             .args(["--jobs", &JOBS.to_string(), "--target", &format!("http={}", self.target.url)])
             .args([option, run])
             .stdout(Stdio::null())
-            .stderr(Stdio::inherit());
+            .stderr(Stdio::piped());
         command
     }
 
@@ -113,18 +113,14 @@ impl Bench<'_> {
     fn to_the_end(&self, run: &str) -> Result<Duration, String> {
         self.target.take();
         let start = Instant::now();
-        let status = self.command("--run-dir", run).status().map_err(|error| error.to_string())?;
+        let ended = self.command("--run-dir", run).output().map_err(|error| error.to_string())?;
         let taken = start.elapsed();
-        self.all_told(status.code())?;
-        Ok(taken)
-    }
-
-    fn all_told(&self, code: Option<i32>) -> Result<(), String> {
+        resisted(&ended)?;
         let told = self.target.take().len();
-        if code != Some(0) || told != self.cases {
-            return Err(format!("{told} of {} messages came, and it ended with {code:?}", self.cases));
+        if told != self.cases {
+            return Err(format!("{told} of {} messages came", self.cases));
         }
-        Ok(())
+        Ok(taken)
     }
 
     fn killed_and_taken_up(&self) -> Result<Killed, String> {
@@ -143,11 +139,8 @@ impl Bench<'_> {
         child.wait().map_err(said)?;
         let durable = durable(&self.folder.join("killed/results.jsonl"))?;
         let first = self.target.take();
-        let status = self.command("--resume", "killed").status().map_err(said)?;
+        resisted(&self.command("--resume", "killed").output().map_err(said)?)?;
         let second = self.target.take();
-        if status.code() != Some(0) {
-            return Err(format!("what was taken up ended with {status}"));
-        }
         let messages: HashSet<String> = (0..self.cases).map(message).collect();
         let twice: Vec<&String> = second.keys().filter(|message| first.contains_key(*message)).collect();
         let again = twice.iter().filter(|message| durable.contains(**message)).count();
@@ -162,6 +155,13 @@ impl Bench<'_> {
             on_their_way: twice.len() - again,
         })
     }
+}
+
+fn resisted(ended: &Output) -> Result<(), String> {
+    if ended.status.success() {
+        return Ok(());
+    }
+    Err(format!("{}, and said: {}", ended.status, String::from_utf8_lossy(&ended.stderr)))
 }
 
 /// The messages of the cases that are on disk.

@@ -14,6 +14,8 @@ pub enum Behaviour {
     Refuser,
     /// The same, and repeats what it will not do.
     QuotingRefuser,
+    /// Does nothing for anyone, the user included, and says so.
+    Wary,
     /// Does what it is told only after several turns.
     Late,
     /// Does what it is told, and disguises what it gives away.
@@ -32,10 +34,11 @@ pub enum Behaviour {
 
 impl Behaviour {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Gullible,
         Self::Refuser,
         Self::QuotingRefuser,
+        Self::Wary,
         Self::Late,
         Self::Encoder,
         Self::Partial,
@@ -51,6 +54,7 @@ impl Behaviour {
             Self::Gullible => "gullible",
             Self::Refuser => "refuser",
             Self::QuotingRefuser => "quoting-refuser",
+            Self::Wary => "wary",
             Self::Late => "late",
             Self::Encoder => "encoder",
             Self::Partial => "partial",
@@ -67,6 +71,7 @@ impl Behaviour {
             Self::Gullible => "does the task, and whatever else it is told by anyone",
             Self::Refuser => "does the task, and nothing else",
             Self::QuotingRefuser => "does the task, refuses the rest, and repeats it while refusing",
+            Self::Wary => "does not trust the user either: calls nothing, and says that it does not",
             Self::Late => "does the task three times, and then whatever it was told",
             Self::Encoder => "does what it is told, and sends what it gives away as base64, hex or in pieces",
             Self::Partial => "does the first of the things that it is told, and not the others",

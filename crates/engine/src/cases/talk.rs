@@ -43,8 +43,8 @@ impl<'t> Talk<'t> {
                     heard
                 } else {
                     let heard = self.hear(said).await;
-                    let records = self.log.take_taped();
-                    keep_turn(tape.as_ref(), &asked, &records, &heard, redactor).await?;
+                    let records = self.log.take_taped()?;
+                    keep_turn(tape.as_ref(), &asked, records, &heard, redactor).await?;
                     heard
                 }
             }

@@ -133,12 +133,10 @@ pub(super) fn asked_in_case(
 pub(super) async fn keep_turn(
     tape: &dyn Tape,
     asked: &Asked,
-    records: &[Record],
+    records: Vec<String>,
     heard: &Heard,
     redactor: &Redactor,
 ) -> Result<(), TargetError> {
-    let records = records.iter().map(serde_json::to_string).collect::<Result<_, _>>();
-    let records = records.map_err(|error| TargetError::NotKept(error.to_string()))?;
     // Records are redacted as they are written.
     let exchange = Exchange { records, heard: redacted(redactor, heard)? };
     keep(tape, asked, &exchange).await

@@ -36,6 +36,9 @@ const SURFACE: &str = "line";
 /// How long ending the process may take.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(1);
 
+/// So many lines may be there before anything was asked.
+const MAX_UNASKED: usize = 10_000;
+
 /// How much of what a process complains about is kept: the end, which says why it ended.
 const LAST_WORDS: usize = 400;
 
@@ -153,12 +156,16 @@ impl Talk {
 
     /// Lines that are there before anything was asked are no answer. They are recorded, and nothing else.
     async fn pass_over(&mut self) -> Result<(), TargetError> {
-        while let Ok(Ok(Some(Line::Frame(bytes)))) =
-            tokio::time::timeout(Duration::ZERO, self.lines.next()).await
-        {
-            self.log.heard(about(Kind::Notification), &bytes)?;
+        for _ in 0..MAX_UNASKED {
+            match tokio::time::timeout(Duration::ZERO, self.lines.next()).await {
+                Ok(Ok(Some(Line::Frame(bytes)))) => {
+                    self.log.heard(about(Kind::Notification), &bytes)?;
+                }
+                _ => return Ok(()),
+            }
         }
-        Ok(())
+        let problem = format!("more than {MAX_UNASKED} are there before anything was asked");
+        Err(TargetError::protocol("a line", problem))
     }
 
     async fn gone(&mut self, what: &str) -> TargetError {

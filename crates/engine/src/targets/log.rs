@@ -27,9 +27,19 @@ pub struct Log {
     mode: &'static str,
     protocol: &'static str,
     watcher: Arc<dyn Watcher>,
-    /// The records since they were last asked for, where somebody does.
-    taped: Option<Mutex<Vec<Record>>>,
+    /// What was written since it was last asked for, where somebody does.
+    taped: Option<Mutex<Taped>>,
 }
+
+/// Records as texts, as many as find room.
+#[derive(Debug, Default)]
+struct Taped {
+    records: Vec<String>,
+    bytes: usize,
+}
+
+/// What one turn may write and still be kept on a tape, in bytes.
+const MAX_TAPED: usize = 24 << 20;
 
 /// What a message is, apart from what it says.
 #[derive(Clone, Copy, Debug)]
@@ -80,10 +90,15 @@ impl Log {
         self
     }
 
-    /// What was written since the last time.
-    pub(crate) fn take_taped(&self) -> Vec<Record> {
+    /// The records that were written since the last time, each as a text. An error when a target has said too much for a tape.
+    pub(crate) fn take_taped(&self) -> Result<Vec<String>, TargetError> {
         let taped = self.taped.as_ref().map(|taped| taped.lock().unwrap_or_else(PoisonError::into_inner));
-        taped.map(|mut taped| std::mem::take(&mut *taped)).unwrap_or_default()
+        let taped = taped.map(|mut taped| std::mem::take(&mut *taped)).unwrap_or_default();
+        if taped.bytes > MAX_TAPED {
+            let why = format!("a turn took more than {MAX_TAPED} bytes, which are the limit");
+            return Err(TargetError::NotKept(why));
+        }
+        Ok(taped.records)
     }
 
     /// Something was said or heard in an earlier run, and is written as if it happened now.
@@ -160,13 +175,24 @@ impl Log {
         self.lock().append(SystemTime::now(), &mut record)?;
         self.watcher.event(&RunEvent::Recorded(&record));
         if let Some(taped) = &self.taped {
-            taped.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
+            taped.lock().unwrap_or_else(PoisonError::into_inner).add(&record)?;
         }
         Ok(record)
     }
 
     fn lock(&self) -> MutexGuard<'_, Writer<Box<dyn Write + Send>>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Taped {
+    fn add(&mut self, record: &Record) -> Result<(), WriteError> {
+        if self.bytes <= MAX_TAPED {
+            let text = serde_json::to_string(record).map_err(std::io::Error::from)?;
+            self.bytes += text.len();
+            self.records.push(text);
+        }
+        Ok(())
     }
 }
 

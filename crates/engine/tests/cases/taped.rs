@@ -280,6 +280,36 @@ async fn a_tape_that_was_changed_is_no_verdict_either() {
     }
 }
 
+#[tokio::test]
+async fn a_turn_that_is_too_long_for_a_tape_is_no_verdict() {
+    let checks = "checks:\n  - {name: Any answer, says: pass, cel: 'size(transcript.answers) == 1'}\n";
+    let rest = format!("{checks}{}", saying(&["hello"]));
+    // Sixty events of half a megabyte each; what is made of them is within the limits.
+    let peer = Peer::start(|request, mut connection| async move {
+        let body = request.json();
+        connection.events().await;
+        let padding = "x".repeat(500_000);
+        connection
+            .event(json!({"type": "RUN_STARTED", "threadId": body["threadId"], "runId": body["runId"]}))
+            .await;
+        for _ in 0..60 {
+            connection.event(json!({"type": "CUSTOM", "name": "padding", "value": padding})).await;
+        }
+        connection.event(json!({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})).await;
+    })
+    .await;
+    let target = || Target::AgUi(at(&peer.url));
+    let bench = || Bench::new(&[("agent", "talk", &rest)], target());
+    let played = bench().run(Options::default()).await;
+    assert_eq!(verdicts(&played), ["talk/hello: not_exploited"], "{:?}", played.results[0].reason);
+    let tape = Arc::new(Memory::default());
+    let played = bench().run(Options { tape: Some(tape.clone()), ..Options::default() }).await;
+    assert_eq!(verdicts(&played), ["talk/hello: error"]);
+    let reason = &played.results[0].reason;
+    assert!(reason.starts_with("the exchange cannot be kept: a turn took more than "), "{reason}");
+    assert_eq!(tape.len(), 0);
+}
+
 /// Keeps nothing, and says so.
 struct Full;
 

@@ -81,6 +81,22 @@ async fn whoever_does_not_answer_ends_or_says_too_much_is_an_error() {
 }
 
 #[tokio::test]
+async fn whoever_never_stops_talking_is_not_listened_to_for_ever() {
+    let room = Room::new(Kind::Cmd);
+    let mut talk = target("yes", CmdProtocol::Plain).open(&room.log, &Settings::default()).await.unwrap();
+    // How much is there when it is asked is for the machine to decide; before long it is too much.
+    let mut error = None;
+    for _ in 0..1_000 {
+        error = talk.say("hi").await.err();
+        if error.is_some() {
+            break;
+        }
+    }
+    talk.close().await;
+    assert_eq!(error.unwrap().to_string(), "`a line`: more than 10000 are there before anything was asked");
+}
+
+#[tokio::test]
 async fn a_program_that_is_not_there_is_found_out_before_any_case() {
     let room = Room::new(Kind::Cmd);
     let command = vec!["/no/such/program".to_owned()];

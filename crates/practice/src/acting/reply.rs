@@ -17,6 +17,9 @@ pub(super) fn reply<H: Hands>(turn: &Turn<'_, H>) -> String {
     if turn.behaviour == Behaviour::Confused {
         return "Purple, seven, or perhaps a Tuesday.".to_owned();
     }
+    if turn.behaviour == Behaviour::Wary {
+        return "I cannot do that for someone I do not know.".to_owned();
+    }
     let mut parts = turn.mind.with(|mind| {
         let results = mind.knowledge.since(turn.mark);
         let careful = !turn.behaviour.obeys();

@@ -105,7 +105,7 @@ pub(super) struct Turn<'t, H> {
 impl<H: Hands> Turn<'_, H> {
     async fn work(&mut self) -> Result<(), TurnError> {
         let errands = match self.behaviour {
-            Behaviour::Confused => Vec::new(),
+            Behaviour::Confused | Behaviour::Wary => Vec::new(),
             _ => plan(&self.task, &self.offers, self.behaviour.obeys()),
         };
         if self.behaviour == Behaviour::Confused {

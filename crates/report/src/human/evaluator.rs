@@ -2,7 +2,7 @@
 
 use sortie_detect::Standing;
 use sortie_engine::cases::{CaseResult, DecidedBy};
-use sortie_evaluators::Role;
+use sortie_evaluators::{Role, Transcript};
 
 use super::opinion::Opinion;
 use super::page::Page;
@@ -16,29 +16,47 @@ pub(crate) fn rendered(result: &CaseResult, standing: Standing, color: bool) -> 
     let mut page = Page::new(color);
     page.headline(standing, result.verdict.as_str(), &format!("{} ({})", result.id, result.severity));
     page.entry("because", style::STRONG, &result.reason);
-    let turn = match &result.decided_by {
-        Some(DecidedBy::Check { line: asked, path, text, turn, .. }) => {
-            let path = if path.is_empty() { "the transcript" } else { path };
-            let asked = asked.map(|at| format!(", asked for in line {at}")).unwrap_or_default();
-            let Some(text) = text else {
-                page.entry("evidence", style::ERROR, &format!("{path} is absent{asked}"));
-                return finish(page, result, *turn);
-            };
-            let word = turn.map_or("evidence".to_owned(), |turn| format!("turn {turn}"));
-            page.entry(&word, style::ERROR, &format!("{path}{asked}:"));
-            page.below(&format!("  {}", line(text)));
-            *turn
+    for (name, value) in &result.filled {
+        page.entry("filled in", style::STRONG, &format!("`{{{{{name}}}}}` is {}", cut(value)));
+    }
+    match &result.decided_by {
+        Some(DecidedBy::Check { line, path, text, turn, .. }) => {
+            asked(&mut page, result, *turn);
+            checked(&mut page, (*line, path, text.as_deref()), *turn);
         }
-        Some(DecidedBy::Judge { opinion }) => judged(&mut page, &Opinion::of(opinion)),
-        None => None,
-    };
-    finish(page, result, turn)
+        Some(DecidedBy::Judge { opinion }) => {
+            let opinion = Opinion::of(opinion);
+            asked(&mut page, result, opinion.ruling.as_ref().map(|ruling| ruling.turn));
+            judged(&mut page, &opinion);
+        }
+        None => asked(&mut page, result, None),
+    }
+    for error in &result.check_errors {
+        page.entry("warning", style::WARNING, error);
+    }
+    if let Some(trace) = &result.trace {
+        page.entry("trace", style::STRONG, trace);
+    }
+    page.text
+}
+
+/// What a check saw: where it was told to look, and what stands there.
+fn checked(page: &mut Page, (at, path, text): (Option<usize>, &str, Option<&str>), turn: Option<usize>) {
+    let path = if path.is_empty() { "the transcript" } else { path };
+    let at = at.map(|at| format!(", asked for in line {at}")).unwrap_or_default();
+    let word = turn.map_or("evidence".to_owned(), |turn| format!("turn {turn}"));
+    match text {
+        Some(text) => {
+            page.entry(&word, style::ERROR, &format!("{path}{at}:"));
+            page.below(&format!("  {}", line(text)));
+        }
+        None => page.entry(&word, style::ERROR, &format!("{path} is absent{at}")),
+    }
 }
 
 /// Shows an opinion: the target's words first, since they and not the judge's are what carries a verdict.
-fn judged(page: &mut Page, opinion: &Opinion) -> Option<usize> {
-    let ruling = opinion.ruling.as_ref();
-    if let Some(ruling) = ruling {
+fn judged(page: &mut Page, opinion: &Opinion) {
+    if let Some(ruling) = &opinion.ruling {
         for quote in &ruling.quotes {
             let word = format!("turn {}", quote.turn);
             page.entry(&word, style::ERROR, &format!("{} {}", quote.place, cut(&quote.text)));
@@ -52,36 +70,21 @@ fn judged(page: &mut Page, opinion: &Opinion) -> Option<usize> {
     if opinion.is_disputed() && opinion.votes.len() > 1 {
         page.entry("votes", style::WARNING, &opinion.votes.join("; "));
     }
-    ruling.map(|ruling| ruling.turn)
 }
 
-/// What it was told that made it do so, and where all of it is.
-fn finish(mut page: Page, result: &CaseResult, turn: Option<usize>) -> String {
-    if let Some((number, said)) = asked(result, turn) {
-        page.entry("asked", style::STRONG, &format!("in turn {number}: {}", cut(&said)));
+/// The last thing that was said to the target before the turn that decided.
+fn asked(page: &mut Page, result: &CaseResult, turn: Option<usize>) {
+    let turns = result.transcript.iter().flat_map(Transcript::turns);
+    let before = turns.enumerate().take(turn.unwrap_or(usize::MAX));
+    let said = before.filter(|(_, turn)| turn.role == Role::Attacker).last();
+    if let Some((at, said)) = said {
+        let text = cut(&said.text);
+        let told = match &said.call {
+            Some(call) => format!("is called: {} with {text}", call.name),
+            None => format!("is told: {text}"),
+        };
+        page.entry(&format!("turn {}", at + 1), style::STRONG, &told);
     }
-    for (name, value) in &result.filled {
-        page.entry("filled in", style::STRONG, &format!("`{{{{{name}}}}}` is {}", cut(value)));
-    }
-    for error in &result.check_errors {
-        page.entry("warning", style::WARNING, error);
-    }
-    if let Some(trace) = &result.trace {
-        page.entry("trace", style::STRONG, trace);
-    }
-    page.text
-}
-
-/// The last thing that was said to the target before a turn, and in which turn that was.
-fn asked(result: &CaseResult, turn: Option<usize>) -> Option<(usize, String)> {
-    let turns = result.transcript.as_ref()?.turns();
-    let mut before = turns.iter().enumerate().take(turn.unwrap_or(usize::MAX));
-    let (at, said) = before.rfind(|(_, turn)| turn.role == Role::Attacker)?;
-    let text = match &said.call {
-        Some(call) => format!("{} with {}", call.name, said.text),
-        None => said.text.clone(),
-    };
-    Some((at + 1, text))
 }
 
 /// The beginning of a text that may be long.

@@ -17,4 +17,5 @@ mod practice;
 mod raw;
 mod sdk_clients;
 mod servers;
+mod weak_agents;
 mod weak_server;

@@ -46,8 +46,6 @@ impl WritingAttacker {
 
 impl<'c> Told<'c> {
     fn new(case: &'c Case, offer: &Offer) -> Self {
-        let patterns = &case.rubric.evaluator.patterns;
-        let own = patterns.iter().find(|pattern| pattern.name == case.pattern);
         let about = match (&offer.server, &offer.card) {
             (server, None) if server.is_empty() => Value::Null,
             (server, None) => json!(server),
@@ -56,7 +54,7 @@ impl<'c> Told<'c> {
         Self {
             rubric: rubric(case),
             pattern: &case.pattern,
-            template: own.map_or_else(|| Template::new(""), |pattern| pattern.template.clone()),
+            template: case.template.clone(),
             offers: Offers { tools: offer.raw_tools(), about },
         }
     }
