@@ -1,7 +1,7 @@
 //! A run of evaluators, with everything one wants to ask of it.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -11,6 +11,7 @@ use tempfile::TempDir;
 pub(crate) struct Evaluated {
     pub(crate) code: Option<i32>,
     pub(crate) report: Value,
+    pub(crate) stdout: String,
     pub(crate) stderr: String,
     folder: TempDir,
 }
@@ -55,11 +56,12 @@ pub(crate) fn evaluate_with<'a, 'b>(
         .stdin(Stdio::null())
         .output()
         .unwrap();
+    let stdout = String::from_utf8_lossy(&ended.stdout).into_owned();
     let stderr = String::from_utf8_lossy(&ended.stderr).into_owned();
     let report = std::fs::read_to_string(folder.path().join("report.json"))
         .unwrap_or_else(|error| panic!("no report ({error}), {}:\n{stderr}", ended.status));
     let report = serde_json::from_str(&report).unwrap();
-    Evaluated { code: ended.status.code(), report, stderr, folder }
+    Evaluated { code: ended.status.code(), report, stdout, stderr, folder }
 }
 
 impl Evaluated {
@@ -80,6 +82,11 @@ impl Evaluated {
     /// The folder of the run.
     pub(crate) fn run_folder(&self) -> PathBuf {
         self.folder.path().join("run")
+    }
+
+    /// Where the run is, its report, and whatever else it wrote.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Everything was played to a verdict, or says why not.
