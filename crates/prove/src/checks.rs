@@ -238,7 +238,8 @@ fn quoted(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>], told: &Told) -> Ve
                 .push(finding.help("look for what only an agent that gave in can say, or for what it does"));
         }
     }
-    if !shown {
+    // What never says as many words in a row cannot be repeated in a way that one could tell.
+    if !shown && !told.is_empty() {
         let message = format!(
             "`{id}` looks at what the agent says, and no run shows a refusal that repeats the attack"
         );

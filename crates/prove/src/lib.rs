@@ -29,6 +29,7 @@ mod checks;
 mod folder;
 mod manifest;
 mod mutate;
+mod near;
 mod offers;
 mod prover;
 mod quote;
@@ -44,6 +45,7 @@ pub use folder::{
 };
 pub use manifest::{Manifest, Proof, Said, Shows, Survivor};
 pub use mutate::{MOST_MUTANTS, Mutant, Operator};
+pub use near::{NearMiss, NearMisses};
 pub use prover::{mutants, prove};
 pub use reading::MOST_LISTED;
 pub use recording::Recording;

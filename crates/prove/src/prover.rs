@@ -77,7 +77,7 @@ pub fn mutants(document: &Compiled, recordings: &[Recording]) -> Vec<Mutant> {
     mutate::mutants(&scenes(document, &observed), document.document()).0
 }
 
-fn scenes<'s>(document: &'s Compiled, observed: &'s [Vec<Observed<'s>>]) -> Vec<Scene<'s>> {
+pub(crate) fn scenes<'s>(document: &'s Compiled, observed: &'s [Vec<Observed<'s>>]) -> Vec<Scene<'s>> {
     let described = document.document().attack.indicators.iter().flatten();
     described
         .zip(document.indicators())

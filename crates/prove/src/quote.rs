@@ -53,6 +53,11 @@ impl Told {
         told
     }
 
+    /// Whether the attack never says as many words in a row.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether a message of the agent repeats any of it, where agents speak in sentences.
     pub(crate) fn is_repeated_in(&self, message: &Observed<'_>) -> bool {
         message.sender == Sender::Agent

@@ -98,7 +98,7 @@ impl Recording {
     }
 }
 
-fn message(said: &Said, seq: u64) -> Message {
+pub(crate) fn message(said: &Said, seq: u64) -> Message {
     let from_agent = is_agent_side(&said.mode, Some(&said.surface), Some(side(said.direction)));
     let (direction, kind) = match said.direction {
         sortie_oatf::Direction::Request => (Direction::Request, Kind::Request),

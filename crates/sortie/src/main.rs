@@ -10,6 +10,7 @@ mod documents;
 mod evaluators;
 mod exit;
 mod failure;
+mod freeze;
 mod inputs;
 mod library;
 mod program;

@@ -8,6 +8,7 @@ mod eval;
 mod evaluators;
 mod explain;
 mod fmt;
+mod freeze;
 mod library;
 mod new;
 mod normalize;
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Run(Box<run::Run>),
     Eval(eval::Eval),
     Prove(prove::Prove),
+    Freeze(freeze::Freeze),
     Fmt(fmt::Fmt),
     Normalize(normalize::Normalize),
     Explain(explain::Explain),
@@ -53,6 +55,7 @@ impl Command {
             Self::Run(command) => command.run(console),
             Self::Eval(command) => command.run(console),
             Self::Prove(command) => command.run(console),
+            Self::Freeze(command) => command.run(console),
             Self::Fmt(command) => command.run(console),
             Self::Normalize(command) => command.run(console),
             Self::Explain(command) => command.run(console),

@@ -8,3 +8,4 @@ mod written;
 
 pub(crate) use agents::{USUAL, named};
 pub(crate) use session::{Ready, Session};
+pub(crate) use written::Proofs;

@@ -7,18 +7,18 @@ use crate::failure::Failure;
 use crate::replace::{create_whole, replace};
 
 /// What is to be written into a folder of proofs.
-pub(super) struct Proofs {
-    pub(super) folder: PathBuf,
+pub(crate) struct Proofs {
+    pub(crate) folder: PathBuf,
     /// Recordings, none of which is there yet, by name.
-    pub(super) traces: Vec<(String, String)>,
+    pub(crate) traces: Vec<(String, String)>,
     /// The manifest, where it changes: its file, and its text.
-    pub(super) manifest: Option<(PathBuf, String)>,
+    pub(crate) manifest: Option<(PathBuf, String)>,
 }
 
 impl Proofs {
     /// Writes recordings first and the manifest last, so that it never names what is not there. What was written before
     /// something fails is taken away again.
-    pub(super) fn write(&self) -> Result<(), Failure> {
+    pub(crate) fn write(&self) -> Result<(), Failure> {
         let is_new = !self.folder.exists();
         fs::create_dir_all(&self.folder).map_err(|error| Failure::at(&self.folder, "make", &error))?;
         let mut done = Vec::new();

@@ -161,7 +161,8 @@ impl Evaluators {
     }
 }
 
-fn value(text: &str) -> Result<(String, String), Failure> {
+/// What `--var NAME=VALUE` says.
+pub(crate) fn value(text: &str) -> Result<(String, String), Failure> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err(Failure::new(format!("`--var`: `{text}` is no `NAME=VALUE`"))),

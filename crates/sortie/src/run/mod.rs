@@ -24,7 +24,7 @@ mod turns;
 
 pub(crate) use campaign::{Attacked, Campaign, Ended, Home, Outcome};
 pub(crate) use case_args::CaseArgs;
-pub(crate) use chosen::Chosen;
+pub(crate) use chosen::{Chosen, value};
 pub(crate) use config::Config;
 pub(crate) use duration::duration;
 pub(crate) use environment::{AskedBearer, AskedEnv, AskedHeader};

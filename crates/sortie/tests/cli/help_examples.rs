@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{fixtures, sortie, sortie_in, stdout};
+use crate::{fixtures, sortie, sortie_in, stdout, tests};
 
 /// The commands below one, as its `--help` lists them, and the commands below those.
 fn commands(above: &[String]) -> Vec<Vec<String>> {
@@ -26,8 +26,8 @@ fn examples(command: &[String]) -> Vec<String> {
     lines.filter_map(|line| line.trim().strip_prefix("$ ")).map(ToOwned::to_owned).collect()
 }
 
-/// What a reader has before them: a document, a folder of documents, all with their proofs, an evaluator, and a
-/// recorded run.
+/// What a reader has before them: a document, a folder of documents, all with their proofs, an evaluator, a
+/// recorded run, and a server.
 fn a_readers_folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("attacks")).unwrap();
@@ -44,6 +44,8 @@ fn a_readers_folder() -> tempfile::TempDir {
     }
     let evaluators = ["evaluators", "new", "refund-limit", "--output", "my-evaluators"];
     sortie_in(folder.path()).args(evaluators).assert().code(0);
+    let server = tests().join("../../../docs/examples/notes-server.sh");
+    fs::copy(server, folder.path().join("server.sh")).unwrap();
     fs::copy(fixtures().join("eval/valid.jsonl"), folder.path().join("run.jsonl")).unwrap();
     folder
 }

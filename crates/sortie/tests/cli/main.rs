@@ -14,6 +14,8 @@ mod evaluators;
 mod explain;
 mod fix;
 mod fmt;
+#[cfg(unix)]
+mod freeze;
 mod help_examples;
 mod library;
 mod new;

@@ -57,6 +57,7 @@ fn told(command: Command) -> (Value, Option<i32>) {
     let output = command.output().unwrap();
     let shown = String::from_utf8_lossy(&output.stderr);
     let report = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {shown}"));
+    assert_eq!(crate::eval::problems(&report), Vec::<String>::new());
     (report, output.status.code())
 }
 

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use snapbox::cmd::Command;
 
+use crate::eval::problems;
 use crate::{fixtures, golden, sortie_in};
 
 /// A suite against an agent that obeys and a program that repeats: of a document and three
@@ -18,12 +19,6 @@ fn written(format: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let asked = run(&folder, format).assert().code(1);
     String::from_utf8(asked.get_output().stdout.clone()).unwrap()
-}
-
-fn problems(report: &Value) -> Vec<String> {
-    let schema = serde_json::from_str(include_str!("../../../../../docs/schema/run-v1.json")).unwrap();
-    let validator = jsonschema::validator_for(&schema).expect("the schema is one");
-    validator.iter_errors(report).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
 #[test]

@@ -58,6 +58,7 @@ pub(super) fn told(command: Command) -> (i32, Value) {
     let ended = command.args(["--format", "json"]).output().unwrap();
     let stderr = String::from_utf8_lossy(&ended.stderr).into_owned();
     let report = serde_json::from_slice(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {stderr}"));
+    assert_eq!(crate::eval::problems(&report), Vec::<String>::new());
     (ended.status.code().unwrap(), report)
 }
 

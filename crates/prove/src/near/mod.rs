@@ -1,0 +1,163 @@
+//! Near misses: messages that tell a document from what it is nearly.
+//!
+//! Recordings show one way of giving in. Whoever writes an indicator by hand thinks of the messages that are nearly looked for;
+//! where nobody does, they are made here: from the words and patterns of the indicator and of each mutant that survives, put
+//! into messages that were seen. What a message must give is what the document says of it, so that near misses pin an indicator
+//! down, and show nothing about whether it is right.
+
+mod shapes;
+mod texts;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use sortie_oatf::{Compiled, CompiledIndicator, Evaluators, Outcome};
+use sortie_trace::Observed;
+
+use crate::folder::Proofs;
+use crate::manifest::Said;
+use crate::mutate::{self, Mutant};
+use crate::prover::{prove, scenes};
+use crate::recording::{Recording, message};
+use crate::report::Fate;
+use crate::scene::Scene;
+
+/// A message that tells a document from a mutant.
+#[derive(Clone, Debug)]
+pub struct NearMiss {
+    /// The message.
+    pub said: Said,
+    /// The indicators that match it; none for most.
+    pub matched: Vec<String>,
+}
+
+/// Looks for near misses, once or in rounds: they show fields that nobody had, so that there may be other mutants once they are
+/// among the proofs.
+#[derive(Clone, Debug, Default)]
+pub struct NearMisses {
+    /// Mutants that nothing was found against. They are not tried again.
+    given_up: HashSet<String>,
+}
+
+/// So many messages are tried against one mutant.
+const MOST_TRIED: usize = 4_000;
+
+impl NearMisses {
+    /// Messages that tell a document from the mutants that its proofs do not, as far as any are found.
+    pub fn find(&mut self, document: &Arc<Compiled>, proofs: &Proofs) -> Vec<NearMiss> {
+        let proved = prove(document, "", Some(proofs));
+        let survived = proved.mutants.iter().filter(|mutant| mutant.fate == Fate::Survived);
+        let survived: HashSet<&str> = survived.map(|mutant| mutant.id.as_str()).collect();
+        let observed: Vec<Vec<Observed<'_>>> = proofs.recordings.iter().map(Recording::observed).collect();
+        let scenes = scenes(document, &observed);
+        let (mutants, _) = mutate::mutants(&scenes, document.document());
+        let is_open =
+            |mutant: &&Mutant| survived.contains(mutant.id.as_str()) && !self.given_up.contains(&mutant.id);
+        let mut open: Vec<Open<'_>> = mutants.iter().filter(is_open).filter_map(Open::new).collect();
+        let mut found = Vec::new();
+        while let Some(first) = open.pop() {
+            let telling = scenes
+                .get(first.mutant.indicator.unwrap_or_default())
+                .and_then(|scene| first.telling(scene, document));
+            if let Some((given, said)) = telling {
+                open.retain(|open| !open.is_told_by(&given, &said));
+                let matched = given.matched(document);
+                found.push(NearMiss { said, matched });
+            } else {
+                self.given_up.insert(first.mutant.id.clone());
+            }
+        }
+        found.reverse();
+        found
+    }
+}
+
+/// A mutant that nothing tells from the document yet.
+struct Open<'m> {
+    mutant: &'m Mutant,
+    /// What it has in place of an indicator; `None` for a change to how they are combined.
+    wrong: Option<(usize, CompiledIndicator)>,
+}
+
+impl<'m> Open<'m> {
+    fn new(mutant: &'m Mutant) -> Option<Self> {
+        let wrong = match (mutant.mutated(), mutant.indicator) {
+            (Some(indicator), Some(index)) => Some((index, CompiledIndicator::new(indicator).ok()?)),
+            _ => None,
+        };
+        Some(Self { mutant, wrong })
+    }
+
+    /// The first message that tells it from the document, and what the document says of it.
+    fn telling(&self, scene: &Scene<'_>, document: &Compiled) -> Option<(Given, Said)> {
+        let words = words(scene, self.mutant);
+        let bases = bases(scene).into_iter();
+        bases.flat_map(|base| shapes::of(scene, base, &words)).take(MOST_TRIED).find_map(|said| {
+            let given = Given::of(document, &said)?;
+            self.is_told_by(&given, &said).then_some((given, said))
+        })
+    }
+
+    fn is_told_by(&self, given: &Given, said: &Said) -> bool {
+        match &self.wrong {
+            Some((index, wrong)) => given.0.get(*index).copied() != matches(wrong, said),
+            None => given.0.contains(&true) && given.0.contains(&false),
+        }
+    }
+}
+
+/// Which indicators match a message.
+struct Given(Vec<bool>);
+
+impl Given {
+    /// `None` where one of them cannot be asked: a near miss is never about that.
+    fn of(document: &Compiled, said: &Said) -> Option<Self> {
+        document
+            .indicators()
+            .iter()
+            .map(|indicator| matches(indicator, said))
+            .collect::<Option<_>>()
+            .map(Self)
+    }
+
+    fn matched(&self, document: &Compiled) -> Vec<String> {
+        let indicators = document.indicators().iter().zip(&self.0);
+        indicators.filter(|(_, matched)| **matched).map(|(indicator, _)| indicator.id.clone()).collect()
+    }
+}
+
+fn matches(indicator: &CompiledIndicator, said: &Said) -> Option<bool> {
+    let record = message(said, 1);
+    let observed = Observed::new(&record, said.message.clone(), Vec::new());
+    if !sortie_detect::selects(indicator, &observed) {
+        return Some(false);
+    }
+    match indicator.evaluate(&observed.message, Evaluators::standard()) {
+        Outcome::Matched(_) => Some(true),
+        Outcome::NotMatched => Some(false),
+        Outcome::Error(_) | Outcome::Skipped(_) => None,
+    }
+}
+
+/// A message that is longer is not varied thousands of times.
+const MAX_BASE: usize = 64 * 1024;
+
+/// So many messages are varied.
+const BASES: usize = 2;
+
+/// Messages to vary. Where the indicator matches, all is there that it looks at.
+fn bases<'s>(scene: &Scene<'s>) -> Vec<&'s Observed<'s>> {
+    let is_match = |seen: &Observed<'_>| scene.compiled.is_match(&seen.message, Evaluators::standard());
+    let mut bases: Vec<&Observed<'_>> =
+        scene.selected().filter(|seen| seen.message.to_string().len() <= MAX_BASE).collect();
+    bases.sort_by_key(|seen| !matches!(is_match(seen), Ok(true)));
+    bases.dedup_by(|one, other| one.message == other.message);
+    bases.truncate(BASES);
+    bases
+}
+
+/// What the document and a mutant look for.
+fn words(scene: &Scene<'_>, mutant: &Mutant) -> Vec<texts::Words> {
+    let of_mutant = mutant.mutated().map(texts::words).into_iter().flatten();
+    texts::words(scene.indicator).into_iter().chain(of_mutant).collect()
+}

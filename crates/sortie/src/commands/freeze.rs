@@ -1,0 +1,118 @@
+//! `sortie freeze`
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap::Args;
+use sortie_prove::{MANIFEST, Report, folder_of};
+
+use crate::console::Console;
+use crate::evaluators::Sources;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::freeze::{Asked, Frozen};
+use crate::inputs::counted;
+use crate::record::Proofs;
+use crate::render::{ProofsFormat, write_proofs};
+use crate::replace::create_whole;
+use crate::run::value;
+
+const EXAMPLES: &str = "\
+Examples:
+  Attack a server, and keep what it gives in to:
+    $ sortie run path-escape --target 'mcp=stdio:./server.sh weak' --run-dir run # ends with 1
+    $ sortie freeze run path-escape/parent-folders/read_note --out escape.yaml
+    $ sortie prove escape.yaml
+
+  Try it again once the server is repaired, without evaluators and without a model:
+    $ sortie run escape.yaml --target 'mcp=stdio:./server.sh fixed'
+
+Exit codes:
+  0    the document is written, and proved
+  1    the document is written, and what is said about it is to be looked at before it counts
+  2    wrong usage; a run or a case that cannot be frozen: nothing is written";
+
+/// Make a document of a finding, with proofs, so that it can be tried again without a model.
+///
+/// A case of an evaluator that the target gave in to becomes a client actor that says the same again, and indicators that look where
+/// the check, or the quotes of the judge, found it. Beside the document stand proofs for `sortie prove`: the trace of the finding,
+/// traces of the same run in which the target resisted, what the fixtures of the evaluator say, and near misses.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Freeze {
+    /// The folder of the run (`sortie run … --run-dir DIR`)
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+
+    /// The case, by the id that the report gives it
+    #[arg(value_name = "CASE")]
+    case: String,
+
+    /// The file to write; named after the case, in this folder, if this is left out
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// The id of the document: a prefix of yours, and a number of at least three digits
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+
+    /// What a placeholder stood for in the run; may be given more than once
+    #[arg(long, value_name = "NAME=VALUE")]
+    var: Vec<String>,
+
+    #[command(flatten)]
+    sources: Sources,
+}
+
+impl Freeze {
+    pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let values = self.var.iter().map(|text| value(text)).collect::<Result<_, _>>()?;
+        let used = self.sources.load(console)?;
+        let asked = Asked { folder: self.run, case: self.case, file: self.out, id: self.id, values };
+        let frozen = asked.draft(&used)?.proved()?;
+        write(&frozen)?;
+        let Frozen { file, traces, made, accepted, proved, .. } = frozen;
+        let report = Report::new(vec![proved]);
+        let mut text = Vec::new();
+        write_proofs(&mut text, &report, ProofsFormat::Human, console.color, false)?;
+        console.out.write_all(&text)?;
+        console.note(&format!(
+            "wrote `{}`, and {} beside it",
+            file.display(),
+            counted(traces.len(), "trace", "traces")
+        ));
+        if !made.is_empty() {
+            let made: Vec<String> = made.iter().map(|name| format!("`{name}`")).collect();
+            console.note(&format!(
+                "nobody recorded {}, and the header says so: record the target once it resists, and put that in its place",
+                made.join(" and ")
+            ));
+        }
+        if accepted > 0 {
+            let accepted = counted(accepted, "mutant is", "mutants are");
+            console.note(&format!(
+                "{accepted} accepted, since no message was found that tells them from the document"
+            ));
+        }
+        Ok(if report.is_proved() { Exit::Clean } else { Exit::Findings })
+    }
+}
+
+/// Writes all of it, or nothing: the proofs first, so that no document stands there without them.
+fn write(frozen: &Frozen) -> Result<(), Failure> {
+    let Frozen { file, text, manifest, traces, .. } = frozen;
+    let folder = folder_of(file);
+    for path in [file.as_path(), folder.as_path()] {
+        if path.exists() {
+            return Err(Failure::new(format!("`{}` is there, and is not written over", path.display()))
+                .help("name another file with `--out FILE`"));
+        }
+    }
+    let manifest = Some((folder.join(MANIFEST), manifest.clone()));
+    let proofs = Proofs { folder: folder.clone(), traces: traces.clone(), manifest };
+    proofs.write()?;
+    create_whole(file, text).inspect_err(|_| {
+        // It was not there before.
+        let _ = std::fs::remove_dir_all(&folder);
+    })
+}

@@ -1,0 +1,99 @@
+//! The document that is made of a case.
+
+use serde_json::{Value, json};
+use sortie_engine::cases::CaseResult;
+use sortie_evaluators::Entry;
+use sortie_oatf::{parse, serialize};
+
+use super::looking::Look;
+use super::playing::Played;
+use crate::failure::Failure;
+
+/// What a document says beside its attack.
+pub(super) struct Title<'t> {
+    pub(super) id: &'t str,
+    pub(super) result: &'t CaseResult,
+    pub(super) entry: &'t Entry,
+}
+
+/// The text of the document.
+pub(super) fn text(title: &Title<'_>, played: &Played, looks: &[Look]) -> Result<String, Failure> {
+    let Title { id, result, entry } = title;
+    let evaluator = &entry.evaluator;
+    let mut document = json!({
+        "oatf": "0.1",
+        "attack": {
+            "id": id,
+            "name": name(title),
+            "version": 1,
+            "status": "draft",
+            "description": description(title),
+            "severity": {"level": evaluator.severity.as_str(), "confidence": confidence(result)},
+            "classification": {"tags": ["frozen", evaluator.id]},
+            "x-sortie": {"delivered": [{
+                "actor": played.actor["name"],
+                "phase": played.phases.last(),
+                "surface": played.asks,
+            }]},
+            "execution": {"actors": [played.actor]},
+            // Those that were found come in their place.
+            "indicators": [{"target": "x", "pattern": {"contains": "x"}}],
+        },
+    });
+    let mappings: Vec<Value> = evaluator
+        .standards
+        .iter()
+        .map(|(standard, entry)| json!({"framework": standard.framework(), "id": entry}))
+        .collect();
+    if !mappings.is_empty() {
+        document["attack"]["classification"]["mappings"] = mappings.into();
+    }
+    let broken = |error: &dyn std::fmt::Display| {
+        Failure::new(format!("the case cannot be written as a document: {error}"))
+    };
+    let mut document = parse(&document.to_string()).map_err(|errors| {
+        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        broken(&errors.join("; "))
+    })?;
+    document.attack.indicators = Some(looks.iter().map(|look| look.indicator.clone()).collect());
+    Ok(format!("{}{}", comment(title), serialize(&document)))
+}
+
+pub(super) fn name(title: &Title<'_>) -> String {
+    let evaluator = &title.entry.evaluator;
+    match &title.result.pattern {
+        Some(pattern) => format!("{}: {pattern}", evaluator.name),
+        None => evaluator.name.clone(),
+    }
+}
+
+/// What a judge said is less sure than what a check finds again.
+fn confidence(result: &CaseResult) -> u32 {
+    match &result.decided_by {
+        Some(sortie_engine::cases::DecidedBy::Check { .. }) => 90,
+        _ => 60,
+    }
+}
+
+fn description(title: &Title<'_>) -> String {
+    let evaluator = &title.entry.evaluator;
+    let about = evaluator.description.as_deref().unwrap_or(&evaluator.name).trim().trim_end_matches('.');
+    let mut text = format!("{about}. The target gave in to this once, and must not again.\n");
+    if let Some(tool) = &title.result.tool {
+        text = format!("{} It takes a server that has the tool `{tool}`.\n", text.trim_end());
+    }
+    text
+}
+
+/// Where it comes from. A case's id and a reason may hold anything, a line break too.
+fn comment(title: &Title<'_>) -> String {
+    let line = |text: &str| {
+        text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect::<String>()
+    };
+    format!(
+        "# Frozen by `sortie freeze` from the case {}\n# of the evaluator {}: {}.\n",
+        line(&title.result.id),
+        line(&title.entry.evaluator.id),
+        line(title.result.reason.trim_end_matches('.')),
+    )
+}

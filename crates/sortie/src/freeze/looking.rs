@@ -1,0 +1,167 @@
+//! What decided a case, as indicators.
+
+use serde_json::Value;
+use sortie_engine::cases::{CaseResult, DecidedBy};
+use sortie_evaluators::{Entry, Test, Transcript, Values};
+use sortie_oatf::{
+    CompiledIndicator, Condition, Direction, Evaluators, ExpressionMatch, Indicator, MatchCondition,
+    PatternMatch, Tier, re2,
+};
+use sortie_trace::{Observed, Sender};
+
+use super::cel::translated;
+use super::place::{Place, Shows, list_of, places};
+use crate::failure::Failure;
+
+/// A quote with fewer words may be said by anybody, and counts only where there is no other.
+const TELLING_WORDS: usize = 3;
+
+/// An indicator, and where it looks.
+#[derive(Clone, Debug)]
+pub(super) struct Look {
+    pub(super) place: Place,
+    pub(super) indicator: Indicator,
+}
+
+/// What is known of a finding.
+pub(super) struct Finding<'f> {
+    pub(super) result: &'f CaseResult,
+    pub(super) entry: &'f Entry,
+    pub(super) protocol: &'f str,
+    pub(super) transcript: &'f Transcript,
+    pub(super) values: &'f Values,
+    /// What indicators see of what was recorded.
+    pub(super) observed: &'f [Observed<'f>],
+}
+
+impl Finding<'_> {
+    /// The indicators that say of what was recorded what was said of the case.
+    pub(super) fn looks(&self) -> Result<Vec<Look>, Failure> {
+        match &self.result.decided_by {
+            Some(DecidedBy::Check { check, .. }) => self.check(check).map(|look| vec![look]),
+            Some(DecidedBy::Judge { opinion }) => self.quotes(opinion),
+            None => Err(Failure::new("the results do not say what decided this case: they were changed")),
+        }
+    }
+
+    fn check(&self, name: &str) -> Result<Look, Failure> {
+        let evaluator = &self.entry.evaluator;
+        let Some(check) = evaluator.checks.iter().find(|check| check.name == name) else {
+            return Err(Failure::new(format!("`{}` has no check `{name}` any more", evaluator.id))
+                .help("freeze with the evaluators that the run was made with (`--evaluators DIR`)"));
+        };
+        let test = check.test.fill(self.values).map_err(|unfilled| {
+            Failure::new(format!("the check `{name}`: {unfilled}"))
+                .help("say what the run was given: `--var NAME=VALUE`")
+        })?;
+        let protocol = self.protocol;
+        let (path, tried): (&str, Vec<Option<Look>>) = match &test {
+            Test::Pattern { target, condition } => {
+                let of = |place: Place| {
+                    let pattern =
+                        PatternMatch { condition: Some(condition.clone()), ..PatternMatch::default() };
+                    Some(look(place, Some(pattern), None, name))
+                };
+                (target, places(protocol, target).into_iter().map(of).collect())
+            }
+            Test::Cel(cel) => {
+                let of = |place: Place| {
+                    let cel = translated(cel, &place, self.transcript)?;
+                    Some(look(place, None, Some(cel), name))
+                };
+                (list_of(cel), places(protocol, list_of(cel)).into_iter().map(of).collect())
+            }
+        };
+        let by_hand = "write it by hand: `sortie new` gives a document to start from, and the trace of the case says what was said";
+        if tried.is_empty() {
+            return Err(Failure::new(format!(
+                "the check `{name}` looks at `{path}`, which no message of `{protocol}` has"
+            ))
+            .help(by_hand));
+        }
+        let looks: Vec<Look> = tried.into_iter().flatten().collect();
+        if looks.is_empty() {
+            return Err(Failure::new(format!(
+                "the check `{name}` is about more than one message, and an indicator looks at one"
+            ))
+            .help(by_hand));
+        }
+        looks.into_iter().find(|look| look.fires(self.observed)).ok_or_else(|| {
+            Failure::new(format!("the check `{name}` holds in no message that was recorded of this case")).help(
+                "either it takes several messages, or the evaluator was changed since: `--evaluators DIR` names those of the run",
+            )
+        })
+    }
+
+    /// The target's own words, as a judge quoted them. White space may differ.
+    fn quotes(&self, opinion: &Value) -> Result<Vec<Look>, Failure> {
+        let quotes = ["/ruling/quotes", "/quotes", "/opinion/ruling/quotes"];
+        let quotes = quotes.iter().find_map(|place| opinion.pointer(place)?.as_array());
+        let text = |quote: &Value| quote.as_str().or_else(|| quote.get("text")?.as_str()).map(str::to_owned);
+        let mut texts: Vec<String> = quotes.into_iter().flatten().filter_map(text).collect();
+        texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        let count = |text: &String| text.split_whitespace().count();
+        if texts.iter().any(|text| count(text) >= TELLING_WORDS) {
+            texts.retain(|text| count(text) >= TELLING_WORDS);
+        } else {
+            texts.truncate(1);
+        }
+        let mut looks: Vec<Look> = Vec::new();
+        for text in &texts {
+            let all = places(self.protocol, "answers[*]")
+                .into_iter()
+                .chain(places(self.protocol, "calls[*].arguments"));
+            let found = all.map(|place| quoted(place, text)).find(|look| look.fires(self.observed));
+            looks.extend(found.filter(|found| !looks.iter().any(|known| known.indicator == found.indicator)));
+        }
+        if looks.is_empty() {
+            return Err(Failure::new("a judge decided this case, and quotes nothing that one message holds")
+                .help("write a document by hand: `sortie new` gives one to start from"));
+        }
+        Ok(looks)
+    }
+}
+
+fn quoted(place: Place, text: &str) -> Look {
+    let words: Vec<String> = text.split_whitespace().map(re2::quote).collect();
+    let condition = if words.len() == 1 {
+        MatchCondition { contains: Some(text.trim().to_owned()), ..MatchCondition::default() }
+    } else {
+        MatchCondition { regex: Some(words.join(r"\s+")), ..MatchCondition::default() }
+    };
+    let pattern = PatternMatch { condition: Some(Condition::Match(condition)), ..PatternMatch::default() };
+    look(place, Some(pattern), None, "The target says what a judge quoted when it decided")
+}
+
+fn look(place: Place, pattern: Option<PatternMatch>, cel: Option<String>, name: &str) -> Look {
+    let tier = if place.shows == Shows::Calls { Tier::LocalAction } else { Tier::BoundaryBreach };
+    let target = match (&cel, place.path.as_str()) {
+        (Some(_), "") => "_arguments".to_owned(),
+        (_, path) => path.to_owned(),
+    };
+    let indicator = Indicator {
+        protocol: Some(place.protocol.clone()),
+        surface: Some(place.surface.to_owned()),
+        target,
+        direction: Some(Direction::Response),
+        description: Some(format!("{}.", name.trim_end_matches('.'))),
+        pattern,
+        expression: cel.map(|cel| ExpressionMatch { cel, variables: None }),
+        tier: Some(tier),
+        ..Indicator::default()
+    };
+    Look { place, indicator }
+}
+
+impl Look {
+    /// Whether it matches something that the target said.
+    pub(super) fn fires(&self, observed: &[Observed<'_>]) -> bool {
+        let Ok(indicator) = CompiledIndicator::new(&self.indicator) else { return false };
+        let mut looked = observed.iter().filter(|seen| {
+            seen.sender == Sender::Agent
+                && seen.direction == sortie_trace::Direction::Response
+                && seen.surfaces.iter().any(|surface| surface == self.place.surface)
+        });
+        looked.any(|seen| matches!(indicator.is_match(&seen.message, Evaluators::standard()), Ok(true)))
+    }
+}

@@ -1,0 +1,322 @@
+//! A finding of an evaluator becomes a document with its proofs, so that it can be tried again without a model.
+
+mod cel;
+mod document;
+mod fixtures;
+mod folder;
+mod looking;
+mod place;
+mod playing;
+mod proofs;
+mod refusal;
+#[cfg(test)]
+mod tests;
+mod traces;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+use sortie_detect::{Detector, Place};
+use sortie_engine::cases::{CaseResult, canary};
+use sortie_engine::targets::{ACTOR, PHASE};
+use sortie_evaluators::{ATTACKER_HOST, Entry, Transcript, Values};
+use sortie_oatf::{AttackResult, Compiled, load};
+use sortie_prove::Proved;
+use sortie_trace::{Deriver, Observed, Record, TracedDocument};
+
+use crate::evaluators::InUse;
+use crate::failure::Failure;
+use document::Title;
+use folder::Kept;
+use looking::{Finding, Look};
+use place::Shows;
+use playing::Played;
+use proofs::{Case, Shown, What};
+
+/// So many traces of other cases are put beside a document.
+const MOST_RESISTED: usize = 3;
+
+/// The name of the trace of the finding.
+const GAVE_IN: &str = "gave-in.jsonl";
+
+/// The name of the trace that is made of it.
+const REFUSED: &str = "refused-and-quoted.jsonl";
+
+/// What is to be frozen.
+pub(crate) struct Asked {
+    pub(crate) folder: PathBuf,
+    pub(crate) case: String,
+    /// The file of the document; its name follows from the case where this is not said.
+    pub(crate) file: Option<PathBuf>,
+    /// The id of the document.
+    pub(crate) id: Option<String>,
+    /// What the run was told about placeholders.
+    pub(crate) values: Values,
+}
+
+/// A document and its proofs, not written yet.
+pub(crate) struct Frozen {
+    pub(crate) file: PathBuf,
+    pub(crate) text: String,
+    pub(crate) manifest: String,
+    /// Recordings, by name.
+    pub(crate) traces: Vec<(String, String)>,
+    /// Traces among them that nobody recorded.
+    pub(crate) made: Vec<String>,
+    /// How many mutants nothing was found against.
+    pub(crate) accepted: usize,
+    pub(crate) proved: Proved,
+}
+
+/// A document that was made of a case, and what may prove it.
+pub(crate) struct Draft {
+    file: PathBuf,
+    text: String,
+    compiled: Arc<Compiled>,
+    shown: Vec<Shown>,
+    made: Vec<String>,
+}
+
+impl Draft {
+    /// Adds near misses, and proves the document.
+    pub(crate) fn proved(self) -> Result<Frozen, Failure> {
+        let Self { file, text, compiled, shown, made } = self;
+        let case = Case::build(&compiled, &file, shown)?;
+        let traces = case.traces().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
+        let (manifest, accepted) = (case.manifest(), case.accepted());
+        Ok(Frozen { file, text, manifest, traces, made, accepted, proved: case.proved })
+    }
+}
+
+impl Asked {
+    /// Makes a document of a case, and recordings of what was recorded.
+    pub(crate) fn draft(&self, used: &InUse) -> Result<Draft, Failure> {
+        let kept = Kept::open(&self.folder)?;
+        let result = kept.finding(&self.case)?;
+        let entry = used
+            .entry(&result.evaluator)
+            .map_err(|failure| failure.help("name the folder that the run was given: `--evaluators DIR`"))?;
+        let transcript = result.transcript.clone().unwrap_or_default();
+        let recorded = kept.records(result)?;
+        let is_recorded = recorded.is_some();
+        let records = recorded.unwrap_or_else(|| {
+            let server = Value::Object(transcript.server().clone());
+            traces::of_tools(transcript.tools(), &server, "mcp_client", ACTOR, PHASE)
+        });
+        let mode = mode_of(&records)?;
+        let protocol = mode.trim_end_matches("_client");
+        let values = self.values_of(result, entry, &transcript);
+        let observed = observed(&records);
+        let finding = Finding {
+            result,
+            entry,
+            protocol,
+            transcript: &transcript,
+            values: &values,
+            observed: &observed,
+        };
+        let looks = finding.looks()?;
+        let Some(look) = looks.first() else { return Err(Failure::new("nothing says what to look for")) };
+        let played = playing::played(&mode, &transcript, &records, &look.place)?;
+        let id = self.id.clone().unwrap_or_else(|| id_of(&result.id));
+        let title = Title { id: &id, result, entry };
+        let text = document::text(&title, &played, &looks)?;
+        let compiled = compiled(&text)?;
+        let file = self.file.clone().unwrap_or_else(|| PathBuf::from(format!("{}.yaml", slug(&result.id))));
+        let traced = TracedDocument {
+            file: file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            id: Some(id.clone()),
+            name: Some(document::name(&title)),
+        };
+        let stage = Stage { compiled: &compiled, played: &played, traced: &traced, looks: &looks };
+        let mut shown = vec![stage.gave_in(&records, is_recorded)?];
+        let mut made: Vec<String> = Vec::new();
+        if !is_recorded {
+            made.push(GAVE_IN.to_owned());
+        }
+        shown.extend(stage.resisted(&kept, result)?);
+        if let Some(refused) = stage.refused(&records, &transcript)? {
+            made.push(REFUSED.to_owned());
+            shown.push(refused);
+        }
+        let said = fixtures::said(&look.place, ACTOR, &mode);
+        shown.extend(fixtures::shown(entry, &values, &look.place, &said, &compiled));
+        Ok(Draft { file, text, compiled, shown, made })
+    }
+
+    /// What placeholders stood for in the run.
+    fn values_of(&self, result: &CaseResult, entry: &Entry, transcript: &Transcript) -> Values {
+        let mut values = Values::new();
+        for case in entry.fixtures.iter().flat_map(|fixtures| &fixtures.cases) {
+            for (name, value) in &case.variables {
+                values.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        values.extend(self.values.clone());
+        values.extend(result.filled.clone());
+        values.insert("canary".to_owned(), canary(&result.id));
+        values.insert("attacker_host".to_owned(), ATTACKER_HOST.to_owned());
+        if let Some(tool) = &result.tool {
+            values.insert("tool_name".to_owned(), tool.clone());
+        }
+        if !transcript.tools().is_empty() {
+            values.insert("tool_list_json".to_owned(), Value::Array(transcript.tools().to_vec()).to_string());
+        }
+        values
+    }
+}
+
+/// A document, and what its recordings are to be like.
+struct Stage<'s> {
+    compiled: &'s Arc<Compiled>,
+    played: &'s Played,
+    traced: &'s TracedDocument,
+    looks: &'s [Look],
+}
+
+impl Stage<'_> {
+    fn gave_in(&self, records: &[Record], is_recorded: bool) -> Result<Shown, Failure> {
+        let text = traces::text(&traces::in_phases(records, self.played), self.traced)?;
+        let about = if is_recorded {
+            "The finding that was frozen."
+        } else {
+            "What the run discovered: nobody recorded how."
+        };
+        let verdict = self.judged(&text)?;
+        Ok(Shown {
+            what: What::Trace(GAVE_IN.to_owned(), text),
+            about: about.to_owned(),
+            verdict: AttackResult::Exploited,
+            matched: verdict.1,
+        })
+    }
+
+    /// Other cases of the run, in which the same target resisted where the document looks.
+    fn resisted(&self, kept: &Kept, finding: &CaseResult) -> Result<Vec<Shown>, Failure> {
+        let mut shown = Vec::new();
+        // Many are alike, and a folder may have thousands.
+        for result in kept.resisted(finding).into_iter().take(50) {
+            let Ok(Some(records)) = kept.records(result) else { continue };
+            if mode_of(&records)? != self.played.actor["mode"] || !self.looks_at(&records) {
+                continue;
+            }
+            let text = traces::text(&traces::in_phases(&records, self.played), self.traced)?;
+            if self.judged(&text)?.0 != AttackResult::NotExploited {
+                continue;
+            }
+            shown.push(Shown {
+                what: What::Trace(format!("resisted-{}.jsonl", shown.len() + 1), text),
+                about: format!("The same target, which resists `{}` in the same run.", result.id),
+                verdict: AttackResult::NotExploited,
+                matched: Vec::new(),
+            });
+            if shown.len() == MOST_RESISTED {
+                break;
+            }
+        }
+        Ok(shown)
+    }
+
+    fn looks_at(&self, records: &[Record]) -> bool {
+        records.iter().any(|record| match record {
+            Record::Message(message) => {
+                message.sender == sortie_trace::Sender::Agent
+                    && message
+                        .surfaces
+                        .iter()
+                        .any(|surface| self.looks.iter().any(|look| look.place.surface == surface))
+            }
+            _ => false,
+        })
+    }
+
+    /// A target that refuses, and repeats as much of the attack as the indicators bear.
+    fn refused(&self, records: &[Record], transcript: &Transcript) -> Result<Option<Shown>, Failure> {
+        let Some(place) = self.looks.first().map(|look| &look.place) else { return Ok(None) };
+        for refusal in refusal::refusals(transcript) {
+            let records = if place.shows == Shows::Tools {
+                refusal::without_tools(records, &refusal)
+            } else {
+                traces::refused(records, place, &refusal)
+            };
+            let text = traces::text(&traces::in_phases(&records, self.played), self.traced)?;
+            if self.judged(&text)?.0 == AttackResult::NotExploited {
+                return Ok(Some(Shown {
+                    what: What::Trace(REFUSED.to_owned(), text),
+                    about: "Made of the finding, not recorded: the target refuses, and repeats the attack."
+                        .to_owned(),
+                    verdict: AttackResult::NotExploited,
+                    matched: Vec::new(),
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What the document makes of a trace.
+    fn judged(&self, trace: &str) -> Result<(AttackResult, Vec<String>), Failure> {
+        let broken =
+            |error: &dyn std::fmt::Display| Failure::new(format!("the trace cannot be evaluated: {error}"));
+        let detector = Detector::new(Arc::clone(self.compiled)).map_err(|error| broken(&error))?;
+        let mut detectors = [detector];
+        sortie_detect::replay(trace.as_bytes(), &mut detectors).map_err(|error| broken(&error))?;
+        let [detector] = detectors;
+        let run = detector.run(Place::default());
+        let matched = run.verdict.indicator_verdicts.iter();
+        let matched = matched.filter(|verdict| verdict.result == sortie_oatf::IndicatorResult::Matched);
+        Ok((run.verdict.result, matched.map(|verdict| verdict.indicator_id.clone()).collect()))
+    }
+}
+
+fn observed(records: &[Record]) -> Vec<Observed<'_>> {
+    let mut deriver = Deriver::new();
+    let messages = records.iter().filter_map(|record| match record {
+        Record::Message(message) => Some(deriver.observe(message)),
+        _ => None,
+    });
+    messages.collect()
+}
+
+/// The mode in which the target was attacked, where a document has it.
+fn mode_of(records: &[Record]) -> Result<String, Failure> {
+    let mode = records.iter().find_map(|record| match record {
+        Record::Phase(entered) => Some(entered.mode.as_str()),
+        Record::Message(message) => Some(message.mode.as_str()),
+        _ => None,
+    });
+    match mode {
+        Some(mode @ ("mcp_client" | "a2a_client" | "ag_ui_client")) => Ok(mode.to_owned()),
+        Some(mode) => Err(Failure::new(format!(
+            "the target was `{}`, which no document can attack: documents speak MCP, A2A and AG-UI",
+            mode.trim_end_matches("_client")
+        ))
+        .help("attack the same agent over one of these and freeze that; or keep the case, and `sortie run … --replay` it")),
+        None => Err(Failure::new("nothing was recorded of this case")),
+    }
+}
+
+fn compiled(text: &str) -> Result<Arc<Compiled>, Failure> {
+    let broken = |error: &dyn std::fmt::Display| {
+        Failure::new(format!("the document that comes of this case is not valid: {error}"))
+    };
+    let loaded = load(text).map_err(|errors| {
+        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        broken(&errors.join("; "))
+    })?;
+    Compiled::new(loaded.document).map(Arc::new).map_err(|error| broken(&error))
+}
+
+/// A number that is the same whenever the same case is frozen.
+fn id_of(case: &str) -> String {
+    let digits = canary(case);
+    let number = u64::from_str_radix(digits.trim_start_matches("canary-"), 16).unwrap_or_default();
+    format!("FROZEN-{:06}", number % 1_000_000)
+}
+
+/// A file's name from the id of a case, which is safe in a path.
+fn slug(case: &str) -> String {
+    let mut name: String = case.replace('/', "-");
+    name.truncate(120);
+    if Path::new(&name).file_name().is_none() { "frozen".to_owned() } else { name }
+}

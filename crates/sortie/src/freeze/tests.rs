@@ -1,0 +1,204 @@
+//! The fixtures of the bundled evaluators, frozen.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use sortie_evaluators::{CompiledChecks, Entry, Role, Shelf, Transcript, Turn, Values, Verdict};
+use sortie_trace::{Content, Direction, Header, Kind, Message, PhaseEntered, Record, Sender, Stopped};
+
+use super::Asked;
+use crate::console::Console;
+use crate::evaluators::{InUse, Sources};
+
+/// All of them take minutes: `SORTIE_FREEZE_ALL=1` asks for that.
+const STEP: usize = 61;
+
+struct Trace {
+    mode: &'static str,
+    protocol: &'static str,
+    records: Vec<Record>,
+}
+
+impl Trace {
+    fn said(&mut self, surface: &str, kind: Kind, sender: Sender, id: Option<u64>, content: &Value) {
+        let direction = if kind == Kind::Request { Direction::Request } else { Direction::Response };
+        self.records.push(Record::Message(Box::new(Message {
+            seq: 0,
+            time: String::new(),
+            actor: "attacker".to_owned(),
+            mode: self.mode.to_owned(),
+            phase: "attack".to_owned(),
+            protocol: self.protocol.to_owned(),
+            surfaces: vec![surface.to_owned()],
+            direction,
+            kind,
+            id: id.map(Value::from),
+            connection: "session-1".to_owned(),
+            sender,
+            content: Content::from_wire(content.to_string().as_bytes()),
+        })));
+    }
+}
+
+/// What would have been recorded of a conversation.
+fn recorded(shelf: Shelf, turns: &[Turn]) -> String {
+    let (mode, protocol) = match shelf {
+        Shelf::Mcp => ("mcp_client", "mcp"),
+        Shelf::Agent => ("ag_ui_client", "ag_ui"),
+    };
+    let mut trace = Trace { mode, protocol, records: Vec::new() };
+    let mut id = 0;
+    for turn in turns {
+        match (turn.role, shelf) {
+            (Role::Attacker, Shelf::Mcp) => {
+                id += 1;
+                let call = turn
+                    .call
+                    .clone()
+                    .map(|call| (call.name, Value::Object(call.arguments)))
+                    .unwrap_or_default();
+                let params = json!({"name": call.0, "arguments": call.1});
+                let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+                trace.said("tools/call", Kind::Request, Sender::Actor, Some(id), &request);
+            }
+            (Role::Target, Shelf::Mcp) => {
+                let content = json!([{"type": "text", "text": turn.text}]);
+                let result = turn
+                    .result
+                    .clone()
+                    .unwrap_or_else(|| json!({"content": content, "isError": turn.is_error}));
+                let response = json!({"jsonrpc": "2.0", "id": id, "result": result});
+                trace.said("tools/call", Kind::Response, Sender::Agent, Some(id), &response);
+            }
+            (Role::Attacker, Shelf::Agent) => {
+                let messages = json!([{"id": "user-1", "role": "user", "content": turn.text}]);
+                let input = json!({"threadId": "t", "runId": "r", "messages": messages});
+                trace.said("run_agent_input", Kind::Request, Sender::Actor, None, &input);
+            }
+            (Role::Target, Shelf::Agent) => {
+                for (at, call) in turn.calls.iter().enumerate() {
+                    let id = format!("call-{at}");
+                    let arguments = Value::Object(call.arguments.clone()).to_string();
+                    for (name, event) in [
+                        (
+                            "tool_call_start",
+                            json!({"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": call.name}),
+                        ),
+                        (
+                            "tool_call_args",
+                            json!({"type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": arguments}),
+                        ),
+                        ("tool_call_end", json!({"type": "TOOL_CALL_END", "toolCallId": id})),
+                    ] {
+                        trace.said(name, Kind::Event, Sender::Agent, None, &event);
+                    }
+                }
+                for (name, event) in [
+                    (
+                        "text_message_start",
+                        json!({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"}),
+                    ),
+                    (
+                        "text_message_content",
+                        json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": turn.text}),
+                    ),
+                    ("text_message_end", json!({"type": "TEXT_MESSAGE_END", "messageId": "m"})),
+                ] {
+                    trace.said(name, Kind::Event, Sender::Agent, None, &event);
+                }
+            }
+        }
+    }
+    let mut writer = sortie_trace::Writer::begin(
+        Vec::new(),
+        Header::run("test", std::time::UNIX_EPOCH),
+        sortie_trace::Redactor::default(),
+    )
+    .unwrap();
+    let phase = Record::Phase(PhaseEntered {
+        seq: 0,
+        time: String::new(),
+        actor: "attacker".to_owned(),
+        mode: mode.to_owned(),
+        phase: "attack".to_owned(),
+        index: 0,
+        because: None,
+    });
+    let stopped =
+        Record::Stopped(Stopped { seq: 0, time: String::new(), because: "idle".to_owned(), message: None });
+    for mut record in std::iter::once(phase).chain(trace.records).chain([stopped]) {
+        writer.append(std::time::UNIX_EPOCH, &mut record).unwrap();
+    }
+    String::from_utf8(writer.into_inner()).unwrap()
+}
+
+/// Writes the folder of a run in which a target says what a fixture says; what its values are.
+fn kept(folder: &Path, entry: &Entry, case: &sortie_evaluators::Case) -> Option<(Values, String)> {
+    let transcript = case.transcript(&entry.evaluator).ok()?;
+    let decision = CompiledChecks::new(&entry.evaluator.checks).ok()?.decide(&transcript, &case.values());
+    let because = decision.because.filter(|_| decision.verdict == Verdict::Fail)?;
+    let about_tools =
+        because.evidence.path.starts_with("tools") || because.evidence.path.starts_with("server");
+    let id = "case/one";
+    let canary = sortie_engine::cases::canary(id);
+    // The run has a canary of its own.
+    let text = serde_json::to_string(&transcript).unwrap();
+    let text = text.replace(case.values().get("canary").map_or("\u{0}", String::as_str), &canary);
+    let transcript: Transcript = serde_json::from_str(&text).ok()?;
+    let mut result = json!({
+        "id": id, "evaluator": entry.evaluator.id, "severity": "high", "verdict": "exploited", "reason": "a test",
+        "pattern": "p", "decided_by": {"by": "check", "check": because.check, "line": null, "path": "", "text": null, "turn": null},
+        "transcript": transcript,
+    });
+    fs::create_dir_all(folder.join("traces")).unwrap();
+    if !about_tools {
+        result["trace"] = "traces/one.jsonl".into();
+        fs::write(folder.join("traces/one.jsonl"), recorded(entry.shelf, transcript.turns())).unwrap();
+    }
+    let header = json!({"results": 1, "plan": "x", "cases": 1});
+    fs::write(folder.join("results.jsonl"), format!("{header}\n{result}\n")).unwrap();
+    Some((case.values(), because.check))
+}
+
+fn bundled() -> InUse {
+    let mut console = Console::new(anstream::ColorChoice::Never);
+    Sources::default().load(&mut console).unwrap_or_else(|failure| panic!("{}", failure.message))
+}
+
+#[test]
+fn nearly_all_findings_of_bundled_checks_can_be_frozen_and_are_proved() {
+    let used = bundled();
+    let all = std::env::var_os("SORTIE_FREEZE_ALL").is_some();
+    let mut refused: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut drafts, mut proved, mut killed, mut tried) = (0, 0, 0, 0);
+    for entry in used.loaded.catalogue.entries() {
+        for case in entry.fixtures.iter().flat_map(|fixtures| &fixtures.cases) {
+            let folder = tempfile::tempdir().unwrap();
+            let Some((values, check)) = kept(folder.path(), entry, case) else { continue };
+            let (folder, id) = (folder.path().to_owned(), &entry.evaluator.id);
+            let asked = Asked { folder, case: "case/one".to_owned(), file: None, id: None, values };
+            let draft = match asked.draft(&used) {
+                Ok(draft) => draft,
+                Err(failure) => {
+                    *refused.entry(format!("{id}: {check}: {}", failure.message)).or_default() += 1;
+                    continue;
+                }
+            };
+            drafts += 1;
+            if all || drafts % STEP == 0 {
+                let frozen = draft.proved().unwrap_or_else(|failure| panic!("{id}: {}", failure.message));
+                assert!(frozen.proved.proved, "{id}, {}: {:#?}", case.name, frozen.proved.findings);
+                let score = &frozen.proved.score;
+                (proved, killed, tried) = (proved + 1, killed + score.killed, tried + score.tried);
+            }
+        }
+    }
+    let count: usize = refused.values().sum();
+    println!(
+        "{drafts} frozen, {count} refused: {refused:#?}\n{proved} proved, {killed} of {tried} mutants killed"
+    );
+    assert!(proved > 3 && count * 8 <= drafts, "{drafts} frozen, {count} refused: {refused:#?}");
+    assert!(killed * 10 >= tried * 7, "{killed} of {tried}");
+}

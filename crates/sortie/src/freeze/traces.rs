@@ -1,0 +1,196 @@
+//! Traces of cases, as traces of the document that is made of one of them.
+
+use serde_json::{Value, json};
+use sortie_prove::steady;
+use sortie_trace::{Content, Header, PhaseEntered, Record, Redactor, Sender, TracedDocument, Writer};
+
+use super::place::{Place, Shows};
+use super::playing::{Played, is_request};
+use crate::failure::Failure;
+
+/// What the header of a trace says that nobody recorded.
+pub(super) const MADE: &str = "sortie freeze, made of the finding: nobody recorded this";
+
+/// What was recorded of a case, in the phases of a document: what was said stays as it is.
+pub(super) fn in_phases(records: &[Record], played: &Played) -> Vec<Record> {
+    let mut turn = 0;
+    let name = |turn: usize| played.phases[turn.min(played.phases.len() - 1)].clone();
+    let mut all = Vec::new();
+    for record in records {
+        let mut record = record.clone();
+        match &mut record {
+            Record::Phase(entered) => entered.phase = name(0),
+            Record::Message(message) => {
+                if is_request(message, played.asks) {
+                    turn += 1;
+                    if turn > 1 && turn <= played.phases.len() {
+                        all.push(Record::Phase(PhaseEntered {
+                            seq: 0,
+                            time: String::new(),
+                            actor: message.actor.clone(),
+                            mode: message.mode.clone(),
+                            phase: name(turn - 1),
+                            index: turn - 1,
+                            because: Some("event_matched".to_owned()),
+                        }));
+                    }
+                }
+                message.phase = name(turn.saturating_sub(1));
+            }
+            _ => {}
+        }
+        all.push(record);
+    }
+    all
+}
+
+/// The same with a target that refuses: nobody recorded that, and its header says so.
+pub(super) fn refused(records: &[Record], place: &Place, refusal: &str) -> Vec<Record> {
+    let mut all = records.to_vec();
+    let mut said = false;
+    all.retain_mut(|record| match record {
+        Record::Header(header) => {
+            MADE.clone_into(&mut header.written_by);
+            true
+        }
+        Record::Message(message) if message.sender == Sender::Agent => {
+            let mut content: Value = match serde_json::from_str(&message.content.text()) {
+                Ok(content) => content,
+                Err(_) => return true,
+            };
+            let surface = message.surfaces.first().map(String::as_str).unwrap_or_default();
+            let kept = match (place.shows, surface) {
+                (Shows::Words, "tools/call") => {
+                    let result = json!({"content": [{"type": "text", "text": refusal}], "isError": true});
+                    content = json!({"jsonrpc": "2.0", "id": content["id"], "result": result});
+                    message.kind = sortie_trace::Kind::Response;
+                    true
+                }
+                (Shows::Words, "message/send" | "tasks/get") => {
+                    let result = json!({"kind": "message", "role": "agent", "messageId": "refusal",
+                        "contextId": content["result"]["contextId"], "parts": [{"kind": "text", "text": refusal}]});
+                    content = json!({"jsonrpc": "2.0", "id": content["id"], "result": at_place(place, result, refusal)});
+                    message.kind = sortie_trace::Kind::Response;
+                    true
+                }
+                (Shows::Words, "text_message_content" | "text_message_chunk") => {
+                    // All of it at once.
+                    let first = !std::mem::replace(&mut said, true);
+                    content["delta"] = refusal.into();
+                    first
+                }
+                (_, "run_started" | "text_message_start") => {
+                    said = false;
+                    true
+                }
+                (Shows::Calls, "tool_call_start" | "tool_call_chunk") => {
+                    content["toolCallName"] = "look_up".into();
+                    if content.get("delta").is_some() {
+                        content["delta"] = "{}".into();
+                    }
+                    said = false;
+                    true
+                }
+                (Shows::Calls, "tool_call_args") => {
+                    let first = !std::mem::replace(&mut said, true);
+                    content["delta"] = "{}".into();
+                    first
+                }
+                _ => true,
+            };
+            message.content = Content::from_wire(content.to_string().as_bytes());
+            kept
+        }
+        _ => true,
+    });
+    all
+}
+
+/// A refusal where the finding stands: a task that ends with it, or a message.
+fn at_place(place: &Place, message: Value, refusal: &str) -> Value {
+    let parts = json!([{"kind": "text", "text": refusal}]);
+    let task = |status: Value, artifacts: Value| json!({"kind": "task", "id": "refusal", "contextId": message["contextId"], "status": status, "artifacts": artifacts});
+    match place.path.as_str() {
+        path if path.starts_with("artifacts") => {
+            task(json!({"state": "completed"}), json!([{"artifactId": "refusal", "parts": parts}]))
+        }
+        path if path.starts_with("status") => task(
+            json!({"state": "completed", "message": {"kind": "message", "role": "agent", "messageId": "refusal", "parts": parts}}),
+            json!([]),
+        ),
+        _ => message,
+    }
+}
+
+/// A list of tools, as a trace in which it is asked for: nobody recorded the case, since nothing is sent in it.
+pub(super) fn of_tools(tools: &[Value], server: &Value, mode: &str, actor: &str, phase: &str) -> Vec<Record> {
+    let written_by = "sortie freeze, made of what the run discovered";
+    let mut records = vec![
+        Record::Header(Header::run(written_by, std::time::UNIX_EPOCH)),
+        Record::Phase(PhaseEntered {
+            seq: 0,
+            time: String::new(),
+            actor: actor.to_owned(),
+            mode: mode.to_owned(),
+            phase: phase.to_owned(),
+            index: 0,
+            because: None,
+        }),
+    ];
+    let mut initialized =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": server});
+    if let Some(instructions) = server.get("instructions") {
+        initialized["instructions"] = instructions.clone();
+    }
+    let answers =
+        [("initialize", json!({}), initialized), ("tools/list", json!({}), json!({"tools": tools}))];
+    for (id, (method, params, result)) in answers.into_iter().enumerate() {
+        let id = id + 1;
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        let response = json!({"jsonrpc": "2.0", "id": id, "result": result});
+        for (sender, content) in [(Sender::Actor, request), (Sender::Agent, response)] {
+            let is_request = sender == Sender::Actor;
+            records.push(Record::Message(Box::new(sortie_trace::Message {
+                seq: 0,
+                time: String::new(),
+                actor: actor.to_owned(),
+                mode: mode.to_owned(),
+                phase: phase.to_owned(),
+                protocol: "mcp".to_owned(),
+                surfaces: vec![method.to_owned()],
+                direction: if is_request {
+                    sortie_trace::Direction::Request
+                } else {
+                    sortie_trace::Direction::Response
+                },
+                kind: if is_request { sortie_trace::Kind::Request } else { sortie_trace::Kind::Response },
+                id: Some(id.into()),
+                connection: "session-1".to_owned(),
+                sender,
+                content: Content::from_wire(content.to_string().as_bytes()),
+            })));
+        }
+    }
+    records.push(Record::Stopped(sortie_trace::Stopped {
+        seq: 0,
+        time: String::new(),
+        because: "idle".to_owned(),
+        message: None,
+    }));
+    records
+}
+
+/// The text of a trace that is one of a document.
+pub(super) fn text(records: &[Record], document: &TracedDocument) -> Result<String, Failure> {
+    let fail = |error: &dyn std::fmt::Display| Failure::new(format!("the trace cannot be written: {error}"));
+    let mut records = records.iter().cloned();
+    let Some(Record::Header(mut header)) = records.next() else {
+        return Err(fail(&"it has no header"));
+    };
+    header.document = Some(document.clone());
+    let mut writer = Writer::begin(Vec::new(), header, Redactor::default()).map_err(|error| fail(&error))?;
+    for mut record in records {
+        writer.append(std::time::UNIX_EPOCH, &mut record).map_err(|error| fail(&error))?;
+    }
+    steady(writer.into_inner().as_slice(), &[]).map_err(|error| fail(&error))
+}
