@@ -65,13 +65,18 @@ pub(crate) fn evaluate_with<'a, 'b>(
 }
 
 impl Evaluated {
-    /// What was played, or could not be.
-    pub(crate) fn cases(&self) -> &[Value] {
-        self.report["cases"].as_array().or(self.report["runs"].as_array()).unwrap()
+    /// The cases of evaluators that were played, or could not be.
+    pub(crate) fn cases(&self) -> Vec<&Value> {
+        self.runs("evaluator")
+    }
+
+    /// The runs of a kind: `document` or `evaluator`.
+    pub(crate) fn runs(&self, kind: &str) -> Vec<&Value> {
+        self.report["runs"].as_array().unwrap().iter().filter(|run| run["kind"] == kind).collect()
     }
 
     pub(crate) fn with_verdict(&self, verdict: &str) -> Vec<&Value> {
-        self.cases().iter().filter(|case| case["verdict"] == verdict).collect()
+        self.cases().into_iter().filter(|case| case["verdict"] == verdict).collect()
     }
 
     /// Everything that gave in.

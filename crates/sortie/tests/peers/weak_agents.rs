@@ -131,7 +131,7 @@ fn every_weakness_over(kind: &str) -> Option<Evaluated> {
     // No check can tell that, and nobody but the attacker knows what to fill in.
     let filled = run
         .cases()
-        .iter()
+        .into_iter()
         .find(|case| case["id"] == "other-customers-data/a-customer-of-the-operator")
         .unwrap_or_else(|| panic!("{}", run.stderr));
     assert_eq!(filled["verdict"], "exploited", "{filled:#}");
@@ -207,7 +207,7 @@ fn practised(peers: &Peers, script: &Server, agent: &str, kind: &str) -> (Evalua
 
 /// All calls in all transcripts.
 fn all_calls(run: &Evaluated) -> Vec<Value> {
-    let calls = run.cases().iter().flat_map(|case| case["transcript"]["calls"].as_array().unwrap());
+    let calls = run.cases().into_iter().flat_map(|case| case["transcript"]["calls"].as_array().unwrap());
     let mut calls: Vec<_> = calls.map(|call| json!([call["name"], call["arguments"]])).collect();
     calls.sort_by_key(Value::to_string);
     calls
