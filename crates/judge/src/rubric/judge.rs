@@ -164,6 +164,14 @@ fn count(votes: Vec<Vote>, provenance: Provenance) -> Judged {
     };
     let (pass, fail) = (of(Says::Pass), of(Says::Fail));
     let all = u32::try_from(votes.len()).unwrap_or(u32::MAX);
+    // A vote that was never cast is not outvoted: with it the verdict could be another one.
+    let not_cast = votes.iter().find_map(|vote| match vote {
+        Vote::Error { reason: reason @ (Reason::NotRecorded(_) | Reason::Budget(_)) } => Some(reason.clone()),
+        _ => None,
+    });
+    if let Some(reason) = not_cast {
+        return Judged::Error { reason, votes };
+    }
     let (winner, agree) = if pass > fail { (Says::Pass, pass) } else { (Says::Fail, fail) };
     if u64::from(agree) * 2 <= u64::from(all) {
         // Of a single vote, or if all failed alike, the reason is more than the count.
