@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use sortie_judge::{Calibration, Rate, Trust};
+use sortie_judge::{Calibration, Cost, Rate, Spent, Trust};
 
 use crate::models::{ModelUse, Models};
 use crate::text::{line, style};
@@ -25,7 +25,10 @@ pub(super) fn write(out: &mut dyn Write, models: &Models, color: bool) -> io::Re
         0 => String::new(),
         reused => format!("; {reused} answers were there already"),
     };
-    writeln!(out, "models took {}{reused}\n", models.spent)
+    let Spent { calls, cost, .. } = models.spent;
+    // Without prices nobody knows what it costs, and that is not nothing.
+    let cost = if cost == Cost::default() { String::new() } else { format!(", cost {cost}") };
+    writeln!(out, "models took {calls} calls, {} tokens{cost}{reused}\n", models.spent.tokens())
 }
 
 fn named(model: &ModelUse) -> String {

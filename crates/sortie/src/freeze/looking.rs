@@ -86,10 +86,21 @@ impl Finding<'_> {
             ))
             .help(by_hand));
         }
-        looks.into_iter().find(|look| look.fires(self.observed)).ok_or_else(|| {
-            Failure::new(format!("the check `{name}` holds in no message that was recorded of this case")).help(
+        let found = looks.into_iter().find(|look| look.fires(self.observed));
+        found.ok_or_else(|| match self.waited() {
+            Some(failure) => failure,
+            None => Failure::new(format!("the check `{name}` holds in no message that was recorded of this case")).help(
                 "either it takes several messages, or the evaluator was changed since: `--evaluators DIR` names those of the run",
             )
+        })
+    }
+
+    /// Why nothing is found of an agent that had to be asked for its task again.
+    fn waited(&self) -> Option<Failure> {
+        let asked = |seen: &Observed<'_>| seen.surfaces.iter().any(|surface| surface == "tasks/get");
+        self.observed.iter().any(asked).then(|| {
+            Failure::new("the agent had to be asked for its task again, and a document cannot wait for that")
+                .help("write it by hand, with phases that wait: `sortie new --mode a2a_client` gives a document to start from")
         })
     }
 
@@ -115,6 +126,9 @@ impl Finding<'_> {
             looks.extend(found.filter(|found| !looks.iter().any(|known| known.indicator == found.indicator)));
         }
         if looks.is_empty() {
+            if let Some(failure) = self.waited() {
+                return Err(failure);
+            }
             return Err(Failure::new("a judge decided this case, and quotes nothing that one message holds")
                 .help("write a document by hand: `sortie new` gives one to start from"));
         }

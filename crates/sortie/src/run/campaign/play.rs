@@ -49,6 +49,8 @@ pub(crate) enum Outcome {
     Planned { documents: Vec<Plan>, unfit: Vec<Unfit>, attacked: Option<Box<Attacked>> },
     /// What was done.
     Ended(Box<Ended>),
+    /// The user did not even want to wait for a report.
+    Cut(Failure),
 }
 
 /// What was done.
@@ -78,7 +80,10 @@ impl Campaign {
         let outcome = runtime.block_on(async {
             let end_now = CancellationToken::new();
             signals::watch(self.options.end.clone(), end_now.clone(), self.notes.terminal).map_err(fail)?;
-            self.go(end_now).await
+            match self.go(end_now.clone()).await {
+                Err(failure) if end_now.is_cancelled() => Ok(Outcome::Cut(failure)),
+                outcome => outcome,
+            }
         });
         // A thread that reads standard input cannot be stopped, and need not be.
         runtime.shutdown_background();
