@@ -98,6 +98,26 @@ fn targets_of_every_kind_have_names() {
 }
 
 #[test]
+fn a_credential_that_is_given_without_an_actor_goes_to_the_target_without_one_and_nowhere_else() {
+    let folder = workshop();
+    let [own, other] = [(); 2].map(|()| Scripted::start(|_| Does::Says("no".to_owned())));
+    let targets = [format!("chat={}", own.url), format!("default=ag_ui={}", other.url)];
+    let begin = run(folder.path()).args(["echo-secret", "SRT-060", "--max-duration", "20s", "--grace", "0s"]);
+    let begin = begin.args(["--target", &targets[0], "--target", &targets[1], "--run-dir", "run"]);
+    told(begin.args(["--target-bearer", "env:GIVEN"]).env("GIVEN", "a-token-of-12"));
+    let with_token = |model: &Scripted| {
+        let asked = model.asked();
+        assert!(!asked.is_empty());
+        asked.iter().filter(|asked| asked.head.contains("a-token-of-12")).count()
+    };
+    assert_eq!((with_token(&own), with_token(&other)), (own.asked().len(), 0));
+    for file in ["report.json", "results.jsonl", "exchanges.jsonl", "documents/SRT-060/trace.jsonl"] {
+        let kept = std::fs::read_to_string(folder.path().join("run").join(file)).unwrap();
+        assert!(!kept.contains("a-token-of-12"), "{file}");
+    }
+}
+
+#[test]
 fn placeholders_are_filled_by_the_user_then_by_a_profile_then_by_the_file() {
     let folder = workshop();
     let file = "[values]\nperson = \"Ann\"\n[profiles.night]\nperson = \"Bob\"\n";
