@@ -103,6 +103,12 @@ fn each_key_goes_to_one_place(kind: &str, document: &[&str]) {
     for endpoint in ["target", "judge", "attacker"] {
         was_sent_only_its_own(endpoint, &log(endpoint));
     }
+    // The attacker had two turns, in one conversation.
+    assert!(
+        run.cases()
+            .iter()
+            .any(|case| case["transcript"]["turns"].as_array().is_some_and(|all| all.len() == 4))
+    );
     // The same in every format, without asking anyone.
     drop((judge, attacker, shop));
     for format in ["human", "junit", "canonical"] {

@@ -52,13 +52,14 @@ const WORDS: [(&str, &str); 10] = [
 
 /// The script that judges and attacks.
 pub(crate) fn script(peers: &Peers, options: &str) -> Server {
-    let said: String =
-        WORDS.iter().map(|(evaluator, words)| format!(" --say '{evaluator}={words}'")).collect();
+    let said: Vec<_> =
+        WORDS.iter().map(|(evaluator, words)| format!("--say '{evaluator}={words}'")).collect();
     Server::start(&format!(
-        "{} --evaluators '{}' --injections '{}' {options}{said}",
+        "{} --evaluators '{}' --injections '{}' {options} {}",
         peers.python("langchain", "agents/judge.py"),
         root().join("evaluators").display(),
         root().join("crates/judge/data/injections.json").display(),
+        said.join(" "),
     ))
 }
 
