@@ -49,6 +49,17 @@ fn the_documents_of_a_suite_are_played_against_an_agent_without_a_target() {
 }
 
 #[test]
+fn a_suite_of_which_nothing_can_be_played_is_no_pass() {
+    let folder = workshop();
+    let suite = "id: papers\nname: Papers\ninclude: [{document: SRT-001}, {document: SRT-060}]\n";
+    std::fs::write(folder.path().join("mine/suites/papers.yaml"), suite).unwrap();
+    let (code, report) = told(run(folder.path()).args(["--suite", "papers"]));
+    assert_eq!((code, verdicts(&report).len()), (3, 2), "{report:#}");
+    // A target that nobody attacks is a mistake.
+    run(folder.path()).args(["--suite", "papers", "--target", "cmd=cat"]).assert().code(2);
+}
+
+#[test]
 fn a_word_is_a_path_or_a_name_and_never_two_things() {
     let folder = workshop();
     let refused = |rest: &[&str]| {
