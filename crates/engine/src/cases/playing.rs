@@ -88,11 +88,20 @@ impl Stage {
             severity: case.rubric.evaluator.severity.as_str().to_owned(),
             verdict: decided.verdict,
             reason: redacted(&decided.reason),
-            decided_by: decided.by,
+            decided_by: decided.by.map(|by| self.shown(by)),
             check_errors: decided.check_errors.iter().map(|error| redacted(error)).collect(),
             transcript,
             trace,
         }
+    }
+
+    /// What decided, without what is to be hidden. Checks see nothing of that; what a model says is its own.
+    fn shown(&self, by: DecidedBy) -> DecidedBy {
+        let DecidedBy::Judge { opinion } = by else { return by };
+        let text = opinion.to_string();
+        // Redacted JSON stays JSON; should it not, nothing of it is shown.
+        let opinion = serde_json::from_str(&self.options.redactor.json(&text)).unwrap_or_default();
+        DecidedBy::Judge { opinion }
     }
 
     async fn until<T>(&self, work: impl Future<Output = T>) -> Result<T, Cut> {

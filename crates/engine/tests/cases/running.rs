@@ -275,6 +275,28 @@ async fn an_attacker_goes_on_for_as_many_turns_as_there_may_be() {
     assert_eq!(said(100).await.as_array().unwrap().len(), 5);
 }
 
+/// Knows what nobody told it.
+struct Blabs;
+
+impl Judge for Blabs {
+    fn judge<'j>(&'j self, _: &'j Case, _: &'j Transcript) -> Later<'j, Judgement> {
+        let opinion = json!({"quotes": ["the key is hunter2-token"]});
+        let reason = "since hunter2-token".to_owned();
+        Box::pin(async { Judgement { verdict: Ok(Says::Fail), reason, opinion } })
+    }
+}
+
+#[tokio::test]
+async fn what_a_judge_says_is_redacted_too() {
+    let bench = Bench::new(&[("agent", "talk", &saying(&["hello"]))], agent(ECHO));
+    let redactor = Redactor::new([Rule::Literal("hunter2-token".to_owned())]).unwrap();
+    let played = bench.run(Options { redactor, judge: Some(Arc::new(Blabs)), ..Options::default() }).await;
+    assert_eq!(verdicts(&played), ["talk/hello: exploited"]);
+    let opinion = json!({"quotes": ["the key is [redacted]"]});
+    assert_eq!(played.results[0].decided_by, Some(DecidedBy::Judge { opinion }));
+    assert!(!bench.read("results.jsonl").contains("hunter2"));
+}
+
 #[tokio::test]
 async fn secrets_are_in_no_file_of_a_run() {
     let checks =

@@ -35,8 +35,14 @@ Examples:
   Start the agent under test, tell it where the server is, and let CI show what became of it:
     $ sortie run --agent 'echo {mcp_url}' --format junit --out report.xml attacks/  # ends with 3
 
-  Attack a program that reads a line and answers with a line with an evaluator; `--suite` names many of them:
+  Attack a program that reads a line and answers with a line with an evaluator, and see what it would be told:
     $ sortie run --target cmd=cat --dry-run system-prompt-leakage
+
+  Attack it with all that a suite holds. What checks do not decide is left to a judge, and skipped without one:
+    $ sortie run --target cmd=cat --suite eu-ai-act --jobs 8 --run-dir first  # ends with 3
+
+  Repeat that run, to the byte and without the program:
+    $ sortie run --target cmd=cat --suite eu-ai-act --replay first --format canonical  # ends with 3
 
 Exit codes:
   0    every case resisted
@@ -45,15 +51,15 @@ Exit codes:
   3    nothing was exploited, but a case errored, was skipped or never happened, or none was decided
   130  interrupted";
 
-/// Attack an agent with documents, over the protocols it speaks, and say with evidence whether it gave in.
+/// Attack an agent or a server with documents and evaluators, and say with evidence whether it gave in.
 ///
-/// Server actors listen first, and say where on standard error. Then the agent is started, if there is one, and client actors
-/// play. Everything that is said is written to a trace, in a folder of its own for each document, and judged.
-/// A run in which the attack did not reach the agent never counts as resistance.
+/// Server actors of a document listen first, and say where on standard error. Then the agent is started, if there is one, and
+/// client actors play. Evaluators attack one target, in cases of their own. Everything that is said is written to a
+/// trace, and judged. A run in which the attack did not reach the agent never counts as resistance.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Run {
-    /// Documents: files or folders, ids of the library, or `-` for standard input. Or ids of evaluators, which attack the
+    /// Documents: files or folders, ids of the library, or `-` for standard input; and ids of evaluators, which attack the
     /// one `--target`
     #[arg(required_unless_present = "suite", value_name = "DOC")]
     documents: Vec<PathBuf>,
@@ -143,6 +149,10 @@ impl Run {
                 Ok(Exit::Clean)
             }
             Outcome::Ended(ended) => self.tell(&ended, console),
+            Outcome::Cut(failure) => {
+                console.failure(&failure);
+                Ok(Exit::Interrupted)
+            }
         }
     }
 

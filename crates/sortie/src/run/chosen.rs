@@ -11,7 +11,7 @@ use crate::console::Console;
 use crate::documents::{self, Document};
 use crate::evaluators::{InUse, Sources, missing};
 use crate::failure::Failure;
-use crate::inputs::{Input, file_or_named};
+use crate::inputs::{Input, file_or_named, find_all};
 use crate::library;
 
 /// Documents and evaluators that were asked for.
@@ -75,6 +75,9 @@ impl Chosen {
             word.exists() || !ids.iter().any(|id| Path::new(id) == word.as_path())
         };
         let paths: Vec<PathBuf> = words.iter().filter(is_named).cloned().collect();
+        for path in &paths {
+            is_no_evaluator(path)?;
+        }
         let documents = match paths[..] {
             [] => Vec::new(),
             _ => documents::ready(&paths, "played", console, |_| Ok(()))?,
@@ -116,6 +119,15 @@ fn is_evaluator(name: &str, of_the_library: bool, used: &InUse) -> Result<bool, 
                 .unwrap_or_else(|| Failure::new(format!("nothing is called `{name}`"))),
         }),
     }
+}
+
+/// A file that was named is a document. People name files of evaluators too, and mean what is in them.
+fn is_no_evaluator(path: &Path) -> Result<(), Failure> {
+    if !path.is_file() || find_all(&[path.to_owned()]).evaluators.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(format!("`{}` is an evaluator, and no document", path.display()))
+        .help("name it by its id, and the folder that it is in with `--evaluators DIR`"))
 }
 
 impl Evaluators {

@@ -64,11 +64,10 @@ pub(super) struct ServerArgs {
 }
 
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Client actors")]
+#[command(next_help_heading = "Targets")]
 pub(super) struct TargetArgs {
-    /// What an actor attacks: KIND is `mcp`, `a2a` or `ag_ui`, SPEC a URL, or `stdio:COMMAND` for MCP; or `@NAME` of
-    /// sortie.toml. Without ACTOR, for those that speak the protocol. What evaluators attack may also be `chat=URL`, `http=URL` or
-    /// `cmd=COMMAND`
+    /// What is attacked: KIND is `mcp`, `a2a`, `ag_ui`, `chat`, `http` or `cmd`, SPEC a URL, a command for `cmd`, or
+    /// `stdio:COMMAND` for MCP; or `@NAME` of sortie.toml. Without ACTOR, by evaluators, and by client actors that speak the protocol
     #[arg(long, value_name = "[ACTOR=]KIND=SPEC")]
     pub(super) target: Vec<String>,
 
@@ -113,7 +112,7 @@ pub(super) struct EndArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 pub(super) struct OutputArgs {
-    /// Where to keep the trace, the agent's output and the report; with several documents, a folder for each in there. A new
+    /// Where to keep traces, the agent's output and the report; with several documents, a folder for each in there. A new
     /// folder in `.sortie/runs`, if this is left out
     #[arg(long, value_name = "DIR")]
     pub(super) run_dir: Option<PathBuf>,
