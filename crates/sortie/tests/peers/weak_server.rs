@@ -156,3 +156,15 @@ fn server_filesystem_keeps_to_its_folder() {
         std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(beside, ["folder"]);
 }
+
+#[test]
+fn planted_faults_are_found_over_pipes_too() {
+    let Some(peers) = Peers::find() else { return };
+    let target = format!("mcp=stdio:{} --stdio", peers.python("mcp1", "mcp/weak_server.py"));
+    let run = evaluate(["server-identity", "role-grant", "tenant-wildcard", "--target", &target]);
+    run.nothing_is_left_unsaid();
+    run.each_finding_is_in_its_trace();
+    let expected =
+        [("role-grant", "set_role"), ("server-identity", "-"), ("tenant-wildcard", "get_customer")];
+    assert_eq!(run.findings(), findings(&expected));
+}
