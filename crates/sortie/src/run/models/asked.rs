@@ -98,7 +98,7 @@ impl AskedModels {
         (self.cache, self.replay) = (args.cache.clone(), args.replay.clone());
         #[cfg(feature = "embeddings")]
         {
-            self.embeddings = args.embeddings.clone();
+            self.embeddings.clone_from(&args.embeddings);
         }
         let limits = [
             ("--max-calls", args.max_calls.is_some()),
