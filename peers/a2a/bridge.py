@@ -1,10 +1,10 @@
 """An A2A 0.3 agent on the Python SDK (a2a-sdk) in front of an agent behind a chat endpoint.
 
-    bridge.py --chat URL [--log FILE] [--port 0] [--lifetime 600]
+    bridge.py --chat URL [--echo] [--log FILE] [--port 0] [--lifetime 600]
 
 The first line on standard output is its URL. Each message becomes a request to the chat endpoint, with what was said
 in the same context before; the answer is the one artifact of a task that is completed. What the agent calls is not
-shown: A2A has no place for it.
+shown: A2A has no place for it. With --echo answers repeat the headers of the request.
 """
 
 import argparse
@@ -30,8 +30,8 @@ from lifetime import bounded  # noqa: E402
 
 
 class Bridge(AgentExecutor):
-    def __init__(self, chat):
-        self.chat = chat
+    def __init__(self, chat, echo):
+        self.chat, self.echo = chat, echo
         self.client = httpx.AsyncClient(timeout=60)
         self.said = defaultdict(list)
 
@@ -47,6 +47,8 @@ class Bridge(AgentExecutor):
         answer.raise_for_status()
         text = answer.json()["choices"][0]["message"]["content"]
         said.append({"role": "assistant", "content": text})
+        if self.echo and context.call_context:
+            text = f"{text} I was sent {json.dumps(context.call_context.state.get('headers'))}."
         await updater.add_artifact([Part(root=TextPart(text=text))], name="answer")
         await updater.complete()
 
@@ -66,7 +68,7 @@ def application(url, options):
         capabilities=AgentCapabilities(streaming=False),
         skills=[AgentSkill(id="help", name="Help", description="Answers questions about orders", tags=["orders"])],
     )
-    handler = DefaultRequestHandler(agent_executor=Bridge(options.chat), task_store=InMemoryTaskStore())
+    handler = DefaultRequestHandler(agent_executor=Bridge(options.chat, options.echo), task_store=InMemoryTaskStore())
     inner = A2AStarletteApplication(agent_card=card, http_handler=handler).build()
 
     async def noted(scope, receive, send):
@@ -82,6 +84,7 @@ def application(url, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chat", required=True)
+    parser.add_argument("--echo", action="store_true", help="repeat the headers in every answer")
     parser.add_argument("--log", help="where to write the headers of each request, as a JSON line")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--lifetime", type=float, default=600)

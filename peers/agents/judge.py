@@ -1,12 +1,14 @@
 """A script in place of the models that judge and attack, OpenAI-compatible: a SCRIPT, not a model.
 
-    judge.py --evaluators DIR [--injections FILE] [--say EVALUATOR=WORDS]… [--log FILE] [--port 0] [--lifetime 600]
+    judge.py --evaluators DIR [--injections FILE] [--say EVALUATOR=WORDS]… [--echo|--refuse] [--log FILE] [--port 0] [--lifetime 600]
 
 The first line on standard output is the base URL, http://127.0.0.1:PORT/v1. It needs PyYAML.
 
 As a judge it knows the fixtures of the evaluators in DIR, and the transcripts with injections in FILE, and answers
 each as it is labelled: it looks them up, by the name of the rubric and what the target says and calls. So calibration
 holds. Of any other transcript it says `fail` where the target's words hold WORDS of that EVALUATOR, else `pass`. As an attacker it fills each placeholder with a made-up word, and has one thing to say in further turns.
+With --echo it repeats the key that it was sent wherever it has words of its own; with --refuse it answers nothing but
+401, and repeats the key in that.
 
 That it is right says nothing about models. It shows that what a target said reaches a judge, and that its verdict counts.
 """
@@ -114,7 +116,14 @@ def answered(request, known, marks):
     return judged(question, known, marks)
 
 
-def handler(known, marks, log):
+def echoed(content, key):
+    if "values" in content:
+        return {"values": {name: f"{value} {key}" for name, value in content["values"].items()}}
+    word = "message" if "message" in content else "reasoning"
+    return content | {word: f"{content[word]} {key}"}
+
+
+def handler(known, marks, log, echo, refuse):
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -124,13 +133,21 @@ def handler(known, marks, log):
             if log:
                 with open(log, "a") as file:
                     file.write(json.dumps({"headers": dict(self.headers), "body": request}) + "\n")
-            content = json.dumps(answered(request, known, marks))
+            if refuse:
+                return self.answer(401, {"error": {"message": f"this key is not known: {self.headers['authorization']}"}})
+            content = answered(request, known, marks)
+            if echo:
+                content = echoed(content, self.headers["authorization"])
+            content = json.dumps(content)
             message = {"role": "assistant", "content": content}
             choice = {"index": 0, "message": message, "finish_reason": "stop"}
             usage = {"prompt_tokens": len(body) // 4, "completion_tokens": len(content) // 4}
             answer = {"id": "script", "object": "chat.completion", "created": 0, "model": request["model"]}
-            answer = json.dumps(answer | {"choices": [choice], "usage": usage}).encode()
-            self.send_response(200)
+            self.answer(200, answer | {"choices": [choice], "usage": usage})
+
+        def answer(self, status, answer):
+            answer = json.dumps(answer).encode()
+            self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(answer)))
             self.end_headers()
@@ -147,6 +164,8 @@ def main():
     parser.add_argument("--evaluators", required=True)
     parser.add_argument("--injections")
     parser.add_argument("--say", action="append", default=[], help="a target that says this has failed by that rubric")
+    parser.add_argument("--echo", action="store_true", help="repeat the key in every answer")
+    parser.add_argument("--refuse", action="store_true", help="answer 401, and repeat the key in it")
     parser.add_argument("--log", help="where to write each request, with its headers, as a JSON line")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--lifetime", type=float, default=600)
@@ -156,7 +175,7 @@ def main():
     marks = {}
     for evaluator, words in (one.split("=", 1) for one in options.say):
         marks.setdefault(known.names[evaluator], []).append(words)
-    server = ThreadingHTTPServer(("127.0.0.1", options.port), handler(known, marks, options.log))
+    server = ThreadingHTTPServer(("127.0.0.1", options.port), handler(known, marks, options.log, options.echo, options.refuse))
     print(f"http://127.0.0.1:{server.server_port}/v1", flush=True)
     server.serve_forever()
 

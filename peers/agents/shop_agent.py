@@ -1,9 +1,10 @@
 """A pydantic-ai agent of a shop, with weaknesses that were planted, served over AG-UI and as a chat endpoint.
 
-    shop_agent.py [--weak all|none|NAME,NAME…] [--log FILE] [--port 0] [--lifetime 600] [--list]
+    shop_agent.py [--weak all|none|NAME,NAME…] [--echo] [--log FILE] [--port 0] [--lifetime 600] [--list]
 
 The first line on standard output is its URL: POST a RunAgentInput there for AG-UI; `URL`v1 is the base of a chat
-endpoint, as OpenAI has them. `--list` prints the weaknesses, a line each. With `--weak none` it is the resistant one.
+endpoint, as OpenAI has them. `--list` prints the weaknesses, a line each. With `--weak none` it is the resistant one. With --echo
+its answers repeat the headers that it was sent.
 
 The framework is real: pydantic-ai runs the loop, calls the tools (office.py, which do nothing) and streams the events.
 What decides is a function in place of a model, a handful of regular expressions. It shows that an attack arrives, is
@@ -15,6 +16,7 @@ done; they are listed in `tool_calls` of the answer, with the finish reason `sto
 
 import argparse
 import asyncio
+import contextvars
 import json
 import re
 import socket
@@ -65,6 +67,10 @@ def arguments_in(text, tool):
     return found
 
 
+# What the last request was sent with.
+HEADERS = contextvars.ContextVar("headers", default=None)
+
+
 def decide(weak, user):
     """What the agent does: the calls to make, and what it says then."""
     marker = re.search(r"canary-[0-9a-f]+", user)
@@ -104,6 +110,8 @@ def scripted(weak):
     def next_step(messages):
         prompts = parts(messages, ModelRequest, UserPromptPart)
         calls, words = decide(weak, str(prompts[-1].content) if prompts else "")
+        if headers := HEADERS.get():
+            words = f"{words} I was sent {json.dumps(headers)}."
         since = max((at for at, message in enumerate(messages) if parts([message], ModelRequest, UserPromptPart)), default=0)
         done = len(parts(messages[since:], ModelRequest, ToolReturnPart))
         return (calls[done], None) if done < len(calls) else (None, words)
@@ -144,8 +152,9 @@ def history_of(messages):
     return history
 
 
-def application(agent, log):
+def application(agent, log, echo):
     def note(request, body):
+        HEADERS.set(dict(request.headers) if echo else None)
         if log:
             with open(log, "a") as file:
                 file.write(json.dumps({"headers": dict(request.headers), "body": body}) + "\n")
@@ -188,6 +197,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weak", default="all")
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--echo", action="store_true", help="repeat the headers in every answer")
     parser.add_argument("--log", help="where to write each request, with its headers, as a JSON line")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--lifetime", type=float, default=600)
@@ -202,7 +212,7 @@ def main():
         parser.error(f"no such weakness: {', '.join(sorted(unknown))}")
     bounded(options.lifetime)
     listener = socket.create_server(("127.0.0.1", options.port))
-    server = uvicorn.Server(uvicorn.Config(application(agent_with(weak), options.log), log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(application(agent_with(weak), options.log, options.echo), log_level="warning"))
     print(f"http://127.0.0.1:{listener.getsockname()[1]}/", flush=True)
     asyncio.run(server.serve(sockets=[listener]))
 

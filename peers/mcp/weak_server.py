@@ -300,6 +300,7 @@ class Desk:
 def server(desk):
     name, version = ("my-server", "1.0.0") if desk.weak("nameless") else ("parcel-desk", "1.4.0")
     made = Server(name, version=version)
+    names = {tool.name for tool in desk.tools()}
 
     @made.list_tools()
     async def list_tools():
@@ -308,6 +309,8 @@ def server(desk):
     @made.call_tool()
     async def call_tool(name, arguments):
         # An exception is the SDK's way to answer with an error that holds its text.
+        if name not in names:
+            raise Refused("there is no such tool")
         return [types.TextContent(type="text", text=getattr(desk, name)(**arguments))]
 
     return made

@@ -48,8 +48,8 @@ fn sentences_are_where_numpy_has_them() {
     assert_eq!(model.provenance().model, "nreimers/MiniLM-L6-H384-uncased 53aa51172d142c89");
 }
 
-/// Every semantic indicator of the library, with its file.
-fn semantic_indicators() -> Vec<(String, SemanticMatch)> {
+/// Every semantic indicator of the library, with its file and what the document says about itself.
+fn semantic_indicators() -> Vec<(String, String, SemanticMatch)> {
     let library = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../library"));
     let mut found = Vec::new();
     for folder in std::fs::read_dir(library).unwrap().flatten() {
@@ -61,11 +61,13 @@ fn semantic_indicators() -> Vec<(String, SemanticMatch)> {
             let loaded = sortie_oatf::load(&std::fs::read_to_string(&path).unwrap()).unwrap();
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
             for indicator in loaded.document.attack.indicators.iter().flatten() {
-                found.extend(indicator.semantic.clone().map(|semantic| (name.clone(), semantic)));
+                let description = loaded.document.attack.description.clone().unwrap_or_default();
+                let semantic = indicator.semantic.clone();
+                found.extend(semantic.map(|semantic| (name.clone(), description, semantic)));
             }
         }
     }
-    found.sort_by(|(a, _), (b, _)| a.cmp(b));
+    found.sort_by(|(a, ..), (b, ..)| a.cmp(b));
     found
 }
 
@@ -80,7 +82,7 @@ const NOT_TOLD: [(&str, &[(ExampleKind, usize)]); 2] = [
 fn the_examples_of_our_documents_come_out_as_we_say() {
     let Some(model) = model() else { return };
     let mut told = Vec::new();
-    for (name, semantic) in semantic_indicators() {
+    for (name, description, semantic) in semantic_indicators() {
         let examples = semantic.examples.clone().unwrap();
         let verified =
             verify_examples(&model, &semantic.intent, semantic.intent_class, semantic.threshold, &examples);
@@ -89,6 +91,8 @@ fn the_examples_of_our_documents_come_out_as_we_say() {
             Err(ExamplesError::Wrong { all, wrong, .. }) => (all, wrong),
             Err(error) => panic!("{name}: {error}"),
         };
+        let says_so = description.contains("An embedding model") && description.contains("wrong");
+        assert_eq!(says_so, !wrong.is_empty(), "{name} says what it cannot be evaluated with, and only then");
         for one in all {
             println!("{name}: {} {:.3} `{}`", one.kind, one.score, one.text);
         }

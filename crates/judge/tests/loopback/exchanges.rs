@@ -249,3 +249,38 @@ fn bytes_are_kept_as_they_are_and_keys_do_not_depend_on_order() {
     let text = |endpoint: &str, request: &str| Key::new(endpoint, bytes(request.as_bytes()), 0).digest();
     assert_ne!(text("ab", "c"), text("a", "bc"));
 }
+
+#[tokio::test]
+async fn a_cache_is_shared_by_runs_that_can_each_be_replayed_without_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let scripted = Scripted::start(|_, count| match count {
+        0 => Does::says("the first"),
+        _ => Does::status(400, "no more"),
+    })
+    .await;
+    let endpoint = scripted.endpoint();
+    let ask = async |exchanges: Exchanges| {
+        let model = model(endpoint.clone(), Budget::default(), exchanges);
+        let mut said = Vec::new();
+        for question in ["A?", "B?"] {
+            let answer = within(model.ask(&prompt(question), "a test", 0)).await;
+            said.push(answer.is_ok_and(|answer| answer.text == "the first"));
+        }
+        said
+    };
+    let run = |name: &str| {
+        let cache = open(&at("cache.jsonl"), REUSE);
+        Exchanges::open_with(at(name), REUSE, Bounds::default(), Some(cache)).unwrap()
+    };
+    assert_eq!(ask(run("one.jsonl")).await, [true, false]);
+    assert_eq!(scripted.asked().len(), 2);
+    // The answer is used again; the failure is not.
+    assert_eq!(ask(run("two.jsonl")).await, [true, false]);
+    assert_eq!(scripted.asked().len(), 3);
+    fs::remove_file(at("cache.jsonl")).unwrap();
+    for name in ["one.jsonl", "two.jsonl"] {
+        assert_eq!(ask(open(&at(name), Mode::Replay)).await, [true, false], "{name}");
+    }
+    assert_eq!(scripted.asked().len(), 3);
+}

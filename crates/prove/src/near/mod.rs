@@ -8,9 +8,11 @@
 mod shapes;
 mod texts;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use serde_json::Value;
 use sortie_oatf::{Compiled, CompiledIndicator, Evaluators, Outcome};
 use sortie_trace::Observed;
 
@@ -92,7 +94,7 @@ impl<'m> Open<'m> {
     fn telling(&self, scene: &Scene<'_>, document: &Compiled) -> Option<(Given, Said)> {
         let words = words(scene, self.mutant);
         let bases = bases(scene).into_iter();
-        bases.flat_map(|base| shapes::of(scene, base, &words)).take(MOST_TRIED).find_map(|said| {
+        bases.flat_map(|base| shapes::of(scene, &base, &words)).take(MOST_TRIED).find_map(|said| {
             let given = Given::of(document, &said)?;
             self.is_told_by(&given, &said).then_some((given, said))
         })
@@ -146,14 +148,35 @@ const MAX_BASE: usize = 64 * 1024;
 const BASES: usize = 2;
 
 /// Messages to vary. Where the indicator matches, all is there that it looks at.
-fn bases<'s>(scene: &Scene<'s>) -> Vec<&'s Observed<'s>> {
-    let is_match = |seen: &Observed<'_>| scene.compiled.is_match(&seen.message, Evaluators::standard());
-    let mut bases: Vec<&Observed<'_>> =
-        scene.selected().filter(|seen| seen.message.to_string().len() <= MAX_BASE).collect();
-    bases.sort_by_key(|seen| !matches!(is_match(seen), Ok(true)));
+fn bases<'s>(scene: &Scene<'s>) -> Vec<Cow<'s, Observed<'s>>> {
+    let is_match = |seen: &Value| matches!(scene.compiled.is_match(seen, Evaluators::standard()), Ok(true));
+    let mut bases: Vec<&Observed<'_>> = scene.selected().collect();
+    bases.sort_by_key(|seen| !is_match(&seen.message));
     bases.dedup_by(|one, other| one.message == other.message);
-    bases.truncate(BASES);
-    bases
+    let bases = bases.into_iter().map(|seen| match shortest(&seen.message, &is_match) {
+        Some(message) => Cow::Owned(Observed { message, ..seen.clone() }),
+        None => Cow::Borrowed(seen),
+    });
+    bases.filter(|seen| seen.message.to_string().len() <= MAX_BASE).take(BASES).collect()
+}
+
+/// A message with one element of each long list, where it still matches: a list of a hundred tools says no more than the one that
+/// is looked for.
+fn shortest(message: &Value, is_match: &dyn Fn(&Value) -> bool) -> Option<Value> {
+    let mut shorter = message.clone();
+    let keys: Vec<String> = message.as_object()?.keys().cloned().collect();
+    for key in keys {
+        let items = message[&key].as_array().filter(|items| items.len() > 2).map_or(&[][..], Vec::as_slice);
+        let alone = items.iter().map(|item| {
+            let mut alone = shorter.clone();
+            alone[&key] = Value::Array(vec![item.clone()]);
+            alone
+        });
+        if let Some(alone) = alone.take(200).find(is_match) {
+            shorter = alone;
+        }
+    }
+    (shorter != *message).then_some(shorter)
 }
 
 /// What the document and a mutant look for.

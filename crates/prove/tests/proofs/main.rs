@@ -7,5 +7,6 @@ mod faults;
 mod manifest;
 mod mutants;
 mod naive;
+mod near;
 mod rules;
 mod story;

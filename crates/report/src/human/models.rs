@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use sortie_judge::{Calibration, Cost, Rate, Spent, Trust};
+use sortie_judge::{Calibration, Cost, INJECTIONS, Measured, Rate, Spent, Trust};
 
 use crate::models::{ModelUse, Models};
 use crate::text::{line, style};
+
+/// So many transcripts are named.
+const SHOWN: usize = 3;
 
 pub(super) fn write(out: &mut dyn Write, models: &Models, color: bool) -> io::Result<()> {
     let roles = [("judge", &models.judge), ("attacker", &models.attacker), ("semantic", &models.semantic)];
@@ -52,13 +55,34 @@ fn write_calibration(out: &mut dyn Write, calibration: &Calibration, color: bool
     writeln!(out, "  specificity  {}", rate(specificity, "that resisted"))?;
     writeln!(out, "  injections   {}", rate(injections, "that talked to the judge"))?;
     let evaluators: BTreeSet<&str> = measured.iter().map(|one| one.evaluator.as_str()).collect();
-    for evaluator in evaluators {
+    for evaluator in evaluators.into_iter().filter(|evaluator| *evaluator != INJECTIONS) {
         if let Trust::Lost(reason) = calibration.trust(evaluator) {
             let word = style::paint(color, style::WARNING, "not trusted");
             writeln!(out, "  {word}  {}: {}", line(evaluator), line(&reason.to_string()))?;
         }
     }
-    Ok(())
+    write_persuaded(out, measured, color)
+}
+
+/// Which transcripts that speak to the judge it answered wrongly. They are of no evaluator, so no verdict falls with them:
+/// whoever reads a `pass` of this judge has to know.
+fn write_persuaded(out: &mut dyn Write, measured: &[Measured], color: bool) -> io::Result<()> {
+    let wrong = measured.iter().filter(|one| one.evaluator == INJECTIONS && !one.is_right());
+    let names: Vec<_> = wrong.map(|one| one.case.as_str()).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let shown = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+    let more = match names.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let word = style::paint(color, style::WARNING, "warning");
+    writeln!(
+        out,
+        "  {word}      a target that speaks to this judge may decide its own verdict: {}{more}",
+        line(&shown)
+    )
 }
 
 fn rate(rate: &Rate, what: &str) -> String {

@@ -16,7 +16,7 @@ const SHOWN: usize = 3;
 pub(super) fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     let mut said = false;
     for (word, standing) in [("skipped", Some(Standing::Skipped)), ("not applicable", None)] {
-        for (reason, ids) in by_reason(report, standing) {
+        for Group { reason, ids } in by_reason(report, standing) {
             group(out, word, &ids, &reason)?;
             said = true;
         }
@@ -36,15 +36,39 @@ fn group(out: &mut dyn Write, word: &str, ids: &[&str], reason: &str) -> io::Res
     writeln!(out, "  {}{more}", line(&ids[..ids.len().min(SHOWN)].join(", ")))
 }
 
+/// Cases that have a reason in common.
+struct Group<'r> {
+    reason: String,
+    ids: Vec<&'r str>,
+}
+
 /// The cases that count as this, by reason: the most common first.
-fn by_reason(report: &Report, standing: Option<Standing>) -> Vec<(String, Vec<&str>)> {
-    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+///
+/// What does not apply is often told with the name of a tool, for as many tools as there are: these are one reason. What is skipped
+/// is told with what is missing, and every name of that matters.
+fn by_reason(report: &Report, standing: Option<Standing>) -> Vec<Group<'_>> {
+    let mut groups: BTreeMap<String, Group<'_>> = BTreeMap::new();
     for run in report.runs.iter().filter(|run| run.standing() == standing) {
-        reasons.entry(reason(run)).or_default().push(run.id());
+        let reason = reason(run);
+        let key = if standing.is_none() { without_names(&reason) } else { reason.clone() };
+        let group = groups.entry(key).or_insert_with(|| Group { reason: reason.clone(), ids: Vec::new() });
+        group.reason = in_common(&group.reason, &reason);
+        group.ids.push(run.id());
     }
-    let mut reasons: Vec<_> = reasons.into_iter().collect();
-    reasons.sort_by_key(|(_, ids)| std::cmp::Reverse(ids.len()));
-    reasons
+    let mut groups: Vec<_> = groups.into_values().collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.ids.len()));
+    groups
+}
+
+/// A reason without what stands between backticks.
+fn without_names(reason: &str) -> String {
+    reason.split('`').step_by(2).collect::<Vec<_>>().join("`…`")
+}
+
+/// Two reasons that differ in names only, with the names that they share.
+fn in_common(one: &str, other: &str) -> String {
+    let pieces = one.split('`').zip(other.split('`'));
+    pieces.map(|(one, other)| if one == other { one } else { "…" }).collect::<Vec<_>>().join("`")
 }
 
 /// Why a case was not decided, in words for people.
@@ -53,5 +77,23 @@ pub(crate) fn reason(run: &Entry) -> String {
         Entry::Document(run) => why_undecided(run).map(|(_, why)| why).unwrap_or_default(),
         Entry::Unplayed(unplayed) => unplayed.reason.clone(),
         Entry::Evaluator(result) => result.reason.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_that_differ_in_names_are_one_and_keep_the_names_they_share() {
+        let (one, other) = ("the tool `a` cannot: no `x`", "the tool `b` cannot: no `x`");
+        assert_eq!(without_names(one), without_names(other));
+        assert_eq!(in_common(one, other), "the tool `…` cannot: no `x`");
+        assert_eq!(
+            in_common(&in_common(one, other), "the tool `c` cannot: no `y`"),
+            "the tool `…` cannot: no `…`"
+        );
+        assert_ne!(without_names(one), without_names("the tool `a` may not: no `x`"));
+        assert_eq!(in_common("half a `name", "half a `name"), "half a `name");
     }
 }

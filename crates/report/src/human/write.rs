@@ -23,7 +23,9 @@ pub fn write_human(out: &mut dyn Write, report: &Report, view: View) -> io::Resu
         }
     } else {
         for wanted in [is_finding, is_undecided, is_disputed] {
-            for run in report.runs.iter().filter(|run| wanted(run)) {
+            let mut told: Vec<_> = report.runs.iter().filter(|run| wanted(run)).collect();
+            told.sort_by_key(|run| urgency(run));
+            for run in told {
                 writeln!(out, "{}", rendered(run, view))?;
             }
         }
@@ -55,6 +57,13 @@ pub(crate) fn rendered(run: &Entry, view: View) -> String {
             evaluator::rendered(result, run.standing().unwrap_or(Standing::Skipped), view.color)
         }
     }
+}
+
+/// Documents first, which stand for themselves; then the worst.
+fn urgency(run: &Entry) -> Option<usize> {
+    let Entry::Evaluator(result) = run else { return None };
+    let worst_first = ["critical", "high", "medium", "low"];
+    Some(worst_first.iter().position(|level| *level == result.severity).unwrap_or(worst_first.len()))
 }
 
 fn is_finding(run: &Entry) -> bool {

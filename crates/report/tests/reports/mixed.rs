@@ -9,7 +9,8 @@ use sortie_evaluators::{
     DocumentEntry, File, Loaded, ObservedCall, Root, Says, Transcript, Turn, Values, load,
 };
 use sortie_judge::{
-    Calibration, Judged, Measured, Opinion, Provenance, Quote, QuoteSource, Reason, Ruling, Spent, Vote,
+    Calibration, INJECTIONS, Judged, Measured, Opinion, Provenance, Quote, QuoteSource, Reason, Ruling,
+    Spent, Vote,
 };
 use sortie_oatf::Compiled;
 use sortie_report::{Entry, ModelUse, Models, Report, SuiteTable, UnplayedDocument};
@@ -216,6 +217,8 @@ fn models() -> Models {
         measured("leak", "fail_case[0]", Says::Fail, Says::Fail),
         measured("leak", "pass_case[0]", Says::Pass, Says::Pass),
         measured("escape", "fail_case[0]", Says::Fail, Says::Pass),
+        measured(INJECTIONS, "plain-order", Says::Fail, Says::Pass),
+        measured(INJECTIONS, "bribe", Says::Fail, Says::Fail),
     ];
     let model = |model: &str, votes| ModelUse {
         kind: "openai".to_owned(),

@@ -5,14 +5,12 @@
 
 use std::ops::Range;
 
-use sortie_evaluators::Transcript;
 use sortie_oatf::cel::{PartKind, Program, string_literals};
-use sortie_oatf::{CompiledIndicator, Evaluators, ExpressionMatch, Indicator, Outcome};
 
 use super::place::{Place, Shows};
 
 /// The expression for messages that are looked at in a place; `None` for one that is about more than a message.
-pub(super) fn translated(source: &str, place: &Place, transcript: &Transcript) -> Option<String> {
+pub(super) fn translated(source: &str, place: &Place) -> Option<String> {
     let source = source.trim();
     if place.shows == Shows::Tools {
         return of_tools(source);
@@ -21,8 +19,8 @@ pub(super) fn translated(source: &str, place: &Place, transcript: &Transcript) -
     for operand in conjuncts(source) {
         match Exists::read(&operand) {
             Some(exists) => operands.push(exists.translated(place)?),
-            // How often we speak is what the document says.
-            None if mentions_only_sent(&operand) && holds(&operand, transcript) => {}
+            // It held in the run, and the document says and calls the same again.
+            None if is_about_us(&operand) => {}
             None => return None,
         }
     }
@@ -89,16 +87,20 @@ fn literals(source: &str) -> Vec<Range<usize>> {
     string_literals(source).unwrap_or_default().into_iter().map(|literal| literal.span).collect()
 }
 
-fn mentions_only_sent(operand: &str) -> bool {
-    replaced(operand, "transcript", |field| (field == "sent").then(String::new)).is_some()
-}
-
-fn holds(operand: &str, transcript: &Transcript) -> bool {
-    let variables = [("transcript".to_owned(), String::new())].into_iter().collect();
-    let expression = ExpressionMatch { cel: operand.to_owned(), variables: Some(variables) };
-    let indicator = Indicator { expression: Some(expression), ..Indicator::default() };
-    CompiledIndicator::new(&indicator).is_ok_and(|indicator| {
-        matches!(indicator.evaluate(&transcript.to_value(), Evaluators::standard()), Outcome::Matched(_))
+/// Whether an operand asks nothing about what the target says or does: only what we send, and what there is.
+fn is_about_us(operand: &str) -> bool {
+    let squeezed: String = operand.chars().filter(|letter| !letter.is_whitespace()).collect();
+    let ours = |rest: &str| {
+        let own = rest.strip_prefix(".exists(").and_then(|rest| rest.split_once(','));
+        own.is_some_and(|(name, body)| {
+            let role = body.strip_prefix(name).and_then(|body| body.strip_prefix(".role=="));
+            role.is_some_and(|role| role.starts_with("\"attacker\"&&") || role.starts_with("'attacker'&&"))
+        })
+    };
+    words(&squeezed, "transcript").all(|at| {
+        let rest = &squeezed[at.end..];
+        [".sent", ".tools", ".server"].iter().any(|field| rest.starts_with(field))
+            || rest.strip_prefix(".turns").is_some_and(ours)
     })
 }
 
@@ -266,14 +268,11 @@ fn replaced(source: &str, variable: &str, by: impl Fn(&str) -> Option<String>) -
 
 #[cfg(test)]
 mod tests {
-    use sortie_evaluators::Turn;
-
     use super::super::place::places;
     use super::*;
 
     fn of(protocol: &str, list: &str, cel: &str) -> Option<String> {
-        let transcript = Transcript::new(vec![Turn::attacker("hi"), Turn::target("ho")]).unwrap();
-        translated(cel, &places(protocol, list)[0], &transcript)
+        translated(cel, &places(protocol, list)[0])
     }
 
     #[test]
@@ -307,13 +306,15 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_events_and_how_often_we_speak_is_known() {
+    fn calls_are_events_and_what_we_send_is_the_same_again() {
         let cel = "size(transcript.sent) == 1 && transcript.calls.exists(c, c.name == 'pay' && c.arguments.exists(k, k == 'to'))";
         assert_eq!(
             of("ag_ui", "calls[*]", cel).unwrap(),
             "has(message.toolCallName) && has(message._arguments) && message.toolCallName == 'pay' && message._arguments.exists(k, k == 'to')"
         );
-        assert_eq!(of("ag_ui", "calls[*]", &cel.replace("== 1", "== 2")), None);
+        let asked = "transcript.answers.exists(a, a == 'x') && !transcript.tools.exists(x, transcript.turns.exists(t, t.role == 'attacker' && t.text == x.name))";
+        assert!(of("mcp", "answers[*]", asked).is_some());
+        assert_eq!(of("mcp", "answers[*]", &asked.replace("'attacker'", "'target'")), None);
     }
 
     #[test]

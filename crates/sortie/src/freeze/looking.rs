@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use sortie_engine::cases::{CaseResult, DecidedBy};
-use sortie_evaluators::{Entry, Test, Transcript, Values};
+use sortie_evaluators::{Entry, Test, Values};
 use sortie_oatf::{
     CompiledIndicator, Condition, Direction, Evaluators, ExpressionMatch, Indicator, MatchCondition,
     PatternMatch, Tier, re2,
@@ -28,7 +28,6 @@ pub(super) struct Finding<'f> {
     pub(super) result: &'f CaseResult,
     pub(super) entry: &'f Entry,
     pub(super) protocol: &'f str,
-    pub(super) transcript: &'f Transcript,
     pub(super) values: &'f Values,
     /// What indicators see of what was recorded.
     pub(super) observed: &'f [Observed<'f>],
@@ -66,7 +65,7 @@ impl Finding<'_> {
             }
             Test::Cel(cel) => {
                 let of = |place: Place| {
-                    let cel = translated(cel, &place, self.transcript)?;
+                    let cel = translated(cel, &place)?;
                     Some(look(place, None, Some(cel), name))
                 };
                 (list_of(cel), places(protocol, list_of(cel)).into_iter().map(of).collect())

@@ -108,14 +108,7 @@ impl Asked {
         let protocol = mode.trim_end_matches("_client");
         let values = self.values_of(result, entry, &transcript);
         let observed = observed(&records);
-        let finding = Finding {
-            result,
-            entry,
-            protocol,
-            transcript: &transcript,
-            values: &values,
-            observed: &observed,
-        };
+        let finding = Finding { result, entry, protocol, values: &values, observed: &observed };
         let looks = finding.looks()?;
         let Some(look) = looks.first() else { return Err(Failure::new("nothing says what to look for")) };
         let played = playing::played(&mode, &transcript, &records, &look.place)?;
@@ -135,7 +128,7 @@ impl Asked {
         if !is_recorded {
             made.push(GAVE_IN.to_owned());
         }
-        shown.extend(stage.resisted(&kept, result)?);
+        shown.extend(stage.resisted(&kept, result, &transcript)?);
         if let Some(refused) = stage.refused(&records, &transcript)? {
             made.push(REFUSED.to_owned());
             shown.push(refused);
@@ -193,12 +186,17 @@ impl Stage<'_> {
     }
 
     /// Other cases of the run, in which the same target resisted where the document looks.
-    fn resisted(&self, kept: &Kept, finding: &CaseResult) -> Result<Vec<Shown>, Failure> {
+    fn resisted(&self, kept: &Kept, finding: &CaseResult, ours: &Transcript) -> Result<Vec<Shown>, Failure> {
         let mut shown = Vec::new();
         // Many are alike, and a folder may have thousands.
-        for result in kept.resisted(finding).into_iter().take(50) {
+        for result in kept.resisted(finding).into_iter().take(200) {
             let Ok(Some(records)) = kept.records(result) else { continue };
             if mode_of(&records)? != self.played.actor["mode"] || !self.looks_at(&records) {
+                continue;
+            }
+            // Who proves the document asks for a refusal that repeats the attack, if one can: this one, not another's.
+            let theirs = result.transcript.as_ref();
+            if !refusal::can_be_quoted(ours) && theirs.is_some_and(refusal::can_be_quoted) {
                 continue;
             }
             let text = traces::text(&traces::in_phases(&records, self.played), self.traced)?;

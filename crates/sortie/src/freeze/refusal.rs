@@ -1,5 +1,7 @@
 //! What a target says that refuses, and repeats what it refuses.
 
+use std::ops::Range;
+
 use serde_json::Value;
 use sortie_evaluators::{Role, Transcript};
 use sortie_trace::{Content, Record, Sender};
@@ -15,6 +17,30 @@ const LONGEST: usize = 600;
 /// Refusals, those that repeat most first. A check may look for words of the attack itself: a refusal that leaves these out is a
 /// refusal too.
 pub(super) fn refusals(transcript: &Transcript) -> Vec<String> {
+    let mut quotes: Vec<String> = Vec::new();
+    for text in said(transcript).iter().take(3) {
+        let words = words(text);
+        if text.len() <= LONGEST {
+            quotes.push(text.clone());
+        }
+        for length in [words.len() / 2, 2 * WORDS, WORDS] {
+            let length = length.max(WORDS);
+            let windows = words.windows(length).step_by((length / 2).max(1)).take(40);
+            quotes.extend(windows.map(|words| text[words[0].start..words[length - 1].end].to_owned()));
+        }
+    }
+    quotes.retain(|quote| quote.len() <= LONGEST);
+    let quoted = quotes.iter().map(|quote| format!("I will not do that: «{quote}»"));
+    quoted.chain(["That is refused.".to_owned()]).collect()
+}
+
+/// Whether an attack says so much that a refusal can repeat it.
+pub(super) fn can_be_quoted(transcript: &Transcript) -> bool {
+    said(transcript).iter().any(|text| words(text).len() >= WORDS)
+}
+
+/// What the attacker says, that with the most words first.
+fn said(transcript: &Transcript) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     for turn in transcript.turns().iter().filter(|turn| turn.role == Role::Attacker) {
         match &turn.call {
@@ -22,23 +48,21 @@ pub(super) fn refusals(transcript: &Transcript) -> Vec<String> {
             None => texts.push(turn.text.clone()),
         }
     }
-    texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
-    let mut quotes: Vec<String> = Vec::new();
-    for text in texts.iter().take(3) {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        if text.len() <= LONGEST {
-            quotes.push(text.clone());
-        }
-        for length in [words.len() / 2, 2 * WORDS, WORDS] {
-            let length = length.max(WORDS);
-            quotes.extend(
-                words.windows(length).step_by((length / 2).max(1)).take(40).map(|words| words.join(" ")),
-            );
+    texts.sort_by_key(|text| std::cmp::Reverse((words(text).len(), text.len())));
+    texts
+}
+
+/// Where the words of a text stand.
+fn words(text: &str) -> Vec<Range<usize>> {
+    let mut words: Vec<Range<usize>> = Vec::new();
+    for (at, letter) in text.char_indices().filter(|(_, letter)| letter.is_alphanumeric()) {
+        let end = at + letter.len_utf8();
+        match words.last_mut().filter(|last| last.end == at) {
+            Some(last) => last.end = end,
+            None => words.push(at..end),
         }
     }
-    quotes.retain(|quote| quote.len() <= LONGEST);
-    let quoted = quotes.iter().map(|quote| format!("I will not do that: «{quote}»"));
-    quoted.chain(["That is refused.".to_owned()]).collect()
+    words
 }
 
 fn strings(value: &Value, texts: &mut Vec<String>) {

@@ -9,6 +9,8 @@ mod completions;
 mod conformance;
 #[cfg(unix)]
 mod demo;
+#[cfg(feature = "embeddings")]
+mod embeddings;
 mod eval;
 mod evaluators;
 mod explain;

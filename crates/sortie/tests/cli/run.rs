@@ -5,6 +5,7 @@ mod endings;
 mod ends_agents;
 mod evaluators;
 mod folders;
+mod generated;
 mod models;
 mod plan;
 mod practice;

@@ -1,7 +1,7 @@
 //! A run of evaluators, with everything one wants to ask of it.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -11,6 +11,7 @@ use tempfile::TempDir;
 pub(crate) struct Evaluated {
     pub(crate) code: Option<i32>,
     pub(crate) report: Value,
+    pub(crate) stdout: String,
     pub(crate) stderr: String,
     folder: TempDir,
 }
@@ -55,21 +56,27 @@ pub(crate) fn evaluate_with<'a, 'b>(
         .stdin(Stdio::null())
         .output()
         .unwrap();
+    let stdout = String::from_utf8_lossy(&ended.stdout).into_owned();
     let stderr = String::from_utf8_lossy(&ended.stderr).into_owned();
     let report = std::fs::read_to_string(folder.path().join("report.json"))
         .unwrap_or_else(|error| panic!("no report ({error}), {}:\n{stderr}", ended.status));
     let report = serde_json::from_str(&report).unwrap();
-    Evaluated { code: ended.status.code(), report, stderr, folder }
+    Evaluated { code: ended.status.code(), report, stdout, stderr, folder }
 }
 
 impl Evaluated {
-    /// What was played, or could not be.
-    pub(crate) fn cases(&self) -> &[Value] {
-        self.report["cases"].as_array().or(self.report["runs"].as_array()).unwrap()
+    /// The cases of evaluators that were played, or could not be.
+    pub(crate) fn cases(&self) -> Vec<&Value> {
+        self.runs("evaluator")
+    }
+
+    /// The runs of a kind: `document` or `evaluator`.
+    pub(crate) fn runs(&self, kind: &str) -> Vec<&Value> {
+        self.report["runs"].as_array().unwrap().iter().filter(|run| run["kind"] == kind).collect()
     }
 
     pub(crate) fn with_verdict(&self, verdict: &str) -> Vec<&Value> {
-        self.cases().iter().filter(|case| case["verdict"] == verdict).collect()
+        self.cases().into_iter().filter(|case| case["verdict"] == verdict).collect()
     }
 
     /// Everything that gave in.
@@ -80,6 +87,11 @@ impl Evaluated {
     /// The folder of the run.
     pub(crate) fn run_folder(&self) -> PathBuf {
         self.folder.path().join("run")
+    }
+
+    /// Where the run is, its report, and whatever else it wrote.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Everything was played to a verdict, or says why not.

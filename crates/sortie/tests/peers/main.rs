@@ -11,6 +11,7 @@ mod evaluated;
 mod failures;
 mod harness;
 mod hostile;
+mod keys;
 mod kill;
 mod pages;
 mod practice;

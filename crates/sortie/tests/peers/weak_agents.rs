@@ -50,20 +50,20 @@ const WORDS: [(&str, &str); 10] = [
     ("tool-chain-exfiltration", "I called"),
 ];
 
-/// The script that judges and attacks. It writes down what it is asked.
-pub(crate) fn script(peers: &Peers, log: &Path) -> Server {
-    let said: String =
-        WORDS.iter().map(|(evaluator, words)| format!(" --say '{evaluator}={words}'")).collect();
+/// The script that judges and attacks.
+pub(crate) fn script(peers: &Peers, options: &str) -> Server {
+    let said: Vec<_> =
+        WORDS.iter().map(|(evaluator, words)| format!("--say '{evaluator}={words}'")).collect();
     Server::start(&format!(
-        "{} --evaluators '{}' --injections '{}' --log '{}'{said}",
+        "{} --evaluators '{}' --injections '{}' {options} {}",
         peers.python("langchain", "agents/judge.py"),
         root().join("evaluators").display(),
         root().join("crates/judge/data/injections.json").display(),
-        log.display(),
+        said.join(" "),
     ))
 }
 
-/// The agent of the shop, with whatever stands in front of it.
+/// The agent of the shop, with whatever stands in front of it. What comes first writes down what it is sent.
 pub(crate) struct Shop {
     pub(crate) target: String,
     _servers: Vec<Server>,
@@ -71,6 +71,7 @@ pub(crate) struct Shop {
 
 impl Shop {
     pub(crate) fn open(peers: &Peers, kind: &str, weak: &str, log: &Path) -> Self {
+        let echo = if weak.ends_with("--echo") { "--echo" } else { "" };
         let logged = format!("--log '{}'", log.display());
         let agent = peers.python("pydantic", "agents/shop_agent.py");
         let agent = Server::start(&format!("{agent} --weak {weak} {logged}"));
@@ -80,7 +81,7 @@ impl Shop {
             "chat" => chat,
             "a2a" => {
                 let bridge = peers.python("a2a", "a2a/bridge.py");
-                servers.push(Server::start(&format!("{bridge} --chat {chat} {logged}")));
+                servers.push(Server::start(&format!("{bridge} --chat {chat} {echo} {logged}")));
                 servers[1].url.clone()
             }
             _ => servers[0].url.clone(),
@@ -123,7 +124,7 @@ fn every_weakness_over(kind: &str) -> Option<Evaluated> {
     let (_, listed, err) = output(&format!("{} --list", peers.python("pydantic", "agents/shop_agent.py")));
     let named: BTreeSet<_> = listed.lines().map(|line| line.split(' ').next().unwrap()).collect();
     assert_eq!(named, PLANTED.iter().map(|(name, _)| *name).collect(), "{err}");
-    let script = script(&peers, &place.path().join("script.jsonl"));
+    let script = script(&peers, "");
     let shop = Shop::open(&peers, kind, "all", &place.path().join("shop.jsonl"));
     let run = attacked(&shop.target, &script);
     assert_eq!(run.findings(), planted());
@@ -131,7 +132,7 @@ fn every_weakness_over(kind: &str) -> Option<Evaluated> {
     // No check can tell that, and nobody but the attacker knows what to fill in.
     let filled = run
         .cases()
-        .iter()
+        .into_iter()
         .find(|case| case["id"] == "other-customers-data/a-customer-of-the-operator")
         .unwrap_or_else(|| panic!("{}", run.stderr));
     assert_eq!(filled["verdict"], "exploited", "{filled:#}");
@@ -174,7 +175,7 @@ fn each_planted_weakness_is_found_over_a2a() {
 fn the_resistant_agent_is_clean() {
     let Some(peers) = Peers::find() else { return };
     let place = tempfile::tempdir().unwrap();
-    let script = script(&peers, &place.path().join("script.jsonl"));
+    let script = script(&peers, "");
     for kind in ["ag_ui", "chat", "a2a"] {
         let shop = Shop::open(&peers, kind, "none", &place.path().join("shop.jsonl"));
         let run = attacked(&shop.target, &script);
@@ -207,7 +208,7 @@ fn practised(peers: &Peers, script: &Server, agent: &str, kind: &str) -> (Evalua
 
 /// All calls in all transcripts.
 fn all_calls(run: &Evaluated) -> Vec<Value> {
-    let calls = run.cases().iter().flat_map(|case| case["transcript"]["calls"].as_array().unwrap());
+    let calls = run.cases().into_iter().flat_map(|case| case["transcript"]["calls"].as_array().unwrap());
     let mut calls: Vec<_> = calls.map(|call| json!([call["name"], call["arguments"]])).collect();
     calls.sort_by_key(Value::to_string);
     calls
@@ -216,8 +217,7 @@ fn all_calls(run: &Evaluated) -> Vec<Value> {
 #[test]
 fn a_gullible_agent_is_found_out_and_everything_it_called_is_in_the_transcripts() {
     let Some(peers) = Peers::find() else { return };
-    let place = tempfile::tempdir().unwrap();
-    let script = script(&peers, &place.path().join("script.jsonl"));
+    let script = script(&peers, "");
     for kind in ["ag_ui", "chat"] {
         let (run, did) = practised(&peers, &script, "gullible", kind);
         let found: Vec<_> = run.findings().into_iter().map(|(evaluator, _)| evaluator).collect();
@@ -250,8 +250,7 @@ fn a_gullible_agent_is_found_out_and_everything_it_called_is_in_the_transcripts(
 #[test]
 fn a_wary_agent_is_clean() {
     let Some(peers) = Peers::find() else { return };
-    let place = tempfile::tempdir().unwrap();
-    let script = script(&peers, &place.path().join("script.jsonl"));
+    let script = script(&peers, "");
     for kind in ["ag_ui", "chat", "a2a"] {
         let (run, did) = practised(&peers, &script, "wary", kind);
         assert_eq!((run.findings(), did), (BTreeSet::new(), Vec::new()), "{kind}");

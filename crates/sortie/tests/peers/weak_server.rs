@@ -1,4 +1,4 @@
-//! The bundled evaluators of MCP servers, without any model: against a server with planted faults, its twin without
+//! The bundled suite for MCP servers, without any model: against a server with planted faults, its twin without
 //! them, and two servers that are not ours.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,11 +43,26 @@ fn attacked(peers: &Peers, faults: &str) -> Evaluated {
     whole_catalogue(&format!("mcp={}", server.url))
 }
 
+/// The suite of MCP servers, and the two evaluators of them that OWASP's list has no entry for.
 fn whole_catalogue(target: &str) -> Evaluated {
-    let ids = catalogue("mcp");
-    let run = evaluate(ids.iter().map(String::as_str).chain(["--target", target]));
+    let run =
+        evaluate(["--suite", "owasp-mcp-top10", "amplification", "unbounded-results", "--target", target]);
     run.nothing_is_left_unsaid();
     run.each_finding_is_in_its_trace();
+    let played: BTreeSet<_> =
+        run.cases().into_iter().map(|case| case["evaluator"].as_str().unwrap()).collect();
+    assert_eq!(played, catalogue("mcp").iter().map(String::as_str).collect());
+    // The documents of the suite: most attack agents, and say so; those that attack servers find nothing either.
+    let documents = run.runs("document");
+    let unfit = documents.iter().filter(|document| document["verdict"]["result"] == "not_applicable");
+    let unfit: Vec<_> = unfit.map(|document| document["reason"].as_str().unwrap()).collect();
+    assert!(unfit.len() > 40 && unfit.iter().all(|reason| !reason.is_empty()), "{unfit:?}");
+    for document in &documents {
+        assert!(
+            !["exploited", "partial"].iter().any(|word| document["verdict"]["result"] == **word),
+            "{document:#}"
+        );
+    }
     run
 }
 
@@ -140,4 +155,16 @@ fn server_filesystem_keeps_to_its_folder() {
     let beside: Vec<_> =
         std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(beside, ["folder"]);
+}
+
+#[test]
+fn planted_faults_are_found_over_pipes_too() {
+    let Some(peers) = Peers::find() else { return };
+    let target = format!("mcp=stdio:{} --stdio", peers.python("mcp1", "mcp/weak_server.py"));
+    let run = evaluate(["server-identity", "role-grant", "tenant-wildcard", "--target", &target]);
+    run.nothing_is_left_unsaid();
+    run.each_finding_is_in_its_trace();
+    let expected =
+        [("role-grant", "set_role"), ("server-identity", "-"), ("tenant-wildcard", "get_customer")];
+    assert_eq!(run.findings(), findings(&expected));
 }

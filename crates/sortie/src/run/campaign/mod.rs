@@ -1,5 +1,6 @@
 //! What one `sortie run` plays: documents, evaluators, or both, with one report.
 
+mod account;
 mod documents;
 mod evaluators;
 mod home;
@@ -7,6 +8,7 @@ mod play;
 mod recorded;
 mod tape;
 
+pub(crate) use account::Ended;
 pub(crate) use evaluators::Attacked;
 pub(crate) use home::Home;
-pub(crate) use play::{Campaign, Ended, Outcome};
+pub(crate) use play::{Campaign, Outcome};

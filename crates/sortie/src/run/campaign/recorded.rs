@@ -1,7 +1,7 @@
 //! Documents that were played before: what was said is evaluated again, and nobody is asked.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,6 +15,9 @@ use crate::failure::Failure;
 /// A semantic engine, where there is one.
 pub(super) type Semantic = Option<Arc<dyn SemanticEvaluator + Send + Sync>>;
 
+/// A report of one document is not longer; what is cut is none.
+const MAX_REPORT: u64 = 64 << 20;
+
 /// Whether a folder holds a run that came to its end. What the user interrupted did not.
 pub(super) fn is_finished(folder: &Path) -> bool {
     told(folder).is_some_and(|run| run["stopped_by"] != "interrupted")
@@ -22,8 +25,9 @@ pub(super) fn is_finished(folder: &Path) -> bool {
 
 /// What the run said about itself when it was played.
 fn told(folder: &Path) -> Option<Value> {
-    let text = std::fs::read_to_string(folder.join("report.json")).ok()?;
-    let report: Value = serde_json::from_str(&text).ok()?;
+    let mut text = Vec::new();
+    File::open(folder.join("report.json")).ok()?.take(MAX_REPORT).read_to_end(&mut text).ok()?;
+    let report: Value = serde_json::from_slice(&text).ok()?;
     report["runs"].get(0).cloned()
 }
 

@@ -14,6 +14,9 @@ use super::prepared::clients;
 use crate::documents::Document;
 use crate::failure::Failure;
 
+/// The shortest value of a variable that is taken for a credential, in letters: `1` and `debug` stand everywhere.
+const MIN_SECRET: usize = 8;
+
 impl Asked<'_> {
     pub(super) fn kind(&self, asked: &AskedTarget) -> Result<Kind, Failure> {
         match &asked.what {
@@ -157,6 +160,9 @@ impl Asked<'_> {
             }
             Place::Stdio(_) | Place::Url(_) => {}
         }
+        // A server that shows its environment shows these too.
+        let values = env.iter().filter_map(|name| std::env::var(name).ok());
+        secrets.extend(values.filter(|value| value.chars().count() >= MIN_SECRET));
         let env = match &place {
             Place::Stdio(_) if self.live => environment(env.iter().map(String::as_str))?,
             _ => Vec::new(),

@@ -14,7 +14,7 @@ fn a_run_is_repeated_to_the_byte_without_models_target_and_agent() {
     let (folder, model) = (workshop(), model());
     let whole = || {
         run(folder.path())
-            .args(["judged", "needs-name", "--suite", "mixed", "--target", TARGET, "--jobs", "4"])
+            .args(["judged", "needs-name", "SRT-077", "--suite", "mixed", "--target", TARGET, "--jobs", "4"])
             .args(["--agent", "builtin:gullible", "--format", "canonical"])
             .args(model.judge())
             .args(model.attacker())
@@ -22,6 +22,8 @@ fn a_run_is_repeated_to_the_byte_without_models_target_and_agent() {
     let live = whole().args(["--run-dir", "live"]).output().unwrap();
     assert_eq!(live.status.code(), Some(1), "{}", String::from_utf8_lossy(&live.stderr));
     let (asked, heard) = (model.asked().len(), std::fs::read(folder.path().join("heard")).unwrap());
+    let scored = model.asked().iter().any(|asked| asked.question().contains("the text to score"));
+    assert!(scored, "nothing was scored");
     for _ in 0..replays() {
         let again = whole().args(["--replay", "live"]).output().unwrap();
         let stderr = String::from_utf8_lossy(&again.stderr).into_owned();

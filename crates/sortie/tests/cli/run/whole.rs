@@ -49,6 +49,17 @@ fn the_documents_of_a_suite_are_played_against_an_agent_without_a_target() {
 }
 
 #[test]
+fn a_suite_of_which_nothing_can_be_played_is_no_pass() {
+    let folder = workshop();
+    let suite = "id: papers\nname: Papers\ninclude: [{document: SRT-001}, {document: SRT-060}]\n";
+    std::fs::write(folder.path().join("mine/suites/papers.yaml"), suite).unwrap();
+    let (code, report) = told(run(folder.path()).args(["--suite", "papers"]));
+    assert_eq!((code, verdicts(&report).len()), (3, 2), "{report:#}");
+    // A target that nobody attacks is a mistake.
+    run(folder.path()).args(["--suite", "papers", "--target", "cmd=cat"]).assert().code(2);
+}
+
+#[test]
 fn a_word_is_a_path_or_a_name_and_never_two_things() {
     let folder = workshop();
     let refused = |rest: &[&str]| {
@@ -95,6 +106,26 @@ fn targets_of_every_kind_have_names() {
     // What the command line says goes first.
     told(run(folder.path()).args(["echo-secret", "--target", "@site", "--http-method", "PATCH"]));
     assert!(endpoint.asked().iter().any(|asked| asked.head.starts_with("PATCH ")));
+}
+
+#[test]
+fn a_credential_that_is_given_without_an_actor_goes_to_the_target_without_one_and_nowhere_else() {
+    let folder = workshop();
+    let [own, other] = [(); 2].map(|()| Scripted::start(|_| Does::Says("no".to_owned())));
+    let targets = [format!("chat={}", own.url), format!("default=ag_ui={}", other.url)];
+    let begin = run(folder.path()).args(["echo-secret", "SRT-060", "--max-duration", "20s", "--grace", "0s"]);
+    let begin = begin.args(["--target", &targets[0], "--target", &targets[1], "--run-dir", "run"]);
+    told(begin.args(["--target-bearer", "env:GIVEN"]).env("GIVEN", "a-token-of-12"));
+    let with_token = |model: &Scripted| {
+        let asked = model.asked();
+        assert!(!asked.is_empty());
+        asked.iter().filter(|asked| asked.head.contains("a-token-of-12")).count()
+    };
+    assert_eq!((with_token(&own), with_token(&other)), (own.asked().len(), 0));
+    for file in ["report.json", "results.jsonl", "exchanges.jsonl", "documents/SRT-060/trace.jsonl"] {
+        let kept = std::fs::read_to_string(folder.path().join("run").join(file)).unwrap();
+        assert!(!kept.contains("a-token-of-12"), "{file}");
+    }
 }
 
 #[test]

@@ -73,14 +73,17 @@ pub(super) fn verdicts(report: &Value) -> Vec<(String, String)> {
     .collect()
 }
 
-/// A judge that says that the target gave in where it said `secret`, and that it did not elsewhere; and an attacker that knows
-/// one person. It is asked as either.
+/// A judge that says that the target gave in where it said `secret`, and that it did not elsewhere, and finds no intent anywhere; and
+/// an attacker that knows one person. It is asked as either.
 pub(super) fn model() -> Scripted {
     Scripted::start(|asked| Does::Says(answer(asked)))
 }
 
 pub(super) fn answer(asked: &Asked) -> String {
     let question = asked.question();
+    if question.contains("the text to score") {
+        return json!({"score": 0.1, "reasoning": "By a script."}).to_string();
+    }
     if question.contains("`values`") {
         return json!({"values": {"person": "Ann"}}).to_string();
     }
