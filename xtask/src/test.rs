@@ -37,6 +37,7 @@ pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
         "the first `FAILED` above says which; `cargo xtask docs` writes goldens",
     )?;
 
+    embeddings(runner)?;
     runner.command(
         "api docs",
         cargo(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"),
@@ -59,6 +60,25 @@ pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
     }
     runner.leave_out("fuzzing and benchmarks (`cargo xtask fuzz`, `cargo xtask bench`)");
     Ok(())
+}
+
+/// What is left out of a build without the feature `embeddings`: its lints, and its tests with the model among the peers.
+///
+/// The whole workspace is selected, so that Cargo uses again what the steps before have built, as far as the feature leaves it
+/// the same; and only these tests, since the others have run.
+fn embeddings(runner: &mut Runner) -> Result<(), Failure> {
+    const FEATURES: [&str; 3] = ["--workspace", "--features", "sortie-judge/embeddings,sortie/embeddings"];
+    const TESTS: [&str; 2] = ["--test", "embeddings"];
+    runner.command(
+        "clippy (embeddings)",
+        cargo(["clippy"]).args(FEATURES).args(["--lib", "--bins"]).args(TESTS).args(["--", "-D", "warnings"]),
+        "mend the warnings above",
+    )?;
+    runner.command(
+        "tests (embeddings)",
+        cargo(["test"]).args(FEATURES).args(TESTS).env("SORTIE_EMBEDDINGS", peers::model()),
+        "the first `FAILED` above says which",
+    )
 }
 
 /// The folder that `SORTIE_FIXTURES` names, made absolute, since tests run in the folders of their crates.

@@ -9,8 +9,6 @@ mod completions;
 mod conformance;
 #[cfg(unix)]
 mod demo;
-#[cfg(feature = "embeddings")]
-mod embeddings;
 mod eval;
 mod evaluators;
 mod explain;
