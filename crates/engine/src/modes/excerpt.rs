@@ -8,7 +8,14 @@ pub(crate) fn excerpt(body: &[u8]) -> String {
     // A character has at most four bytes.
     let beginning = &body[..body.len().min(LENGTH * 4)];
     let text = String::from_utf8_lossy(beginning);
-    let mut short: String = text.trim().chars().take(LENGTH).flat_map(char::escape_debug).collect();
+    let mut short = String::new();
+    for letter in text.trim().chars().take(LENGTH) {
+        match letter {
+            // They do nothing, and a sentence with backslashes is hard to read.
+            '\'' | '"' => short.push(letter),
+            letter => short.extend(letter.escape_debug()),
+        }
+    }
     if text.chars().count() > LENGTH || beginning.len() < body.len() {
         short.push('…');
     }
@@ -24,5 +31,6 @@ mod tests {
         assert_eq!(excerpt(b"  no\n\x1b[31m "), "no\\n\\u{1b}[31m");
         assert_eq!(excerpt(&vec![b'x'; 10_000_000]).chars().count(), LENGTH + 1);
         assert_eq!(excerpt(b"\xff"), "\u{fffd}");
+        assert_eq!(excerpt(br#"{"it's": "\"}"#), r#"{"it's": "\\"}"#);
     }
 }

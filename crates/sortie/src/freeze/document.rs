@@ -40,6 +40,10 @@ pub(super) fn text(title: &Title<'_>, played: &Played, looks: &[Look]) -> Result
             "indicators": [{"target": "x", "pattern": {"contains": "x"}}],
         },
     });
+    if let Some(tool) = &result.tool {
+        // A server that no longer has the tool has not resisted.
+        document["attack"]["x-sortie"]["needs"] = json!([{"actor": played.actor["name"], "tools": [tool]}]);
+    }
     let mappings: Vec<Value> = evaluator
         .standards
         .iter()

@@ -52,17 +52,15 @@ fn whole_catalogue(target: &str) -> Evaluated {
     let played: BTreeSet<_> =
         run.cases().into_iter().map(|case| case["evaluator"].as_str().unwrap()).collect();
     assert_eq!(played, catalogue("mcp").iter().map(String::as_str).collect());
-    // The documents of the suite: most attack agents, and say so; those that attack servers find nothing either.
+    // The documents of the suite attack agents, or servers with other tools: whatever they are refused is no resistance.
     let documents = run.runs("document");
-    let unfit = documents.iter().filter(|document| document["verdict"]["result"] == "not_applicable");
-    let unfit: Vec<_> = unfit.map(|document| document["reason"].as_str().unwrap()).collect();
-    assert!(unfit.len() > 40 && unfit.iter().all(|reason| !reason.is_empty()), "{unfit:?}");
+    assert!(documents.len() > 40, "{documents:#?}");
     for document in &documents {
-        assert!(
-            !["exploited", "partial"].iter().any(|word| document["verdict"]["result"] == **word),
-            "{document:#}"
-        );
+        let reason = document["reason"].as_str().unwrap_or_default();
+        assert!(document["verdict"]["result"] == "not_applicable" && !reason.is_empty(), "{document:#}");
     }
+    let of_servers = |reason: &str| reason.starts_with("it needs the tool `write_note`");
+    assert!(documents.iter().any(|document| document["reason"].as_str().is_some_and(of_servers)));
     run
 }
 

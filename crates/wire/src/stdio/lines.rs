@@ -187,7 +187,7 @@ mod tests {
             with_empty(b"0123456789x\n\nok\n").await,
             [too_long("0123456789x"), frame(""), frame("ok")]
         );
-        let long = [&[b'x'; 20_000][..], b"\n\n"].concat();
+        let long = ["x".repeat(20_000).as_bytes(), b"\n\n"].concat();
         let lines = with_empty(&long).await;
         assert!(
             matches!(&lines[..], [Line::TooLong { .. }, Line::Frame(empty)] if empty.is_empty()),

@@ -45,13 +45,17 @@ pub enum NoArguments {
         why: String,
     },
     /// What was made does not hold.
-    #[error("what could be made is not valid at `{path}`: {why}")]
+    #[error("what could be made is not valid{}: {why}", at(.path))]
     Invalid {
-        /// Where, as a JSON pointer.
+        /// Where, as a JSON pointer; empty for all of it.
         path: String,
         /// Why.
         why: String,
     },
+}
+
+fn at(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!(" at `{path}`") }
 }
 
 /// What a tool takes, ready to be filled in.

@@ -21,7 +21,7 @@ pub(crate) const L_019: Rule = Rule {
         let path = NodePath::root().key("attack").key("x-sortie");
         let Some(fields) = extension.as_object() else {
             report.add(&L_019, path, "`x-sortie` must be a mapping").help(
-                "it has `prompt`, a task for the agent, and `delivered`, what it must have been served",
+                "it has `prompt`, a task for the agent, `delivered`, what it must have been served, and `needs`, what a server must offer",
             );
             return;
         };
@@ -36,7 +36,8 @@ pub(crate) const L_019: Rule = Rule {
                     }
                 }
                 "delivered" => delivered(document, value, &path, report),
-                _ => unknown(document, &path, key, &["prompt", "delivered"], report),
+                "needs" => needs(document, value, &path, report),
+                _ => unknown(document, &path, key, &["prompt", "delivered", "needs"], report),
             }
         }
     }),
@@ -60,22 +61,70 @@ fn delivered(document: &Document, value: &Value, path: &NodePath, report: &mut R
         for key in fields.keys().filter(|key| !ENTRY.contains(&key.as_str())) {
             unknown(document, &path.clone().key(key), key, ENTRY, report);
         }
-        let Some(actor) = text(fields.get("actor"), &path, "actor", true, report) else { continue };
-        let Some(actor) = find_actor(document, actor, &path, report) else { continue };
-        if let Some(phase) = text(fields.get("phase"), &path, "phase", false, report) {
+        let Some(actor) = text(fields.get("actor"), &path, "actor", Some("delivered"), report) else {
+            continue;
+        };
+        let Some(actor) = find_actor(document, actor, UNDELIVERED, &path, report) else { continue };
+        if let Some(phase) = text(fields.get("phase"), &path, "phase", None, report) {
             let names: Vec<_> =
                 actor.phases.iter().enumerate().map(|(index, phase)| name(index, phase)).collect();
             let known: Vec<&str> = names.iter().map(String::as_str).collect();
-            does_not_exist(document, &path.clone().key("phase"), "phase", phase, &known, report);
+            does_not_exist(
+                document,
+                &path.clone().key("phase"),
+                ("phase", phase, UNDELIVERED),
+                &known,
+                report,
+            );
         }
-        if let Some(surface) = text(fields.get("surface"), &path, "surface", true, report) {
+        if let Some(surface) = text(fields.get("surface"), &path, "surface", Some("delivered"), report) {
             is_surface(document, &path.clone().key("surface"), surface, actor.mode, report);
         }
-        if let Some(words) = text(fields.get("contains"), &path, "contains", false, report) {
+        if let Some(words) = text(fields.get("contains"), &path, "contains", None, report) {
             is_said(&path.key("contains"), words, &actor, report);
         }
     }
 }
+
+fn needs(document: &Document, value: &Value, path: &NodePath, report: &mut Report<'_>) {
+    const EXAMPLE: &str = "for example `- {actor: default, tools: [read_file]}`";
+    let Some(entries) = value.as_array().filter(|entries| !entries.is_empty()) else {
+        report.add(&L_019, path.clone(), "`needs` must be a list with at least one entry").help(EXAMPLE);
+        return;
+    };
+    for (index, entry) in entries.iter().enumerate() {
+        let path = path.clone().index(index);
+        let Some(fields) = entry.as_object() else {
+            report.add(&L_019, path, "an entry of `needs` must be a mapping").help(EXAMPLE);
+            continue;
+        };
+        for key in fields.keys().filter(|key| !NEED.contains(&key.as_str())) {
+            unknown(document, &path.clone().key(key), key, NEED, report);
+        }
+        let tools = fields.get("tools").and_then(Value::as_array);
+        if tools.is_none_or(|tools| tools.is_empty() || !tools.iter().all(Value::is_string)) {
+            report
+                .add(&L_019, path.clone(), "an entry of `needs` needs `tools`, a list of names")
+                .help(EXAMPLE);
+        }
+        let Some(actor) = text(fields.get("actor"), &path, "actor", Some("needs"), report) else { continue };
+        let Some(actor) = find_actor(document, actor, "nothing is needed", &path, report) else { continue };
+        if actor.mode.is_some_and(|mode| mode != "mcp_client") {
+            report
+                .add(
+                    &L_019,
+                    path.key("actor"),
+                    "this actor attacks no MCP server, so it needs no tools of one",
+                )
+                .help("name an actor of mode `mcp_client`");
+        }
+    }
+}
+
+const NEED: &[&str] = &["actor", "tools"];
+
+/// What comes of a name that nothing has.
+const UNDELIVERED: &str = "this is never delivered";
 
 const ENTRY: &[&str] = &["actor", "phase", "surface", "contains"];
 
@@ -90,6 +139,7 @@ struct Actor<'d> {
 fn find_actor<'d>(
     document: &'d Document,
     wanted: &str,
+    so: &str,
     path: &NodePath,
     report: &mut Report<'_>,
 ) -> Option<Actor<'d>> {
@@ -98,7 +148,7 @@ fn find_actor<'d>(
         Some(actors) => actors.iter().map(|actor| actor.name.as_str()).collect(),
         None => vec!["default"],
     };
-    if does_not_exist(document, &path.clone().key("actor"), "actor", wanted, &known, report) {
+    if does_not_exist(document, &path.clone().key("actor"), ("actor", wanted, so), &known, report) {
         return None;
     }
     let actor = execution.actors.iter().flatten().find(|actor| actor.name == wanted);
@@ -121,19 +171,14 @@ fn name(index: usize, phase: &Phase) -> String {
 fn does_not_exist(
     document: &Document,
     path: &NodePath,
-    what: &str,
-    wanted: &str,
+    (what, wanted, so): (&str, &str, &str),
     known: &[&str],
     report: &mut Report<'_>,
 ) -> bool {
     if known.contains(&wanted) || (what == "phase" && known.is_empty() && wanted == "phase-1") {
         return false;
     }
-    let finding = report.add(
-        &L_019,
-        path.clone(),
-        format!("there is no {what} `{wanted}`, so this is never delivered"),
-    );
+    let finding = report.add(&L_019, path.clone(), format!("there is no {what} `{wanted}`, so {so}"));
     match nearest(wanted, known.iter().copied()) {
         Some(meant) => {
             let edits = edits::replace_scalar(document, path, meant);
@@ -212,7 +257,7 @@ fn text<'v>(
     value: Option<&'v Value>,
     path: &NodePath,
     key: &str,
-    required: bool,
+    required_by: Option<&str>,
     report: &mut Report<'_>,
 ) -> Option<&'v str> {
     match value {
@@ -223,13 +268,14 @@ fn text<'v>(
                 .help("put it in quotes");
             None
         }
-        None if required => {
+        None => {
+            let list = required_by?;
+            let example = if list == "needs" { "tools: [read_file]" } else { "surface: tools/list" };
             report
-                .add(&L_019, path.clone(), format!("an entry of `delivered` needs `{key}`"))
-                .help("for example `{actor: default, surface: tools/list}`");
+                .add(&L_019, path.clone(), format!("an entry of `{list}` needs `{key}`"))
+                .help(format!("for example `{{actor: default, {example}}}`"));
             None
         }
-        None => None,
     }
 }
 

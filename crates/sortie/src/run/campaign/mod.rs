@@ -4,6 +4,7 @@ mod account;
 mod documents;
 mod evaluators;
 mod home;
+mod needs;
 mod play;
 mod recorded;
 mod tape;

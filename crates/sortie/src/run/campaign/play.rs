@@ -14,6 +14,7 @@ use super::account::{Account, Ended};
 use super::documents::{Documents, PlayedDocuments};
 use super::evaluators::Attacked;
 use super::home::Home;
+use super::needs::unmet;
 use super::tape::{ExchangesTape, FirstLook};
 use crate::console::Notes;
 use crate::failure::Failure;
@@ -84,6 +85,12 @@ impl Campaign {
             None => first_look.clone(),
         });
         let attacked = self.look(&end_now).await?;
+        if self.may_look_at_servers() {
+            tokio::select! {
+                unmet = unmet(&mut self.documents, &self.options) => self.unfit.extend(unmet),
+                () = end_now.cancelled() => return Err(ended_at_once()),
+            }
+        }
         if self.dry {
             let plan = |Prepared { document, options }: &Prepared| {
                 Plan::new(&document.compiled, &document.name, options)
@@ -126,6 +133,13 @@ impl Campaign {
         self.models.exchanges(None).map(Some)
     }
 
+    /// Whether servers are asked, before anything is played, for what documents need: not to show what would be done, nor in a
+    /// replay that has no tape.
+    fn may_look_at_servers(&self) -> bool {
+        let has_tape = self.evaluators.is_some() || self.models.is_asked();
+        !self.dry && (self.home.replay.is_none() || has_tape)
+    }
+
     /// What the target of evaluators offers, and what they do with it.
     async fn look(&mut self, end_now: &CancellationToken) -> Result<Option<Attacked>, Failure> {
         let (Some(evaluators), Some(target)) = (&self.evaluators, self.target.take()) else {
@@ -147,7 +161,7 @@ impl Campaign {
             Some(exchanges) => exchanges,
             None => self.models.exchanges(folder.as_deref())?,
         };
-        seen.put(&exchanges, self.home.resume.is_some())?;
+        seen.put(&exchanges, self.home.resume.is_some() && folder.is_some())?;
         self.options.tape = Some(Arc::new(ExchangesTape(exchanges.clone())));
         Ok(Opened { folder, models: Models::open(&self.models, &exchanges)? })
     }

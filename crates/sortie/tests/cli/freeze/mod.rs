@@ -205,6 +205,13 @@ fn what_an_mcp_server_gives_is_tried_again() {
     proves_and_tells_apart(folder.path(), &format!("{server} weak"), &format!("{server} fixed"));
     let document = fs::read_to_string(folder.path().join("frozen.yaml")).unwrap();
     assert!(document.contains("framework: owasp_mcp") && document.contains("level: critical"), "{document}");
+    // A server that calls its tool something else has not mended it.
+    let script = fs::read_to_string(tests().join("../../../docs/examples/notes-server.sh")).unwrap();
+    fs::write(folder.path().join("renamed.sh"), script.replace("read_note", "open_note")).unwrap();
+    let (ended, out, _) =
+        code(folder.path(), &["run", "frozen.yaml", "--target", "mcp=stdio:sh renamed.sh fixed"]);
+    assert_eq!(ended, 3, "{out}");
+    assert!(out.contains("it needs the tool `read_note`, and the server does not offer it"), "{out}");
     let traces = fs::read_dir(folder.path().join("frozen.proofs")).unwrap().flatten();
     let mut names: Vec<_> = traces.map(|entry| entry.file_name().into_string().unwrap()).collect();
     names.sort();

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::workshop::{answer, model, run, told, verdicts, workshop};
 use crate::scripted::{Does, Scripted};
+use crate::tests;
 
 #[test]
 fn a_suite_is_played_with_its_documents_and_what_does_not_fit_is_said() {
@@ -197,4 +198,24 @@ fn a_budget_ends_a_run_which_is_taken_up_later() {
     assert_eq!(verdicts(&report).len(), 3);
     let calibrated = report["models"]["calibration"]["measured"].as_array().unwrap().len();
     assert_eq!(model.asked().len(), calibrated + 2, "what was answered is not asked again");
+}
+
+#[test]
+fn a_server_without_the_tools_that_a_document_needs_has_resisted_nothing() {
+    let folder = workshop();
+    let server = tests().join("../../../docs/examples/notes-server.sh");
+    let server = format!("mcp=stdio:'{}' weak", server.display());
+    let (code, report) = told(run(folder.path()).args(["SRT-041", "--target", &server]));
+    assert_eq!(verdicts(&report), [("SRT-041".to_owned(), "not_applicable".to_owned())]);
+    let reason = "it needs the tool `write_note`, and the server does not offer it";
+    assert_eq!((code, report["runs"][0]["reason"].as_str()), (3, Some(reason)));
+
+    // Beside evaluators it is said as well, and the tape says it again.
+    let both = ["SRT-041", "path-escape", "--target", &server, "--format", "canonical"];
+    let live = run(folder.path()).args(both).args(["--run-dir", "live"]).output().unwrap();
+    assert_eq!(live.status.code(), Some(1));
+    let live: Value = serde_json::from_slice(&live.stdout).unwrap();
+    assert_eq!(live["runs"][0]["reason"].as_str(), Some(reason));
+    let again = run(folder.path()).args(both).args(["--replay", "live"]).output().unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&again.stdout).unwrap(), live);
 }

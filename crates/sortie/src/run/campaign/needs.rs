@@ -1,0 +1,51 @@
+//! Which documents a server cannot be attacked with, since it lacks what they need.
+
+use sortie_engine::cases::{Options, discover};
+use sortie_engine::modes;
+use sortie_engine::run::Need;
+use sortie_engine::targets::{Offer, Target};
+
+use crate::run::resolve::{Prepared, Unfit};
+
+/// Takes out the documents whose server does not offer a tool that they need.
+///
+/// A server that cannot be looked at is left to the run, which says what is wrong with it; and so is one that stands behind
+/// an agent of ours, since it is not there before that agent is.
+pub(super) async fn unmet(documents: &mut Vec<Prepared>, options: &Options) -> Vec<Unfit> {
+    let mut seen = Vec::new();
+    let (mut met, mut unmet) = (Vec::new(), Vec::new());
+    for prepared in documents.drain(..) {
+        match missing(&prepared, options, &mut seen).await {
+            Some(reason) => unmet.push(Unfit { document: prepared.document, reason }),
+            None => met.push(prepared),
+        }
+    }
+    *documents = met;
+    unmet
+}
+
+/// Servers that were looked at. Several documents may attack one.
+type Seen = Vec<(modes::Target, Option<Offer>)>;
+
+async fn missing(prepared: &Prepared, options: &Options, seen: &mut Seen) -> Option<String> {
+    if prepared.options.agent.is_some() {
+        return None;
+    }
+    for need in Need::of(&prepared.document.compiled) {
+        let Some(at) = prepared.options.targets.get(&need.actor) else { continue };
+        let known = if let Some(known) = seen.iter().position(|(other, _)| other == at) {
+            known
+        } else {
+            let target = Target::Mcp { at: at.clone(), wire: prepared.options.wire.clone() };
+            let looked = options.end.run_until_cancelled(discover(&target, options)).await?;
+            seen.push((at.clone(), looked.ok()));
+            seen.len() - 1
+        };
+        let Some(offer) = &seen[known].1 else { continue };
+        let is_offered = |wanted: &String| offer.tools.iter().any(|tool| tool.name == *wanted);
+        if let Some(tool) = need.tools.iter().find(|tool| !is_offered(tool)) {
+            return Some(format!("it needs the tool `{tool}`, and the server does not offer it"));
+        }
+    }
+    None
+}
