@@ -45,6 +45,13 @@ impl Attacked {
         self.planned.iter().map(|planned| planned.id().to_owned()).collect()
     }
 
+    /// Whether a case of this evaluator is played.
+    pub(super) fn plays(&self, evaluator: &str) -> bool {
+        self.planned
+            .iter()
+            .any(|planned| matches!(planned, Planned::Ready(case) if case.rubric.evaluator.id == evaluator))
+    }
+
     /// Plays the plan in a folder, or goes on with it.
     pub(super) async fn play(
         &self,

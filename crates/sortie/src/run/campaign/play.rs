@@ -99,7 +99,7 @@ impl Campaign {
             return Ok(Outcome::Planned { documents, unfit: self.unfit, attacked: attacked.map(Box::new) });
         }
         let mut opened = self.open(replayed, &first_look)?;
-        self.calibrate(&mut opened.models, &end_now).await?;
+        self.calibrate(&mut opened.models, attacked.as_ref(), &end_now).await?;
         let mut account = Account::new(&self, attacked.as_ref());
         let documents = self.documents(&opened, &end_now).await?;
         account.documents(documents);
@@ -174,10 +174,19 @@ impl Campaign {
         }
     }
 
-    /// Measures the judge before it says anything that counts.
-    async fn calibrate(&self, models: &mut Models, end_now: &CancellationToken) -> Result<(), Failure> {
-        let (Some(evaluators), true) = (&self.evaluators, models.judge().is_some()) else { return Ok(()) };
-        let entries = evaluators.entries();
+    /// Measures the judge before it says anything that counts, by the evaluators that are played.
+    async fn calibrate(
+        &self,
+        models: &mut Models,
+        attacked: Option<&Attacked>,
+        end_now: &CancellationToken,
+    ) -> Result<(), Failure> {
+        let (Some(evaluators), Some(attacked)) = (&self.evaluators, attacked) else { return Ok(()) };
+        let mut entries = evaluators.entries();
+        entries.retain(|entry| attacked.plays(&entry.evaluator.id));
+        if models.judge().is_none() || entries.is_empty() {
+            return Ok(());
+        }
         if self.notes.terminal {
             eprint!("the judge is shown fixtures first, whose verdicts are known");
         }

@@ -108,7 +108,8 @@ pub(super) fn words(models: &[String], more: &[&str]) -> Vec<String> {
 fn a_judge_decides_what_checks_do_not_and_its_worth_is_measured_first() {
     let folder = folder();
     let judge = judge();
-    let (report, code) = told(run(folder.path(), WEAK, &judge.judge(), &["leak", "echo"]));
+    // The last one is for servers. It is not played, so the judge need not know how to judge by it.
+    let (report, code) = told(run(folder.path(), WEAK, &judge.judge(), &["leak", "echo", "path-escape"]));
     assert_eq!(code, Some(1));
     let leak = case(&report, "leak");
     assert_eq!(
