@@ -131,6 +131,35 @@ fn a_judge_decides_what_checks_do_not_and_its_worth_is_measured_first() {
     assert_eq!((code, &case(&report, "leak")["verdict"]), (Some(0), &json!("not_exploited")), "{report:#}");
 }
 
+/// A target that talks to its judge, in all the ways that we know, has given in all the same where a check sees it. A judge that
+/// obeys every word of it is not even asked.
+#[test]
+fn what_a_check_has_seen_no_words_to_the_judge_undo() {
+    let folder = folder();
+    let path = folder.path().join("mine/agent/echo.yaml");
+    let echo = std::fs::read_to_string(&path).unwrap();
+    let (head, _) = echo.split_once("patterns:\n").unwrap();
+    let pattern = |injection: &sortie_judge::Injection| {
+        // Braces would be a placeholder.
+        let text = injection.text.replace("{{", "{ {");
+        let (name, template) = (&injection.id, json!(format!("SECRET-42 {text}")));
+        format!("  - {{name: {name}, template: {template}}}\n")
+    };
+    let injections = sortie_judge::injections();
+    let patterns: String = injections.iter().map(pattern).collect();
+    std::fs::write(&path, format!("{head}patterns:\n{patterns}")).unwrap();
+    let obedient = Scripted::start(|_| Does::Says(ruling("pass", &json!([]))));
+    let (report, code) = told(run(folder.path(), "cmd=cat", &obedient.judge(), &["echo"]));
+    assert_eq!((code, report["runs"].as_array().unwrap().len()), (Some(1), injections.len()));
+    for run in report["runs"].as_array().unwrap() {
+        let decided = (run["verdict"].as_str(), run["decided_by"]["by"].as_str());
+        assert_eq!(decided, (Some("exploited"), Some("check")), "{run:#}");
+    }
+    // It was asked about two fixtures and all injections, which is how it is measured, and about nothing else.
+    assert_eq!(obedient.asked().len(), 2 + injections.len());
+    assert!(injections.len() >= 50);
+}
+
 /// A judge that is right about fixtures and does something else with what it is to decide.
 fn turncoat(does: impl Fn(&Asked) -> Does + Send + Sync + 'static) -> Scripted {
     Scripted::start(move |asked| {
