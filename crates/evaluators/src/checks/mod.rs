@@ -172,7 +172,7 @@ fn compile(check: &Check, test: &Test) -> Result<CompiledIndicator, CompileError
                 Some(PatternMatch { condition: Some(condition.clone()), ..PatternMatch::default() });
         }
         Test::Cel(cel) => {
-            indicator.target = format!("{}[*]", Shown::of(cel).key());
+            indicator.target = Shown::of(cel).target();
             let variables = [("transcript".to_owned(), String::new())].into_iter().collect();
             indicator.expression = Some(ExpressionMatch { cel: cel.clone(), variables: Some(variables) });
         }

@@ -10,11 +10,12 @@ use sortie_oatf::{CompiledIndicator, Evaluators, Evidence, Outcome};
 /// So many items are tried alone: each may cost as much as the whole.
 const TRIED: usize = 32;
 
-/// The list that an expression looks at.
+/// The list that an expression looks at, or what the server says about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     Answers,
     Calls,
+    Server,
     Tools,
 }
 
@@ -31,6 +32,8 @@ impl Shown {
         };
         if reads("calls") {
             Self::Calls
+        } else if reads("server") {
+            Self::Server
         } else if reads("tools") && !reads("answers") && !reads("turns") {
             Self::Tools
         } else {
@@ -42,7 +45,16 @@ impl Shown {
         match self {
             Self::Answers => "answers",
             Self::Calls => "calls",
+            Self::Server => "server",
             Self::Tools => "tools",
+        }
+    }
+
+    /// What an indicator for the expression looks at.
+    pub(super) fn target(self) -> String {
+        match self {
+            Self::Server => self.key().to_owned(),
+            Self::Answers | Self::Calls | Self::Tools => format!("{}[*]", self.key()),
         }
     }
 
@@ -57,6 +69,7 @@ impl Shown {
             Outcome::Matched(evidence) => Some(evidence),
             _ => None,
         };
+        // What a server says about itself is no list, and is shown as it is.
         let count = transcript[self.key()].as_array().map_or(0, Vec::len);
         if count < 2 {
             return whole;
@@ -139,6 +152,7 @@ mod tests {
             "answers[0]"
         );
         assert_eq!(path("transcript.calls.exists(c, c.name == 'send')"), "calls[1]");
+        assert_eq!(path("size(transcript.answers) == 2 && !has(transcript.server.name)"), "server");
     }
 
     #[test]
