@@ -11,3 +11,4 @@ mod session;
 
 pub use options::Options;
 pub use play::play;
+pub(crate) use session::messages;

@@ -315,7 +315,7 @@ fn spoken<'s>(surfaces: &'s [&'s str], kind: Kind, id: Option<&'s Value>, bytes:
 }
 
 /// The messages of a list, or the one message that there is.
-fn messages(bytes: Bytes) -> Vec<Bytes> {
+pub(crate) fn messages(bytes: Bytes) -> Vec<Bytes> {
     if !bytes.trim_ascii_start().starts_with(b"[") {
         return vec![bytes];
     }

@@ -17,6 +17,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::answers::{more, reply};
 use crate::modes::Wire;
 use crate::modes::excerpt::excerpt;
+use crate::modes::mcp_client::messages;
 use crate::targets::error::TargetError;
 use crate::targets::log::{About, Log};
 use crate::targets::target::Settings;
@@ -337,19 +338,6 @@ fn client_info() -> Value {
 
 fn about<'a>(surface: &'a str, kind: Kind, id: Option<&'a Value>) -> About<'a> {
     About { surface, kind, id, connection: CONNECTION }
-}
-
-/// The messages of a list, or the one message that there is.
-fn messages(bytes: Bytes) -> Vec<Bytes> {
-    if !bytes.trim_ascii_start().starts_with(b"[") {
-        return vec![bytes];
-    }
-    match serde_json::from_slice::<Vec<&RawValue>>(&bytes) {
-        Ok(items) if !items.is_empty() && items.len() <= jsonrpc::MAX_BATCH => {
-            items.iter().map(|item| Bytes::copy_from_slice(item.get().as_bytes())).collect()
-        }
-        _ => vec![bytes],
-    }
 }
 
 fn member(json: &str, name: &str) -> Value {
