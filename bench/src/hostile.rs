@@ -1,6 +1,6 @@
 //! What hostile input costs: each input is answered in a process of its own, so that its peak memory is known.
 //!
-//! `crates/oatf/tests/hostile.rs` says what the answers are; here is only what they take.
+//! `crates/oatf/tests/it/hostile.rs` says what the answers are; here is only what they take.
 
 mod inputs;
 

@@ -1,4 +1,4 @@
-//! The body of the target `proofs`, without libFuzzer: `crates/prove/tests/fuzz_corpus.rs` includes this file.
+//! The body of the target `proofs`, without libFuzzer: `crates/prove/tests/it/fuzz_corpus.rs` includes this file.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};

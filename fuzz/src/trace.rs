@@ -1,4 +1,4 @@
-//! The body of the target `trace`, without libFuzzer: `crates/trace/tests/fuzz_corpus.rs` includes this file.
+//! The body of the target `trace`, without libFuzzer: `crates/trace/tests/it/fuzz_corpus.rs` includes this file.
 //!
 //! It stands apart from `lib.rs`, whose bodies run in the tests of `sortie-oatf`, which must not depend on traces.
 

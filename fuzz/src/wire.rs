@@ -1,4 +1,4 @@
-//! The body of the target `wire`, without libFuzzer: `crates/wire/tests/fuzz_corpus.rs` includes this file.
+//! The body of the target `wire`, without libFuzzer: `crates/wire/tests/it/fuzz_corpus.rs` includes this file.
 
 use bytes::Bytes;
 use sortie_wire::ag_ui::{Event, Input, ToolResult, Transcript, follow_up};

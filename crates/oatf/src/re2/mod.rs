@@ -16,7 +16,7 @@
 //! Unicode tables are those of the RE2 this was measured against: Unicode 15.1. Characters that are newer
 //! belong to no group and have no other case, whatever the engine's own tables know.
 //!
-//! The promise is tested against recorded verdicts of RE2 itself: `tests/re2_oracle.rs`.
+//! The promise is tested against recorded verdicts of RE2 itself: `tests/it/re2_oracle.rs`.
 
 mod class;
 mod cursor;

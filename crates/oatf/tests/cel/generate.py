@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes corpus.json: expressions, messages and expected results for tests/cel_corpus.rs.
+"""Writes corpus.json: expressions, messages and expected results for tests/it/cel_corpus.rs.
 
 The expected results come from cel-python 0.5 (pip install cel-python). Where it departs from the
 CEL specification, or has no such function, the result is written by hand in OVERRIDES or EXTENSIONS, with

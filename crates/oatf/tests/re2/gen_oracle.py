@@ -3,7 +3,7 @@
     python3 -m venv /tmp/re2 && /tmp/re2/bin/pip install google-re2==1.1.20251105
     /tmp/re2/bin/python gen_oracle.py
 
-Run it after adding patterns, and read the difference. tests/re2_oracle.rs compares the file with our own verdicts.
+Run it after adding patterns, and read the difference. tests/it/re2_oracle.rs compares the file with our own verdicts.
 
 The file, one pattern to a line:
   re2       the version that was asked

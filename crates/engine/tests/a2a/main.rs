@@ -1,6 +1,0 @@
-//! A2A over real sockets: what a peer sees, and what the trace says.
-
-mod agent;
-mod client;
-mod server;
-mod stage;

@@ -1,0 +1,5 @@
+//! A2A over real sockets: what a peer sees, and what the trace says.
+
+mod agent;
+mod client;
+mod server;

@@ -1,0 +1,86 @@
+//! The bundled evaluators of MCP servers against a server with planted faults and its careful twin, without a model.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use sortie_engine::cases::{CaseResult, CaseVerdict, DecidedBy, Missing, Options, Results, plan, run};
+use sortie_engine::targets::{Log, Settings};
+use sortie_evaluators::{Catalogue, File, Root, Shelf, Values, load};
+use sortie_trace::Redactor;
+
+use crate::cases::shop::{PLANTED, Shop};
+
+fn bundled() -> Catalogue {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evaluators");
+    let mut files = Vec::new();
+    read(&root, &root, &mut files);
+    let loaded = load(&[Root::new("evaluators", files)], &[]);
+    assert!(loaded.is_sound(), "{:#?}", loaded.findings);
+    loaded.catalogue
+}
+
+fn read(root: &Path, folder: &Path, files: &mut Vec<File>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read(root, &path, files);
+        } else if path.extension().is_some_and(|extension| extension == "yaml") {
+            let name = path.strip_prefix(root).unwrap().display().to_string();
+            files.push(File::text(name, std::fs::read_to_string(&path).unwrap()));
+        }
+    }
+}
+
+async fn attacked(weak: bool) -> Vec<CaseResult> {
+    let shop = Shop::open(weak).await;
+    let target = shop.target();
+    let log = Arc::new(Log::nowhere(target.kind(), Redactor::default()));
+    let offer = target.discover(&log, &Settings::default()).await.unwrap();
+    let catalogue = bundled();
+    let ids = catalogue.of(Shelf::Mcp).map(|entry| entry.evaluator.id.as_str());
+    let planned =
+        plan(&catalogue.in_order(ids), &offer, target.kind(), &Values::new(), Missing::Skip).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let results = Results::create(folder.path(), &planned).unwrap();
+    let options = Options { jobs: 8, ..Options::default() };
+    let played = run(&target, &offer, &planned, results, folder.path(), options).await.unwrap();
+    assert!(played.unfinished.is_empty());
+    assert_eq!(played.results.len(), planned.len(), "nothing is left out");
+    played.results
+}
+
+fn findings(results: &[CaseResult]) -> BTreeSet<&str> {
+    let found = results.iter().filter(|result| result.verdict == CaseVerdict::Exploited);
+    found.map(|result| result.evaluator.as_str()).collect()
+}
+
+#[tokio::test]
+async fn planted_faults_are_found_and_each_finding_shows_where() {
+    let results = attacked(true).await;
+    let found = findings(&results);
+    for planted in PLANTED {
+        assert!(found.contains(planted), "{planted} is not among {found:?}");
+    }
+    for result in results.iter().filter(|result| result.verdict == CaseVerdict::Exploited) {
+        let Some(DecidedBy::Check { text, .. }) = &result.decided_by else { panic!("{result:?}") };
+        assert!(text.is_some(), "{result:?}");
+    }
+    assert!(results.iter().all(|result| result.verdict != CaseVerdict::Error), "{:#?}", errors(&results));
+}
+
+#[tokio::test]
+async fn a_careful_server_has_no_findings_and_what_was_not_decided_says_why() {
+    let results = attacked(false).await;
+    assert_eq!(findings(&results), BTreeSet::new());
+    assert_eq!(errors(&results), Vec::<&str>::new());
+    let undecided =
+        |result: &&CaseResult| matches!(result.verdict, CaseVerdict::Skipped | CaseVerdict::NotApplicable);
+    assert!(results.iter().filter(undecided).all(|result| !result.reason.is_empty()));
+    assert!(results.iter().any(|result| result.verdict == CaseVerdict::NotExploited));
+}
+
+fn errors(results: &[CaseResult]) -> Vec<&str> {
+    let errors = results.iter().filter(|result| result.verdict == CaseVerdict::Error);
+    errors.map(|result| result.reason.as_str()).collect()
+}

@@ -1,0 +1,88 @@
+//! A run that is killed in the middle is taken up: nothing is lost, and nothing that was kept is played again.
+
+use std::collections::HashMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use sortie_engine::cases::{CaseResult, Options, Results, run};
+use sortie_engine::targets::Offer;
+
+use crate::cases::bench::{Bench, agent, saying};
+
+const FOLDER: &str = "SORTIE_TEST_FOLDER";
+
+fn bench(folder: &Path) -> Bench {
+    let (played, second) = (folder.join("played"), folder.join("second"));
+    let (played, second) = (played.display(), second.display());
+    // Of the second half nothing is said before the run is taken up: it cannot be over before it is killed.
+    let script = format!(
+        r#"read line || exit; echo "$line" >> {played}
+        case $line in word[23]?) until [ -e {second} ]; do sleep 0.02; done;; esac
+        echo "ok $line"; cat > /dev/null"#
+    );
+    let words: Vec<String> = (0..40).map(|number| format!("word{number}")).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    Bench::new(&[("agent", "many", &saying(&words))], agent(&script))
+}
+
+fn options() -> Options {
+    Options { jobs: 4, ..Options::default() }
+}
+
+/// What the child does. Without a folder it is an ordinary run of no test.
+#[tokio::test]
+async fn child_that_is_killed() {
+    let Ok(folder) = std::env::var(FOLDER) else { return };
+    let bench = bench(Path::new(&folder));
+    let run_folder = Path::new(&folder).join("run");
+    std::fs::create_dir(&run_folder).unwrap();
+    let results = Results::create(&run_folder, &bench.planned).unwrap();
+    // Not with `println!`, which a test keeps to itself.
+    let tell = |_: &CaseResult| std::io::stdout().write_all(b"kept\n").unwrap();
+    let options = Options { seen: Arc::new(tell), ..options() };
+    run(bench.target(), &Offer::default(), &bench.planned, results, &run_folder, options).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_run_that_is_killed_is_taken_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let run_folder = folder.path().join("run");
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "cases::killed::child_that_is_killed"])
+        .env(FOLDER, folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It says when a result is on disk, and ends when it has no more: this cannot wait for ever.
+    let told = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert_eq!(told.filter(|line| line == "kept").take(5).count(), 5, "the child ended before it was killed");
+    child.kill().unwrap(); // SIGKILL
+    child.wait().unwrap();
+
+    std::fs::write(folder.path().join("second"), "").unwrap();
+    let bench = bench(folder.path());
+    let kept = Results::resume(&run_folder, &bench.planned).unwrap();
+    let done: Vec<String> = bench
+        .planned
+        .iter()
+        .map(|planned| planned.id().to_owned())
+        .filter(|id| kept.get(id).is_some())
+        .collect();
+    assert!(done.len() >= 5 && done.len() < 40, "{}", done.len());
+    let played =
+        run(bench.target(), &Offer::default(), &bench.planned, kept, &run_folder, options()).await.unwrap();
+    assert_eq!((played.results.len(), played.unfinished.len()), (40, 0));
+
+    let mut times: HashMap<String, usize> = HashMap::new();
+    for word in std::fs::read_to_string(folder.path().join("played")).unwrap().lines() {
+        *times.entry(format!("many/{word}")).or_default() += 1;
+    }
+    for id in &done {
+        assert_eq!(times.get(id), Some(&1), "{id} was kept, and is not played again");
+    }
+    assert_eq!(times.len(), 40);
+    // What was on its way is played again, once.
+    assert!(times.values().all(|count| *count <= 2), "{times:?}");
+}

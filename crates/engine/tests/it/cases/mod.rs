@@ -1,0 +1,10 @@
+//! Evaluators against targets: what is planned, what is played, what is kept.
+
+mod attacked;
+mod bench;
+mod bundled;
+mod killed;
+mod planning;
+mod running;
+mod shop;
+mod taped;

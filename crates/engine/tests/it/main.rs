@@ -1,0 +1,14 @@
+//! Modes, targets and cases, over real sockets and pipes.
+
+mod a2a;
+mod ag_ui_client;
+mod cases;
+mod mcp_client;
+mod mcp_client_hostile;
+mod mcp_client_process;
+mod mcp_server;
+mod phases;
+mod server_stage;
+mod stage;
+mod synthesis;
+mod targets;

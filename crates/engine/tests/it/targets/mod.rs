@@ -1,0 +1,6 @@
+//! Targets of evaluators, over real pipes and sockets.
+
+mod agents;
+mod cmd;
+mod mcp;
+mod room;

@@ -1,0 +1,5 @@
+//! Traces, from outside.
+
+mod fuzz_corpus;
+mod redaction;
+mod schema;

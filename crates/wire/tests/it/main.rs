@@ -1,0 +1,7 @@
+//! The wire, over real sockets and pipes.
+
+mod child;
+mod client;
+mod fuzz_corpus;
+mod peer;
+mod server;
