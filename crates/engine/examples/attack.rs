@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use sortie_engine::cases::{CaseVerdict, DecidedBy, Missing, Options, Results, plan, run};
-use sortie_engine::modes::{self, Place, Wire};
+use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::{Log, Settings, Target};
 use sortie_evaluators::{File, Root, Shelf, Values, load};
 use sortie_trace::Redactor;
@@ -30,8 +30,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let entries = loaded.catalogue.in_order(ids);
 
     let env = ["PATH", "HOME"].map(|name| (name.to_owned(), std::env::var(name).unwrap_or_default()));
-    let at = modes::Target { place: Place::Stdio(command), headers: Vec::new(), env: env.to_vec() };
-    let target = Target::Mcp { at, wire: Wire::Auto };
+    let at = modes::Endpoint { address: Address::Stdio(command), headers: Vec::new(), env: env.to_vec() };
+    let target = Target::Mcp { at, wire: McpRevision::Auto };
     let log = Arc::new(Log::nowhere(target.kind(), Redactor::default()));
     let offer = target.discover(&log, &Settings::default()).await?;
     let planned = plan(&entries, &offer, target.kind(), &Values::new(), Missing::Skip)?;

@@ -17,6 +17,7 @@
 
 pub mod a2a;
 pub mod ag_ui;
+mod endpoint;
 pub mod http;
 pub mod jsonrpc;
 mod limits;
@@ -25,5 +26,6 @@ mod members;
 pub mod sse;
 pub mod stdio;
 
+pub use endpoint::{Address, Endpoint};
 pub use limits::Limits;
 pub use members::Members;

@@ -10,7 +10,7 @@ use super::options::Options;
 use crate::actor::Actor;
 use crate::context::Context;
 use crate::modes::{
-    Serving, StartError, Target, a2a_client, a2a_server, ag_ui_client, mcp_client, mcp_server,
+    Endpoint, Serving, StartError, a2a_client, a2a_server, ag_ui_client, mcp_client, mcp_server,
 };
 
 /// The actors of a run, and what they are doing.
@@ -185,7 +185,7 @@ async fn serve(actor: Arc<Actor>, options: &Options) -> Result<Serving, StartErr
     if stdio { mcp_server::start_stdio(actor, options) } else { mcp_server::start(actor, options).await }
 }
 
-async fn play(actor: Arc<Actor>, target: Target, options: &Options) {
+async fn play(actor: Arc<Actor>, target: Endpoint, options: &Options) {
     let (limits, connect_timeout) = (options.limits, options.connect_timeout);
     match actor.mode() {
         "mcp_client" => {

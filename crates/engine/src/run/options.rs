@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::command::{self, Addresses};
 use super::error::Misfit;
 use crate::context::Generator;
-use crate::modes::{Target, Wire};
+use crate::modes::{Endpoint, McpRevision};
 
 /// Everything about a run that is not in the document. Each has a default, and none is without a limit.
 #[derive(Clone, Debug)]
@@ -29,9 +29,9 @@ pub struct Options {
     /// Whether the one `mcp_server` actor is served over our own standard input and output.
     pub stdio: bool,
     /// What client actors attack, by name.
-    pub targets: BTreeMap<String, Target>,
+    pub targets: BTreeMap<String, Endpoint>,
     /// Which MCP revision is spoken.
-    pub wire: Wire,
+    pub wire: McpRevision,
     /// Whether each MCP session has phases of its own.
     pub isolate: bool,
     /// Whether server actors may be reached from other machines.
@@ -99,7 +99,7 @@ impl Default for Options {
             listen: BTreeMap::new(),
             stdio: false,
             targets: BTreeMap::new(),
-            wire: Wire::default(),
+            wire: McpRevision::default(),
             isolate: false,
             public: false,
             hosts: Vec::new(),

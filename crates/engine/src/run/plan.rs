@@ -7,7 +7,7 @@ use serde_json::Value;
 use sortie_oatf::{ActionKind, Compiled, CorrelationLogic, Indicator, Trigger, known_modes};
 
 use super::options::Options;
-use crate::modes::Place;
+use crate::modes::Address;
 
 /// What a run of a document would serve, send and watch.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -113,9 +113,9 @@ fn planned_actor(actor: &sortie_oatf::Actor, options: &Options) -> PlannedActor 
     let server = known && actor.mode.ends_with("_server");
     let address = || options.address(&actor.name).to_string();
     let listens = server.then(|| if options.stdio { "stdio".to_owned() } else { address() });
-    let target = options.targets.get(&actor.name).map(|target| match &target.place {
-        Place::Url(url) => url.clone(),
-        Place::Stdio(command) => format!("stdio:{}", command.join(" ")),
+    let target = options.targets.get(&actor.name).map(|target| match &target.address {
+        Address::Url(url) => url.clone(),
+        Address::Stdio(command) => format!("stdio:{}", command.join(" ")),
     });
     let phases = actor.phases.iter().enumerate().map(|(index, phase)| {
         let state = phase.state.as_ref();

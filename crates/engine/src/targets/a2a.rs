@@ -18,7 +18,7 @@ use super::log::{About, Log};
 use super::offer::Offer;
 use super::target::Settings;
 use super::web::{client_options, json, session};
-use crate::modes::{Place, Target};
+use crate::modes::{Address, Endpoint};
 
 const CARD: &str = "agent_card/get";
 const SEND: &str = "message/send";
@@ -29,7 +29,7 @@ const CONNECTION: &str = "http-1";
 const PAUSE: Duration = Duration::from_millis(300);
 
 pub(super) async fn discover(
-    target: &Target,
+    target: &Endpoint,
     log: &Arc<Log>,
     settings: &Settings,
 ) -> Result<Offer, TargetError> {
@@ -38,7 +38,11 @@ pub(super) async fn discover(
     Ok(Offer { card, ..Offer::default() })
 }
 
-pub(super) async fn open(target: &Target, log: &Arc<Log>, settings: &Settings) -> Result<Talk, TargetError> {
+pub(super) async fn open(
+    target: &Endpoint,
+    log: &Arc<Log>,
+    settings: &Settings,
+) -> Result<Talk, TargetError> {
     let mut talk = Talk::new(target, log, settings).await?;
     if talk.client.needs_card() {
         talk.card().await?;
@@ -62,8 +66,8 @@ pub(super) struct Talk {
 }
 
 impl Talk {
-    async fn new(target: &Target, log: &Arc<Log>, settings: &Settings) -> Result<Self, TargetError> {
-        let Place::Url(url) = &target.place else {
+    async fn new(target: &Endpoint, log: &Arc<Log>, settings: &Settings) -> Result<Self, TargetError> {
+        let Address::Url(url) = &target.address else {
             return Err(TargetError::Invalid("an A2A agent is at a URL, and no process".to_owned()));
         };
         let fail = |error| TargetError::of_client("connect", error, settings.connect_timeout);

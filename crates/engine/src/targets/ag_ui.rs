@@ -14,13 +14,13 @@ use super::log::{About, Log};
 use super::offer::Offer;
 use super::target::Settings;
 use super::web::{Web, json_headers, session};
-use crate::modes::Target;
+use crate::modes::Endpoint;
 
 const RUN: &str = "run_agent_input";
 
 /// There is nothing to ask without a message, but somebody must be there.
 pub(super) async fn discover(
-    target: &Target,
+    target: &Endpoint,
     log: &Arc<Log>,
     settings: &Settings,
 ) -> Result<Offer, TargetError> {
@@ -28,7 +28,7 @@ pub(super) async fn discover(
 }
 
 pub(super) async fn open(
-    target: &Target,
+    target: &Endpoint,
     client: Option<&Client>,
     log: &Arc<Log>,
     settings: &Settings,

@@ -14,7 +14,7 @@ use super::log::Log;
 use super::offer::Offer;
 use super::target::Settings;
 use super::web::{Web, json};
-use crate::modes::Target;
+use crate::modes::Endpoint;
 
 const SURFACE: &str = "chat/completions";
 const MODELS: &str = "models";
@@ -26,7 +26,7 @@ const MAX_MODELS: usize = 1_000;
 #[derive(Clone)]
 pub struct Chat {
     /// Its base, such as `http://127.0.0.1:8000/v1`, with the headers that it is asked with.
-    pub at: Target,
+    pub at: Endpoint,
     /// The model; the first that it lists when there is none.
     pub model: Option<String>,
     /// What the system says before anyone else does.

@@ -14,7 +14,7 @@ use super::log::Log;
 use super::offer::Offer;
 use super::target::Settings;
 use super::web::{Web, json, session};
-use crate::modes::Target;
+use crate::modes::Endpoint;
 
 const SURFACE: &str = "request";
 
@@ -23,7 +23,7 @@ const SURFACE: &str = "request";
 #[derive(Clone)]
 pub struct Http {
     /// Its URL, with the headers that it is asked with.
-    pub at: Target,
+    pub at: Endpoint,
     /// The method, such as `POST`.
     pub method: String,
     /// The body.

@@ -16,7 +16,7 @@ use super::log::Log;
 use super::offer::Offer;
 use super::web::new_client;
 use super::{a2a, ag_ui, mcp};
-use crate::modes::{self, Place, Wire};
+use crate::modes::{self, Address, McpRevision};
 
 /// What is attacked: a description, from which every case makes a connection of its own.
 ///
@@ -27,14 +27,14 @@ pub enum Target {
     /// An MCP server.
     Mcp {
         /// Where it is.
-        at: modes::Target,
+        at: modes::Endpoint,
         /// Which revision is spoken.
-        wire: Wire,
+        wire: McpRevision,
     },
     /// An A2A agent.
-    A2a(modes::Target),
+    A2a(modes::Endpoint),
     /// An AG-UI agent.
-    AgUi(modes::Target),
+    AgUi(modes::Endpoint),
     /// An endpoint that speaks as that of `OpenAI` does.
     Chat(Chat),
     /// Anything that answers an HTTP request.
@@ -143,21 +143,21 @@ impl Target {
     pub fn identity(&self) -> String {
         let kind = self.kind().as_str();
         let place = match self {
-            Self::Mcp { at, .. } | Self::A2a(at) | Self::AgUi(at) => &at.place,
-            Self::Chat(chat) => &chat.at.place,
-            Self::Http(http) => &http.at.place,
+            Self::Mcp { at, .. } | Self::A2a(at) | Self::AgUi(at) => &at.address,
+            Self::Chat(chat) => &chat.at.address,
+            Self::Http(http) => &http.at.address,
             Self::Cmd(cmd) => return format!("{kind} {}", cmd.command.join(" ")),
         };
         match place {
-            Place::Url(url) => format!("{kind} {url}"),
-            Place::Stdio(command) => format!("{kind} stdio:{}", command.join(" ")),
+            Address::Url(url) => format!("{kind} {url}"),
+            Address::Stdio(command) => format!("{kind} stdio:{}", command.join(" ")),
         }
     }
 
     /// How it is asked, as far as its answers depend on it. No credentials.
     pub(crate) fn manner(&self) -> Value {
         match self {
-            Self::Mcp { wire: Wire::Version(version), .. } => json!({"wire": version}),
+            Self::Mcp { wire: McpRevision::Version(version), .. } => json!({"wire": version}),
             Self::Mcp { .. } | Self::A2a(_) | Self::AgUi(_) => json!({}),
             Self::Chat(chat) => json!({"model": chat.model, "system": chat.system, "tools": chat.tools}),
             Self::Http(http) => json!({"method": http.method, "body": http.body, "answer": http.answer}),
@@ -194,7 +194,7 @@ impl Target {
             Self::A2a(_) | Self::Cmd(_) => return None,
         };
         // Why there is none is said when a conversation begins.
-        matches!(at.place, Place::Url(_)).then(|| new_client(at, settings).ok()).flatten()
+        matches!(at.address, Address::Url(_)).then(|| new_client(at, settings).ok()).flatten()
     }
 
     /// The same with a client that was made for this target before.

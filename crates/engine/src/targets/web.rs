@@ -15,7 +15,7 @@ use super::error::TargetError;
 use super::log::{About, Log};
 use super::target::Settings;
 use crate::cases::canary;
-use crate::modes::{Place, Target};
+use crate::modes::{Address, Endpoint};
 
 const CONNECTION: &str = "http-1";
 
@@ -31,12 +31,12 @@ pub(super) struct Web {
 impl Web {
     /// Waits until somebody accepts there. Without a client one is made, which takes milliseconds.
     pub(super) async fn open(
-        target: &Target,
+        target: &Endpoint,
         client: Option<&Client>,
         log: &Arc<Log>,
         settings: &Settings,
     ) -> Result<Self, TargetError> {
-        let Place::Url(url) = &target.place else {
+        let Address::Url(url) = &target.address else {
             return Err(TargetError::Invalid("it is at a URL, and no process".to_owned()));
         };
         let client = client.map_or_else(|| new_client(target, settings), |client| Ok(client.clone()))?;
@@ -77,14 +77,16 @@ impl Web {
 }
 
 /// A client for one target, with its credentials.
-pub(super) fn new_client(target: &Target, settings: &Settings) -> Result<Client, TargetError> {
+pub(super) fn new_client(target: &Endpoint, settings: &Settings) -> Result<Client, TargetError> {
     let fail = |error| TargetError::of_client("connect", error, settings.connect_timeout);
     Client::new(client_options(target, settings)?).map_err(fail)
 }
 
-pub(super) fn client_options(target: &Target, settings: &Settings) -> Result<ClientOptions, TargetError> {
+pub(super) fn client_options(target: &Endpoint, settings: &Settings) -> Result<ClientOptions, TargetError> {
     Ok(ClientOptions {
-        headers: target.http_headers().map_err(TargetError::Invalid)?,
+        headers: target
+            .http_headers()
+            .map_err(|error| TargetError::of_client("connect", error, settings.connect_timeout))?,
         connect_timeout: settings.connect_timeout,
         answer_timeout: settings.answer_timeout,
         limits: settings.limits,

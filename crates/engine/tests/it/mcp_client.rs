@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::stage::mcp::{answers_everything, one_phase, result, start, start_with, usual};
 use crate::stage::{Connection, Peer, Request, Stage, content};
 use serde_json::json;
-use sortie_engine::modes::Wire;
+use sortie_engine::modes::McpRevision;
 use sortie_engine::modes::mcp_client::Options;
 use tokio::sync::Notify;
 
@@ -295,7 +295,7 @@ async fn the_revision_without_sessions_says_in_every_request_who_asks() {
         connection.json(result(&request, &answer)).await;
     })
     .await;
-    let wire = Wire::Version("2026-07-28".to_owned());
+    let wire = McpRevision::Version("2026-07-28".to_owned());
     let playing = start_with(&stage, &peer, Options { wire, ..Options::default() });
     stage
         .until_that("asked again", |stage| {

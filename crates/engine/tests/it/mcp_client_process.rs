@@ -2,7 +2,7 @@
 
 use crate::stage::mcp::one_phase;
 use crate::stage::{Stage, content, script};
-use sortie_engine::modes::Place;
+use sortie_engine::modes::Address;
 use sortie_engine::modes::mcp_client::{Options, play};
 use sortie_wire::Limits;
 use tokio::task::JoinHandle;
@@ -52,7 +52,7 @@ async fn a_process_that_ends_when_all_is_said_has_done_nothing_wrong() {
 async fn a_process_that_is_not_there_or_does_not_speak_is_a_refusal() {
     let stage = one_phase("{method: tools/call}");
     let mut target = script("");
-    target.place = Place::Stdio(vec!["/no/such/program".to_owned()]);
+    target.address = Address::Stdio(vec!["/no/such/program".to_owned()]);
     play(stage.actor.clone(), target, Options::default()).await;
     assert_eq!(stage.failures()[0].0, "target_refused");
 

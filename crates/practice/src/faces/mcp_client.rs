@@ -11,6 +11,7 @@ use sortie_wire::Limits;
 use sortie_wire::http::{Client, ClientOptions};
 use sortie_wire::jsonrpc::{self, Ids, Incoming, id_key};
 use sortie_wire::mcp::client::{Ended, Happened, Link, Outgoing};
+use sortie_wire::mcp::revision;
 use sortie_wire::stdio::{Child, Program};
 use tokio::sync::{mpsc, oneshot};
 
@@ -21,8 +22,6 @@ use crate::callable::{Callable, Place};
 use crate::log::Because;
 use crate::reading::Source;
 
-/// The revision that is offered.
-const VERSION: &str = "2025-11-25";
 /// How many pages of a list are read.
 const MAX_PAGES: usize = 20;
 /// How long hanging up may take.
@@ -101,7 +100,7 @@ impl Session {
 
     async fn shake_hands(&mut self) -> Result<(), String> {
         let hello = json!({
-            "protocolVersion": VERSION,
+            "protocolVersion": revision::LATEST,
             "capabilities": {"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}},
             "clientInfo": {"name": "sortie-practice", "version": env!("CARGO_PKG_VERSION")},
         });
@@ -111,7 +110,7 @@ impl Session {
             }
             other => other?,
         };
-        let version = welcome.get("protocolVersion").and_then(Value::as_str).unwrap_or(VERSION);
+        let version = welcome.get("protocolVersion").and_then(Value::as_str).unwrap_or(revision::LATEST);
         self.link.agree_on(version);
         self.instructions = welcome.get("instructions").and_then(Value::as_str).map(str::to_owned);
         self.capabilities = welcome.get("capabilities").cloned().unwrap_or(Value::Null);

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use sortie_wire::Limits;
 use sortie_wire::http::{Hosts, Listener};
 use sortie_wire::jsonrpc::{self, Ids, Incoming, id_key};
+use sortie_wire::mcp::revision;
 use sortie_wire::mcp::server::{
     Answer, Arrival, Ends, Outlet, Reply, Service, Transport, serve as serve_mcp,
 };
@@ -22,9 +23,6 @@ use crate::agent::Agent;
 use crate::behaviour::Behaviour;
 use crate::log::Because;
 use crate::reading::Source;
-
-/// The revision that is answered when the one that is offered is unknown.
-const VERSION: &str = "2025-11-25";
 
 /// Serves until the agent ends.
 pub(crate) async fn serve(listener: Listener, agent: Agent) {
@@ -119,8 +117,8 @@ impl Face {
         let result = match method {
             "initialize" => {
                 let offered = params.get("protocolVersion").and_then(Value::as_str);
-                let known = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
-                let version = offered.filter(|version| known.contains(version)).unwrap_or(VERSION);
+                let version = offered.filter(|version| revision::has_handshake(version));
+                let version = version.unwrap_or(revision::LATEST);
                 let capabilities = params.get("capabilities").cloned().unwrap_or(Value::Null);
                 *client.capabilities.lock().unwrap_or_else(PoisonError::into_inner) = capabilities;
                 json!({"protocolVersion": version, "capabilities": {"tools": {}, "resources": {}, "prompts": {}},

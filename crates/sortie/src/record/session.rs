@@ -5,7 +5,7 @@ use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use sortie_detect::Run;
-use sortie_engine::modes::Place;
+use sortie_engine::modes::Address;
 use sortie_engine::run::Options;
 use sortie_practice::{Behaviour, obeyed};
 use sortie_prove::{MANIFEST, MAX_PROOF_BYTES, ProofsError, added, folder_of, steady};
@@ -182,9 +182,9 @@ fn say(failure: &Failure, console: &mut Console) -> Exit {
 
 /// Where the agent of a run is reached.
 fn addresses(options: &Options) -> Vec<String> {
-    let places = options.targets.values().filter_map(|target| match &target.place {
-        Place::Url(url) => url.strip_prefix("http://")?.split('/').next(),
-        Place::Stdio(_) => None,
+    let places = options.targets.values().filter_map(|target| match &target.address {
+        Address::Url(url) => url.strip_prefix("http://")?.split('/').next(),
+        Address::Stdio(_) => None,
     });
     places.map(ToOwned::to_owned).collect()
 }

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 use std::time::Duration;
 
-use sortie_engine::modes::{Place, Target};
+use sortie_engine::modes::{Address, Endpoint};
 use sortie_engine::run::Options;
 use sortie_oatf::Actor;
 use sortie_practice::{Behaviour, UnknownBehaviour};
@@ -52,8 +52,10 @@ pub(super) fn resolve<'a>(
             command.extend([option.to_owned(), address.clone()]);
             address
         };
-        let place = Place::Url(format!("http://{address}/{path}"));
-        options.targets.insert(actor.name.clone(), Target { place, headers: Vec::new(), env: Vec::new() });
+        let address = Address::Url(format!("http://{address}/{path}"));
+        options
+            .targets
+            .insert(actor.name.clone(), Endpoint { address, headers: Vec::new(), env: Vec::new() });
     }
     if prompt.is_some() && !driven {
         command.extend(["--prompt".to_owned(), "{prompt}".to_owned()]);

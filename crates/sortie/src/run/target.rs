@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use sortie_engine::modes::Place;
+use sortie_engine::modes::Address;
 use sortie_engine::targets::Kind;
 
 use super::named::is_actor;
@@ -39,7 +39,7 @@ pub(crate) struct AskedTarget {
 pub(super) enum What {
     /// `@NAME` of sortie.toml.
     Named(String),
-    Given(Kind, Place),
+    Given(Kind, Address),
 }
 
 impl FromStr for AskedTarget {
@@ -79,11 +79,11 @@ fn what(text: &str) -> Result<What, String> {
         }
         None => return Err(form()),
     };
-    Ok(What::Given(kind, place(kind, spec)?))
+    Ok(What::Given(kind, address(kind, spec)?))
 }
 
 /// Where a target is.
-fn place(kind: Kind, spec: &str) -> Result<Place, String> {
+fn address(kind: Kind, spec: &str) -> Result<Address, String> {
     if kind == Kind::Cmd {
         // An actor that is called `cmd`: no command is called like a target.
         return if what(spec).is_ok() { Err("an actor".to_owned()) } else { stdio(kind, spec) };
@@ -91,7 +91,7 @@ fn place(kind: Kind, spec: &str) -> Result<Place, String> {
     if let Some(command) = spec.strip_prefix("stdio:") {
         return stdio(kind, command);
     }
-    url(spec).map(Place::Url)
+    url(spec).map(Address::Url)
 }
 
 pub(super) fn url(spec: &str) -> Result<String, String> {
@@ -112,12 +112,12 @@ pub(super) fn url(spec: &str) -> Result<String, String> {
     }
 }
 
-pub(super) fn stdio(kind: Kind, command: &str) -> Result<Place, String> {
+pub(super) fn stdio(kind: Kind, command: &str) -> Result<Address, String> {
     if !matches!(kind, Kind::Mcp | Kind::Cmd) {
         let kind = kind.as_str();
         return Err(format!("`{kind}` has no form over standard input and output: write a URL"));
     }
-    Ok(Place::Stdio(command_words(command)?))
+    Ok(Address::Stdio(command_words(command)?))
 }
 
 /// A command, split like a shell would, without a shell.
@@ -139,17 +139,20 @@ mod tests {
 
     #[test]
     fn a_target_has_a_kind_and_may_have_an_actor() {
-        let url = |kind, url: &str| What::Given(kind, Place::Url(url.to_owned()));
+        let url = |kind, url: &str| What::Given(kind, Address::Url(url.to_owned()));
         assert_eq!(read("mcp=http://h/mcp?a=b"), Ok((None, url(Kind::Mcp, "http://h/mcp?a=b"))));
         assert_eq!(read("recon=a2a=http://h"), Ok((Some("recon".into()), url(Kind::A2a, "http://h"))));
         assert_eq!(read("mcp=mcp=http://h"), Ok((Some("mcp".into()), url(Kind::Mcp, "http://h"))));
         assert_eq!(read("user=@shop"), Ok((Some("user".into()), What::Named("shop".into()))));
         assert_eq!(read("cmd=mcp=http://h"), Ok((Some("cmd".into()), url(Kind::Mcp, "http://h"))));
-        assert_eq!(read("cmd=x=1"), Ok((None, What::Given(Kind::Cmd, Place::Stdio(vec!["x=1".to_owned()])))));
+        assert_eq!(
+            read("cmd=x=1"),
+            Ok((None, What::Given(Kind::Cmd, Address::Stdio(vec!["x=1".to_owned()]))))
+        );
         let words = ["npx", "-y", "a server"].map(str::to_owned).to_vec();
         assert_eq!(
             read("mcp=stdio:npx -y 'a server'"),
-            Ok((None, What::Given(Kind::Mcp, Place::Stdio(words))))
+            Ok((None, What::Given(Kind::Mcp, Address::Stdio(words))))
         );
     }
 

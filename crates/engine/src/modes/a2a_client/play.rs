@@ -12,13 +12,13 @@ use super::session::Session;
 use crate::actor::{Actor, Entered, EntryAction};
 use crate::modes::a2a_push;
 use crate::modes::actions::{Action, Step, left_out};
-use crate::modes::{Place, Target};
+use crate::modes::{Address, Endpoint};
 
 /// Plays an actor that is an A2A client against a target, until its last phase has nothing left to send and to hear, or
 /// the run ends.
 ///
 /// Whatever goes wrong is recorded, never returned.
-pub async fn play(actor: Arc<Actor>, target: Target, options: Options) {
+pub async fn play(actor: Arc<Actor>, target: Endpoint, options: Options) {
     let scripts = actor
         .phases()
         .iter()
@@ -45,11 +45,11 @@ pub async fn play(actor: Arc<Actor>, target: Target, options: Options) {
     end.run_until_cancelled(session.play(&scripts, entered)).await;
 }
 
-async fn connect(target: &Target, options: &Options) -> Result<Client, String> {
-    let Place::Url(url) = &target.place else {
+async fn connect(target: &Endpoint, options: &Options) -> Result<Client, String> {
+    let Address::Url(url) = &target.address else {
         return Err("an A2A agent is a server that others reach: give its URL".to_owned());
     };
-    let headers = target.http_headers()?;
+    let headers = target.http_headers().map_err(|error| error.to_string())?;
     let http = ClientOptions {
         headers,
         answer_timeout: options.action_timeout,

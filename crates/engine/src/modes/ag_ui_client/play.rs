@@ -15,12 +15,12 @@ use super::stage::Stage;
 use crate::actor::{Actor, Entered, EntryAction};
 use crate::modes::actions::left_out;
 use crate::modes::hold::Hold;
-use crate::modes::{Place, Target};
+use crate::modes::{Address, Endpoint};
 
 /// Plays an actor that is an AG-UI client against a target, until there is nothing more to play or the run ends.
 ///
 /// Whatever goes wrong is recorded, never returned.
-pub async fn play(actor: Arc<Actor>, target: Target, options: Options) {
+pub async fn play(actor: Arc<Actor>, target: Endpoint, options: Options) {
     let scripts = actor
         .phases()
         .iter()
@@ -51,12 +51,12 @@ pub async fn play(actor: Arc<Actor>, target: Target, options: Options) {
     stage.hold.forget();
 }
 
-async fn connect(target: &Target, options: &Options) -> Result<(Client, String), String> {
-    let Place::Url(url) = &target.place else {
+async fn connect(target: &Endpoint, options: &Options) -> Result<(Client, String), String> {
+    let Address::Url(url) = &target.address else {
         return Err("an AG-UI agent is reached by HTTP, and this target is a process".to_owned());
     };
     let client = Client::new(ClientOptions {
-        headers: target.http_headers()?,
+        headers: target.http_headers().map_err(|error| error.to_string())?,
         // An agent may think for as long as the run lasts.
         answer_timeout: Duration::from_hours(24),
         limits: options.limits,

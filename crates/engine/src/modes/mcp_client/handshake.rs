@@ -3,19 +3,16 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use sortie_wire::mcp::client::{Envelope, STATELESS};
+use sortie_wire::mcp::client::Envelope;
+use sortie_wire::mcp::revision::{LATEST as REVISION, STATELESS, UNSUPPORTED};
 
 use super::pending::{Lost, Outcome};
 use super::session::Session;
-use crate::modes::Wire;
+use crate::modes::McpRevision;
 use crate::payload::Payload;
 use crate::phase::Phase;
 
-/// The revision that OATF is bound to.
-const REVISION: &str = "2025-11-25";
-
 const METHOD_NOT_FOUND: i64 = -32601;
-const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// A word for the trace, and a sentence.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,9 +33,9 @@ pub(super) async fn handshake(session: &Arc<Session>, phase: &Arc<Phase>) -> Res
         capabilities: filled(session, phase, "capabilities", &json!({"roots": {"listChanged": true}})),
     };
     match &session.options.wire {
-        Wire::Version(version) if version == STATELESS => discover(session, phase, client).await,
-        Wire::Version(version) => initialize(session, phase, client, version, false).await,
-        Wire::Auto => initialize(session, phase, client, REVISION, true).await,
+        McpRevision::Version(version) if version == STATELESS => discover(session, phase, client).await,
+        McpRevision::Version(version) => initialize(session, phase, client, version, false).await,
+        McpRevision::Auto => initialize(session, phase, client, REVISION, true).await,
     }
 }
 
@@ -63,8 +60,7 @@ async fn initialize(
     let result = match outcome {
         Outcome::Result(result) => result,
         Outcome::Error(error)
-            if may_discover
-                && matches!(error["code"].as_i64(), Some(METHOD_NOT_FOUND | UNSUPPORTED_VERSION)) =>
+            if may_discover && matches!(error["code"].as_i64(), Some(METHOD_NOT_FOUND | UNSUPPORTED)) =>
         {
             return discover(session, phase, client).await;
         }

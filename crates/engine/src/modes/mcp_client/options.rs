@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sortie_wire::Limits;
 
-use crate::modes::Wire;
+use crate::modes::McpRevision;
 
 /// How an MCP client behaves, apart from what the document says.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub struct Options {
     /// How long a request may stay without any sign of life. 60 s; whatever comes of it begins the time anew.
     pub action_timeout: Duration,
     /// Which revision is spoken.
-    pub wire: Wire,
+    pub wire: McpRevision,
 }
 
 impl Default for Options {
@@ -25,7 +25,7 @@ impl Default for Options {
             limits: Limits::default(),
             connect_timeout: Duration::from_secs(30),
             action_timeout: Duration::from_mins(1),
-            wire: Wire::default(),
+            wire: McpRevision::default(),
         }
     }
 }

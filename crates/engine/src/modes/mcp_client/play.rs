@@ -20,7 +20,7 @@ use super::session::Session;
 use crate::actor::{Actor, Entered, EntryAction};
 use crate::modes::actions::{Step, left_out};
 use crate::modes::hold::Hold;
-use crate::modes::{Place, Target};
+use crate::modes::{Address, Endpoint};
 use crate::phase::Phase;
 
 /// How long hanging up may take.
@@ -32,7 +32,7 @@ const MAX_ROUNDS: usize = 10;
 /// Plays an actor that is an MCP client against a target, until the run ends or the target is gone.
 ///
 /// Whatever goes wrong is recorded, never returned.
-pub async fn play(actor: Arc<Actor>, target: Target, options: Options) {
+pub async fn play(actor: Arc<Actor>, target: Endpoint, options: Options) {
     let scripts = actor
         .phases()
         .iter()
@@ -67,10 +67,10 @@ pub async fn play(actor: Arc<Actor>, target: Target, options: Options) {
     listening.abort();
 }
 
-async fn connect(target: &Target, options: &Options) -> Result<(Link, mpsc::Receiver<Happened>), String> {
-    match &target.place {
-        Place::Url(url) => {
-            let headers = target.http_headers()?;
+async fn connect(target: &Endpoint, options: &Options) -> Result<(Link, mpsc::Receiver<Happened>), String> {
+    match &target.address {
+        Address::Url(url) => {
+            let headers = target.http_headers().map_err(|error| error.to_string())?;
             let client = Client::new(ClientOptions {
                 headers,
                 // Whether an answer takes too long is decided by what is heard of it.
@@ -83,7 +83,7 @@ async fn connect(target: &Target, options: &Options) -> Result<(Link, mpsc::Rece
             wait_until_accepts(url, deadline).await.map_err(|error| error.to_string())?;
             Ok(Link::http(client, url))
         }
-        Place::Stdio(command) => {
+        Address::Stdio(command) => {
             let os = |text: &String| OsString::from(text);
             let program = Program {
                 argv: command.iter().map(os).collect(),

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::version;
 use super::wording::{Part, Wording};
 use crate::actor::Actor;
-use crate::modes::Wire;
+use crate::modes::McpRevision;
 use crate::payload::{Payload, TooLarge};
 use crate::phase::Phase;
+use sortie_wire::mcp::revision;
 
 /// The answer to `initialize`, and to `server/discover`.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Identity {
         let mut discovered = vec![Part::Text("{\"resultType\":\"complete\",\"supportedVersions\":[".into())];
         discovered.push(match &version {
             Some(version) => Part::Payload(version.clone()),
-            None => Part::Text(format!("\"{}\"", version::MODERN).into()),
+            None => Part::Text(format!("\"{}\"", revision::STATELESS).into()),
         });
         discovered.extend([
             Part::Text("],\"capabilities\":".into()),
@@ -65,16 +65,16 @@ impl Identity {
     pub(super) fn initialize(
         &self,
         actor: &Actor,
-        wire: &Wire,
+        wire: &McpRevision,
         request: &Value,
     ) -> Result<(String, String), TooLarge> {
         let version = match (&self.version, wire) {
             (Some(version), _) => actor.fill(version, Some(request), None)?.json.into_owned(),
-            (None, Wire::Version(version)) => Value::from(version.as_str()).to_string(),
-            (None, Wire::Auto) => {
+            (None, McpRevision::Version(version)) => Value::from(version.as_str()).to_string(),
+            (None, McpRevision::Auto) => {
                 let offered = request.get("protocolVersion").and_then(Value::as_str);
-                let offered = offered.filter(|offered| version::is_legacy(offered));
-                format!("\"{}\"", offered.unwrap_or(version::DEFAULT))
+                let offered = offered.filter(|offered| revision::has_handshake(offered));
+                format!("\"{}\"", offered.unwrap_or(revision::LATEST))
             }
         };
         let rest = self.initialized.fill(actor, Some(request), None)?;

@@ -26,7 +26,6 @@ mod start;
 mod step;
 mod subscription;
 mod talk;
-mod version;
 mod wording;
 
 pub use options::Options;

@@ -19,9 +19,9 @@ use super::plan::Plan;
 use super::server::Server;
 use super::step::Step;
 use super::talk::Call;
-use super::version::MODERN;
 use crate::actor::Spoken;
 use crate::payload::TooLarge;
+use sortie_wire::mcp::revision::STATELESS;
 
 pub(super) const DISCOVER: &str = "server/discover";
 pub(super) const LISTEN: &str = "subscriptions/listen";
@@ -64,8 +64,8 @@ pub(super) fn claims(bytes: &[u8]) -> bool {
 /// A version is not spoken, and which one is.
 pub(super) fn unsupported(requested: Option<&Value>) -> Refusal {
     let requested = requested.cloned().unwrap_or_else(|| Value::from(""));
-    let data = json!({"supported": [MODERN], "requested": requested}).to_string();
-    let message = format!("Unsupported protocol version; this server speaks {MODERN}");
+    let data = json!({"supported": [STATELESS], "requested": requested}).to_string();
+    let message = format!("Unsupported protocol version; this server speaks {STATELESS}");
     Refusal { code: UNSUPPORTED, message, data: Some(data) }
 }
 
@@ -92,7 +92,7 @@ pub(super) fn check(headers: Option<&HeaderMap>, method: &str, params: &Value) -
     }
     match version {
         None => Err(Refusal::params(format!("`{VERSION}` is no string"))),
-        Some(MODERN) => Ok(()),
+        Some(STATELESS) => Ok(()),
         Some(_) => Err(unsupported(meta.get(VERSION))),
     }
 }
@@ -217,7 +217,7 @@ impl Call {
             } else {
                 self.peer
                     .actor
-                    .warn(&format!("a client of {MODERN} cannot answer `{method}`: it is not asked"));
+                    .warn(&format!("a client of {STATELESS} cannot answer `{method}`: it is not asked"));
             }
         };
         for question in &self.questions {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sortie_wire::Limits;
 
-use crate::modes::Wire;
+use crate::modes::McpRevision;
 
 /// How an MCP server is reached, and what it takes.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct Options {
     /// How much a peer may ask.
     pub limits: Limits,
     /// Which revision is spoken.
-    pub wire: Wire,
+    pub wire: McpRevision,
     /// Whether each session has phases of its own.
     pub isolate: bool,
     /// How long a client that supports elicitation or sampling may take to answer a request of ours.
@@ -33,7 +33,7 @@ impl Default for Options {
             public: false,
             hosts: Vec::new(),
             limits: Limits::default(),
-            wire: Wire::Auto,
+            wire: McpRevision::Auto,
             isolate: false,
             patience: Duration::from_mins(1),
         }

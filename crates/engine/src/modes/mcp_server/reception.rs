@@ -16,8 +16,8 @@ use super::modern;
 use super::peer::Peer;
 use super::server::{Server, key};
 use super::talk::Call;
-use super::version;
 use crate::actor::{Heard, Spoken};
+use sortie_wire::mcp::revision;
 
 /// A message that arrived from someone.
 #[derive(Clone, Copy)]
@@ -52,13 +52,13 @@ impl Service for Server {
     }
 
     fn speaks(&self, peer: &Peer, version: &str) -> bool {
-        version::is_legacy(version)
-            || (version == version::MODERN && self.is_modern_spoken(&peer.actor.phase()))
+        revision::has_handshake(version)
+            || (version == revision::STATELESS && self.is_modern_spoken(&peer.actor.phase()))
             || peer.version().is_some_and(|agreed| agreed == version)
     }
 
     fn primes(&self, peer: &Peer) -> bool {
-        peer.version().as_deref() == Some(version::DEFAULT)
+        peer.version().as_deref() == Some(revision::LATEST)
     }
 
     fn has_unsaid(&self, peer: &Peer) -> bool {
@@ -190,7 +190,7 @@ impl Server {
         if method != modern::DISCOVER {
             // Who has shaken hands speaks a revision with handshakes, unless a header says otherwise.
             let header = post.headers.and_then(|headers| headers.get("mcp-protocol-version"));
-            let named = header.is_some_and(|version| version == version::MODERN);
+            let named = header.is_some_and(|version| version == revision::STATELESS);
             let claims = || !post.peer.has_agreed() && modern::claims(post.bytes);
             if !named && !claims() {
                 return false;
@@ -246,9 +246,9 @@ impl Server {
                 // Who says nothing speaks the revision that did not have to say it.
                 let header = post.headers.and_then(|headers| headers.get("mcp-protocol-version"));
                 let single = post.peer.transport == Transport::Single;
-                single && header.is_none_or(|header| header == version::BATCHES)
+                single && header.is_none_or(|header| header == revision::WITH_BATCHES)
             },
-            |agreed| agreed == version::BATCHES,
+            |agreed| agreed == revision::WITH_BATCHES,
         );
         let items = serde_json::from_slice::<Vec<&RawValue>>(post.bytes);
         let (true, Ok(items)) = (agreed, items) else {

@@ -17,10 +17,10 @@ use super::peer::{Peer, Unsaid};
 use super::pending::Pending;
 use super::plan::Plan;
 use super::subscription::Subscription;
-use super::version;
 use crate::actor::{Actor, Spoken};
-use crate::modes::Wire;
+use crate::modes::McpRevision;
 use crate::phase::Phase;
+use sortie_wire::mcp::revision;
 
 /// How many calls can say something at the same time. Each may wait a minute for its client.
 const MOST_TALKS: usize = 1024;
@@ -114,15 +114,15 @@ impl Server {
 
     /// Whether the wire without handshakes is spoken in this phase: not when the user or the document wants another.
     pub(super) fn is_modern_spoken(&self, phase: &Phase) -> bool {
-        if let Wire::Version(forced) = &self.options.wire {
-            return forced == version::MODERN;
+        if let McpRevision::Version(forced) = &self.options.wire {
+            return forced == revision::STATELESS;
         }
-        self.plan(phase).identity.version().is_none_or(|written| written == version::MODERN)
+        self.plan(phase).identity.version().is_none_or(|written| written == revision::STATELESS)
     }
 
     /// Whether the user wants no handshakes.
     pub(super) fn is_modern_forced(&self) -> bool {
-        matches!(&self.options.wire, Wire::Version(forced) if forced == version::MODERN)
+        matches!(&self.options.wire, McpRevision::Version(forced) if forced == revision::STATELESS)
     }
 
     /// What a request is to triggers. On the wire without handshakes, the first that a client says stands for
@@ -141,7 +141,7 @@ impl Server {
         if self.actor.phases().iter().any(waits) {
             self.actor.warn(&format!(
                 "a client speaks {}, which has no `initialize`: `{method}` counts as that for triggers",
-                version::MODERN
+                revision::STATELESS
             ));
         }
         vec!["initialize", method]

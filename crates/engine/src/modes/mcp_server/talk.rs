@@ -19,9 +19,9 @@ use super::plan::Plan;
 use super::reception::Asking;
 use super::server::{Server, key};
 use super::step::Step;
-use super::version;
 use crate::actor::Heard;
 use crate::payload::TooLarge;
+use sortie_wire::mcp::revision;
 
 /// How long a client may take to answer what it does not say it can. Most refuse at once; some ignore it.
 const UNDECLARED: Duration = Duration::from_secs(5);
@@ -165,8 +165,8 @@ impl Call {
         response: Option<&Value>,
     ) -> Result<Option<String>, TooLarge> {
         let elicitation = &plan.elicitations[index];
-        let recent =
-            self.asking.modern || self.peer.version().is_some_and(|version| version::is_recent(&version));
+        let recent = self.asking.modern
+            || self.peer.version().is_some_and(|version| version.as_str() >= revision::LATEST);
         let params = elicitation.params(recent).fill(&self.peer.actor, &self.heard.content, response)?;
         Ok(params.map(|params| {
             if !elicitation.needs_id() {

@@ -16,26 +16,26 @@ use super::log::Log;
 use super::offer::Offer;
 use super::target::Settings;
 use super::web::new_client;
-use crate::modes::{Place, Target, Wire};
+use crate::modes::{Address, Endpoint, McpRevision};
 pub(super) use session::Session;
 
 /// Connects and shakes hands.
 pub(super) async fn open(
-    target: &Target,
-    wire: &Wire,
+    target: &Endpoint,
+    wire: &McpRevision,
     client: Option<&Client>,
     log: &Arc<Log>,
     settings: &Settings,
 ) -> Result<Session, TargetError> {
-    let (link, happened) = match &target.place {
-        Place::Url(url) => {
+    let (link, happened) = match &target.address {
+        Address::Url(url) => {
             let client = client.map_or_else(|| new_client(target, settings), |client| Ok(client.clone()))?;
             let fail = |error| TargetError::of_client("connect", error, settings.connect_timeout);
             let deadline = tokio::time::Instant::now() + settings.connect_timeout;
             wait_until_accepts(url, deadline).await.map_err(fail)?;
             Link::http(client, url)
         }
-        Place::Stdio(command) => {
+        Address::Stdio(command) => {
             let os = |text: &String| OsString::from(text);
             let program = Program {
                 argv: command.iter().map(os).collect(),
@@ -58,8 +58,8 @@ pub(super) async fn open(
 
 /// Connects, asks for the tools, and hangs up.
 pub(super) async fn discover(
-    target: &Target,
-    wire: &Wire,
+    target: &Endpoint,
+    wire: &McpRevision,
     log: &Arc<Log>,
     settings: &Settings,
 ) -> Result<Offer, TargetError> {

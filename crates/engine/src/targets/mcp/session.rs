@@ -10,12 +10,13 @@ use sortie_evaluators::Turn;
 use sortie_trace::Kind;
 use sortie_wire::http::ClientError;
 use sortie_wire::jsonrpc::{self, Ids, Incoming, id_key};
-use sortie_wire::mcp::client::{Ended, Envelope, Happened, Link, Outgoing, STATELESS};
+use sortie_wire::mcp::client::{Ended, Envelope, Happened, Link, Outgoing};
+use sortie_wire::mcp::revision::{LATEST as REVISION, STATELESS, UNSUPPORTED};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::answers::{more, reply};
-use crate::modes::Wire;
+use crate::modes::McpRevision;
 use crate::modes::excerpt::excerpt;
 use crate::modes::mcp_client::messages;
 use crate::targets::error::TargetError;
@@ -24,11 +25,7 @@ use crate::targets::target::Settings;
 
 const CONNECTION: &str = "session-1";
 
-/// The revision that is asked for first.
-const REVISION: &str = "2025-11-25";
-
 const METHOD_NOT_FOUND: i64 = -32601;
-const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// How long hanging up may take.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(3);
@@ -105,11 +102,11 @@ impl Session {
     }
 
     /// Introduces ourselves, as a client that can do nothing: then a server has nothing to ask.
-    pub(super) async fn handshake(&mut self, wire: &Wire) -> Result<(), TargetError> {
+    pub(super) async fn handshake(&mut self, wire: &McpRevision) -> Result<(), TargetError> {
         let (version, may_discover) = match wire {
-            Wire::Version(version) if version == STATELESS => return self.greet_stateless().await,
-            Wire::Version(version) => (version.as_str(), false),
-            Wire::Auto => (REVISION, true),
+            McpRevision::Version(version) if version == STATELESS => return self.greet_stateless().await,
+            McpRevision::Version(version) => (version.as_str(), false),
+            McpRevision::Auto => (REVISION, true),
         };
         let params = json!({
             "protocolVersion": version, "capabilities": {}, "clientInfo": client_info(),
@@ -125,8 +122,7 @@ impl Session {
         let result = match answered? {
             Answered::Result(result) => result,
             Answered::Error(error)
-                if may_discover
-                    && matches!(error["code"].as_i64(), Some(METHOD_NOT_FOUND | UNSUPPORTED_VERSION)) =>
+                if may_discover && matches!(error["code"].as_i64(), Some(METHOD_NOT_FOUND | UNSUPPORTED)) =>
             {
                 return self.greet_stateless().await;
             }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sortie_engine::modes::a2a_client::{Options, play};
-use sortie_engine::modes::{Place, Target, a2a_server};
+use sortie_engine::modes::{Address, Endpoint, a2a_server};
 use sortie_trace::{Deriver, Record};
 use sortie_wire::http::StreamSender;
 use sortie_wire::sse;
@@ -13,8 +13,8 @@ use tokio::sync::mpsc;
 use crate::a2a::agent::{Agent, Canned, result};
 use crate::server_stage::{DEADLINE, Stage};
 
-fn target(url: &str) -> Target {
-    Target { place: Place::Url(url.to_owned()), headers: Vec::new(), env: Vec::new() }
+fn target(url: &str) -> Endpoint {
+    Endpoint { address: Address::Url(url.to_owned()), headers: Vec::new(), env: Vec::new() }
 }
 
 /// Plays a document to its end.
@@ -395,10 +395,11 @@ async fn a_target_that_is_not_there_has_refused() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", closed.local_addr().unwrap());
     drop(closed);
-    for place in [Place::Url(url), Place::Url("ftp://x/".into()), Place::Stdio(vec!["agent".into()])] {
+    for address in [Address::Url(url), Address::Url("ftp://x/".into()), Address::Stdio(vec!["agent".into()])]
+    {
         let stage = Stage::new(ASK);
         let options = Options { connect_timeout: Duration::from_millis(100), ..Options::default() };
-        play(stage.actor.clone(), Target { place, headers: Vec::new(), env: Vec::new() }, options).await;
+        play(stage.actor.clone(), Endpoint { address, headers: Vec::new(), env: Vec::new() }, options).await;
         let records = stage.records();
         assert!(
             matches!(&records[..], [Record::ActorFailed(failed)] if failed.failure == "target_refused"),

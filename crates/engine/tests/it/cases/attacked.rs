@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sortie_engine::cases::{
     Attacker, Case, CaseVerdict, Judge, Judgement, Later, Options, Planned, Undecided, canary,
 };
-use sortie_engine::modes::{self, Place, Wire};
+use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::{Offer, Target};
 use sortie_evaluators::{Says, Transcript, Values};
 
@@ -235,9 +235,9 @@ checks:
 patterns:
   - {name: Look, template: 'As {{role}}: {{tool_list_json}}'}
 ";
-    let place = Place::Stdio(vec!["/no/such".to_owned()]);
-    let at = modes::Target { place, headers: Vec::new(), env: Vec::new() };
-    let gone = Target::Mcp { at, wire: Wire::Auto };
+    let address = Address::Stdio(vec!["/no/such".to_owned()]);
+    let at = modes::Endpoint { address, headers: Vec::new(), env: Vec::new() };
+    let gone = Target::Mcp { at, wire: McpRevision::Auto };
     let bench = Bench::open(&[("mcp", "look", rest)], gone, offer(&[("ok", json!({}))]));
     let played = bench.run(with(plain())).await;
     assert_eq!(verdicts(&played), ["look/look: exploited"]);

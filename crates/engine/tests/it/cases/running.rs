@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sortie_engine::cases::{
     Attacker, Case, CaseResult, CaseVerdict, DecidedBy, Judge, Judgement, Later, Options, Undecided, canary,
 };
-use sortie_engine::modes::{self, Place, Wire};
+use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::{Offer, Target};
 use sortie_evaluators::{Says, Transcript, Values};
 use sortie_trace::{Redactor, Rule};
@@ -70,12 +70,12 @@ async fn one_case_that_fails_leaves_the_others_alone() {
 #[tokio::test]
 async fn a_target_that_is_not_there_is_an_error_for_every_case_and_never_a_pass() {
     let gone = Target::Mcp {
-        at: modes::Target {
-            place: Place::Stdio(vec!["/no/such".to_owned()]),
+        at: modes::Endpoint {
+            address: Address::Stdio(vec!["/no/such".to_owned()]),
             headers: Vec::new(),
             env: Vec::new(),
         },
-        wire: Wire::Auto,
+        wire: McpRevision::Auto,
     };
     let tools = offer(&[("a", json!({"x": {"type": "string"}}))]);
     let bench = Bench::with(&[("mcp", "text", &saying(&["one", "two"]))], gone, tools);
@@ -189,12 +189,12 @@ patterns:
   - {name: Look, template: 'Which lie? {{tool_list_json}}'}
 ";
     let gone = Target::Mcp {
-        at: modes::Target {
-            place: Place::Stdio(vec!["/no/such".to_owned()]),
+        at: modes::Endpoint {
+            address: Address::Stdio(vec!["/no/such".to_owned()]),
             headers: Vec::new(),
             env: Vec::new(),
         },
-        wire: Wire::Auto,
+        wire: McpRevision::Auto,
     };
     let bench =
         Bench::with(&[("mcp", "look", rest)], gone, offer(&[("ok", json!({})), ("steal", json!({}))]));

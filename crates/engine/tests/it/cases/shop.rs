@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::{HeaderValue, Request, Response};
 use serde_json::{Value, json};
-use sortie_engine::modes::{self, Place, Wire};
+use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::Target;
 use sortie_wire::Limits;
 use sortie_wire::http::{Body, Listener, RequestBody, read_body};
@@ -58,8 +58,9 @@ impl Shop {
     }
 
     pub(crate) fn target(&self) -> Target {
-        let at = modes::Target { place: Place::Url(self.url.clone()), headers: Vec::new(), env: Vec::new() };
-        Target::Mcp { at, wire: Wire::Auto }
+        let at =
+            modes::Endpoint { address: Address::Url(self.url.clone()), headers: Vec::new(), env: Vec::new() };
+        Target::Mcp { at, wire: McpRevision::Auto }
     }
 }
 

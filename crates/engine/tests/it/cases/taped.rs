@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sortie_engine::cases::{Asked, CaseResult, Later, Options, Tape, discover};
-use sortie_engine::modes::{self, Place, Wire};
+use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::{Chat, Http, Offer, Settings, Target, TargetError};
 use sortie_trace::{Record, Redactor, Rule, Trace};
 
@@ -138,7 +138,7 @@ async fn every_kind_of_target_is_repeated_without_it() {
     let chat =
         Chat { at: at(&peer.url), model: None, system: Some("Be kind.".to_owned()), tools: Vec::new() };
     for target in [
-        Target::Mcp { at: at(&peer.url), wire: Wire::Auto },
+        Target::Mcp { at: at(&peer.url), wire: McpRevision::Auto },
         Target::A2a(at(&peer.url)),
         Target::AgUi(at(&peer.url)),
         Target::Chat(chat),
@@ -180,8 +180,8 @@ async fn every_kind_of_target_is_repeated_without_it() {
 
 #[tokio::test]
 async fn failures_are_repeated_and_whoever_was_not_reached_was_told_nothing() {
-    let gone = || modes::Target {
-        place: Place::Url("http://127.0.0.1:9/".to_owned()),
+    let gone = || modes::Endpoint {
+        address: Address::Url("http://127.0.0.1:9/".to_owned()),
         headers: Vec::new(),
         env: Vec::new(),
     };

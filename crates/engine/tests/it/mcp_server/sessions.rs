@@ -2,7 +2,7 @@
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
-use sortie_engine::modes::Wire;
+use sortie_engine::modes::McpRevision;
 use sortie_engine::modes::mcp_server::Options;
 use sortie_wire::Limits;
 
@@ -79,7 +79,7 @@ async fn what_the_document_or_the_user_says_of_the_version_holds() {
     let agent = Agent::connected(&serving).await.with("mcp-protocol-version", "banana");
     assert_eq!(ping(&agent).await, StatusCode::OK);
 
-    let forced = Options { wire: Wire::Version("2024-11-05".into()), ..Options::default() };
+    let forced = Options { wire: McpRevision::Version("2024-11-05".into()), ..Options::default() };
     let (_stage, serving) = serve_with(EMPTY, forced).await;
     let got = Agent::new(&serving).ask("initialize", offer).await;
     assert_eq!(got.result()["protocolVersion"], "2024-11-05");

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use sortie_detect::Detector;
-use sortie_engine::modes::{Place, Target};
+use sortie_engine::modes::{Address, Endpoint};
 use sortie_engine::{Actor, Context, Extracted, Generator, Recorder, RunEvent, Watcher};
 use sortie_oatf::{Compiled, load};
 use sortie_trace::{Header, Message, Record, Redactor, Trace};
@@ -161,15 +161,15 @@ pub(crate) fn content(message: &Message) -> String {
     message.content.text().into_owned()
 }
 
-pub(crate) fn at(url: &str) -> Target {
-    Target { place: Place::Url(url.to_owned()), headers: Vec::new(), env: Vec::new() }
+pub(crate) fn at(url: &str) -> Endpoint {
+    Endpoint { address: Address::Url(url.to_owned()), headers: Vec::new(), env: Vec::new() }
 }
 
 /// A shell script that reads and writes lines.
-pub(crate) fn script(script: &str) -> Target {
+pub(crate) fn script(script: &str) -> Endpoint {
     let command = ["sh", "-c", script].map(str::to_owned);
     let path = ("PATH".to_owned(), std::env::var("PATH").unwrap());
-    Target { place: Place::Stdio(command.to_vec()), headers: Vec::new(), env: vec![path] }
+    Endpoint { address: Address::Stdio(command.to_vec()), headers: Vec::new(), env: vec![path] }
 }
 
 /// A request that a peer got.

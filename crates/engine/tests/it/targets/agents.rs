@@ -239,7 +239,7 @@ async fn nobody_there_is_found_out_before_any_case() {
         format!("http://{}/", listener.local_addr().unwrap())
     };
     let quick = Settings { connect_timeout: Duration::from_millis(200), ..Settings::default() };
-    let at = || modes::Target { ..at(&url) };
+    let at = || modes::Endpoint { ..at(&url) };
     let http = Http { at: at(), method: "POST".to_owned(), body: json!("{{message}}"), answer: None };
     for target in [chat(&url, None), Target::Http(http), Target::A2a(at()), Target::AgUi(at())] {
         let room = Room::new(target.kind());

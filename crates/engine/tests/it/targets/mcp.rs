@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, json};
-use sortie_engine::modes::{self, Place, Wire};
+use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::{Kind, Settings, Target, TargetError};
 
 use crate::targets::room::{Room, path, shell};
@@ -12,8 +12,8 @@ use crate::targets::room::{Room, path, shell};
 const GREETING: &str = r#"read a; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"shop","version":"1"},"instructions":"Be kind."}}'; read b;"#;
 
 fn target(script: &str) -> Target {
-    let at = modes::Target { place: Place::Stdio(shell(script)), headers: Vec::new(), env: path() };
-    Target::Mcp { at, wire: Wire::Auto }
+    let at = modes::Endpoint { address: Address::Stdio(shell(script)), headers: Vec::new(), env: path() };
+    Target::Mcp { at, wire: McpRevision::Auto }
 }
 
 fn settings() -> Settings {

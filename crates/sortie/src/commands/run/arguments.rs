@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use sortie_engine::modes::Wire;
+use sortie_engine::modes::McpRevision;
 
 use crate::render::RunsFormat;
 use crate::run::{AskedEnv, AskedListen, duration};
@@ -44,7 +44,7 @@ pub(super) struct ServerArgs {
 
     /// Which MCP revision to speak: `auto`, or one such as `2025-11-25`
     #[arg(long, value_name = "VERSION", default_value = "auto", value_parser = wire)]
-    pub(super) wire: Wire,
+    pub(super) wire: McpRevision,
 
     /// Allow `--listen` at an address that other machines reach
     #[arg(long, requires = "listen")]
@@ -149,10 +149,12 @@ pub(super) enum Isolate {
     Session,
 }
 
-fn wire(text: &str) -> Result<Wire, String> {
+fn wire(text: &str) -> Result<McpRevision, String> {
     match text {
-        "auto" => Ok(Wire::Auto),
-        version if Wire::REVISIONS.contains(&version) => Ok(Wire::Version(version.to_owned())),
-        _ => Err(format!("it is `auto` or one of {}", Wire::REVISIONS.join(", "))),
+        "auto" => Ok(McpRevision::Auto),
+        version if McpRevision::all().any(|known| known == version) => {
+            Ok(McpRevision::Version(version.to_owned()))
+        }
+        _ => Err(format!("it is `auto` or one of {}", McpRevision::all().collect::<Vec<_>>().join(", "))),
     }
 }

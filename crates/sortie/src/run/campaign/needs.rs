@@ -25,7 +25,7 @@ pub(super) async fn unmet(documents: &mut Vec<Prepared>, options: &Options) -> V
 }
 
 /// Servers that were looked at. Several documents may attack one.
-type Seen = Vec<(modes::Target, Option<Offer>)>;
+type Seen = Vec<(modes::Endpoint, Option<Offer>)>;
 
 async fn missing(prepared: &Prepared, options: &Options, seen: &mut Seen) -> Option<String> {
     if prepared.options.agent.is_some() {

@@ -152,7 +152,7 @@ fn find<'c, T>(
 
 #[cfg(test)]
 mod tests {
-    use sortie_engine::modes::Place;
+    use sortie_engine::modes::Address;
     use sortie_engine::targets::Kind;
 
     use super::*;
@@ -173,7 +173,9 @@ mod tests {
         assert_eq!(config.agent("coder").unwrap().command, ["run", "the agent", "{prompt}"]);
         let shop = config.target("shop").unwrap();
         assert_eq!((shop.kind, shop.headers.len(), shop.bearer.is_some()), (Kind::A2a, 1, true));
-        assert!(matches!(&config.target("files").unwrap().place, Place::Stdio(words) if words.len() == 2));
+        assert!(
+            matches!(&config.target("files").unwrap().address, Address::Stdio(words) if words.len() == 2)
+        );
         let failure = config.target("shpo").unwrap_err();
         assert_eq!(failure.help.as_deref(), Some("did you mean `shop`?"));
     }

@@ -1,6 +1,6 @@
 //! `[targets.NAME]`
 
-use sortie_engine::modes::Place;
+use sortie_engine::modes::Address;
 use sortie_engine::targets::Kind;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -19,7 +19,7 @@ const FIELDS: &[&str] = &[
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::run) struct NamedTarget {
     pub(in crate::run) kind: Kind,
-    pub(in crate::run) place: Place,
+    pub(in crate::run) address: Address,
     pub(in crate::run) headers: Vec<(String, FromEnv)>,
     pub(in crate::run) bearer: Option<FromEnv>,
     pub(in crate::run) env: Vec<String>,
@@ -29,7 +29,7 @@ pub(in crate::run) struct NamedTarget {
 impl Reader {
     pub(super) fn target(&mut self, at: std::ops::Range<usize>, table: &DeTable<'_>) -> Option<NamedTarget> {
         let (mut headers, mut bearer, mut env, mut talk) = (Vec::new(), None, Vec::new(), Talk::default());
-        let (mut of_kind, mut place, mut command) = (None, None, None);
+        let (mut of_kind, mut address, mut command) = (None, None, None);
         let some = |text: &str| Ok(text.to_owned());
         for (key, value) in table {
             match key.get_ref().as_ref() {
@@ -37,7 +37,7 @@ impl Reader {
                     let read = |text: &str| kind(text).ok_or_else(|| format!("a kind is {KINDS}"));
                     of_kind = self.text(value, read);
                 }
-                "url" => place = self.text(value, url).map(Place::Url),
+                "url" => address = self.text(value, url).map(Address::Url),
                 "command" => command = Some(value),
                 "headers" => headers = self.headers(value),
                 "bearer" => bearer = self.secret("bearer", value),
@@ -59,7 +59,7 @@ impl Reader {
         }
         let kind = of_kind?;
         if let Some(command) = command {
-            place = self.text(command, |text| stdio(kind, text));
+            address = self.text(command, |text| stdio(kind, text));
         } else if kind == Kind::Cmd {
             self.wrong(at.clone(), "a target of kind `cmd` needs a `command`".into(), None);
         }
@@ -68,13 +68,13 @@ impl Reader {
             let key = table.iter().find(|(key, _)| key.get_ref().as_ref() == kind);
             self.wrong(key.map_or(at.clone(), |(key, _)| key.span()), message, None);
         }
-        let place = place?;
-        if matches!(place, Place::Stdio(_)) && (!headers.is_empty() || bearer.is_some()) {
+        let address = address?;
+        if matches!(address, Address::Stdio(_)) && (!headers.is_empty() || bearer.is_some()) {
             self.wrong(at, "a target with a `command` takes no headers: give it an `env`".into(), None);
-        } else if matches!(place, Place::Url(_)) && !env.is_empty() {
+        } else if matches!(address, Address::Url(_)) && !env.is_empty() {
             self.wrong(at, "a target with a `url` takes no `env`: it is no process of ours".into(), None);
         }
-        Some(NamedTarget { kind, place, headers, bearer, env, talk })
+        Some(NamedTarget { kind, address, headers, bearer, env, talk })
     }
 
     fn headers(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<(String, FromEnv)> {

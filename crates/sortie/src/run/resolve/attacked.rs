@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sortie_engine::modes::{self, Place};
+use sortie_engine::modes::{self, Address};
 use sortie_engine::targets::{Chat, Cmd, Http, Kind, Target};
 use sortie_oatf::Actor;
 
@@ -31,7 +31,7 @@ impl Asked<'_> {
         document: &Document,
         actor: &Actor,
         secrets: &mut BTreeSet<String>,
-    ) -> Result<Option<modes::Target>, Failure> {
+    ) -> Result<Option<modes::Endpoint>, Failure> {
         let named = self.targets.iter().filter(|asked| asked.actor.as_ref() == Some(&actor.name));
         let mut meant: Vec<_> = named.collect();
         let is_of = |kind: Kind| mode(kind) == Some(actor.mode.as_str());
@@ -107,7 +107,7 @@ impl Asked<'_> {
                 Target::Http(Http { at, method, body, answer })
             }
             Kind::Cmd => {
-                let Place::Stdio(command) = at.place else {
+                let Address::Stdio(command) = at.address else {
                     return Err(fail("a program is started, and has no URL".to_owned()));
                 };
                 Target::Cmd(Cmd { command, env: at.env, protocol: protocol.unwrap_or_default() })
@@ -123,15 +123,15 @@ impl Asked<'_> {
         whose: &str,
         own: impl Fn(Option<&String>) -> Result<bool, Failure>,
         secrets: &mut BTreeSet<String>,
-    ) -> Result<(modes::Target, Talk), Failure> {
-        let (place, mut headers, mut env, talk) = match &asked.what {
-            What::Given(_, place) => (place.clone(), Vec::new(), Vec::new(), Talk::default()),
+    ) -> Result<(modes::Endpoint, Talk), Failure> {
+        let (address, mut headers, mut env, talk) = match &asked.what {
+            What::Given(_, address) => (address.clone(), Vec::new(), Vec::new(), Talk::default()),
             What::Named(name) => {
                 let named = self.config.target(name)?;
                 let bearer = named.bearer.iter().map(|value| Header::bearer(value.clone()));
                 let headers = named.headers.iter().map(|(name, value)| Header::plain(name, value.clone()));
                 let headers = headers.chain(bearer).collect();
-                (named.place.clone(), headers, named.env.clone(), named.talk.clone())
+                (named.address.clone(), headers, named.env.clone(), named.talk.clone())
             }
         };
         for asked in self.headers {
@@ -149,28 +149,28 @@ impl Asked<'_> {
                 env.push(asked.name.clone());
             }
         }
-        match &place {
-            Place::Stdio(_) if !headers.is_empty() => {
+        match &address {
+            Address::Stdio(_) if !headers.is_empty() => {
                 return Err(Failure::new(format!("{whose} is a process, which has no headers"))
                     .help("give it environment variables with `--target-env`"));
             }
-            Place::Url(_) if !env.is_empty() => {
+            Address::Url(_) if !env.is_empty() => {
                 return Err(Failure::new(format!("{whose} is no process of ours"))
                     .help("give it headers with `--target-header` and `--target-bearer`"));
             }
-            Place::Stdio(_) | Place::Url(_) => {}
+            Address::Stdio(_) | Address::Url(_) => {}
         }
         // A server that shows its environment shows these too.
         let values = env.iter().filter_map(|name| std::env::var(name).ok());
         secrets.extend(values.filter(|value| value.chars().count() >= MIN_SECRET));
-        let env = match &place {
-            Place::Stdio(_) if self.live => environment(env.iter().map(String::as_str))?,
+        let env = match &address {
+            Address::Stdio(_) if self.live => environment(env.iter().map(String::as_str))?,
             _ => Vec::new(),
         };
         // Where nothing is sent, a credential that is there is still kept out of what is written.
         let needed = |header: &Header| self.live || header.value.value().is_ok();
         let headers = headers.into_iter().filter(needed).map(|header| header.filled(secrets));
-        Ok((modes::Target { place, headers: headers.collect::<Result<_, _>>()?, env }, talk))
+        Ok((modes::Endpoint { address, headers: headers.collect::<Result<_, _>>()?, env }, talk))
     }
 }
 

@@ -6,9 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use crate::Members;
-
-/// The revision without sessions.
-pub const STATELESS: &str = "2026-07-28";
+use crate::mcp::revision::STATELESS;
 
 /// Who we are, in every request.
 #[derive(Clone, Debug)]

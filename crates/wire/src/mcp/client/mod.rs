@@ -9,5 +9,5 @@ mod link;
 mod resume;
 mod stdio;
 
-pub use envelope::{Envelope, STATELESS, asked_again};
+pub use envelope::{Envelope, asked_again};
 pub use link::{Ended, Happened, Link, LinkError, Outgoing};

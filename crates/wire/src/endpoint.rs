@@ -1,0 +1,49 @@
+//! Where a peer is.
+
+use std::ffi::OsString;
+
+use http::{HeaderName, HeaderValue};
+
+use crate::http::ClientError;
+use crate::stdio::Program;
+
+/// A peer that we connect to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Where it is.
+    pub address: Address,
+    /// Headers for every HTTP request, credentials among them. Never recorded.
+    pub headers: Vec<(String, String)>,
+    /// Environment of a process that we start, and nothing else.
+    pub env: Vec<(String, String)>,
+}
+
+/// Where a peer is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// At a URL.
+    Url(String),
+    /// A process that we start, and talk to over its standard input and output.
+    Stdio(Vec<String>),
+}
+
+impl Endpoint {
+    /// Its headers, as HTTP has them. The error names a header that is invalid and does not repeat its value.
+    pub fn http_headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, ClientError> {
+        let headers = self.headers.iter().map(|(name, value)| {
+            let read = name.parse().ok().zip(value.parse().ok());
+            read.ok_or_else(|| ClientError::Invalid(format!("`{name}` and its value are no HTTP header")))
+        });
+        headers.collect()
+    }
+
+    /// The program of a `command` with the environment of this endpoint.
+    pub fn program(&self, command: &[String]) -> Program {
+        let os = |text: &String| OsString::from(text);
+        Program {
+            argv: command.iter().map(os).collect(),
+            env: self.env.iter().map(|(name, value)| (os(name), os(value))).collect(),
+            cwd: None,
+        }
+    }
+}
