@@ -3,8 +3,9 @@
 //! It stands apart from `lib.rs`, whose bodies run in the tests of `sortie-oatf`, which must not depend on evaluators.
 
 use sortie_evaluators::{
-    CompiledChecks, File, Loaded, Root, Shelf, Transcript, Turn, Values, example_files, load, prove, rule,
+    CompiledChecks, File, Loaded, Root, Shelf, Values, example_files, load, prove, rule,
 };
+use sortie_trace::{Transcript, Turn};
 
 /// Any text is a folder of evaluators (`# file: PATH` begins a file), or is refused with reasons that have a page and a
 /// place. What is not refused is in the catalogue, compiles, and can be asked; the order of files means nothing.

@@ -8,7 +8,7 @@ use sortie_oatf::{CompileError, Span};
 use crate::checks::{CompiledChecks, Decision};
 use crate::model::{Evaluator, FixtureKind, Pattern, Verdict};
 use crate::template::{ATTACKER_HOST, Values};
-use crate::transcript::{Transcript, TranscriptError, Turn};
+use sortie_trace::{Transcript, TranscriptError, Turn};
 
 /// What `{{canary}}` stands for in a case that does not say.
 pub const FIXTURE_CANARY: &str = "canary-fixture";

@@ -51,7 +51,6 @@ mod rules;
 mod schema;
 mod suites;
 mod template;
-mod transcript;
 
 pub use arguments::{Argument, ArgumentsError, ArgumentsTemplate};
 pub use catalogue::{Catalogue, Entry, Unknown};
@@ -66,4 +65,3 @@ pub use rules::{example_files, rule, rules};
 pub use schema::{SchemaOf, schema};
 pub use suites::{ALIASES, DocumentEntry, Origin, Suite, Suites};
 pub use template::{ATTACKER_HOST, RUNNER_NAMES, Template, Unfilled, Values};
-pub use transcript::{Call, ObservedCall, Transcript, TranscriptError, Turn};

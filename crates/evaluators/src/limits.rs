@@ -28,7 +28,3 @@ pub const MAX_CHECKS: usize = 64;
 pub const MAX_LISTED: usize = 1_000;
 /// A fixture file has at most so many cases under each key.
 pub const MAX_CASES: usize = 200;
-/// A transcript has at most so many turns.
-pub const MAX_TURNS: usize = 1_000;
-/// The texts and values of a transcript hold at most so many bytes together.
-pub const MAX_TRANSCRIPT_BYTES: usize = 16 * 1024 * 1024;

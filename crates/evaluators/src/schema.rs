@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 
 use crate::limits::{
     MAX_CASES, MAX_CHECKS, MAX_LISTED, MAX_NAME_BYTES, MAX_PATTERNS, MAX_TEMPLATE_BYTES, MAX_TEXT_BYTES,
-    MAX_TURNS,
 };
-use crate::model::{FixtureKind, Role, Says, Severity, Standard, Surface, TurnMode};
+use crate::model::{FixtureKind, Says, Severity, Standard, Surface, TurnMode};
 use crate::read::IncludeKind;
+use sortie_trace::{MAX_TURNS, Role};
 
 /// A kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,10 @@
 
 use serde_json::{Map, json};
 use sortie_evaluators::{
-    CaseResult, CompiledChecks, Decision, Evaluator, Layout, Transcript, Turn, Values, Verdict, prove,
-    read_evaluator, read_fixtures,
+    CaseResult, CompiledChecks, Decision, Evaluator, Layout, Values, Verdict, prove, read_evaluator,
+    read_fixtures,
 };
+use sortie_trace::{Transcript, Turn};
 
 fn evaluator(checks: &str) -> Evaluator {
     let text = format!(

@@ -1,10 +1,10 @@
 //! Whatever lies in a folder, loading it ends, soon, with a reason.
 
 use sortie_evaluators::limits::{
-    MAX_ALL_FINDINGS, MAX_EVALUATORS, MAX_FILE_BYTES, MAX_FILES, MAX_TEMPLATE_BYTES, MAX_TRANSCRIPT_BYTES,
-    MAX_TURNS,
+    MAX_ALL_FINDINGS, MAX_EVALUATORS, MAX_FILE_BYTES, MAX_FILES, MAX_TEMPLATE_BYTES,
 };
-use sortie_evaluators::{File, Loaded, Root, Template, Transcript, TranscriptError, Turn, Values, load};
+use sortie_evaluators::{File, Loaded, Root, Template, Values, load};
+use sortie_trace::{MAX_TRANSCRIPT_BYTES, MAX_TURNS, Transcript, TranscriptError, Turn};
 
 const HEAD: &str = "id: a\nname: A\nseverity: low\ndescription: d\npass_criteria: p\nfail_criteria: f\n";
 

@@ -20,7 +20,7 @@
 //! the right shape. Nothing here has a default verdict: whatever goes wrong is an error with a reason.
 //!
 //! ```
-//! use sortie_evaluators::{Transcript, Turn};
+//! use sortie_trace::{Transcript, Turn};
 //! use sortie_judge::{
 //!     Bounds, Budget, Endpoint, EndpointKind, Exchanges, Judge, JudgeOptions, Judged, Mode, Model, ModelOptions, Rubric,
 //! };

@@ -42,6 +42,8 @@ impl Recording {
             written_by: "proofs".to_owned(),
             time: String::new(),
             document: None,
+            case: None,
+            target: None,
         };
         let mut records = vec![Record::Header(header)];
         records.extend(

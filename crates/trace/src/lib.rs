@@ -9,6 +9,7 @@
 //! | write | [`Writer`], which redacts with a [`Redactor`] | lines, and the records as they were written |
 //! | read | [`Trace::open`] | the [`Header`], and an iterator over [`Record`]s |
 //! | look | [`Deriver::observe`] | a message as indicators see it ([`Observed`]) |
+//! | look | [`Transcriber`] | a case as checks and judges see it ([`Transcript`]) |
 //!
 //! What is read and what is said is hostile: the length of lines, of traces and of what is remembered is bounded, and
 //! nothing recurses as deep as a peer likes. No clock, file or socket is used here; times and streams are passed in.
@@ -41,6 +42,7 @@ mod reader;
 mod record;
 mod redact;
 mod time;
+mod transcript;
 mod writer;
 
 pub use content::Content;
@@ -49,8 +51,12 @@ pub use error::TraceError;
 pub use reader::{MAX_LINE_BYTES, Records, Trace};
 pub use record::{
     ActorFailed, AgentExit, Direction, Header, Kind, Listening, Message, Origin, PhaseEntered, Record,
-    Sender, Stopped, TracedDocument, VERSION,
+    Sender, Stopped, TracedCase, TracedDocument, TracedPlay, TracedTarget, VERSION,
 };
 pub use redact::{CREDENTIAL_HEADERS, MIN_LITERAL, REDACTED, RedactError, Redactor, Rule};
 pub use time::{format_time, parse_time};
+pub use transcript::{
+    AgUiRun, Call, MAX_TRANSCRIPT_BYTES, MAX_TURNS, ObservedCall, Role, SESSION_BYTES, Transcriber,
+    Transcript, TranscriptError, Turn, UnreadableAnswer,
+};
 pub use writer::{MAX_TRACE_BYTES, WriteError, Writer};

@@ -1,9 +1,10 @@
 //! The records of a trace. How they are lines is in `line.rs`.
 
+use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::content::Content;
 use crate::time::format_time;
@@ -121,6 +122,12 @@ pub struct Header {
     /// The document that was played.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<TracedDocument>,
+    /// The case of an evaluator that was played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<TracedCase>,
+    /// What was attacked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<TracedTarget>,
 }
 
 impl Header {
@@ -132,6 +139,8 @@ impl Header {
             written_by: written_by.into(),
             time: format_time(start),
             document: None,
+            case: None,
+            target: None,
         }
     }
 }
@@ -147,6 +156,57 @@ pub struct TracedDocument {
     /// `attack.name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+}
+
+/// The case of an evaluator that was played: what decides it needs no more than this and the messages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracedCase {
+    /// Its id (`path-escape/parent-folders/read_file`).
+    pub id: String,
+    /// The evaluator.
+    pub evaluator: String,
+    /// The name of the pattern.
+    pub pattern: String,
+    /// How it was played.
+    pub play: TracedPlay,
+    /// What the placeholders of the pattern and of the checks stood for. A value that would have to be redacted is left out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, String>,
+    /// The names among them that an attacker filled in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filled: Vec<String>,
+}
+
+/// How a case was played.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TracedPlay {
+    /// These messages were said first; an attacker may have gone on.
+    Seeds(Vec<String>),
+    /// A tool was called.
+    Call {
+        /// The tool.
+        tool: String,
+        /// What it was given.
+        arguments: Map<String, Value>,
+    },
+    /// The list of tools was looked at.
+    Review {
+        /// What was asked about it.
+        text: String,
+    },
+}
+
+/// What was attacked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracedTarget {
+    /// Its kind: `mcp`, `a2a`, `ag_ui`, `chat`, `http`, `cmd`.
+    pub kind: String,
+    /// Its kind, and its URL or command. No credentials.
+    pub identity: String,
+    /// How it is asked, and how its answers are read: the body and the path of the answer of `http`, the protocol of `cmd`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub settings: Map<String, Value>,
 }
 
 /// Which half of an exchange a message is, as the protocol sees it. Notifications are requests.

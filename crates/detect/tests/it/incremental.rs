@@ -142,6 +142,8 @@ proptest! {
             written_by: "a test".to_owned(),
             time: "2026-01-01T00:00:00Z".to_owned(),
             document: None,
+            case: None,
+            target: None,
         };
         detector.lifecycle(&Record::Header(header));
         let mut newly = Vec::new();

@@ -67,6 +67,8 @@ impl Story {
             written_by: "a test".into(),
             time: "2026-01-01T00:00:00Z".into(),
             document: traced,
+            case: None,
+            target: None,
         }));
         story
     }

@@ -4,7 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 
 use serde_json::Value;
-use sortie_evaluators::{Transcript, Values, Verdict};
+use sortie_evaluators::{Values, Verdict};
+use sortie_trace::Transcript;
 
 use super::case::Case;
 use super::result::{CaseVerdict, DecidedBy, turn_of};

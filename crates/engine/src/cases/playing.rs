@@ -4,8 +4,9 @@ use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::Arc;
 
-use sortie_evaluators::{Transcript, Turn, Values, Verdict};
+use sortie_evaluators::{Values, Verdict};
 use sortie_trace::{MAX_TRACE_BYTES, Redactor};
+use sortie_trace::{Transcript, Turn};
 
 use super::case::{Case, Play};
 use super::deciding::{Attacker, Decided, Undecided, decide};

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sortie_evaluators::{Role, Transcript, Values};
+use sortie_evaluators::Values;
+use sortie_trace::{Role, Transcript};
 
 use super::plan::Planned;
 
@@ -153,7 +154,7 @@ pub(super) fn turn_of(transcript: &Transcript, path: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use sortie_evaluators::{ObservedCall, Turn};
+    use sortie_trace::{ObservedCall, Turn};
 
     use super::*;
 

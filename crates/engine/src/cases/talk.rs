@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sortie_evaluators::Turn;
+use sortie_trace::Turn;
 
 use super::playing::Stage;
 use super::tape::{Heard, Said, asked_in_case, keep_turn, recall_turn};

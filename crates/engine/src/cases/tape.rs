@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use sortie_evaluators::Turn;
+use sortie_trace::Turn;
 use sortie_trace::{Record, Redactor};
 
 use super::deciding::Later;

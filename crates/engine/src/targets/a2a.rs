@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ::http::StatusCode;
 use serde_json::{Value, json};
-use sortie_evaluators::Turn;
 use sortie_trace::Kind;
+use sortie_trace::Turn;
 use sortie_wire::a2a::Client;
 use sortie_wire::http::{Answer, Response, wait_until_accepts};
 use sortie_wire::jsonrpc::{self, Ids};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
-use sortie_evaluators::{ObservedCall, Turn};
 use sortie_trace::Kind;
+use sortie_trace::{ObservedCall, Turn};
 use sortie_wire::ag_ui::Event;
 use sortie_wire::http::{Answer, Client, EventStream, Response, StreamError};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ::http::Method;
 use serde_json::{Map, Value, json};
-use sortie_evaluators::{ObservedCall, Turn};
+use sortie_trace::{ObservedCall, Turn};
 use sortie_wire::http::Client;
 
 use super::error::TargetError;

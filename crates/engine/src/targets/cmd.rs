@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sortie_evaluators::{ObservedCall, Turn};
 use sortie_trace::Kind;
+use sortie_trace::{ObservedCall, Turn};
 use sortie_wire::stdio::{Child, Line, Lines, Program, write_line};
 use tokio::io::AsyncReadExt as _;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};

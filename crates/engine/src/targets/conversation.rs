@@ -1,7 +1,7 @@
 //! One conversation with a target: its session is kept from turn to turn.
 
 use serde_json::{Map, Value};
-use sortie_evaluators::Turn;
+use sortie_trace::Turn;
 
 use super::error::TargetError;
 use super::mcp::Session;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ::http::Method;
 use serde_json::Value;
 use serde_json_path::JsonPath;
-use sortie_evaluators::Turn;
 use sortie_oatf::jsonpath;
+use sortie_trace::Turn;
 use sortie_wire::http::Client;
 
 use super::error::TargetError;

@@ -13,14 +13,15 @@ use sortie_oatf::{
 
 use crate::model::{Check, Says, Test, Verdict};
 use crate::template::Values;
-use crate::transcript::Transcript;
 pub(crate) use fill::test_placeholders;
 use shown::Shown;
+use sortie_trace::Transcript;
 
 /// The checks of an evaluator, ready to be asked.
 ///
 /// ```
-/// use sortie_evaluators::{CompiledChecks, Layout, Transcript, Turn, Values, Verdict, read_evaluator};
+/// use sortie_evaluators::{CompiledChecks, Layout, Values, Verdict, read_evaluator};
+/// use sortie_trace::{Transcript, Turn};
 ///
 /// let evaluator = read_evaluator("
 /// id: leak

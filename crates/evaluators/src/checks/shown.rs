@@ -125,7 +125,8 @@ impl Shown {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Check, CompiledChecks, ObservedCall, Says, Test, Transcript, Turn, Values};
+    use crate::{Check, CompiledChecks, Says, Test, Values};
+    use sortie_trace::{ObservedCall, Transcript, Turn};
 
     fn path(cel: &str) -> String {
         let call = |name: &str| ObservedCall {

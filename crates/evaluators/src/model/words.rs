@@ -71,16 +71,6 @@ closed_enum! {
 }
 
 closed_enum! {
-    /// Who speaks in a turn.
-    Role {
-        /// We do.
-        Attacker = "attacker",
-        /// What is attacked does.
-        Target = "target",
-    }
-}
-
-closed_enum! {
     /// What the cases of a fixture file are.
     FixtureKind {
         /// Answers of a target.

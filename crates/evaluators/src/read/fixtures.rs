@@ -9,10 +9,10 @@ use sortie_oatf::yaml::{Entry, Node, NodeKind};
 
 use super::words::{list, parsed, shown, value_at};
 use crate::fixtures::{Case, CaseContent, Fixtures};
-use crate::limits::{MAX_CASES, MAX_TURNS};
-use crate::model::{Evaluator, FixtureKind, Role, Verdict};
+use crate::limits::MAX_CASES;
+use crate::model::{Evaluator, FixtureKind, Verdict};
 use crate::rules::error;
-use crate::transcript::{Call, ObservedCall, Transcript, Turn};
+use sortie_trace::{Call, MAX_TURNS, ObservedCall, Role, Transcript, Turn};
 
 const FIXTURES: &[&str] = &["kind", "pass_case", "fail_case"];
 const CASE: &[&str] = &["response", "turns", "tools", "server", "expect", "pattern", "variables"];

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use sortie_evaluators::{Template, Transcript, Values};
+use sortie_evaluators::{Template, Values};
+use sortie_trace::Transcript;
 use thiserror::Error;
 
 use crate::fence::Fenced;

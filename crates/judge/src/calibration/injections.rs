@@ -1,7 +1,8 @@
 //! Targets that talk to their judge.
 
 use serde::Deserialize;
-use sortie_evaluators::{Says, Transcript, Turn};
+use sortie_evaluators::Says;
+use sortie_trace::{Transcript, Turn};
 
 use super::labelled::Labelled;
 use crate::Rubric;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use sortie_evaluators::{Says, Transcript};
+use sortie_evaluators::Says;
+use sortie_trace::Transcript;
 use tokio::task::JoinSet;
 
 use super::answer;

@@ -1,7 +1,8 @@
 //! What a judge is asked.
 
 use serde_json::json;
-use sortie_evaluators::{Evaluator, Pattern, Role, Transcript};
+use sortie_evaluators::{Evaluator, Pattern};
+use sortie_trace::{Role, Transcript};
 
 use crate::Prompt;
 use crate::fence::Fenced;

@@ -1,7 +1,8 @@
 //! Whether a judge's quotes are the target's words.
 
 use serde_json::Value;
-use sortie_evaluators::{Role, Says, Transcript};
+use sortie_evaluators::Says;
+use sortie_trace::{Role, Transcript};
 
 use super::answer::Answer;
 use super::judged::{Quote, QuoteSource};

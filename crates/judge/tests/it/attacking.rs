@@ -1,9 +1,10 @@
 //! Attackers that write what a pattern leaves open, and those that write something else.
 
 use serde_json::{Value, json};
-use sortie_evaluators::{Template, Transcript, Turn};
+use sortie_evaluators::Template;
 use sortie_judge::{Attacker, AttackerError, Generator, Offers, Rubric, Situation};
 use sortie_oatf::{GenerationErrorKind, GenerationProvider};
+use sortie_trace::{Transcript, Turn};
 
 use crate::judging::rubric;
 use crate::stage::{Does, Scripted, within};

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use sortie_evaluators::{Role, Says};
+use sortie_evaluators::Says;
 use sortie_judge::{Calibration, INJECTIONS, Injection, Judge, JudgeOptions, Judged, Trust, injections};
+use sortie_trace::Role;
 
 use crate::stage::{Does, Scripted, within};
 

@@ -1,10 +1,11 @@
 //! Verdicts that are carried by what the target said.
 
 use serde_json::{Value, json};
-use sortie_evaluators::{ObservedCall, Says, Transcript, Turn};
+use sortie_evaluators::Says;
 use sortie_judge::{
     Bounds, Budget, Exchanges, Judge, JudgeOptions, Judged, Mode, QuoteSource, Reason, Rubric, Vote,
 };
+use sortie_trace::{ObservedCall, Transcript, Turn};
 
 use crate::stage::{Does, Scripted, within};
 

@@ -2,7 +2,7 @@
 
 use sortie_detect::Standing;
 use sortie_engine::cases::{CaseResult, DecidedBy};
-use sortie_evaluators::{Role, Transcript};
+use sortie_trace::{Role, Transcript};
 
 use super::opinion::Opinion;
 use super::page::Page;

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sortie_detect::{Detector, Document, Place, Run, replay};
 use sortie_engine::cases::{CaseResult, CaseVerdict, DecidedBy};
-use sortie_evaluators::{
-    DocumentEntry, File, Loaded, ObservedCall, Root, Says, Transcript, Turn, Values, load,
-};
+use sortie_evaluators::{DocumentEntry, File, Loaded, Root, Says, Values, load};
 use sortie_judge::{
     Calibration, INJECTIONS, Judged, Measured, Opinion, Provenance, Quote, QuoteSource, Reason, Ruling,
     Spent, Vote,
 };
 use sortie_oatf::Compiled;
 use sortie_report::{Entry, ModelUse, Models, Report, SuiteTable, UnplayedDocument};
+use sortie_trace::{ObservedCall, Transcript, Turn};
 
 const RUG_PULL: &str = include_str!("../../../sortie/tests/fixtures/eval/rug_pull.yaml");
 const EXPLOITED: &str = include_str!("../../../sortie/tests/fixtures/eval/exploited.jsonl");

@@ -1,9 +1,10 @@
 //! The fixtures of an evaluator, as messages: what somebody thought of when they wrote the check.
 
 use serde_json::{Map, Value, json};
-use sortie_evaluators::{CaseContent, Entry, Role, Turn, Values, Verdict};
+use sortie_evaluators::{CaseContent, Entry, Values, Verdict};
 use sortie_oatf::{AttackResult, Compiled, Direction, Evaluators, Outcome};
 use sortie_prove::Said;
+use sortie_trace::{Role, Turn};
 
 use super::place::{Place, Shows};
 use super::proofs::{Shown, What};

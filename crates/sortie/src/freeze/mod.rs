@@ -20,9 +20,10 @@ use serde_json::Value;
 use sortie_detect::{Detector, Place};
 use sortie_engine::cases::{CaseResult, canary};
 use sortie_engine::targets::{ACTOR, PHASE};
-use sortie_evaluators::{ATTACKER_HOST, Entry, Transcript, Values};
+use sortie_evaluators::{ATTACKER_HOST, Entry, Values};
 use sortie_oatf::{AttackResult, Compiled, load};
 use sortie_prove::Proved;
+use sortie_trace::Transcript;
 use sortie_trace::{Deriver, Observed, Record, TracedDocument};
 
 use crate::evaluators::InUse;

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use sortie_engine::targets::{ACTOR, PHASE};
-use sortie_evaluators::{Role, Transcript, Turn};
 use sortie_trace::{Message, Record, Sender};
+use sortie_trace::{Role, Transcript, Turn};
 
 use super::place::{Place, Shows};
 use crate::failure::Failure;

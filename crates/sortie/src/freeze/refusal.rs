@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use serde_json::Value;
-use sortie_evaluators::{Role, Transcript};
 use sortie_trace::{Content, Record, Sender};
+use sortie_trace::{Role, Transcript};
 
 use super::traces::MADE;
 

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use sortie_evaluators::{CompiledChecks, Entry, Role, Shelf, Transcript, Turn, Values, Verdict};
+use sortie_evaluators::{CompiledChecks, Entry, Shelf, Values, Verdict};
 use sortie_trace::{Content, Direction, Header, Kind, Message, PhaseEntered, Record, Sender, Stopped};
+use sortie_trace::{Role, Transcript, Turn};
 
 use super::Asked;
 use crate::console::Console;

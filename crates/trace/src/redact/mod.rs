@@ -8,11 +8,11 @@ mod text;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::content::Content;
-use crate::record::Record;
+use crate::record::{Record, TracedPlay};
 pub use rule::{CREDENTIAL_HEADERS, MIN_LITERAL, RedactError, Rule};
 use rule::{PathRule, is_credential_header};
 use text::TextRules;
@@ -90,6 +90,23 @@ impl Redactor {
                         .chain(&mut document.name)
                         .for_each(|text| self.text_in_place(text));
                 }
+                if let Some(case) = &mut header.case {
+                    case.values.values_mut().for_each(|value| self.text_in_place(value));
+                    match &mut case.play {
+                        TracedPlay::Seeds(seeds) => {
+                            seeds.iter_mut().for_each(|text| self.text_in_place(text))
+                        }
+                        TracedPlay::Call { tool, arguments } => {
+                            self.text_in_place(tool);
+                            self.members_in_place("arguments", arguments);
+                        }
+                        TracedPlay::Review { text } => self.text_in_place(text),
+                    }
+                }
+                if let Some(target) = &mut header.target {
+                    self.text_in_place(&mut target.identity);
+                    self.members_in_place("settings", &mut target.settings);
+                }
             }
             Record::Message(message) => {
                 message.surfaces.iter_mut().for_each(|surface| self.text_in_place(surface));
@@ -142,6 +159,16 @@ impl Redactor {
     fn value_in_place(&self, value: &mut Value) {
         if let Some(redacted) = self.redacted_json(&value.to_string()) {
             *value = serde_json::from_str(&redacted).unwrap_or_else(|_| REDACTED.into());
+        }
+    }
+
+    /// The members of an object of that name, as they would be redacted in a message.
+    fn members_in_place(&self, name: &str, members: &mut Map<String, Value>) {
+        let mut whole =
+            Value::Object(Map::from_iter([(name.to_owned(), Value::Object(std::mem::take(members)))]));
+        self.value_in_place(&mut whole);
+        if let Some(Value::Object(left)) = whole.get_mut(name) {
+            *members = std::mem::take(left);
         }
     }
 

@@ -9,7 +9,8 @@ use sortie_engine::cases::{
 };
 use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::{Offer, Target};
-use sortie_evaluators::{Says, Transcript, Values};
+use sortie_evaluators::{Says, Values};
+use sortie_trace::Transcript;
 
 use crate::cases::bench::{Bench, agent, offer, saying, verdicts};
 use crate::cases::shop::Shop;

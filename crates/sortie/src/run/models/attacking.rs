@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use sortie_engine::cases::{self, Case, Later, Undecided};
 use sortie_engine::targets::Offer;
-use sortie_evaluators::{Template, Transcript, Values};
+use sortie_evaluators::{Template, Values};
 use sortie_judge::{Attacker, AttackerError, ModelError, Offers, Rubric, Situation};
+use sortie_trace::Transcript;
 
 use super::judging::rubric;
 

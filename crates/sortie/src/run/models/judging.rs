@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sortie_engine::cases::{self, Case, Judgement, Later, Undecided};
-use sortie_evaluators::{Entry, Says, Transcript};
+use sortie_evaluators::{Entry, Says};
 use sortie_judge::{Calibration, Judge, Judged, Labelled, Model, Reason, Rubric, Trust, Vote, injections};
+use sortie_trace::Transcript;
 
 use crate::failure::Failure;
 

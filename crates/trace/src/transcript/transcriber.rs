@@ -1,0 +1,637 @@
+//! From the records of a case to its transcript.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use sortie_oatf::jsonpath;
+
+use super::ag_ui::AgUiRun;
+use super::{ObservedCall, Transcript, TranscriptError, Turn};
+use crate::record::{Header, Kind, Message, Sender, TracedPlay};
+
+/// Computes the transcript of a case from its messages, in the order of the trace.
+///
+/// A live case and a recording go through the same code: what checks and judges see is what the trace says.
+///
+/// | protocol | attacker | target |
+/// |---|---|---|
+/// | `mcp` | `tools/call` | its result or error; rounds that ask for input belong to the same call |
+/// | `a2a` | `message/send` | the message, or the task once it is done |
+/// | `ag_ui` | the last message of `run_agent_input` | the events of the run |
+/// | `chat`, `http`, `cmd` | what was said in the request | the answer |
+///
+/// ```
+/// use sortie_trace::{Record, Trace, Transcriber};
+///
+/// let lines = concat!(
+///     r#"{"record":"header","version":1,"origin":"run","written_by":"me","time":"2026-11-15T21:50:07.000000Z"}"#, "\n",
+///     r#"{"record":"message","seq":1,"time":"2026-11-15T21:50:07.000000Z","actor":"attacker","mode":"cmd_client","#,
+///     r#""phase":"attack","protocol":"cmd","surfaces":["line"],"direction":"request","kind":"request","#,
+///     r#""connection":"process-1","sender":"actor","bytes_b64":"SGVsbG8u"}"#, "\n",
+/// );
+/// let (header, records) = Trace::open(lines.as_bytes()).unwrap();
+/// let mut transcriber = Transcriber::new(&header);
+/// for record in records {
+///     if let Record::Message(message) = record.unwrap() {
+///         transcriber.observe(&message);
+///     }
+/// }
+/// assert_eq!(transcriber.turns()[0].text, "Hello.");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Transcriber {
+    settings: Map<String, Value>,
+    /// What is asked about the list of tools, where that is all that the case does.
+    review: Option<String>,
+    turns: Vec<Turn>,
+    /// The record that each turn was completed by.
+    records: Vec<u64>,
+    tools: Vec<Value>,
+    server: Map<String, Value>,
+    card: Option<Value>,
+    models: Vec<String>,
+    /// Whether the next call goes on with one that the server wanted more for.
+    goes_on: bool,
+    /// Whether the page of tools that comes next begins a list.
+    begins_list: bool,
+    /// The run of an AG-UI agent, and whether its turn is among the turns.
+    run: Option<(AgUiRun, bool)>,
+    problem: Option<UnreadableAnswer>,
+}
+
+/// An answer that is not what the protocol of the target says.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{what}`: {problem}")]
+pub struct UnreadableAnswer {
+    /// What was answered.
+    pub what: String,
+    /// What is wrong with the answer.
+    pub problem: String,
+}
+
+impl Transcriber {
+    /// Begins with the header of a trace.
+    pub fn new(header: &Header) -> Self {
+        let review = header.case.as_ref().and_then(|case| match &case.play {
+            TracedPlay::Review { text } => Some(text.clone()),
+            TracedPlay::Seeds(_) | TracedPlay::Call { .. } => None,
+        });
+        let settings = header.target.as_ref().map(|target| target.settings.clone()).unwrap_or_default();
+        Self { settings, review, ..Self::default() }
+    }
+
+    /// Adds a message.
+    pub fn observe(&mut self, message: &Message) {
+        self.take(message);
+        self.records.resize(self.turns.len(), message.seq);
+    }
+
+    fn take(&mut self, message: &Message) {
+        let surface = message.surfaces.first().map(String::as_str).unwrap_or_default();
+        let from_target = message.sender == Sender::Agent;
+        match (message.protocol.as_str(), message.kind, from_target) {
+            ("mcp", Kind::Request, false) => self.mcp_request(surface, message),
+            ("mcp", Kind::Response | Kind::Error, true) => self.mcp_answer(surface, message),
+            ("a2a", Kind::Request, false) if surface == "message/send" => {
+                let text = texts_of(&member(&member(&json(message), "params"), "message")).join("\n");
+                self.turns.push(Turn::attacker(text));
+            }
+            ("a2a", Kind::Response | Kind::Error, true) => self.a2a_answer(surface, message),
+            ("ag_ui", Kind::Request, false) => {
+                let messages = member(&json(message), "messages");
+                let last = messages.as_array().and_then(|messages| messages.last());
+                self.turns.push(Turn::attacker(text_of(last, "content")));
+                self.run = Some((AgUiRun::default(), false));
+            }
+            ("ag_ui", Kind::Event, true) => self.ag_ui_event(message),
+            ("chat", Kind::Request, false) if surface == "chat/completions" => {
+                let messages = member(&json(message), "messages");
+                let last = messages.as_array().and_then(|messages| messages.last());
+                self.turns.push(Turn::attacker(text_of(last, "content")));
+            }
+            ("chat", Kind::Response, true) => self.chat_answer(surface, message),
+            ("http", Kind::Request, false) => {
+                let template = self.settings.get("body").unwrap_or(&Value::Null);
+                self.turns.push(Turn::attacker(said_in(template, &json(message)).unwrap_or_default()));
+            }
+            ("http", Kind::Response, true) => self.http_answer(surface, message),
+            ("cmd", Kind::Request, false) => {
+                let text = message.content.text();
+                let said = if self.speaks_json() {
+                    text_of(serde_json::from_str(&text).ok().as_ref(), "text")
+                } else {
+                    text.into_owned()
+                };
+                self.turns.push(Turn::attacker(said));
+            }
+            ("cmd", Kind::Response, true) => {
+                let text = message.content.text();
+                if !self.speaks_json() {
+                    return self.turns.push(Turn::target(text));
+                }
+                match line_answer(&text) {
+                    Ok(turn) => self.turns.push(turn),
+                    Err(problem) => self.cannot_read("a line of the JSON protocol", problem),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The turns so far.
+    pub fn turns(&self) -> &[Turn] {
+        &self.turns
+    }
+
+    /// The record that completed a turn, counted from zero.
+    pub fn record_of(&self, turn: usize) -> Option<u64> {
+        self.records.get(turn).copied()
+    }
+
+    /// The tools that an MCP server listed.
+    pub fn tools(&self) -> &[Value] {
+        &self.tools
+    }
+
+    /// What an MCP server said about itself.
+    pub fn server(&self) -> &Map<String, Value> {
+        &self.server
+    }
+
+    /// The card of an A2A agent.
+    pub fn card(&self) -> Option<&Value> {
+        self.card.as_ref()
+    }
+
+    /// The models that a chat endpoint listed.
+    pub fn models(&self) -> &[String] {
+        &self.models
+    }
+
+    /// The first answer that could not be read.
+    pub fn problem(&self) -> Option<&UnreadableAnswer> {
+        self.problem.as_ref()
+    }
+
+    /// The transcript so far. That of a review is what is asked about the list of tools, and the list.
+    pub fn transcript(&self) -> Result<Transcript, TranscriptError> {
+        let turns = match &self.review {
+            Some(text) => {
+                let list = Value::Array(self.tools.clone()).to_string();
+                vec![Turn::attacker(text), Turn::target(list)]
+            }
+            None => self.turns.clone(),
+        };
+        Transcript::new(turns)?.with_discovered(self.tools.clone(), self.server.clone())
+    }
+
+    fn cannot_read(&mut self, what: &str, problem: impl Into<String>) {
+        let (what, problem) = (what.to_owned(), problem.into());
+        self.problem.get_or_insert(UnreadableAnswer { what, problem });
+    }
+
+    fn mcp_request(&mut self, surface: &str, message: &Message) {
+        let params = member(&json(message), "params");
+        match surface {
+            "tools/call" if !std::mem::take(&mut self.goes_on) => {
+                let arguments = member(&params, "arguments").as_object().cloned().unwrap_or_default();
+                self.turns.push(Turn::calling(text_of(Some(&params), "name"), arguments));
+            }
+            "tools/list" => self.begins_list = params.get("cursor").is_none(),
+            _ => {}
+        }
+    }
+
+    fn mcp_answer(&mut self, surface: &str, message: &Message) {
+        let whole = json(message);
+        let (result, error) = (whole.get("result"), whole.get("error"));
+        match (surface, result, error) {
+            ("initialize" | "server/discover", Some(result), _) => self.server = server_of(result),
+            ("tools/list", Some(result), _) => {
+                if std::mem::take(&mut self.begins_list) {
+                    self.tools.clear();
+                }
+                self.tools.extend(result["tools"].as_array().into_iter().flatten().cloned());
+            }
+            ("tools/call", Some(result), _) if result["resultType"] == "input_required" => {
+                self.goes_on = true;
+            }
+            ("tools/call", Some(result), _) => self.turns.push(Turn::of_result(result.clone())),
+            // The body of an HTTP status that is no success has no id: it is no answer.
+            ("tools/call", None, Some(error)) if message.id.is_some() => {
+                self.turns.push(Turn::of_error(error.clone()));
+            }
+            _ => {}
+        }
+    }
+
+    fn a2a_answer(&mut self, surface: &str, message: &Message) {
+        let whole = json(message);
+        match surface {
+            "agent_card/get" if message.kind == Kind::Response => self.card = Some(whole),
+            "message/send" | "tasks/get" => match (whole.get("result"), whole.get("error")) {
+                (Some(result), _) if is_at_work(result) => {}
+                (Some(result), _) => {
+                    let mut turn = Turn::target(texts_of(result).join("\n"));
+                    let state = result["status"]["state"].as_str();
+                    turn.is_error =
+                        matches!(state, Some("failed" | "rejected" | "canceled" | "auth-required"));
+                    self.turns.push(turn);
+                }
+                (None, Some(error)) => self.turns.push(Turn::of_error(error.clone())),
+                (None, None) => {}
+            },
+            _ => {}
+        }
+    }
+
+    fn ag_ui_event(&mut self, message: &Message) {
+        let Some((run, is_told)) = &mut self.run else { return };
+        run.observe(&json(message));
+        if run.is_over() {
+            // What an agent says after the end still belongs to the turn.
+            if std::mem::replace(is_told, true) {
+                self.turns.pop();
+            }
+            self.turns.push(run.turn());
+        }
+    }
+
+    fn chat_answer(&mut self, surface: &str, message: &Message) {
+        let whole = match surface {
+            "models" => {
+                let whole = json(message);
+                let models = whole["data"].as_array().into_iter().flatten();
+                let models = models.filter_map(|model| model["id"].as_str()).take(MAX_MODELS);
+                self.models = models.map(str::to_owned).collect();
+                return;
+            }
+            _ => match serde_json::from_str::<Value>(&message.content.text()) {
+                Ok(whole) => whole,
+                Err(error) => return self.cannot_read(surface, no_json(&error)),
+            },
+        };
+        let answer = &whole["choices"][0]["message"];
+        if !answer.is_object() {
+            return self.cannot_read(surface, "the answer has no `choices[0].message`");
+        }
+        let mut turn = Turn::target(chat_text(answer));
+        turn.calls = answer["tool_calls"].as_array().into_iter().flatten().filter_map(chat_call).collect();
+        self.turns.push(turn);
+    }
+
+    fn http_answer(&mut self, surface: &str, message: &Message) {
+        let text = message.content.text();
+        let Some(path) = self.settings.get("answer").and_then(Value::as_str) else {
+            return self.turns.push(Turn::target(text));
+        };
+        let found = match (jsonpath::parse(path), serde_json::from_str::<Value>(&text)) {
+            (Ok(path), Ok(whole)) => {
+                let found = path.query(&whole).into_iter();
+                let found =
+                    found.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+                Ok(found.collect::<Vec<_>>())
+            }
+            (Err(error), _) => Err(format!("the path of the answer: {error}")),
+            (_, Err(error)) => Err(no_json(&error)),
+        };
+        match found {
+            Ok(texts) if texts.is_empty() => {
+                self.cannot_read(surface, "nothing is where the answer should be");
+            }
+            Ok(texts) => self.turns.push(Turn::target(texts.join("\n"))),
+            Err(problem) => self.cannot_read(surface, problem),
+        }
+    }
+
+    fn speaks_json(&self) -> bool {
+        self.settings.get("protocol").is_some_and(|protocol| protocol == "json")
+    }
+}
+
+/// So many models are listed.
+const MAX_MODELS: usize = 1_000;
+
+fn no_json(error: &serde_json::Error) -> String {
+    format!("the answer is no JSON ({error})")
+}
+
+fn json(message: &Message) -> Value {
+    serde_json::from_str(&message.content.text()).unwrap_or_default()
+}
+
+fn member(value: &Value, name: &str) -> Value {
+    value.get(name).cloned().unwrap_or_default()
+}
+
+fn text_of(value: Option<&Value>, name: &str) -> String {
+    value.and_then(|value| value.get(name)?.as_str()).unwrap_or_default().to_owned()
+}
+
+/// What a server says about itself, as checks see it.
+fn server_of(result: &Value) -> Map<String, Value> {
+    let info = &result["serverInfo"];
+    let told =
+        [("name", &info["name"]), ("version", &info["version"]), ("instructions", &result["instructions"])];
+    let told = told.into_iter().filter(|(_, value)| value.is_string());
+    told.map(|(key, value)| (key.to_owned(), value.clone())).collect()
+}
+
+fn is_at_work(result: &Value) -> bool {
+    result["kind"] == "task" && matches!(result["status"]["state"].as_str(), Some("submitted" | "working"))
+}
+
+/// What a message or a task says: its parts, those of its artifacts, and those of its last word.
+fn texts_of(result: &Value) -> Vec<String> {
+    let artifacts = result["artifacts"].as_array().into_iter().flatten().map(|artifact| &artifact["parts"]);
+    let all = [&result["parts"]].into_iter().chain(artifacts).chain([&result["status"]["message"]["parts"]]);
+    let mut texts: Vec<String> = Vec::new();
+    for part in all.filter_map(Value::as_array).flatten() {
+        let text = match (part["text"].as_str(), part.get("data")) {
+            (Some(text), _) => text.to_owned(),
+            (None, Some(data)) => data.to_string(),
+            (None, None) => continue,
+        };
+        // Agents say the same as an artifact and as their last word.
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    texts
+}
+
+/// What a message of a chat says: its text, its parts, or why it says nothing.
+fn chat_text(message: &Value) -> String {
+    let parts = message["content"].as_array().into_iter().flatten();
+    let parts: Vec<&str> = parts.filter_map(|part| part["text"].as_str()).collect();
+    let text = message["content"].as_str().map_or_else(|| parts.join("\n"), str::to_owned);
+    if text.is_empty() { text_of(Some(message), "refusal") } else { text }
+}
+
+/// A call that a model wants. Arguments that are no object are kept under a name of their own: they are evidence too.
+fn chat_call(wanted: &Value) -> Option<ObservedCall> {
+    let function = &wanted["function"];
+    let text = function["arguments"].as_str();
+    let read =
+        text.map_or_else(|| Some(function["arguments"].clone()), |text| serde_json::from_str(text).ok());
+    let arguments = match read {
+        Some(Value::Object(arguments)) => arguments,
+        Some(Value::Null) => Map::new(),
+        _ => Map::from_iter([("_arguments".to_owned(), function["arguments"].clone())]),
+    };
+    let name = function["name"].as_str()?.to_owned();
+    Some(ObservedCall { name, arguments, result: "".into(), is_error: false })
+}
+
+/// An answer of the JSON protocol of a program. It may have more members.
+fn line_answer(line: &str) -> Result<Turn, String> {
+    #[derive(Deserialize)]
+    struct Answer {
+        text: Option<String>,
+        #[serde(default)]
+        calls: Vec<ObservedCall>,
+        error: Option<Value>,
+    }
+    let answer: Answer =
+        serde_json::from_str(line).map_err(|error| format!("it is not what was agreed ({error})"))?;
+    let error = answer.error.filter(|error| !error.is_null());
+    if answer.text.is_none() && error.is_none() {
+        return Err("it has neither `text` nor `error`".to_owned());
+    }
+    let said = error.as_ref().map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned));
+    let mut turn = Turn::target(answer.text.or(said).unwrap_or_default());
+    turn.is_error = error.is_some();
+    turn.calls = answer.calls;
+    Ok(turn)
+}
+
+/// How long the name of a session is, which stands for `{{session}}` in the body of a request.
+pub const SESSION_BYTES: usize = "session-0123456789".len();
+
+/// What stands for `{{message}}` in a body that was made from a template: of the first text of the template that has it.
+///
+/// A text in which redaction has changed the length of what surrounds the message is taken whole.
+fn said_in(template: &Value, body: &Value) -> Option<String> {
+    match (template, body) {
+        (Value::String(template), Value::String(text)) if template.contains("{{message}}") => {
+            let length = |part: &str| part.replace("{{session}}", &"-".repeat(SESSION_BYTES)).len();
+            let parts: Vec<usize> = template.split("{{message}}").map(length).collect();
+            let times = parts.len() - 1;
+            let around: usize = parts.iter().sum();
+            let said = text.len().checked_sub(around).filter(|rest| rest % times == 0);
+            let said = said.and_then(|rest| text.get(parts[0]..parts[0] + rest / times));
+            Some(said.unwrap_or(text).to_owned())
+        }
+        (Value::Array(templates), Value::Array(items)) => {
+            templates.iter().zip(items).find_map(|(template, item)| said_in(template, item))
+        }
+        (Value::Object(templates), Value::Object(items)) => {
+            templates.iter().find_map(|(key, template)| said_in(template, items.get(key)?))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::content::Content;
+    use crate::record::{Direction, TracedCase, TracedTarget};
+
+    fn header(settings: Value, play: Option<TracedPlay>) -> Header {
+        let mut header = Header::run("test", std::time::UNIX_EPOCH);
+        let settings = settings.as_object().cloned().unwrap_or_default();
+        header.target = Some(TracedTarget { kind: "x".into(), identity: "x y".into(), settings });
+        header.case = play.map(|play| TracedCase {
+            id: "e/p".into(),
+            evaluator: "e".into(),
+            pattern: "P".into(),
+            play,
+            values: Default::default(),
+            filled: Vec::new(),
+        });
+        header
+    }
+
+    struct Story(Transcriber, &'static str);
+
+    impl Story {
+        fn new(protocol: &'static str, settings: Value) -> Self {
+            Self(Transcriber::new(&header(settings, None)), protocol)
+        }
+
+        fn message(mut self, sender: Sender, kind: Kind, surface: &str, content: &str) -> Self {
+            let answers = matches!(kind, Kind::Response | Kind::Error);
+            self.0.observe(&Message {
+                seq: 1,
+                time: String::new(),
+                actor: "attacker".into(),
+                mode: format!("{}_client", self.1),
+                phase: "attack".into(),
+                protocol: self.1.into(),
+                surfaces: vec![surface.into()],
+                direction: if answers { Direction::Response } else { Direction::Request },
+                kind,
+                id: Some(1.into()),
+                connection: "c".into(),
+                sender,
+                content: Content::from_wire(content.as_bytes()),
+            });
+            self
+        }
+
+        fn says(self, surface: &str, content: &Value) -> Self {
+            self.message(Sender::Actor, Kind::Request, surface, &content.to_string())
+        }
+
+        fn hears(self, surface: &str, content: &Value) -> Self {
+            self.message(Sender::Agent, Kind::Response, surface, &content.to_string())
+        }
+
+        fn texts(&self) -> Vec<&str> {
+            self.0.turns().iter().map(|turn| turn.text.as_str()).collect()
+        }
+    }
+
+    #[test]
+    fn an_mcp_server_lists_its_tools_and_a_call_that_needs_more_is_one_turn() {
+        let call = json!({"params": {"name": "read", "arguments": {"path": "../x"}}});
+        let story = Story::new("mcp", json!({}))
+            .says("initialize", &json!({"params": {}}))
+            .hears(
+                "initialize",
+                &json!({"result": {"serverInfo": {"name": "s", "version": 1}, "instructions": "Be kind."}}),
+            )
+            .says("tools/list", &json!({"params": {}}))
+            .hears("tools/list", &json!({"result": {"tools": [{"name": "a"}], "nextCursor": "2"}}))
+            .says("tools/list", &json!({"params": {"cursor": "2"}}))
+            .hears("tools/list", &json!({"result": {"tools": [{"name": "b"}]}}))
+            .says("tools/call", &call)
+            .hears("tools/call", &json!({"result": {"resultType": "input_required", "inputRequests": {}}}))
+            .says("tools/call", &call)
+            .hears("tools/call", &json!({"result": {"content": [{"type": "text", "text": "root"}]}}))
+            .hears("", &json!({"result": {"content": [{"type": "text", "text": "late"}]}}));
+        assert_eq!(story.texts(), [r#"{"path":"../x"}"#, "root"]);
+        let transcript = story.0.transcript().unwrap();
+        assert_eq!(transcript.tools(), [json!({"name": "a"}), json!({"name": "b"})]);
+        assert_eq!(
+            Value::Object(transcript.server().clone()),
+            json!({"name": "s", "instructions": "Be kind."})
+        );
+        // Listed again, it is the new list.
+        let again = story
+            .says("tools/list", &json!({"params": {}}))
+            .hears("tools/list", &json!({"result": {"tools": []}}));
+        assert!(again.0.tools().is_empty());
+    }
+
+    #[test]
+    fn a_review_asks_about_the_list() {
+        let play = TracedPlay::Review { text: "Is it honest?".into() };
+        let story = Story(Transcriber::new(&header(json!({}), Some(play))), "mcp")
+            .says("tools/list", &json!({"params": {}}))
+            .hears("tools/list", &json!({"result": {"tools": [{"name": "a"}]}}));
+        let transcript = story.0.transcript().unwrap();
+        assert_eq!(transcript.to_value()["sent"], json!(["Is it honest?"]));
+        assert_eq!(transcript.to_value()["answers"], json!([r#"[{"name":"a"}]"#]));
+    }
+
+    #[test]
+    fn an_error_of_a_call_is_a_turn() {
+        let call = json!({"params": {"name": "read"}});
+        let error = json!({"error": {"code": -32602, "message": "no such tool"}}).to_string();
+        let story = Story::new("mcp", json!({})).says("tools/call", &call);
+        let story = story.message(Sender::Agent, Kind::Error, "tools/call", &error);
+        assert_eq!(story.texts(), ["{}", "no such tool"]);
+        assert!(story.0.turns()[1].is_error);
+    }
+
+    #[test]
+    fn a_task_is_waited_for() {
+        let part = |text: &str| json!([{"kind": "text", "text": text}]);
+        let task = |state: &str, text: &str| json!({"result": {"kind": "task", "id": "t", "status": {"state": state, "message": {"parts": part(text)}}}});
+        let story = Story::new("a2a", json!({}))
+            .says("message/send", &json!({"params": {"message": {"parts": part("Pay.")}}}))
+            .hears("message/send", &task("working", "…"))
+            .says("tasks/get", &json!({"params": {"id": "t"}}))
+            .hears("tasks/get", &task("completed", "Paid."));
+        assert_eq!(story.texts(), ["Pay.", "Paid."]);
+    }
+
+    #[test]
+    fn a_run_of_an_agent_is_one_turn() {
+        let mut story = Story::new("ag_ui", json!({}))
+            .says("run_agent_input", &json!({"messages": [{"content": "old"}, {"content": "Pay."}]}));
+        for event in [
+            json!({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"}),
+            json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "Pa"}),
+            json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "id."}),
+            json!({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "pay"}),
+            json!({"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": "{\"to\":\"m\"}"}),
+            json!({"type": "TOOL_CALL_RESULT", "toolCallId": "c", "content": "done"}),
+            json!({"type": "RUN_FINISHED"}),
+        ] {
+            assert_eq!(story.0.turns().len(), 1);
+            story = story.message(Sender::Agent, Kind::Event, "x", &event.to_string());
+        }
+        assert_eq!(story.texts(), ["Pay.", "Paid."]);
+        let calls = &story.0.turns()[1].calls;
+        assert_eq!(
+            (calls[0].name.as_str(), &calls[0].arguments["to"], &calls[0].result),
+            ("pay", &json!("m"), &json!("done"))
+        );
+    }
+
+    #[test]
+    fn what_is_said_to_a_chat_is_its_last_message() {
+        let story = Story::new("chat", json!({}))
+            .hears("models", &json!({"data": [{"id": "small"}]}))
+            .says(
+                "chat/completions",
+                &json!({"messages": [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]}),
+            )
+            .hears(
+                "chat/completions",
+                &json!({"choices": [{"message": {"content": null, "refusal": "No."}}]}),
+            );
+        assert_eq!(story.texts(), ["b", "No."]);
+        assert_eq!(story.0.models(), ["small"]);
+        let story = story.hears("chat/completions", &json!({"choices": []}));
+        assert_eq!(
+            story.0.problem().unwrap().to_string(),
+            "`chat/completions`: the answer has no `choices[0].message`"
+        );
+    }
+
+    #[test]
+    fn what_is_said_over_http_stands_where_the_template_has_it() {
+        let settings =
+            json!({"body": {"q": [1, "<{{session}}: {{message}}|{{message}}>"]}, "answer": "$.out[*]"});
+        let story = Story::new("http", settings)
+            .says("request", &json!({"q": [1, "<session-0123456789: hé|hé>"]}))
+            .hears("request", &json!({"out": ["x", 2]}));
+        assert_eq!(story.texts(), ["hé", "x\n2"]);
+        let story = story.hears("request", &json!({"other": 1}));
+        assert_eq!(story.0.problem().unwrap().problem, "nothing is where the answer should be");
+        let plain = Story::new("http", json!({"body": {"t": "{{message}}"}}))
+            .says("request", &json!({"t": "hi"}))
+            .message(Sender::Agent, Kind::Response, "request", "<p>");
+        assert_eq!(plain.texts(), ["hi", "<p>"]);
+    }
+
+    #[test]
+    fn a_line_has_a_text_or_an_error_and_maybe_calls() {
+        let turn = line_answer(r#"{"text":"done","calls":[{"name":"pay","arguments":{"to":"m"}}]}"#).unwrap();
+        assert_eq!((turn.text.as_str(), turn.calls[0].name.as_str(), turn.is_error), ("done", "pay", false));
+        let turn = line_answer(r#"{"error":"out of memory"}"#).unwrap();
+        assert_eq!((turn.text.as_str(), turn.is_error), ("out of memory", true));
+        for wrong in
+            ["hello", "{}", "[]", r#"{"text":5}"#, r#"{"text":"x","calls":[{}]}"#, r#"{"text":null}"#]
+        {
+            assert!(line_answer(wrong).is_err(), "{wrong}");
+        }
+        let story = Story::new("cmd", json!({"protocol": "json"})).says("line", &json!({"text": "hi"}));
+        assert_eq!(story.texts(), ["hi"]);
+    }
+}
