@@ -1,9 +1,8 @@
 //! What becomes of a template once its placeholders are filled in.
 
 use serde_json::Value;
-use sortie_evaluators::{Template, Unfilled, Values};
+use sortie_evaluators::{Form, NoArguments, Template, Unfilled, Values};
 
-use super::arguments::{Form, NoArguments};
 use super::case::{Case, Needs, Play};
 use super::deciding::{Attacker, Undecided};
 use crate::modes::excerpt::excerpt;

@@ -8,7 +8,6 @@
 //! | playing | [`run`] | a [`CaseResult`] for each, decided by checks, or by a [`Judge`] |
 //! | playing again | [`run`] with a [`Tape`] that replays | the same results, without the target |
 
-mod arguments;
 mod case;
 mod deciding;
 mod filling;
@@ -22,7 +21,6 @@ mod run;
 mod talk;
 mod tape;
 
-pub use arguments::{Form, NoArguments};
 pub use case::{Case, Needs, Play, Rubric};
 pub use deciding::{Attacker, Judge, Judgement, Later, Undecided};
 pub use filling::Shape;

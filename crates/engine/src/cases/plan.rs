@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use sortie_evaluators::{
-    ATTACKER_HOST, ArgumentsTemplate, CompiledChecks, Entry, Evaluator, Pattern, Shelf, Values,
+    ATTACKER_HOST, ArgumentsTemplate, CompiledChecks, Entry, Evaluator, Form, NoArguments, Pattern, Shelf,
+    Values,
 };
 use sortie_oatf::CompileError;
 
-use super::arguments::{Form, NoArguments};
 use super::case::{Case, Play, Rubric};
 use super::filling::{Shape, Unplayable, unusable};
 use super::naming::{Ids, canary, part, slug};

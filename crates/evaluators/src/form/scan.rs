@@ -212,5 +212,5 @@ impl<'s> Scan<'s> {
 
 fn shown(reference: &str) -> String {
     let elsewhere = if reference.starts_with('#') { "which is not there" } else { "which is elsewhere" };
-    format!("`{}`, {elsewhere}", crate::modes::excerpt::excerpt(reference.as_bytes()))
+    format!("`{}`, {elsewhere}", super::excerpt(reference))
 }
