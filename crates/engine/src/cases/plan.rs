@@ -1,5 +1,6 @@
 //! From evaluators and what a target offers to cases.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use sortie_evaluators::{
@@ -126,8 +127,8 @@ struct Way<'w> {
     rubric: &'w Arc<Rubric>,
     /// What the user and the fixtures say.
     values: &'w Values,
-    /// The placeholders of the checks, as they are written.
-    checks: &'w str,
+    /// The placeholders of the checks.
+    checks: &'w HashSet<String>,
 }
 
 impl Way<'_> {
@@ -163,7 +164,7 @@ impl Planner<'_> {
         let rubric = Arc::new(Rubric { evaluator: evaluator.clone(), checks });
         let mut values = fixture_values(entry);
         values.extend(self.values.clone());
-        let checks = format!("{:?}", evaluator.checks);
+        let checks = evaluator.checks.iter().flat_map(|check| check.test.placeholders()).collect();
         let mut slugs = Ids::default();
         for pattern in &evaluator.patterns {
             let slug = slugs.unique(&slug(pattern.slug.as_deref().unwrap_or(&pattern.name)));

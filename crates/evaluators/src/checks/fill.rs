@@ -10,29 +10,6 @@ use crate::arguments::Filling;
 use crate::model::Test;
 use crate::template::{Unfilled, Values, placeholders};
 
-/// The placeholders of a check, each once.
-pub(crate) fn test_placeholders(test: &Test) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    let mut seen: HashSet<String> = HashSet::new();
-    let mut look_at = |text: &str| {
-        for name in placeholders(text) {
-            if seen.insert(name.to_owned()) {
-                names.push(name.to_owned());
-            }
-        }
-    };
-    match test {
-        Test::Pattern { condition, .. } => each_text(condition, &mut look_at),
-        // What is no CEL was refused when it was read.
-        Test::Cel(source) => {
-            for literal in cel::string_literals(source).unwrap_or_default() {
-                look_at(&literal.text);
-            }
-        }
-    }
-    names
-}
-
 fn each_text(condition: &Condition, visit: &mut impl FnMut(&str)) {
     match condition {
         Condition::Value(value) => each_text_of_value(value, visit),
@@ -59,6 +36,29 @@ fn each_text_of_value(value: &Value, visit: &mut impl FnMut(&str)) {
 }
 
 impl Test {
+    /// The names of its placeholders, each once.
+    pub fn placeholders(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        let mut seen: HashSet<String> = HashSet::new();
+        let mut look_at = |text: &str| {
+            for name in placeholders(text) {
+                if seen.insert(name.to_owned()) {
+                    names.push(name.to_owned());
+                }
+            }
+        };
+        match self {
+            Self::Pattern { condition, .. } => each_text(condition, &mut look_at),
+            // What is no CEL was refused when it was parsed.
+            Self::Cel(source) => {
+                for literal in cel::string_literals(source).unwrap_or_default() {
+                    look_at(&literal.text);
+                }
+            }
+        }
+        names
+    }
+
     /// The same with its placeholders filled. A value stands for itself, in a regular expression and in CEL too.
     ///
     /// ```

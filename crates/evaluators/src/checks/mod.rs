@@ -13,7 +13,6 @@ use sortie_oatf::{
 
 use crate::model::{Check, Says, Test, Verdict};
 use crate::template::Values;
-pub(crate) use fill::test_placeholders;
 use shown::Shown;
 use sortie_trace::Transcript;
 
@@ -99,7 +98,7 @@ impl CompiledChecks {
     pub fn new(checks: &[Check]) -> Result<Self, CompileError> {
         let compiled = checks.iter().map(|check| {
             let indicator = compile(check, &check.test)?;
-            let compiled = test_placeholders(&check.test).is_empty().then_some(indicator);
+            let compiled = check.test.placeholders().is_empty().then_some(indicator);
             Ok(CompiledCheck { check: check.clone(), compiled })
         });
         compiled.collect::<Result<_, CompileError>>().map(Self)

@@ -7,7 +7,6 @@ use std::collections::HashSet;
 use sortie_oatf::{Diagnostic, Span};
 
 use super::evaluator::{Draft, Layout, Places};
-use crate::checks::test_placeholders;
 use crate::model::{Evaluator, Says, Shelf, Surface};
 use crate::rules::{error, warning};
 use crate::template::RUNNER_NAMES;
@@ -157,7 +156,7 @@ pub(crate) fn look_for_templates(evaluator: &Evaluator, places: &Places) -> Vec<
     let mut findings = Vec::new();
     for (check, at) in evaluator.checks.iter().zip(&places.checks) {
         // One name says enough.
-        let unknown = test_placeholders(&check.test).into_iter().find(|name| !known.contains(name.as_str()));
+        let unknown = check.test.placeholders().into_iter().find(|name| !known.contains(name.as_str()));
         if let Some(name) = unknown {
             let finding = warning("E-111", format!("no template has `{{{{{name}}}}}`, which this looks for"));
             let help = "use it in a template too, or nothing that was said can hold its value";
