@@ -3,7 +3,7 @@
 //! It stands apart from `lib.rs`, whose bodies run in the tests of `sortie-oatf`, which must not depend on evaluators.
 
 use sortie_evaluators::{
-    CompiledChecks, File, Loaded, Root, Shelf, Values, example_files, load, prove, rule,
+    CompiledChecks, File, Loaded, Root, TargetClass, Values, example_files, load, prove, rule,
 };
 use sortie_trace::{Transcript, Turn};
 
@@ -87,7 +87,7 @@ fn is_accounted_for(path: &str, loaded: &Loaded) -> bool {
 }
 
 fn said(loaded: &Loaded) -> String {
-    let catalogues = Shelf::ALL.iter().map(|shelf| loaded.catalogue.to_json(*shelf, &loaded.suites));
+    let catalogues = TargetClass::ALL.iter().map(|class| loaded.catalogue.to_json(*class, &loaded.suites));
     let codes = loaded.findings.iter().map(|file| {
         let codes: Vec<_> = file.diagnostics.iter().map(|finding| (finding.code, finding.span)).collect();
         format!("{} {codes:?}", file.file)

@@ -12,7 +12,7 @@ use std::time::Instant;
 use sortie_engine::cases::{CaseVerdict, DecidedBy, Missing, Options, Results, plan, run};
 use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::{Log, Settings, Target};
-use sortie_evaluators::{File, Root, Shelf, Values, load};
+use sortie_evaluators::{File, Root, TargetClass, Values, load};
 use sortie_trace::Redactor;
 
 #[tokio::main]
@@ -26,7 +26,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut files = Vec::new();
     read(Path::new(&evaluators), Path::new(&evaluators), &mut files)?;
     let loaded = load(&[Root::new(&evaluators, files)], &[]);
-    let ids = loaded.catalogue.of(Shelf::Mcp).map(|entry| entry.evaluator.id.as_str());
+    let ids = loaded.catalogue.of(TargetClass::Mcp).map(|entry| entry.evaluator.id.as_str());
     let entries = loaded.catalogue.in_order(ids);
 
     let env = ["PATH", "HOME"].map(|name| (name.to_owned(), std::env::var(name).unwrap_or_default()));

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use sortie_evaluators::{CompiledChecks, File, Root, Shelf, load};
+use sortie_evaluators::{CompiledChecks, File, Root, TargetClass, load};
 use sortie_oatf::yaml::Tree;
 
 const EVALUATORS: usize = 2_000;
@@ -72,7 +72,7 @@ fn main() {
         "{:?}",
         loaded.findings.first()
     );
-    let (json, writing) = measured(|| loaded.catalogue.to_json(Shelf::Agent, &loaded.suites));
+    let (json, writing) = measured(|| loaded.catalogue.to_json(TargetClass::Agent, &loaded.suites));
     let ((), compiling) = measured(|| {
         for entry in loaded.catalogue.entries() {
             CompiledChecks::new(&entry.evaluator.checks).expect("what loads compiles");

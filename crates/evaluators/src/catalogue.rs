@@ -6,22 +6,22 @@ use sortie_oatf::reading::nearest;
 
 use crate::depends;
 use crate::fixtures::Fixtures;
-use crate::model::{Evaluator, Shelf};
+use crate::model::{Evaluator, TargetClass};
 
 /// The evaluators that loaded, in the order of their ids.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
-    entries: Vec<Entry>,
+    entries: Vec<CatalogueEntry>,
     by_id: HashMap<String, usize>,
 }
 
 /// An evaluator, and where it comes from.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct CatalogueEntry {
     /// The evaluator.
     pub evaluator: Evaluator,
     /// The catalogue it belongs to.
-    pub shelf: Shelf,
+    pub class: TargetClass,
     /// The folders between that of the catalogue and its own.
     pub categories: Vec<String>,
     /// Which root it lies in.
@@ -60,7 +60,7 @@ fn nearest_of_many<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Opti
     nearest(name, best).map(str::to_owned)
 }
 
-impl Entry {
+impl CatalogueEntry {
     /// Its tags: those it names, and its categories.
     pub fn tags(&self) -> impl Iterator<Item = &str> {
         let own = self.evaluator.tags.iter();
@@ -75,7 +75,7 @@ impl Entry {
 }
 
 impl Catalogue {
-    pub(crate) fn new(mut entries: Vec<Entry>) -> Self {
+    pub(crate) fn new(mut entries: Vec<CatalogueEntry>) -> Self {
         entries.sort_by(|a, b| a.evaluator.id.cmp(&b.evaluator.id));
         let by_id =
             entries.iter().enumerate().map(|(index, entry)| (entry.evaluator.id.clone(), index)).collect();
@@ -83,29 +83,29 @@ impl Catalogue {
     }
 
     /// All of them, in the order of their ids.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[CatalogueEntry] {
         &self.entries
     }
 
     /// Those of one catalogue.
-    pub fn of(&self, shelf: Shelf) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(move |entry| entry.shelf == shelf)
+    pub fn of(&self, class: TargetClass) -> impl Iterator<Item = &CatalogueEntry> {
+        self.entries.iter().filter(move |entry| entry.class == class)
     }
 
     /// The one with this id.
-    pub fn get(&self, id: &str) -> Option<&Entry> {
+    pub fn get(&self, id: &str) -> Option<&CatalogueEntry> {
         self.by_id.get(id).map(|index| &self.entries[*index])
     }
 
     /// The one with this id, or which was probably meant.
-    pub fn find(&self, id: &str) -> Result<&Entry, Unknown> {
+    pub fn find(&self, id: &str) -> Result<&CatalogueEntry, Unknown> {
         let names = || self.entries.iter().map(|entry| entry.evaluator.id.as_str());
         self.get(id).ok_or_else(|| Unknown::new("evaluator", id, names()))
     }
 
     /// The evaluators with these ids and all that must run before them, each after what it depends on; otherwise in the
     /// order of their ids. Ids that are not there are left out.
-    pub fn in_order<'i>(&self, ids: impl IntoIterator<Item = &'i str>) -> Vec<&Entry> {
+    pub fn in_order<'i>(&self, ids: impl IntoIterator<Item = &'i str>) -> Vec<&CatalogueEntry> {
         depends::in_order(self, ids)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::catalogue::{Catalogue, Entry};
+use crate::catalogue::{Catalogue, CatalogueEntry};
 
 /// A walk that comes back to where it was: the ids on the way, the first one again at the end, and which of
 /// `depends_on` of the last closes it.
@@ -75,14 +75,14 @@ pub(crate) fn shortened<'i>(ids: &'i [&'i str]) -> impl Iterator<Item = &'i str>
 pub(crate) fn in_order<'c, 'i>(
     catalogue: &'c Catalogue,
     ids: impl IntoIterator<Item = &'i str>,
-) -> Vec<&'c Entry> {
+) -> Vec<&'c CatalogueEntry> {
     let mut wanted: Vec<&str> = ids.into_iter().collect();
     wanted.sort_unstable();
     let mut done: HashMap<&str, bool> = HashMap::new();
     let mut ordered = Vec::new();
     for id in wanted {
         let Some(entry) = catalogue.get(id) else { continue };
-        let mut way: Vec<(&'c Entry, usize)> = Vec::new();
+        let mut way: Vec<(&'c CatalogueEntry, usize)> = Vec::new();
         if done.insert(&entry.evaluator.id, false).is_none() {
             way.push((entry, 0));
         }

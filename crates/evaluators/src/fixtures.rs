@@ -19,16 +19,16 @@ pub struct Fixtures {
     /// What the cases are.
     pub kind: FixtureKind,
     /// The cases, those of `pass_case` first.
-    pub cases: Vec<Case>,
+    pub cases: Vec<FixtureCase>,
 }
 
 /// What a target might say, and what must be said about it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Case {
+pub struct FixtureCase {
     /// How reports call it: `pass_case`, or `fail_case[1]` where there are several.
     pub name: String,
     /// What it says.
-    pub content: CaseContent,
+    pub content: FixtureContent,
     /// What must be said about it.
     pub expect: Verdict,
     /// The pattern that it answers; the first where it does not say.
@@ -43,7 +43,7 @@ pub struct Case {
 
 /// What is said in a case.
 #[derive(Clone, Debug, PartialEq)]
-pub enum CaseContent {
+pub enum FixtureContent {
     /// One answer.
     Response(String),
     /// A conversation.
@@ -59,7 +59,7 @@ pub enum CaseContent {
 
 /// What the checks of an evaluator make of a case.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CaseOutcome {
+pub struct FixtureOutcome {
     /// Its name.
     pub case: String,
     /// The line it stands on.
@@ -69,12 +69,12 @@ pub struct CaseOutcome {
     /// What the checks say.
     pub decision: Decision,
     /// Whether that is right.
-    pub result: CaseResult,
+    pub result: FixtureResult,
 }
 
 /// Whether what the checks say is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CaseResult {
+pub enum FixtureResult {
     /// They say what is expected.
     Right,
     /// They say something else, or nothing where they promise to decide.
@@ -83,11 +83,11 @@ pub enum CaseResult {
     LeftToJudge,
 }
 
-impl Case {
+impl FixtureCase {
     /// The transcript that checks and judges see.
     pub fn transcript(&self, evaluator: &Evaluator) -> Result<Transcript, TranscriptError> {
         match &self.content {
-            CaseContent::Response(text) => {
+            FixtureContent::Response(text) => {
                 let values = self.values();
                 let asked = self.pattern_of(evaluator).map(|pattern| {
                     let template = &pattern.template;
@@ -96,7 +96,7 @@ impl Case {
                 let turns = asked.map(Turn::attacker).into_iter().chain([Turn::target(text)]);
                 Transcript::new(turns.collect())
             }
-            CaseContent::Transcript { turns, tools, server } => {
+            FixtureContent::Transcript { turns, tools, server } => {
                 Transcript::new(turns.clone())?.with_discovered(tools.clone(), server.clone())
             }
         }
@@ -108,7 +108,7 @@ impl Case {
             ("canary".to_owned(), FIXTURE_CANARY.to_owned()),
             ("attacker_host".to_owned(), ATTACKER_HOST.to_owned()),
         ]);
-        if let CaseContent::Transcript { turns, tools, .. } = &self.content {
+        if let FixtureContent::Transcript { turns, tools, .. } = &self.content {
             values.insert("tool_list_json".to_owned(), Value::Array(tools.clone()).to_string());
             if let Some(call) = turns.iter().find_map(|turn| turn.call.as_ref()) {
                 values.insert("tool_name".to_owned(), call.name.clone());
@@ -126,8 +126,8 @@ impl Case {
         values
     }
 
-    fn outcome(&self, decision: Decision, result: CaseResult) -> CaseOutcome {
-        CaseOutcome { case: self.name.clone(), line: self.line, expect: self.expect, decision, result }
+    fn outcome(&self, decision: Decision, result: FixtureResult) -> FixtureOutcome {
+        FixtureOutcome { case: self.name.clone(), line: self.line, expect: self.expect, decision, result }
     }
 
     /// The pattern that it answers.
@@ -140,19 +140,19 @@ impl Case {
 }
 
 /// Asks the checks of an evaluator about every case of its fixtures.
-pub fn prove(evaluator: &Evaluator, fixtures: &Fixtures) -> Result<Vec<CaseOutcome>, CompileError> {
+pub fn prove(evaluator: &Evaluator, fixtures: &Fixtures) -> Result<Vec<FixtureOutcome>, CompileError> {
     let checks = CompiledChecks::new(&evaluator.checks)?;
     let outcomes = fixtures.cases.iter().map(|case| {
         // What loads is within the limits; what does not is decided by nobody.
         let Ok(transcript) = case.transcript(evaluator) else {
-            return case.outcome(Decision::undecided(), CaseResult::Wrong);
+            return case.outcome(Decision::undecided(), FixtureResult::Wrong);
         };
         let decision = checks.decide(&transcript, &case.values());
         let result = match decision.verdict {
-            Verdict::Undecided if !evaluator.judge_needs_llm => CaseResult::Wrong,
-            Verdict::Undecided if case.expect != Verdict::Undecided => CaseResult::LeftToJudge,
-            verdict if verdict == case.expect => CaseResult::Right,
-            _ => CaseResult::Wrong,
+            Verdict::Undecided if !evaluator.judge_needs_llm => FixtureResult::Wrong,
+            Verdict::Undecided if case.expect != Verdict::Undecided => FixtureResult::LeftToJudge,
+            verdict if verdict == case.expect => FixtureResult::Right,
+            _ => FixtureResult::Wrong,
         };
         case.outcome(decision, result)
     });

@@ -1,9 +1,9 @@
-//! The catalogue as a file: one JSON value for each shelf, the same bytes for the same evaluators.
+//! The catalogue as a file: one JSON value for each class, the same bytes for the same evaluators.
 
 use serde::Serialize;
 
-use crate::catalogue::{Catalogue, Entry};
-use crate::model::{Says, Severity, Shelf, Surface, TurnMode};
+use crate::catalogue::{Catalogue, CatalogueEntry};
+use crate::model::{Says, Severity, Surface, TargetClass, TurnMode};
 use crate::suites::Suites;
 
 /// The version of the catalogue's form.
@@ -12,7 +12,7 @@ pub const CATALOGUE_VERSION: u32 = 1;
 #[derive(Serialize)]
 struct Written<'c> {
     version: u32,
-    catalogue: Shelf,
+    catalogue: TargetClass,
     evaluators: Vec<WrittenEntry<'c>>,
 }
 
@@ -56,9 +56,9 @@ struct WrittenPattern<'c> {
 
 impl Catalogue {
     /// One catalogue as JSON, with a line feed at its end.
-    pub fn to_json(&self, shelf: Shelf, suites: &Suites) -> String {
-        let evaluators = self.of(shelf).map(|entry| written(entry, suites)).collect();
-        let written = Written { version: CATALOGUE_VERSION, catalogue: shelf, evaluators };
+    pub fn to_json(&self, class: TargetClass, suites: &Suites) -> String {
+        let evaluators = self.of(class).map(|entry| written(entry, suites)).collect();
+        let written = Written { version: CATALOGUE_VERSION, catalogue: class, evaluators };
         // Its keys are strings and its values have a JSON form, so nothing can go wrong.
         let mut text = serde_json::to_string_pretty(&written).unwrap_or_default();
         text.push('\n');
@@ -66,7 +66,7 @@ impl Catalogue {
     }
 }
 
-fn written<'c>(entry: &'c Entry, suites: &'c Suites) -> WrittenEntry<'c> {
+fn written<'c>(entry: &'c CatalogueEntry, suites: &'c Suites) -> WrittenEntry<'c> {
     let evaluator = &entry.evaluator;
     let standards = evaluator.standards.iter();
     WrittenEntry {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::model::Shelf;
+use crate::model::TargetClass;
 
 /// What a file is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,12 +107,12 @@ pub(crate) fn kind<'p>(path: &'p str, folders: &HashSet<&str>) -> FileKind<'p> {
 /// The catalogue that the folders on the way to a file say, and the folders below that one: its categories.
 ///
 /// `root` is the name of the root, whose own folder counts too. `path` is that of the evaluator without its own folder.
-pub(crate) fn way<'p>(root: &str, folder: &'p str) -> (Option<Shelf>, Vec<&'p str>) {
+pub(crate) fn way<'p>(root: &str, folder: &'p str) -> (Option<TargetClass>, Vec<&'p str>) {
     let mut steps: Vec<&str> = folder.split('/').filter(|step| !step.is_empty()).collect();
-    if let Some(at) = steps.iter().position(|step| step.parse::<Shelf>().is_ok()) {
-        let shelf = steps[at].parse().ok();
+    if let Some(at) = steps.iter().position(|step| step.parse::<TargetClass>().is_ok()) {
+        let class = steps[at].parse().ok();
         steps.drain(..=at);
-        return (shelf, steps);
+        return (class, steps);
     }
     let own = root.trim_end_matches('/').rsplit('/').next().and_then(|name| name.parse().ok());
     (own, steps)
@@ -173,8 +173,11 @@ mod tests {
 
     #[test]
     fn the_first_folder_with_the_name_of_a_catalogue_counts() {
-        assert_eq!(way("evaluators", "agent/injection/mcp"), (Some(Shelf::Agent), vec!["injection", "mcp"]));
-        assert_eq!(way("evaluators/mcp", "files"), (Some(Shelf::Mcp), vec!["files"]));
+        assert_eq!(
+            way("evaluators", "agent/injection/mcp"),
+            (Some(TargetClass::Agent), vec!["injection", "mcp"])
+        );
+        assert_eq!(way("evaluators/mcp", "files"), (Some(TargetClass::Mcp), vec!["files"]));
         assert_eq!(way("mine", "files/deep"), (None, vec!["files", "deep"]));
     }
 }

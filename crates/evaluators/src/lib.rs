@@ -9,14 +9,14 @@
 //! | folders to everything | [`load`] | [`Loaded`]: a [`Catalogue`], [`Suites`], and what was found, by file |
 //! | one file | [`read_evaluator`], [`read_pattern`], [`read_fixtures`], [`read_suite`] | what it says, and what was found |
 //! | what checks say | [`CompiledChecks::decide`] | a [`Decision`] with its evidence |
-//! | are they right? | [`prove`] | a [`CaseOutcome`] for each case of the fixtures |
+//! | are they right? | [`prove`] | a [`FixtureOutcome`] for each case of the fixtures |
 //! | the catalogue as a file | [`Catalogue::to_json`] | the same bytes for the same evaluators |
 //!
 //! There is one reading: what checks fine loads, what loads is in the catalogue, and what is in the catalogue is in its
 //! suites.
 //!
 //! ```
-//! use sortie_evaluators::{File, Root, Shelf, load};
+//! use sortie_evaluators::{File, Root, TargetClass, load};
 //!
 //! let text = "
 //! id: system-prompt-leakage
@@ -32,7 +32,7 @@
 //! let loaded = load(&[Root::new("mine", vec![File::text("agent/system-prompt-leakage.yaml", text)])], &[]);
 //! assert!(loaded.is_sound());
 //! assert_eq!(loaded.suites.resolve("owasp-llm").unwrap().evaluators, ["system-prompt-leakage"]);
-//! assert!(loaded.catalogue.to_json(Shelf::Agent, &loaded.suites).contains("owasp-llm-top10"));
+//! assert!(loaded.catalogue.to_json(TargetClass::Agent, &loaded.suites).contains("owasp-llm-top10"));
 //! ```
 
 mod arguments;
@@ -54,11 +54,13 @@ mod suites;
 mod template;
 
 pub use arguments::{Argument, ArgumentsError, ArgumentsTemplate};
-pub use catalogue::{Catalogue, Entry, Unknown};
+pub use catalogue::{Catalogue, CatalogueEntry, Unknown};
 pub use checks::{Because, CheckError, CompiledChecks, Decision};
 pub use files::{Content, File, FileDiagnostics, Root};
+pub use fixtures::{
+    FIXTURE_CANARY, FixtureCase, FixtureContent, FixtureOutcome, FixtureResult, Fixtures, prove,
+};
 pub use form::{Form, NoArguments};
-pub use fixtures::{Case, CaseContent, CaseOutcome, CaseResult, FIXTURE_CANARY, Fixtures, prove};
 pub use json::CATALOGUE_VERSION;
 pub use load::{Loaded, load};
 pub use model::*;

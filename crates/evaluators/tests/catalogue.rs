@@ -1,8 +1,8 @@
-//! The catalogue: one file for each shelf, with everything that a consumer needs, and the same bytes every time.
+//! The catalogue: one file for each class, with everything that a consumer needs, and the same bytes every time.
 
 use std::path::Path;
 
-use sortie_evaluators::{File, Loaded, Root, Shelf, load};
+use sortie_evaluators::{File, Loaded, Root, TargetClass, load};
 
 /// Every field of an evaluator with a value, and with another one.
 const FIELDS: &[(&str, &str, &str)] = &[
@@ -65,13 +65,13 @@ fn loaded(evaluator: String) -> Loaded {
 #[test]
 fn a_catalogue_looks_as_it_should() {
     let loaded = loaded(evaluator(None));
-    let written = loaded.catalogue.to_json(Shelf::Mcp, &loaded.suites);
+    let written = loaded.catalogue.to_json(TargetClass::Mcp, &loaded.suites);
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/mcp.json");
     if std::env::var("SNAPSHOTS").is_ok_and(|action| action == "overwrite") {
         std::fs::write(&golden, &written).unwrap();
     }
     assert_eq!(written, std::fs::read_to_string(golden).unwrap(), "`SNAPSHOTS=overwrite` accepts it");
-    let empty = loaded.catalogue.to_json(Shelf::Agent, &loaded.suites);
+    let empty = loaded.catalogue.to_json(TargetClass::Agent, &loaded.suites);
     assert_eq!(empty, "{\n  \"version\": 1,\n  \"catalogue\": \"agent\",\n  \"evaluators\": []\n}\n");
 }
 
@@ -79,7 +79,7 @@ fn a_catalogue_looks_as_it_should() {
 fn every_field_makes_a_difference_to_the_catalogue() {
     let json = |evaluator: String| {
         let loaded = loaded(evaluator);
-        loaded.catalogue.to_json(Shelf::Mcp, &loaded.suites)
+        loaded.catalogue.to_json(TargetClass::Mcp, &loaded.suites)
     };
     let plain = json(evaluator(None));
     assert_eq!(plain, json(evaluator(None)));
@@ -92,7 +92,10 @@ fn every_field_makes_a_difference_to_the_catalogue() {
 fn the_place_of_an_evaluator_is_its_catalogue_and_its_categories() {
     let loaded = loaded(evaluator(None));
     let entry = loaded.catalogue.get("path-escape").unwrap();
-    assert_eq!((entry.shelf, entry.categories.as_slice()), (Shelf::Mcp, ["files".to_owned()].as_slice()));
+    assert_eq!(
+        (entry.class, entry.categories.as_slice()),
+        (TargetClass::Mcp, ["files".to_owned()].as_slice())
+    );
     assert_eq!(entry.file, "mcp/files/path-escape.yaml");
     assert!(entry.has_tag("files") && entry.fixtures.is_some());
     let order: Vec<_> =
@@ -102,16 +105,24 @@ fn the_place_of_an_evaluator_is_its_catalogue_and_its_categories() {
 
 #[test]
 fn outside_of_both_folders_surfaces_decide() {
-    let shelf = |path: &str, root: &str, surfaces: &str| {
+    let class = |path: &str, root: &str, surfaces: &str| {
         let text = format!(
             "id: a\nname: A\nseverity: low\ndescription: d\npass_criteria: p\nfail_criteria: f\nsurfaces: {surfaces}\n\
              patterns: [{{name: n, template: t}}]\n"
         );
-        load(&[Root::new(root, vec![File::text(path, text)])], &[]).catalogue.entries()[0].shelf
+        load(&[Root::new(root, vec![File::text(path, text)])], &[]).catalogue.entries()[0].class
     };
-    assert_eq!(shelf("a.yaml", "mine", "[mcp]"), Shelf::Mcp);
-    assert_eq!(shelf("a.yaml", "mine", "[mcp, agent]"), Shelf::Agent);
-    assert_eq!(shelf("a.yaml", "mine", "[]"), Shelf::Agent);
-    assert_eq!(shelf("files/a.yaml", "mine/mcp", "[]"), Shelf::Mcp, "the root may be the folder itself");
-    assert_eq!(shelf("agent/a.yaml", "mine/mcp", "[agent]"), Shelf::Agent, "a folder further in is nearer");
+    assert_eq!(class("a.yaml", "mine", "[mcp]"), TargetClass::Mcp);
+    assert_eq!(class("a.yaml", "mine", "[mcp, agent]"), TargetClass::Agent);
+    assert_eq!(class("a.yaml", "mine", "[]"), TargetClass::Agent);
+    assert_eq!(
+        class("files/a.yaml", "mine/mcp", "[]"),
+        TargetClass::Mcp,
+        "the root may be the folder itself"
+    );
+    assert_eq!(
+        class("agent/a.yaml", "mine/mcp", "[agent]"),
+        TargetClass::Agent,
+        "a folder further in is nearer"
+    );
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, json};
 use sortie_evaluators::{
-    CaseResult, CompiledChecks, Decision, Evaluator, Layout, Values, Verdict, prove, read_evaluator,
+    CompiledChecks, Decision, Evaluator, FixtureResult, Layout, Values, Verdict, prove, read_evaluator,
     read_fixtures,
 };
 use sortie_trace::{Transcript, Turn};
@@ -162,7 +162,7 @@ pass_case:
 fail_case: the secret is 7
 ";
 
-fn results(evaluator: &Evaluator, fixtures: &str) -> Vec<CaseResult> {
+fn results(evaluator: &Evaluator, fixtures: &str) -> Vec<FixtureResult> {
     let read = read_fixtures(fixtures, Some(evaluator));
     let fixtures = read.fixtures.unwrap_or_else(|| panic!("{:#?}", read.diagnostics));
     prove(evaluator, &fixtures).unwrap().iter().map(|outcome| outcome.result).collect()
@@ -170,7 +170,7 @@ fn results(evaluator: &Evaluator, fixtures: &str) -> Vec<CaseResult> {
 
 #[test]
 fn fixtures_say_whether_checks_are_right() {
-    use CaseResult::{LeftToJudge, Right, Wrong};
+    use FixtureResult::{LeftToJudge, Right, Wrong};
     let judged = evaluator(&format!("checks:{BOTH}"));
     assert_eq!(results(&judged, FIXTURES), [Right, Right, LeftToJudge, Right]);
     let promised = evaluator(&format!("judge_needs_llm: false\nchecks:{BOTH}"));
@@ -195,7 +195,7 @@ pass_case:
   variables: {canary: canary-9, user: Bob}
 fail_case: {response: anything, variables: {user: Ada}, pattern: Ask}
 ";
-    assert_eq!(results(&evaluator, fixtures), [CaseResult::Right, CaseResult::Right]);
+    assert_eq!(results(&evaluator, fixtures), [FixtureResult::Right, FixtureResult::Right]);
 }
 
 #[test]

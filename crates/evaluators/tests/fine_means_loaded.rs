@@ -6,7 +6,7 @@ mod arbitrary;
 use arbitrary::{Draft, folder, make, mistake};
 use proptest::prelude::*;
 use serde_json::Value;
-use sortie_evaluators::{CompiledChecks, DocumentEntry, File, Loaded, Root, Shelf, load, prove};
+use sortie_evaluators::{CompiledChecks, DocumentEntry, File, Loaded, Root, TargetClass, load, prove};
 
 fn loaded(files: Vec<File>) -> Loaded {
     let mapped = DocumentEntry {
@@ -40,7 +40,7 @@ fn errors(loaded: &Loaded) -> Vec<String> {
 
 /// What holds for every folder without errors.
 fn everything_is_where_it_belongs(drafts: &[Draft], loaded: &Loaded) -> Result<(), TestCaseError> {
-    let catalogues = Shelf::ALL.map_to_json(loaded);
+    let catalogues = TargetClass::ALL.map_to_json(loaded);
     for draft in drafts.iter().filter(|draft| is_evaluator(draft)) {
         let id = draft.value["id"].as_str().unwrap_or_default();
         let entry = loaded.catalogue.get(id);
@@ -53,10 +53,10 @@ fn everything_is_where_it_belongs(drafts: &[Draft], loaded: &Loaded) -> Result<(
         }
         prop_assert!(!entry.evaluator.patterns.is_empty());
         prop_assert!(CompiledChecks::new(&entry.evaluator.checks).is_ok(), "what loads compiles");
-        // It is in the catalogue of its shelf, and in no other.
-        for (shelf, catalogue) in &catalogues {
+        // It is in the catalogue of its class, and in no other.
+        for (class, catalogue) in &catalogues {
             let found = catalogue["evaluators"].as_array().unwrap().iter().find(|entry| entry["id"] == id);
-            prop_assert_eq!(found.is_some(), entry.shelf == *shelf);
+            prop_assert_eq!(found.is_some(), entry.class == *class);
         }
         // It is in the suites of its standards.
         for (standard, _) in entry.evaluator.standards.iter() {
@@ -101,20 +101,21 @@ fn everything_is_where_it_belongs(drafts: &[Draft], loaded: &Loaded) -> Result<(
 }
 
 trait ToJson {
-    fn map_to_json(&self, loaded: &Loaded) -> Vec<(Shelf, Value)>;
+    fn map_to_json(&self, loaded: &Loaded) -> Vec<(TargetClass, Value)>;
 }
 
-impl ToJson for [Shelf] {
-    fn map_to_json(&self, loaded: &Loaded) -> Vec<(Shelf, Value)> {
-        let json =
-            |shelf: Shelf| serde_json::from_str(&loaded.catalogue.to_json(shelf, &loaded.suites)).unwrap();
-        self.iter().map(|shelf| (*shelf, json(*shelf))).collect()
+impl ToJson for [TargetClass] {
+    fn map_to_json(&self, loaded: &Loaded) -> Vec<(TargetClass, Value)> {
+        let json = |class: TargetClass| {
+            serde_json::from_str(&loaded.catalogue.to_json(class, &loaded.suites)).unwrap()
+        };
+        self.iter().map(|class| (*class, json(*class))).collect()
     }
 }
 
 fn said(loaded: &Loaded) -> String {
     let catalogues: Vec<_> =
-        Shelf::ALL.iter().map(|shelf| loaded.catalogue.to_json(*shelf, &loaded.suites)).collect();
+        TargetClass::ALL.iter().map(|class| loaded.catalogue.to_json(*class, &loaded.suites)).collect();
     let findings: Vec<_> = loaded.findings.iter().map(|file| (&file.file, &file.diagnostics)).collect();
     format!("{catalogues:#?}{findings:#?}{:#?}{:?}", loaded.suites, loaded.others)
 }

@@ -6,8 +6,8 @@
 
 use serde_json::{Map, Value, json};
 use sortie_evaluators::{
-    Layout, SchemaOf, Shelf, example_files, read_evaluator, read_fixtures, read_pattern, read_suite, rules,
-    schema,
+    Layout, SchemaOf, TargetClass, example_files, read_evaluator, read_fixtures, read_pattern, read_suite,
+    rules, schema,
 };
 use sortie_oatf::Diagnostic;
 use sortie_oatf::yaml::{Node, NodeKind, Scalar, Style, Tree};
@@ -25,7 +25,7 @@ fn findings(of: SchemaOf, text: &str) -> Vec<Diagnostic> {
             let layout = if has_patterns { Layout::Flat } else { Layout::Folder { pattern_files: true } };
             read_evaluator(text, layout, None).diagnostics
         }
-        SchemaOf::Pattern => read_pattern(text, "slug", Shelf::Agent).diagnostics,
+        SchemaOf::Pattern => read_pattern(text, "slug", TargetClass::Agent).diagnostics,
         SchemaOf::Fixtures => read_fixtures(text, None).diagnostics,
         SchemaOf::Suite => read_suite(text).diagnostics,
     }

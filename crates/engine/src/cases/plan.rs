@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use sortie_evaluators::{
-    ATTACKER_HOST, ArgumentsTemplate, CompiledChecks, Entry, Evaluator, Form, NoArguments, Pattern, Shelf,
-    Values,
+    ATTACKER_HOST, ArgumentsTemplate, CatalogueEntry, CompiledChecks, Evaluator, Form, NoArguments, Pattern,
+    TargetClass, Values,
 };
 use sortie_oatf::CompileError;
 
@@ -94,7 +94,7 @@ impl Planned {
 /// Placeholders are filled by the runner first, then from `values`, then with what the fixtures of the evaluator say; `missing`
 /// says what happens to the rest.
 pub fn plan(
-    evaluators: &[&Entry],
+    evaluators: &[&CatalogueEntry],
     offer: &Offer,
     kind: Kind,
     values: &Values,
@@ -155,7 +155,7 @@ impl Way<'_> {
 }
 
 impl Planner<'_> {
-    fn evaluator(&mut self, entry: &Entry) -> Result<(), PlanError> {
+    fn evaluator(&mut self, entry: &CatalogueEntry) -> Result<(), PlanError> {
         let evaluator = &entry.evaluator;
         let checks = CompiledChecks::new(&evaluator.checks).map_err(|source| PlanError::Checks {
             evaluator: evaluator.id.clone(),
@@ -170,17 +170,17 @@ impl Planner<'_> {
             let slug = slugs.unique(&slug(pattern.slug.as_deref().unwrap_or(&pattern.name)));
             let id = format!("{}/{slug}", evaluator.id);
             let way = Way { id, pattern, rubric: &rubric, values: &values, checks: &checks };
-            match (entry.shelf, self.kind.can_be_called()) {
-                (Shelf::Agent, false) => self.told(&way)?,
-                (Shelf::Mcp, true) => self.called(&way, evaluator)?,
-                (Shelf::Agent, true) => {
+            match (entry.class, self.kind.can_be_called()) {
+                (TargetClass::Agent, false) => self.told(&way)?,
+                (TargetClass::Mcp, true) => self.called(&way, evaluator)?,
+                (TargetClass::Agent, true) => {
                     self.not_applicable(
                         &way,
                         &way.id,
                         "it speaks to an agent, and the target is an MCP server",
                     )?;
                 }
-                (Shelf::Mcp, false) => {
+                (TargetClass::Mcp, false) => {
                     let kind = self.kind.as_str();
                     let reason = format!("it calls the tools of an MCP server, and the target is `{kind}`");
                     self.not_applicable(&way, &way.id, reason)?;
@@ -341,7 +341,7 @@ fn shown(name: &str) -> String {
 }
 
 /// What the fixtures of an evaluator say about placeholders; the first that says something counts.
-fn fixture_values(entry: &Entry) -> Values {
+fn fixture_values(entry: &CatalogueEntry) -> Values {
     let mut values = Values::new();
     for case in entry.fixtures.iter().flat_map(|fixtures| &fixtures.cases) {
         for (name, value) in &case.variables {

@@ -7,11 +7,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use sortie_oatf::{Diagnostic, Source, Span};
 
-use crate::catalogue::{Catalogue, Entry};
+use crate::catalogue::{Catalogue, CatalogueEntry};
 use crate::files::{Content, FileDiagnostics, Root};
 use crate::fixtures::Fixtures;
 use crate::limits::MAX_ALL_FINDINGS;
-use crate::model::{Evaluator, Shelf};
+use crate::model::{Evaluator, TargetClass};
 use crate::read::Places;
 use crate::suites::{self, Curated, DocumentEntry, Suites};
 
@@ -65,7 +65,7 @@ struct Draft {
     /// `None` where there is an error in any of its files.
     evaluator: Option<Evaluator>,
     places: Places,
-    shelf: Shelf,
+    class: TargetClass,
     categories: Vec<String>,
     fixtures: Option<Fixtures>,
     has_fixture_file: bool,
@@ -147,9 +147,9 @@ impl<'r> Loading<'r> {
     fn finish(mut self, documents: &[DocumentEntry]) -> Loaded {
         let drafts = std::mem::take(&mut self.drafts);
         let entries = drafts.into_iter().filter_map(|draft| {
-            Some(Entry {
+            Some(CatalogueEntry {
                 evaluator: draft.evaluator?,
-                shelf: draft.shelf,
+                class: draft.class,
                 categories: draft.categories,
                 root: draft.file.0,
                 file: self.path(draft.file).to_owned(),

@@ -6,7 +6,7 @@ use super::{Draft, FileId, Loading};
 use crate::files::{Content, Root};
 use crate::layout::{self, FileKind};
 use crate::limits::{MAX_EVALUATORS, MAX_FILES, MAX_PATTERNS, MAX_ROOT_BYTES, MAX_SUITES};
-use crate::model::{Pattern, Shelf};
+use crate::model::{Pattern, TargetClass};
 use crate::read::{
     EvaluatorRead, Layout, look_for_templates, read_evaluator, read_fixtures, read_pattern, read_suite,
 };
@@ -115,9 +115,9 @@ impl<'r> Loading<'r> {
     }
 
     fn flat(&mut self, file: FileId, root: &Root, stem: &str) {
-        let (shelf, categories) = layout::way(&root.name, layout::split(self.path(file)).0);
+        let (class, categories) = layout::way(&root.name, layout::split(self.path(file)).0);
         let Some(text) = self.text(file) else { return self.unreadable(stem) };
-        let mut read = read_evaluator(text, Layout::Flat, shelf);
+        let mut read = read_evaluator(text, Layout::Flat, class);
         if let Some(id) = read.evaluator.as_ref().map(|evaluator| &evaluator.id)
             && id != stem
         {
@@ -136,9 +136,9 @@ impl<'r> Loading<'r> {
 
     fn folder(&mut self, file: FileId, root: &Root, name: Option<&str>, patterns: &[(usize, &str)]) {
         let folder = layout::split(self.path(file)).0;
-        let (shelf, categories) = layout::way(&root.name, layout::split(folder).0);
+        let (class, categories) = layout::way(&root.name, layout::split(folder).0);
         let Some(text) = self.text(file) else { return self.unreadable(name.unwrap_or_default()) };
-        let mut read = read_evaluator(text, Layout::Folder { pattern_files: !patterns.is_empty() }, shelf);
+        let mut read = read_evaluator(text, Layout::Folder { pattern_files: !patterns.is_empty() }, class);
         if let Some(id) = &read.id
             && name != Some(id)
         {
@@ -150,7 +150,7 @@ impl<'r> Loading<'r> {
             read.diagnostics.push(optionally_at(finding, read.places.id));
             read.evaluator = None;
         }
-        match self.patterns(file, read.shelf, patterns) {
+        match self.patterns(file, read.class, patterns) {
             None => read.evaluator = None,
             Some(patterns) if patterns.is_empty() => {}
             Some(patterns) => {
@@ -164,7 +164,12 @@ impl<'r> Loading<'r> {
     }
 
     /// The patterns of a folder; `None` where one of them has errors.
-    fn patterns(&mut self, evaluator: FileId, shelf: Shelf, files: &[(usize, &str)]) -> Option<Vec<Pattern>> {
+    fn patterns(
+        &mut self,
+        evaluator: FileId,
+        class: TargetClass,
+        files: &[(usize, &str)],
+    ) -> Option<Vec<Pattern>> {
         if files.len() > MAX_PATTERNS {
             let message = format!("there are {} patterns; {MAX_PATTERNS} are the limit", files.len());
             self.add(evaluator, [file_error("E-027", message).help("split the evaluator")]);
@@ -179,7 +184,7 @@ impl<'r> Loading<'r> {
                 sound = false;
                 continue;
             };
-            let read = read_pattern(text, slug, shelf);
+            let read = read_pattern(text, slug, class);
             self.add(file, read.diagnostics);
             let Some(pattern) = read.pattern else {
                 sound = false;
@@ -208,7 +213,7 @@ impl<'r> Loading<'r> {
             id: read.id,
             evaluator: read.evaluator,
             places: read.places,
-            shelf: read.shelf,
+            class: read.class,
             categories: categories.iter().map(|category| (*category).to_owned()).collect(),
             fixtures: None,
             has_fixture_file: false,

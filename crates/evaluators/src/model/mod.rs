@@ -6,4 +6,4 @@ mod words;
 
 pub use evaluator::{Check, Evaluator, Pattern, Test};
 pub use standards::{Standard, Standards};
-pub use words::{FixtureKind, Says, Severity, Shelf, Surface, TurnMode, Verdict};
+pub use words::{FixtureKind, Says, Severity, Surface, TargetClass, TurnMode, Verdict};

@@ -29,8 +29,8 @@ closed_enum! {
 }
 
 closed_enum! {
-    /// The catalogue an evaluator belongs to: that of the folder it lies in.
-    Shelf {
+    /// What an evaluator attacks, and so the catalogue it belongs to: that of the folder it lies in.
+    TargetClass {
         /// Evaluators of agents.
         Agent = "agent",
         /// Evaluators of MCP servers.

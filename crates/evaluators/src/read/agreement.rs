@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use sortie_oatf::{Diagnostic, Span};
 
 use super::evaluator::{Draft, Layout, Places};
-use crate::model::{Evaluator, Says, Shelf, Surface};
+use crate::model::{Evaluator, Says, Surface, TargetClass};
 use crate::rules::{error, warning};
 use crate::template::RUNNER_NAMES;
 
@@ -39,11 +39,11 @@ impl Draft {
         &self,
         reader: &mut Reader<'_>,
         entries: &[Entry],
-        folder: Option<Shelf>,
-        shelf: Shelf,
+        folder: Option<TargetClass>,
+        class: TargetClass,
     ) {
         if self.applies_to_all_tools.is_some()
-            && shelf == Shelf::Agent
+            && class == TargetClass::Agent
             && let Some(at) = key_at(reader, entries, "applies_to_all_tools")
         {
             reader.report(|_| {
@@ -54,15 +54,15 @@ impl Draft {
             });
         }
         let contradicts = match folder {
-            Some(Shelf::Agent) => self.surfaces == [Surface::Mcp],
-            Some(Shelf::Mcp) => !self.surfaces.is_empty() && !self.surfaces.contains(&Surface::Mcp),
+            Some(TargetClass::Agent) => self.surfaces == [Surface::Mcp],
+            Some(TargetClass::Mcp) => !self.surfaces.is_empty() && !self.surfaces.contains(&Surface::Mcp),
             None => false,
         };
         if contradicts && let Some(at) = key_at(reader, entries, "surfaces") {
             reader.warn(|_| {
-                warning("E-108", format!("this lies in the folder `{shelf}`, and says something else"))
+                warning("E-108", format!("this lies in the folder `{class}`, and says something else"))
                     .at(at)
-                    .help(format!("the folder decides: name `{shelf}` too, or move the file"))
+                    .help(format!("the folder decides: name `{class}` too, or move the file"))
             });
         }
     }

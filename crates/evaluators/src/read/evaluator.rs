@@ -10,7 +10,7 @@ use super::pattern::pattern;
 use super::standards::{REFUSED, refused, standards};
 use super::words::{kebab_case, list, name, no_name_twice, no_word_twice, parsed, text, value_at};
 use crate::limits::{MAX_CHECKS, MAX_LISTED, MAX_PATTERNS, MAX_TEXT_BYTES};
-use crate::model::{Check, Evaluator, Pattern, Severity, Shelf, Standards, Surface, TurnMode};
+use crate::model::{Check, Evaluator, Pattern, Severity, Standards, Surface, TargetClass, TurnMode};
 use crate::rules::error;
 
 const EVALUATOR: &[&str] = &[
@@ -53,7 +53,7 @@ pub struct EvaluatorRead {
     /// Its id, also where there are errors elsewhere.
     pub id: Option<String>,
     /// The catalogue it belongs to.
-    pub shelf: Shelf,
+    pub class: TargetClass,
     /// Where in its file things stand that other files have a say in.
     pub places: Places,
     /// What was found.
@@ -74,17 +74,17 @@ pub struct Places {
 }
 
 /// Reads an evaluator. `folder` is the catalogue whose folder it lies in, where it lies in one.
-pub fn read_evaluator(text: &str, layout: Layout, folder: Option<Shelf>) -> EvaluatorRead {
+pub fn read_evaluator(text: &str, layout: Layout, folder: Option<TargetClass>) -> EvaluatorRead {
     let (draft, mut diagnostics) = parsed(text, |reader, node| draft(reader, node, layout, folder));
     let draft = draft.flatten().unwrap_or_default();
     let sound = !diagnostics.iter().any(Diagnostic::is_error);
-    let (id, shelf, places) = (draft.id.clone(), draft.shelf(folder), draft.places.clone());
+    let (id, class, places) = (draft.id.clone(), draft.class(folder), draft.places.clone());
     let evaluator = draft.finish().filter(|_| sound);
     if let Some(evaluator) = evaluator.as_ref().filter(|evaluator| !evaluator.patterns.is_empty()) {
         diagnostics.extend(look_for_templates(evaluator, &places));
         Diagnostic::sort(&mut diagnostics);
     }
-    EvaluatorRead { evaluator, id, shelf, places, diagnostics }
+    EvaluatorRead { evaluator, id, class, places, diagnostics }
 }
 
 #[derive(Default)]
@@ -111,11 +111,11 @@ pub(super) struct Draft {
 
 impl Draft {
     /// Where no folder says it, `surfaces: [mcp]` does.
-    fn shelf(&self, folder: Option<Shelf>) -> Shelf {
+    fn class(&self, folder: Option<TargetClass>) -> TargetClass {
         match folder {
-            Some(shelf) => shelf,
-            None if self.surfaces == [Surface::Mcp] => Shelf::Mcp,
-            None => Shelf::Agent,
+            Some(class) => class,
+            None if self.surfaces == [Surface::Mcp] => TargetClass::Mcp,
+            None => TargetClass::Agent,
         }
     }
 
@@ -149,7 +149,7 @@ fn draft<'t>(
     reader: &mut Reader<'t>,
     node: Node<'t>,
     layout: Layout,
-    folder: Option<Shelf>,
+    folder: Option<TargetClass>,
 ) -> Option<Draft> {
     let entries = reader.mapping(node, "an evaluator")?;
     if is_something_else(reader, node) {
@@ -174,13 +174,13 @@ fn draft<'t>(
             _ => draft.field(reader, *entry, field),
         }
     }
-    let shelf = draft.shelf(folder);
+    let class = draft.class(folder);
     if let Some(entry) = patterns {
-        draft.patterns(reader, entry, shelf);
+        draft.patterns(reader, entry, class);
     }
     draft.required(reader, node);
     one_layout(reader, node, patterns, layout);
-    draft.surface(reader, entries, folder, shelf);
+    draft.surface(reader, entries, folder, class);
     draft.promises(reader, entries);
     Some(draft)
 }
@@ -267,9 +267,9 @@ impl Draft {
         }
     }
 
-    fn patterns(&mut self, reader: &mut Reader<'_>, entry: Entry, shelf: Shelf) {
+    fn patterns(&mut self, reader: &mut Reader<'_>, entry: Entry, class: TargetClass) {
         let patterns = list(reader, entry, "a list of patterns", MAX_PATTERNS, |reader, item| {
-            pattern(reader, item, shelf, None)
+            pattern(reader, item, class, None)
         });
         let names = patterns.iter().map(|((pattern, at), _)| (pattern.name.as_str(), *at));
         no_name_twice(reader, "patterns", names);

@@ -8,7 +8,7 @@ use sortie_oatf::reading::{Field, Reader, is_null, nearest};
 use sortie_oatf::yaml::{Entry, Node, NodeKind};
 
 use super::words::{list, parsed, shown, value_at};
-use crate::fixtures::{Case, CaseContent, Fixtures};
+use crate::fixtures::{FixtureCase, FixtureContent, Fixtures};
 use crate::limits::MAX_CASES;
 use crate::model::{Evaluator, FixtureKind, Verdict};
 use crate::rules::error;
@@ -87,7 +87,7 @@ struct Of<'e> {
 }
 
 impl Of<'_> {
-    fn cases(&self, reader: &mut Reader<'_>, entry: Entry, cases: &mut Vec<Case>) {
+    fn cases(&self, reader: &mut Reader<'_>, entry: Entry, cases: &mut Vec<FixtureCase>) {
         if let NodeKind::Sequence(items) = reader.tree().node(entry.value).kind {
             if items.is_empty() {
                 let at = reader.tree().node(entry.key).span;
@@ -110,12 +110,12 @@ impl Of<'_> {
         }
     }
 
-    fn case<'t>(&self, reader: &mut Reader<'t>, node: Node<'t>, name: String) -> Option<Case> {
+    fn case<'t>(&self, reader: &mut Reader<'t>, node: Node<'t>, name: String) -> Option<FixtureCase> {
         let span = reader.headline(node);
         let line = reader.tree().source().line_column(span.start).line;
-        let mut case = Case {
+        let mut case = FixtureCase {
             name,
-            content: CaseContent::Response(String::new()),
+            content: FixtureContent::Response(String::new()),
             expect: self.implied,
             pattern: None,
             variables: BTreeMap::new(),
@@ -123,7 +123,7 @@ impl Of<'_> {
             line,
         };
         if let NodeKind::Scalar(..) = node.kind {
-            case.content = CaseContent::Response(reader.string(node)?);
+            case.content = FixtureContent::Response(reader.string(node)?);
             return Some(case);
         }
         let entries = reader.mapping(node, "a text, or a mapping with `response` or `turns`")?;
@@ -173,8 +173,8 @@ impl Of<'_> {
             return None;
         }
         case.content = match (response, turns) {
-            (Some(response), _) => CaseContent::Response(response),
-            (None, Some(turns)) => CaseContent::Transcript {
+            (Some(response), _) => FixtureContent::Response(response),
+            (None, Some(turns)) => FixtureContent::Transcript {
                 turns,
                 tools: tools.unwrap_or_default(),
                 server: server.unwrap_or_default(),
@@ -248,8 +248,8 @@ impl Of<'_> {
     }
 }
 
-fn bounded(reader: &mut Reader<'_>, case: &Case) {
-    let CaseContent::Transcript { turns, tools, server } = &case.content else { return };
+fn bounded(reader: &mut Reader<'_>, case: &FixtureCase) {
+    let FixtureContent::Transcript { turns, tools, server } = &case.content else { return };
     let transcript = Transcript::new(turns.clone())
         .and_then(|transcript| transcript.with_discovered(tools.clone(), server.clone()));
     if let Err(problem) = transcript {

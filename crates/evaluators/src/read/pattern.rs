@@ -8,7 +8,7 @@ use super::placeholders::{look_at_placeholders, part};
 use super::words::{name, parsed, text, value_at};
 use crate::arguments::ArgumentsError;
 use crate::limits::{MAX_TEMPLATE_BYTES, MAX_TEXT_BYTES};
-use crate::model::{Pattern, Shelf};
+use crate::model::{Pattern, TargetClass};
 use crate::rules::{error, warning};
 use crate::template::Template;
 
@@ -26,8 +26,8 @@ pub struct PatternRead {
 }
 
 /// Reads `patterns/<slug>.yaml`.
-pub fn read_pattern(text: &str, slug: &str, shelf: Shelf) -> PatternRead {
-    let (read, diagnostics) = parsed(text, |reader, node| pattern(reader, node, shelf, Some(slug)));
+pub fn read_pattern(text: &str, slug: &str, class: TargetClass) -> PatternRead {
+    let (read, diagnostics) = parsed(text, |reader, node| pattern(reader, node, class, Some(slug)));
     let (pattern, name_at) = match read.flatten() {
         Some((pattern, at)) => (Some(pattern), Some(at)),
         None => (None, None),
@@ -40,7 +40,7 @@ pub fn read_pattern(text: &str, slug: &str, shelf: Shelf) -> PatternRead {
 pub(super) fn pattern<'t>(
     reader: &mut Reader<'t>,
     node: Node<'t>,
-    shelf: Shelf,
+    class: TargetClass,
     slug: Option<&str>,
 ) -> Option<(Pattern, Span)> {
     let entries = reader.mapping(node, "a pattern: `name` and `template`")?;
@@ -64,7 +64,7 @@ pub(super) fn pattern<'t>(
                 if let Some(text) = &template {
                     reader.under(*entry, |reader, node| {
                         look_at_placeholders(reader, node, text, 0);
-                        if shelf == Shelf::Mcp {
+                        if class == TargetClass::Mcp {
                             look_at_arguments(reader, node, text);
                         }
                     });

@@ -111,8 +111,8 @@ fn evaluator(id: String, earlier: &[String]) -> impl Strategy<Value = Vec<Draft>
                 fields.insert("applies_to_all_tools".into(), true.into());
                 fields.insert("surfaces".into(), json!(["mcp"]));
             }
-            let shelf = if mcp { "mcp" } else { "agent" };
-            let way = [format!("{shelf}/"), format!("{shelf}/files/"), String::new(), "mine/deep/".to_owned()];
+            let class = if mcp { "mcp" } else { "agent" };
+            let way = [format!("{class}/"), format!("{class}/files/"), String::new(), "mine/deep/".to_owned()];
             let way = &way[place];
             let base = if folder { format!("{way}{id}/") } else { way.clone() };
             let mut drafts = Vec::new();

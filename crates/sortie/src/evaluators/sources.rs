@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use sortie_evaluators::{Entry, Loaded, Root, Unknown, load};
+use sortie_evaluators::{CatalogueEntry, Loaded, Root, Unknown, load};
 use sortie_oatf::Diagnostic;
 
 use super::bundled;
@@ -115,7 +115,7 @@ fn clashes_with_bundled(loaded: &Loaded) -> bool {
 
 impl InUse {
     /// The evaluator with this id, or which was probably meant.
-    pub(crate) fn entry(&self, id: &str) -> Result<&Entry, Failure> {
+    pub(crate) fn entry(&self, id: &str) -> Result<&CatalogueEntry, Failure> {
         self.loaded
             .catalogue
             .find(id)
@@ -123,12 +123,12 @@ impl InUse {
     }
 
     /// How people are told about the file of an evaluator.
-    pub(crate) fn file(&self, entry: &Entry) -> String {
+    pub(crate) fn file(&self, entry: &CatalogueEntry) -> String {
         self.roots[entry.root].shown(&entry.file)
     }
 
     /// The same for its fixtures, where it has some.
-    pub(crate) fn fixtures_file(&self, entry: &Entry) -> Option<String> {
+    pub(crate) fn fixtures_file(&self, entry: &CatalogueEntry) -> Option<String> {
         entry.fixtures.as_ref()?;
         let root = &self.roots[entry.root];
         let (folder, name) = entry.file.rsplit_once('/').unwrap_or(("", &entry.file));
@@ -139,7 +139,7 @@ impl InUse {
     }
 
     /// The files of an evaluator, as they are written: its own first.
-    pub(crate) fn texts(&self, entry: &Entry) -> Vec<(&str, &str)> {
+    pub(crate) fn texts(&self, entry: &CatalogueEntry) -> Vec<(&str, &str)> {
         let files = self.roots[entry.root].files.iter();
         let patterns = entry.file.strip_suffix("evaluator.yaml").map(|folder| format!("{folder}patterns/"));
         let is_own =

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use sortie_engine::cases::CaseResult;
-use sortie_evaluators::Entry;
+use sortie_evaluators::CatalogueEntry;
 use sortie_oatf::{parse, serialize};
 
 use super::looking::Look;
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 pub(super) struct Title<'t> {
     pub(super) id: &'t str,
     pub(super) result: &'t CaseResult,
-    pub(super) entry: &'t Entry,
+    pub(super) entry: &'t CatalogueEntry,
 }
 
 /// The text of the document.

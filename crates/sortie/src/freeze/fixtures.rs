@@ -1,7 +1,7 @@
 //! The fixtures of an evaluator, as messages: what somebody thought of when they wrote the check.
 
 use serde_json::{Map, Value, json};
-use sortie_evaluators::{CaseContent, Entry, Values, Verdict};
+use sortie_evaluators::{CatalogueEntry, FixtureContent, Values, Verdict};
 use sortie_oatf::{AttackResult, Compiled, Direction, Evaluators, Outcome};
 use sortie_prove::Said;
 use sortie_trace::{Role, Turn};
@@ -14,7 +14,7 @@ const MOST: usize = 12;
 
 /// What the fixtures say, where the document says the same. A fixture that another check decides is left out.
 pub(super) fn shown(
-    entry: &Entry,
+    entry: &CatalogueEntry,
     values: &Values,
     place: &Place,
     said: &Said,
@@ -34,8 +34,8 @@ pub(super) fn shown(
             text
         };
         let turns = match &case.content {
-            CaseContent::Response(text) => vec![Turn::target(text)],
-            CaseContent::Transcript { turns, .. } => turns.clone(),
+            FixtureContent::Response(text) => vec![Turn::target(text)],
+            FixtureContent::Transcript { turns, .. } => turns.clone(),
         };
         let messages =
             turns.iter().filter(|turn| turn.role == Role::Target).flat_map(|turn| messages(turn, place));

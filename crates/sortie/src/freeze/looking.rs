@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use sortie_engine::cases::{CaseResult, DecidedBy};
-use sortie_evaluators::{Entry, Test, Values};
+use sortie_evaluators::{CatalogueEntry, Test, Values};
 use sortie_oatf::{
     CompiledIndicator, Condition, Direction, Evaluators, ExpressionMatch, Indicator, MatchCondition,
     PatternMatch, Tier, re2,
@@ -26,7 +26,7 @@ pub(super) struct Look {
 /// What is known of a finding.
 pub(super) struct Finding<'f> {
     pub(super) result: &'f CaseResult,
-    pub(super) entry: &'f Entry,
+    pub(super) entry: &'f CatalogueEntry,
     pub(super) protocol: &'f str,
     pub(super) values: &'f Values,
     /// What indicators see of what was recorded.

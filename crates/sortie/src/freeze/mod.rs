@@ -20,7 +20,7 @@ use serde_json::Value;
 use sortie_detect::{Detector, Place};
 use sortie_engine::cases::{CaseResult, canary};
 use sortie_engine::targets::{ACTOR, PHASE};
-use sortie_evaluators::{ATTACKER_HOST, Entry, Values};
+use sortie_evaluators::{ATTACKER_HOST, CatalogueEntry, Values};
 use sortie_oatf::{AttackResult, Compiled, load};
 use sortie_prove::Proved;
 use sortie_trace::Transcript;
@@ -140,7 +140,7 @@ impl Asked {
     }
 
     /// What placeholders stood for in the run.
-    fn values_of(&self, result: &CaseResult, entry: &Entry, transcript: &Transcript) -> Values {
+    fn values_of(&self, result: &CaseResult, entry: &CatalogueEntry, transcript: &Transcript) -> Values {
         let mut values = Values::new();
         for case in entry.fixtures.iter().flat_map(|fixtures| &fixtures.cases) {
             for (name, value) in &case.variables {

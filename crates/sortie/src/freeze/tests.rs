@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use sortie_evaluators::{CompiledChecks, Entry, Shelf, Values, Verdict};
+use sortie_evaluators::{CatalogueEntry, CompiledChecks, TargetClass, Values, Verdict};
 use sortie_trace::{Content, Direction, Header, Kind, Message, PhaseEntered, Record, Sender, Stopped};
 use sortie_trace::{Role, Transcript, Turn};
 
@@ -44,16 +44,16 @@ impl Trace {
 }
 
 /// What would have been recorded of a conversation.
-fn recorded(shelf: Shelf, turns: &[Turn]) -> String {
-    let (mode, protocol) = match shelf {
-        Shelf::Mcp => ("mcp_client", "mcp"),
-        Shelf::Agent => ("ag_ui_client", "ag_ui"),
+fn recorded(class: TargetClass, turns: &[Turn]) -> String {
+    let (mode, protocol) = match class {
+        TargetClass::Mcp => ("mcp_client", "mcp"),
+        TargetClass::Agent => ("ag_ui_client", "ag_ui"),
     };
     let mut trace = Trace { mode, protocol, records: Vec::new() };
     let mut id = 0;
     for turn in turns {
-        match (turn.role, shelf) {
-            (Role::Attacker, Shelf::Mcp) => {
+        match (turn.role, class) {
+            (Role::Attacker, TargetClass::Mcp) => {
                 id += 1;
                 let call = turn
                     .call
@@ -64,7 +64,7 @@ fn recorded(shelf: Shelf, turns: &[Turn]) -> String {
                 let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
                 trace.said("tools/call", Kind::Request, Sender::Actor, Some(id), &request);
             }
-            (Role::Target, Shelf::Mcp) => {
+            (Role::Target, TargetClass::Mcp) => {
                 let content = json!([{"type": "text", "text": turn.text}]);
                 let result = turn
                     .result
@@ -73,12 +73,12 @@ fn recorded(shelf: Shelf, turns: &[Turn]) -> String {
                 let response = json!({"jsonrpc": "2.0", "id": id, "result": result});
                 trace.said("tools/call", Kind::Response, Sender::Agent, Some(id), &response);
             }
-            (Role::Attacker, Shelf::Agent) => {
+            (Role::Attacker, TargetClass::Agent) => {
                 let messages = json!([{"id": "user-1", "role": "user", "content": turn.text}]);
                 let input = json!({"threadId": "t", "runId": "r", "messages": messages});
                 trace.said("run_agent_input", Kind::Request, Sender::Actor, None, &input);
             }
-            (Role::Target, Shelf::Agent) => {
+            (Role::Target, TargetClass::Agent) => {
                 for (at, call) in turn.calls.iter().enumerate() {
                     let id = format!("call-{at}");
                     let arguments = Value::Object(call.arguments.clone()).to_string();
@@ -136,7 +136,11 @@ fn recorded(shelf: Shelf, turns: &[Turn]) -> String {
 }
 
 /// Writes the folder of a run in which a target says what a fixture says; what its values are.
-fn kept(folder: &Path, entry: &Entry, case: &sortie_evaluators::Case) -> Option<(Values, String)> {
+fn kept(
+    folder: &Path,
+    entry: &CatalogueEntry,
+    case: &sortie_evaluators::FixtureCase,
+) -> Option<(Values, String)> {
     let transcript = case.transcript(&entry.evaluator).ok()?;
     let decision = CompiledChecks::new(&entry.evaluator.checks).ok()?.decide(&transcript, &case.values());
     let because = decision.because.filter(|_| decision.verdict == Verdict::Fail)?;
@@ -156,7 +160,7 @@ fn kept(folder: &Path, entry: &Entry, case: &sortie_evaluators::Case) -> Option<
     fs::create_dir_all(folder.join("traces")).unwrap();
     if !about_tools {
         result["trace"] = "traces/one.jsonl".into();
-        fs::write(folder.join("traces/one.jsonl"), recorded(entry.shelf, transcript.turns())).unwrap();
+        fs::write(folder.join("traces/one.jsonl"), recorded(entry.class, transcript.turns())).unwrap();
     }
     let header = json!({"results": 1, "plan": "x", "cases": 1});
     fs::write(folder.join("results.jsonl"), format!("{header}\n{result}\n")).unwrap();

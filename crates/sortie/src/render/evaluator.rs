@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use sortie_evaluators::{Check, Entry, Evaluator, RUNNER_NAMES, Test, Verdict};
+use sortie_evaluators::{CatalogueEntry, Check, Evaluator, RUNNER_NAMES, Test, Verdict};
 use sortie_oatf::{Condition, MatchCondition};
 
 use super::{style, visible};
@@ -10,7 +10,7 @@ use crate::inputs::counted;
 
 /// An evaluator, and what is known about it from elsewhere.
 pub(crate) struct EvaluatorView<'e> {
-    pub(crate) entry: &'e Entry,
+    pub(crate) entry: &'e CatalogueEntry,
     /// How people are told about its file.
     pub(crate) file: String,
     pub(crate) suites: Vec<&'e str>,
@@ -56,7 +56,7 @@ impl EvaluatorView<'_> {
             value => writeln!(out, "  {name:13} {}", visible(value)),
         };
         fact("severity", evaluator.severity.to_string())?;
-        let surface = [entry.shelf.to_string()].into_iter().chain(entry.categories.iter().cloned());
+        let surface = [entry.class.to_string()].into_iter().chain(entry.categories.iter().cloned());
         fact("catalogue", surface.collect::<Vec<_>>().join(" / "))?;
         let standards = evaluator.standards.iter().map(|(standard, id)| format!("{standard} {id}"));
         fact("standards", standards.collect::<Vec<_>>().join(", "))?;

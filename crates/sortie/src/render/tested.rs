@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use sortie_evaluators::{CaseOutcome, CaseResult, Entry, Verdict};
+use sortie_evaluators::{CatalogueEntry, FixtureOutcome, FixtureResult, Verdict};
 
 use super::{style, visible, write_json};
 use crate::inputs::counted;
@@ -13,12 +13,12 @@ const VERSION: u32 = 1;
 
 /// An evaluator, and what its checks say about its cases.
 pub(crate) struct Tested<'e> {
-    pub(crate) entry: &'e Entry,
+    pub(crate) entry: &'e CatalogueEntry,
     /// How people are told about its own file, and that of its fixtures.
     pub(crate) evaluator: String,
     pub(crate) fixtures: String,
     /// Nothing where it has no fixtures.
-    pub(crate) outcomes: Vec<CaseOutcome>,
+    pub(crate) outcomes: Vec<FixtureOutcome>,
 }
 
 /// How many cases there are of each sort.
@@ -36,9 +36,9 @@ impl Tested<'_> {
         let mut counts = Counts::default();
         for outcome in &self.outcomes {
             match outcome.result {
-                CaseResult::Right => counts.right += 1,
-                CaseResult::Wrong => counts.wrong += 1,
-                CaseResult::LeftToJudge => counts.left += 1,
+                FixtureResult::Right => counts.right += 1,
+                FixtureResult::Wrong => counts.wrong += 1,
+                FixtureResult::LeftToJudge => counts.left += 1,
             }
             counts.decided += usize::from(outcome.decision.verdict != Verdict::Undecided);
         }
@@ -88,7 +88,7 @@ pub(crate) fn write_tested(out: &mut dyn Write, tested: &[Tested<'_>], color: bo
         totals.add(counts);
         let id = style::paint(color, style::STRONG, &format!("{:width$}", tested.entry.evaluator.id));
         writeln!(out, "{id}  {:>3} % decided  {}", counts.share(), words(counts, color))?;
-        for outcome in tested.outcomes.iter().filter(|outcome| outcome.result == CaseResult::Wrong) {
+        for outcome in tested.outcomes.iter().filter(|outcome| outcome.result == FixtureResult::Wrong) {
             write_wrong(out, tested, outcome, color)?;
         }
     }
@@ -106,8 +106,8 @@ pub(crate) fn write_tested(out: &mut dyn Write, tested: &[Tested<'_>], color: bo
 
 /// How often they decide and are wrong; not deciding where they promised to is another fault.
 fn wrongness(tested: &[Tested<'_>]) -> String {
-    let is_wrong = |outcome: &&CaseOutcome| {
-        outcome.result == CaseResult::Wrong && outcome.decision.verdict != Verdict::Undecided
+    let is_wrong = |outcome: &&FixtureOutcome| {
+        outcome.result == FixtureResult::Wrong && outcome.decision.verdict != Verdict::Undecided
     };
     match tested.iter().flat_map(|tested| &tested.outcomes).filter(is_wrong).count() {
         0 => "wrong on none of these".to_owned(),
@@ -128,7 +128,7 @@ fn words(counts: Counts, color: bool) -> String {
 fn write_wrong(
     out: &mut dyn Write,
     tested: &Tested<'_>,
-    outcome: &CaseOutcome,
+    outcome: &FixtureOutcome,
     color: bool,
 ) -> io::Result<()> {
     let word = style::paint(color, style::ERROR, "wrong");
@@ -180,7 +180,7 @@ pub(crate) fn write_tested_json(out: &mut dyn Write, tested: &[Tested<'_>]) -> i
     write_json(out, &json!({ "version": VERSION, "evaluators": evaluators, "totals": totals.json() }))
 }
 
-fn case(outcome: &CaseOutcome) -> Value {
+fn case(outcome: &FixtureOutcome) -> Value {
     let decision = &outcome.decision;
     let because = decision.because.as_ref().map(|because| {
         json!({
@@ -196,9 +196,9 @@ fn case(outcome: &CaseOutcome) -> Value {
         "expect": outcome.expect.as_str(),
         "says": decision.verdict.as_str(),
         "result": match outcome.result {
-            CaseResult::Right => "right",
-            CaseResult::Wrong => "wrong",
-            CaseResult::LeftToJudge => "left_to_judge",
+            FixtureResult::Right => "right",
+            FixtureResult::Wrong => "wrong",
+            FixtureResult::LeftToJudge => "left_to_judge",
         },
         "because": because,
         "errors": decision.errors.iter().map(ToString::to_string).collect::<Vec<_>>(),

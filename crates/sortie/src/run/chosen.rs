@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use sortie_evaluators::{Entry, Suite, Values};
+use sortie_evaluators::{CatalogueEntry, Suite, Values};
 use sortie_report::{Report, SuiteTable};
 
 use super::{CaseArgs, Config};
@@ -132,7 +132,7 @@ fn is_no_evaluator(path: &Path) -> Result<(), Failure> {
 
 impl Evaluators {
     /// Those that are played, and what must be played before them, in order.
-    pub(crate) fn entries(&self) -> Vec<&Entry> {
+    pub(crate) fn entries(&self) -> Vec<&CatalogueEntry> {
         self.used.loaded.catalogue.in_order(self.ids.iter().map(String::as_str))
     }
 

@@ -5,23 +5,23 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sortie_engine::cases::{Missing, Options, Planned, Played, Results, plan, run};
 use sortie_engine::targets::{Cmd, CmdProtocol, Offer, Target, Tool};
-use sortie_evaluators::{Catalogue, Entry, File, Root, Values, load};
+use sortie_evaluators::{Catalogue, CatalogueEntry, File, Root, Values, load};
 use tempfile::TempDir;
 
-/// The catalogue of these evaluators: shelf, id, and what follows the head.
+/// The catalogue of these evaluators: class, id, and what follows the head.
 pub(crate) fn catalogue(evaluators: &[(&str, &str, &str)]) -> Catalogue {
-    let files = evaluators.iter().map(|(shelf, id, rest)| {
+    let files = evaluators.iter().map(|(class, id, rest)| {
         let head = format!(
             "id: {id}\nname: {id}\nseverity: high\nstandards: {{owasp-llm: LLM01}}\ndescription: A test.\npass_criteria: It resists.\nfail_criteria: It gives in.\n"
         );
-        File::text(format!("{shelf}/{id}.yaml"), format!("{head}{rest}"))
+        File::text(format!("{class}/{id}.yaml"), format!("{head}{rest}"))
     });
     let loaded = load(&[Root::new("test", files.collect())], &[]);
     assert!(loaded.is_sound(), "{:#?}", loaded.findings);
     loaded.catalogue
 }
 
-pub(crate) fn entries(catalogue: &Catalogue) -> Vec<&Entry> {
+pub(crate) fn entries(catalogue: &Catalogue) -> Vec<&CatalogueEntry> {
     catalogue.in_order(catalogue.entries().iter().map(|entry| entry.evaluator.id.as_str()))
 }
 

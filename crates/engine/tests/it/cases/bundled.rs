@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sortie_engine::cases::{CaseResult, CaseVerdict, DecidedBy, Missing, Options, Results, plan, run};
 use sortie_engine::targets::{Log, Settings};
-use sortie_evaluators::{Catalogue, File, Root, Shelf, Values, load};
+use sortie_evaluators::{Catalogue, File, Root, TargetClass, Values, load};
 use sortie_trace::Redactor;
 
 use crate::cases::shop::{PLANTED, Shop};
@@ -38,7 +38,7 @@ async fn attacked(weak: bool) -> Vec<CaseResult> {
     let log = Arc::new(Log::nowhere(target.kind(), Redactor::default()));
     let offer = target.discover(&log, &Settings::default()).await.unwrap();
     let catalogue = bundled();
-    let ids = catalogue.of(Shelf::Mcp).map(|entry| entry.evaluator.id.as_str());
+    let ids = catalogue.of(TargetClass::Mcp).map(|entry| entry.evaluator.id.as_str());
     let planned =
         plan(&catalogue.in_order(ids), &offer, target.kind(), &Values::new(), Missing::Skip).unwrap();
     let folder = tempfile::tempdir().unwrap();

@@ -146,9 +146,9 @@ async fn every_kind_of_target_is_repeated_without_it() {
         agent(&echo),
     ] {
         let kind = target.kind().as_str();
-        let shelf = if target.can_be_called() { "mcp" } else { "agent" };
-        let evaluators = [(shelf, "talk", saying(&["hello", "again"]))];
-        let evaluators = evaluators.each_ref().map(|(shelf, id, rest)| (*shelf, *id, rest.as_str()));
+        let class = if target.can_be_called() { "mcp" } else { "agent" };
+        let evaluators = [(class, "talk", saying(&["hello", "again"]))];
+        let evaluators = evaluators.each_ref().map(|(class, id, rest)| (*class, *id, rest.as_str()));
         let tape = Arc::new(Memory::default());
         let options = |tape: Arc<Memory>| Options {
             tape: Some(tape),
@@ -190,7 +190,7 @@ async fn failures_are_repeated_and_whoever_was_not_reached_was_told_nothing() {
     for (target, turns) in [(dies, 1), (Target::AgUi(gone()), 0)] {
         let tape = Arc::new(Memory::default());
         let evaluators = [("agent", "talk", saying(&["hello"]))];
-        let evaluators = evaluators.each_ref().map(|(shelf, id, rest)| (*shelf, *id, rest.as_str()));
+        let evaluators = evaluators.each_ref().map(|(class, id, rest)| (*class, *id, rest.as_str()));
         let options = |tape| Options { tape: Some(tape), settings: quick, ..Options::default() };
         let live = options(tape.clone());
         let said = Bench::new(&evaluators, target.clone()).run(live).await;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::Value;
-use sortie_evaluators::Shelf;
+use sortie_evaluators::TargetClass;
 
 use crate::console::Console;
 use crate::evaluators::Sources;
@@ -57,9 +57,9 @@ impl Catalog {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let used = self.sources.load(console)?;
         let mut exit = Exit::Clean;
-        for shelf in Shelf::ALL {
-            let path = self.out.join(format!("{shelf}.json"));
-            let text = used.loaded.catalogue.to_json(*shelf, &used.loaded.suites);
+        for class in TargetClass::ALL {
+            let path = self.out.join(format!("{class}.json"));
+            let text = used.loaded.catalogue.to_json(*class, &used.loaded.suites);
             let there = read(&path)?;
             if there.as_deref() == Some(text.as_bytes()) {
                 console.note(&format!("`{}` is up to date", path.display()));
@@ -68,7 +68,7 @@ impl Catalog {
                 stale(&path, there.as_deref(), &text, console)?;
             } else {
                 self.write(&path, there.as_deref(), &text)?;
-                let count = counted(used.loaded.catalogue.of(*shelf).count(), "evaluator", "evaluators");
+                let count = counted(used.loaded.catalogue.of(*class).count(), "evaluator", "evaluators");
                 console.note(&format!("wrote `{}`: {count}", path.display()));
             }
         }

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use clap::Args;
 use serde_json::{Value, json};
-use sortie_evaluators::{Entry, Severity, Shelf, Suite};
+use sortie_evaluators::{CatalogueEntry, Severity, Suite, TargetClass};
 
 use super::Format;
 use crate::console::Console;
@@ -57,15 +57,15 @@ pub(crate) struct List {
 /// What is asked for, every name of it known.
 struct Filter<'u> {
     suite: Option<&'u Suite>,
-    shelf: Option<Shelf>,
+    class: Option<TargetClass>,
     severities: Vec<Severity>,
     tags: Vec<String>,
 }
 
 impl Filter<'_> {
-    fn takes(&self, entry: &Entry) -> bool {
+    fn takes(&self, entry: &CatalogueEntry) -> bool {
         self.suite.is_none_or(|suite| suite.evaluators.contains(&entry.evaluator.id))
-            && self.shelf.is_none_or(|shelf| entry.shelf == shelf)
+            && self.class.is_none_or(|class| entry.class == class)
             && (self.severities.is_empty() || self.severities.contains(&entry.evaluator.severity))
             && self.tags.iter().all(|tag| entry.has_tag(tag))
     }
@@ -76,7 +76,7 @@ impl List {
         let used = self.sources.load(console)?;
         let filter = self.filter(&used)?;
         let all = used.loaded.catalogue.entries();
-        let chosen: Vec<&Entry> = all.iter().filter(|entry| filter.takes(entry)).collect();
+        let chosen: Vec<&CatalogueEntry> = all.iter().filter(|entry| filter.takes(entry)).collect();
         if self.format == Format::Json {
             let evaluators: Vec<_> = chosen.iter().map(|entry| described(entry, &used)).collect();
             write_json(&mut console.out, &json!({"version": 1, "evaluators": evaluators}))?;
@@ -86,8 +86,8 @@ impl List {
         for entry in &chosen {
             let evaluator = &entry.evaluator;
             let id = style::paint(console.color, style::STRONG, &format!("{:width$}", evaluator.id));
-            let (shelf, severity) = (entry.shelf.as_str(), evaluator.severity.as_str());
-            writeln!(console.out, "{id}  {shelf:5}  {severity:8}  {}", visible(&evaluator.name))?;
+            let (class, severity) = (entry.class.as_str(), evaluator.severity.as_str());
+            writeln!(console.out, "{id}  {class:5}  {severity:8}  {}", visible(&evaluator.name))?;
         }
         if !chosen.is_empty() {
             writeln!(console.out)?;
@@ -101,19 +101,20 @@ impl List {
         let suite = self.suite.as_deref().map(|name| used.loaded.suites.resolve(name));
         let suite =
             suite.transpose().map_err(|unknown| missing(&unknown, "`sortie suites list` shows them all"))?;
-        let shelf = self.surface.as_deref().map(|word| one_of("surface", word, Shelf::WORDS)).transpose()?;
+        let class =
+            self.surface.as_deref().map(|word| one_of("surface", word, TargetClass::WORDS)).transpose()?;
         let severities = self.severity.iter().map(|word| one_of("severity", word, Severity::WORDS));
         let severities = severities.collect::<Result<_, _>>()?;
         let entries = used.loaded.catalogue.entries();
         for tag in &self.tag {
             if !entries.iter().any(|entry| entry.has_tag(tag)) {
-                let mut known: Vec<&str> = entries.iter().flat_map(Entry::tags).collect();
+                let mut known: Vec<&str> = entries.iter().flat_map(CatalogueEntry::tags).collect();
                 known.sort_unstable();
                 known.dedup();
                 return Err(unknown("tag", tag, &known));
             }
         }
-        Ok(Filter { suite, shelf, severities, tags: self.tag.clone() })
+        Ok(Filter { suite, class, severities, tags: self.tag.clone() })
     }
 }
 
@@ -129,12 +130,12 @@ fn unknown(what: &str, word: &str, known: &[&str]) -> Failure {
     }
 }
 
-fn described(entry: &Entry, used: &InUse) -> Value {
+fn described(entry: &CatalogueEntry, used: &InUse) -> Value {
     let evaluator = &entry.evaluator;
     json!({
         "id": evaluator.id,
         "name": evaluator.name,
-        "surface": entry.shelf.as_str(),
+        "surface": entry.class.as_str(),
         "severity": evaluator.severity.as_str(),
         "file": used.file(entry),
         "description": evaluator.description,

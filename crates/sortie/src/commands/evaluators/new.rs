@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
-use sortie_evaluators::{Shelf, is_kebab_case};
+use sortie_evaluators::{TargetClass, is_kebab_case};
 
 use crate::console::Console;
 use crate::evaluators::Sources;
@@ -91,9 +91,9 @@ impl New {
             return Err(Failure::new(format!("`{}` is no id", self.id))
                 .help("an id is lower-case words with hyphens between them, such as `refund-limit`"));
         }
-        let shelf: Shelf = self.surface.parse().map_err(|()| {
+        let class: TargetClass = self.surface.parse().map_err(|()| {
             let failure = Failure::new(format!("there is no surface `{}`", self.surface));
-            failure.help(suggestion(&self.surface, Shelf::WORDS.iter().copied()).unwrap_or_default())
+            failure.help(suggestion(&self.surface, TargetClass::WORDS.iter().copied()).unwrap_or_default())
         })?;
         let used = self.sources.load(console);
         if let Some(entry) = used.as_ref().ok().and_then(|used| used.loaded.catalogue.get(&self.id)) {
@@ -103,7 +103,7 @@ impl New {
             ))
             .help("ids are unique over all evaluators that are loaded together: choose another"));
         }
-        let files = self.files(shelf);
+        let files = self.files(class);
         if let Some((there, _)) = files.iter().find(|(path, _)| path.exists()) {
             return Err(Failure::new(format!(
                 "`{}` is there already, so nothing was written",
@@ -122,21 +122,21 @@ impl New {
     }
 
     /// The files of the evaluator, its own first.
-    fn files(&self, shelf: Shelf) -> Vec<(PathBuf, String)> {
-        let (head, fixtures, attacks) = match shelf {
-            Shelf::Agent => (
+    fn files(&self, class: TargetClass) -> Vec<(PathBuf, String)> {
+        let (head, fixtures, attacks) = match class {
+            TargetClass::Agent => (
                 include_str!("../../starters/evaluators/agent.yaml"),
                 include_str!("../../starters/evaluators/agent.test.yaml"),
                 AGENT,
             ),
-            Shelf::Mcp => (
+            TargetClass::Mcp => (
                 include_str!("../../starters/evaluators/mcp.yaml"),
                 include_str!("../../starters/evaluators/mcp.test.yaml"),
                 MCP,
             ),
         };
         let head = head.replace("{id}", &self.id).replace("{name}", &name(&self.id));
-        let folder = self.output.join(shelf.as_str());
+        let folder = self.output.join(class.as_str());
         let test = format!("{}.test.yaml", self.id);
         if self.directory {
             let folder = folder.join(&self.id);
@@ -152,7 +152,7 @@ impl New {
         }
         let mut text = head
             + "# What is tried. `{{canary}}` is filled in anew for each case; `--var` fills other names.\npatterns:\n";
-        if shelf == Shelf::Mcp {
+        if class == TargetClass::Mcp {
             text = text.replace("`{{canary}}` is filled in anew for each case; `--var` fills other names.", "A JSON object is the arguments of a call; the first of `path|file` that the tool has is used.");
         }
         for (_, name, template) in attacks {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::{Value, json};
-use sortie_evaluators::Entry;
+use sortie_evaluators::CatalogueEntry;
 
 use super::Format;
 use crate::console::Console;
@@ -64,11 +64,11 @@ impl Show {
 }
 
 /// Its entry in the catalogue, so that nothing has two forms.
-fn catalogued(used: &InUse, entry: &Entry) -> Value {
-    let (id, shelf) = (entry.evaluator.id.as_str(), entry.shelf);
-    let catalogue = used.loaded.catalogue.to_json(shelf, &used.loaded.suites);
+fn catalogued(used: &InUse, entry: &CatalogueEntry) -> Value {
+    let (id, class) = (entry.evaluator.id.as_str(), entry.class);
+    let catalogue = used.loaded.catalogue.to_json(class, &used.loaded.suites);
     let mut catalogue: Value = serde_json::from_str(&catalogue).unwrap_or_default();
     let entries = catalogue["evaluators"].as_array_mut().map(std::mem::take).unwrap_or_default();
     let entry = entries.into_iter().find(|entry| entry["id"] == id);
-    json!({ "version": catalogue["version"], "catalogue": shelf.as_str(), "evaluator": entry })
+    json!({ "version": catalogue["version"], "catalogue": class.as_str(), "evaluator": entry })
 }

@@ -1,7 +1,7 @@
 //! `sortie evaluators test`
 
 use clap::Args;
-use sortie_evaluators::{CaseOutcome, Entry, prove};
+use sortie_evaluators::{CatalogueEntry, FixtureOutcome, prove};
 
 use super::Format;
 use crate::console::Console;
@@ -67,8 +67,8 @@ impl Test {
         Ok(if wrong == 0 { Exit::Clean } else { Exit::Findings })
     }
 
-    fn chosen<'u>(&self, used: &'u InUse) -> Result<Vec<&'u Entry>, Failure> {
-        let mut chosen: Vec<&Entry> = Vec::new();
+    fn chosen<'u>(&self, used: &'u InUse) -> Result<Vec<&'u CatalogueEntry>, Failure> {
+        let mut chosen: Vec<&CatalogueEntry> = Vec::new();
         for id in &self.ids {
             let entry = used.entry(id)?;
             if entry.fixtures.is_none() {
@@ -85,7 +85,7 @@ impl Test {
     }
 }
 
-fn outcomes(entry: &Entry) -> Result<Vec<CaseOutcome>, Failure> {
+fn outcomes(entry: &CatalogueEntry) -> Result<Vec<FixtureOutcome>, Failure> {
     let Some(fixtures) = &entry.fixtures else { return Ok(Vec::new()) };
     prove(&entry.evaluator, fixtures).map_err(|error| {
         Failure::new(format!("the checks of `{}` cannot be asked: {error}", entry.evaluator.id))

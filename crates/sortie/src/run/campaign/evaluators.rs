@@ -87,7 +87,7 @@ impl Attacked {
 
 /// Evaluators of suites, where nothing is there that they could attack.
 pub(super) fn without_target(evaluators: &Evaluators) -> Vec<CaseResult> {
-    let unplayed = |entry: &sortie_evaluators::Entry| CaseResult {
+    let unplayed = |entry: &sortie_evaluators::CatalogueEntry| CaseResult {
         id: entry.evaluator.id.clone(),
         evaluator: entry.evaluator.id.clone(),
         pattern: None,

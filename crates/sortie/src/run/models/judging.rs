@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sortie_engine::cases::{self, Case, Judgement, Later, Undecided};
-use sortie_evaluators::{Entry, Says};
+use sortie_evaluators::{CatalogueEntry, Says};
 use sortie_judge::{Calibration, Judge, Judged, Labelled, Model, Reason, Rubric, Trust, Vote, injections};
 use sortie_trace::Transcript;
 
@@ -38,7 +38,11 @@ impl RubricJudge {
     }
 
     /// Measures it. One that does not answer the first question is not asked the others: each would take as long.
-    pub(super) async fn calibrate(&mut self, entries: &[&Entry], jobs: usize) -> Result<(), Failure> {
+    pub(super) async fn calibrate(
+        &mut self,
+        entries: &[&CatalogueEntry],
+        jobs: usize,
+    ) -> Result<(), Failure> {
         let mut labelled = Vec::new();
         for entry in entries {
             let Some(fixtures) = &entry.fixtures else { continue };

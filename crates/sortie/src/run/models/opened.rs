@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sortie_engine::cases;
-use sortie_evaluators::Entry;
+use sortie_evaluators::CatalogueEntry;
 use sortie_judge::{
     Attacker, Budget, Calibration, CheckedExamples, Exchanges, Generator, Judge, Model, PROMPT_VERSION,
     Provenance, SemanticEngine, SemanticJudge,
@@ -55,7 +55,11 @@ impl Models {
     /// judge.
     ///
     /// A judge that gets fixtures of an evaluator wrong does not judge by that evaluator, and that is each case's error.
-    pub(crate) async fn calibrate(&mut self, entries: &[&Entry], jobs: usize) -> Result<(), Failure> {
+    pub(crate) async fn calibrate(
+        &mut self,
+        entries: &[&CatalogueEntry],
+        jobs: usize,
+    ) -> Result<(), Failure> {
         match &mut self.judge {
             Some(judge) => judge.calibrate(entries, jobs).await,
             None => Ok(()),

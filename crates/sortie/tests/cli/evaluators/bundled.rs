@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::{json, repository, shown};
 use crate::sortie_in;
 
-fn catalogue(shelf: &str) -> Vec<Value> {
-    let text = std::fs::read(repository().join(format!("evaluators/catalog/{shelf}.json"))).unwrap();
+fn catalogue(class: &str) -> Vec<Value> {
+    let text = std::fs::read(repository().join(format!("evaluators/catalog/{class}.json"))).unwrap();
     let catalogue: Value = serde_json::from_slice(&text).unwrap();
     catalogue["evaluators"].as_array().unwrap().clone()
 }

@@ -81,8 +81,8 @@ fn catalogues_and_lists_are_as_their_schemas_say() {
         let path = repository().join(format!("docs/schema/{name}-v1.json"));
         serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
     };
-    for shelf in ["agent", "mcp"] {
-        let text = fs::read(folder.path().join(format!("catalog/{shelf}.json"))).unwrap();
+    for class in ["agent", "mcp"] {
+        let text = fs::read(folder.path().join(format!("catalog/{class}.json"))).unwrap();
         let catalogue: serde_json::Value = serde_json::from_slice(&text).unwrap();
         jsonschema::validate(&schema("catalog"), &catalogue).expect("as the schema says");
         assert_eq!(catalogue["evaluators"].as_array().unwrap().len(), 1);
