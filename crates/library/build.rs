@@ -1,5 +1,4 @@
-//! Writes the tables of what the program carries in itself: the documents of the library with their proofs, and the
-//! evaluators.
+//! Writes the tables of what the crate carries: the documents with their proofs, and the evaluators.
 
 use std::env;
 use std::fmt::Write as _;
@@ -9,32 +8,31 @@ use std::path::{Path, PathBuf};
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
-    write("library.rs", &library(&carried(&repository, "library"))?)?;
-    write("evaluators.rs", &evaluators(&carried(&repository, "evaluators"))?)
+    write_table("documents.rs", &documents(&data_folder("documents"))?)?;
+    write_table("evaluators.rs", &evaluators(&data_folder("evaluators"))?)
 }
 
-/// A folder of the repository. Cargo looks through the whole of it.
-fn carried(repository: &Path, name: &str) -> PathBuf {
-    let folder = repository.join(name);
+/// A folder of the crate. Cargo looks through the whole of it.
+fn data_folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     println!("cargo::rerun-if-changed={}", folder.display());
     folder
 }
 
-fn library(library: &Path) -> io::Result<String> {
+fn documents(root: &Path) -> io::Result<String> {
     let mut documents = Vec::new();
-    for folder in entries(library)?.into_iter().filter(|path| path.is_dir()) {
+    for folder in entries(root)?.into_iter().filter(|path| path.is_dir()) {
         documents.extend(entries(&folder)?.into_iter().filter(|path| has_extension(path, "yaml")));
     }
     documents.sort_by_key(|path| path.file_name().map(ToOwned::to_owned));
-    let mut table = String::from("pub(crate) const ENTRIES: &[Entry] = &[\n");
+    let mut table = String::from("const DOCUMENTS: &[BundledDocument] = &[\n");
     for document in &documents {
-        let path = below(library, document);
+        let path = below(root, document);
         let proofs = document.with_extension("proofs");
         // Writing to a string cannot fail.
         let _ = write!(
             table,
-            "Entry {{ path: {path:?}, text: {}, manifest: {}, traces: &[",
+            "BundledDocument {{ path: {path:?}, text: {}, manifest: {}, traces: &[",
             text(document),
             text(&proofs.join("proofs.yaml"))
         );
@@ -50,9 +48,9 @@ fn library(library: &Path) -> io::Result<String> {
     Ok(table)
 }
 
-fn evaluators(evaluators: &Path) -> io::Result<String> {
+fn evaluators(root: &Path) -> io::Result<String> {
     let mut files = Vec::new();
-    let mut folders = vec![evaluators.to_owned()];
+    let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
         for path in entries(&folder)? {
             if path.is_dir() {
@@ -63,17 +61,16 @@ fn evaluators(evaluators: &Path) -> io::Result<String> {
         }
     }
     files.sort();
-    let mut table = String::from("pub(crate) const FILES: &[BundledFile] = &[\n");
+    let mut table = String::from("const FILES: &[(&str, &str)] = &[\n");
     for file in &files {
-        let path = below(evaluators, file);
         // Writing to a string cannot fail.
-        let _ = writeln!(table, "BundledFile {{ path: {path:?}, text: {} }},", text(file));
+        let _ = writeln!(table, "({:?}, {}),", below(root, file), text(file));
     }
     table.push_str("];\n");
     Ok(table)
 }
 
-fn write(name: &str, table: &str) -> io::Result<()> {
+fn write_table(name: &str, table: &str) -> io::Result<()> {
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     fs::write(out.join(name), table)
 }

@@ -2,127 +2,152 @@
 
 use std::path::{Path, PathBuf};
 
+use sortie_oatf::reading::nearest;
 use sortie_oatf::{Validated, load};
-use sortie_prove::{MANIFEST, Proofs, ProofsError, folder_of};
-
-use crate::failure::Failure;
-use crate::suggest::nearest;
+use thiserror::Error;
 
 /// A document of the library.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub struct BundledDocument {
     /// Where it stands below `library/`.
-    pub(crate) path: &'static str,
+    pub path: &'static str,
     /// What it says.
-    pub(crate) text: &'static str,
+    pub text: &'static str,
     /// What its proofs must give.
-    pub(crate) manifest: &'static str,
+    pub manifest: &'static str,
     /// Its recordings, by name.
-    pub(crate) traces: &'static [(&'static str, &'static str)],
+    pub traces: &'static [(&'static str, &'static str)],
 }
 
-include!(concat!(env!("OUT_DIR"), "/library.rs"));
+include!(concat!(env!("OUT_DIR"), "/documents.rs"));
 
-impl Entry {
+impl BundledDocument {
     /// The file's name without its ending: `SRT-010-rug-pull-new-field`.
-    pub(crate) fn stem(&self) -> &'static str {
+    pub fn stem(&self) -> &'static str {
         let file = self.path.rsplit('/').next().unwrap_or(self.path);
         file.strip_suffix(".yaml").unwrap_or(file)
     }
 
     /// `SRT-010`
-    pub(crate) fn id(&self) -> &'static str {
+    pub fn id(&self) -> &'static str {
         let second = self.stem().match_indices('-').nth(1);
         second.map_or(self.stem(), |(at, _)| &self.stem()[..at])
     }
 
     /// `rug-pull-new-field`
-    pub(crate) fn short(&self) -> &'static str {
+    pub fn short(&self) -> &'static str {
         self.stem()[self.id().len()..].trim_start_matches('-')
     }
 
     /// How people are told about it.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!("library/{}", self.path)
     }
 
     /// The document. Tests load every one, so that none is lost here.
-    pub(crate) fn document(&self) -> Option<Validated> {
+    pub fn document(&self) -> Option<Validated> {
         load(self.text).ok().map(|loaded| loaded.document)
     }
 
-    /// Its proofs, for the document that it holds.
-    pub(crate) fn proofs(&self, document: &Validated) -> Result<Proofs, ProofsError> {
-        let manifest = folder_of(Path::new(&self.name())).join(MANIFEST);
-        Proofs::carried(&manifest, self.manifest, self.traces, document)
-    }
-
     /// Everything that belongs to it: where it stands below `library/`, and what is in it.
-    pub(crate) fn files(&self) -> Vec<(PathBuf, &'static str)> {
+    pub fn files(&self) -> Vec<(PathBuf, &'static str)> {
         let path = PathBuf::from(self.path);
-        let proofs = folder_of(&path);
+        let proofs = path.with_extension("proofs");
         let traces = self.traces.iter().map(|(name, text)| (proofs.join(name), *text));
         let traces: Vec<_> = traces.collect();
-        [(path, self.text), (proofs.join(MANIFEST), self.manifest)].into_iter().chain(traces).collect()
+        [(path, self.text), (proofs.join("proofs.yaml"), self.manifest)].into_iter().chain(traces).collect()
     }
 }
 
 /// The word by which somebody may mean a document of the library: it has no separator and no ending, as a path would.
-pub(crate) fn may_name(word: &Path) -> Option<&str> {
+pub fn may_name(word: &Path) -> Option<&str> {
     let word = word.to_str()?;
     (!word.is_empty() && word != "-" && !word.contains(['/', '\\', '.'])).then_some(word)
 }
 
-/// The document with that id or name, or the only one whose name begins like that.
-pub(crate) fn find(word: &str) -> Result<&'static Entry, Failure> {
-    find_in(ENTRIES, word)
+/// A word that names no document of the library, or more than one.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum NotFound {
+    /// The names of several documents begin like that.
+    #[error("`{word}` may be {} documents of the library", names.len())]
+    Ambiguous {
+        /// What was asked for.
+        word: String,
+        /// The documents it may name.
+        names: Vec<&'static str>,
+    },
+    /// No name is or begins like that.
+    #[error("the library has no document `{word}`")]
+    Unknown {
+        /// What was asked for.
+        word: String,
+        /// The name that was probably meant.
+        nearest: Option<&'static str>,
+    },
 }
 
-fn find_in(entries: &'static [Entry], word: &str) -> Result<&'static Entry, Failure> {
-    let is = |name: &str| name.eq_ignore_ascii_case(word);
-    if let Some(entry) = entries.iter().find(|entry| is(entry.id()) || is(entry.stem()) || is(entry.short()))
-    {
-        return Ok(entry);
+impl NotFound {
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            Self::Ambiguous { names, .. } => {
+                let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+                format!("say which: {}", names.join(", "))
+            }
+            Self::Unknown { nearest: Some(name), .. } => format!("did you mean `{name}`?"),
+            Self::Unknown { nearest: None, .. } => "`sortie library list` shows them all".to_owned(),
+        }
     }
-    let word_lower = word.to_ascii_lowercase();
-    let begins = |entry: &&Entry| entry.short().starts_with(&word_lower);
-    let mut near = entries.iter().filter(begins);
-    match (near.next(), near.next()) {
-        (Some(only), None) => Ok(only),
-        (Some(_), Some(_)) => {
-            let names: Vec<_> =
-                entries.iter().filter(begins).map(|entry| format!("`{}`", entry.stem())).collect();
-            Err(Failure::new(format!("`{word}` may be {} documents of the library", names.len()))
-                .help(format!("say which: {}", names.join(", "))))
-        }
-        (None, _) => {
-            Err(Failure::new(format!("the library has no document `{word}`")).help(meant(entries, word)))
-        }
+}
+
+/// Every document of the library, in the order of their ids.
+pub fn documents() -> &'static [BundledDocument] {
+    DOCUMENTS
+}
+
+/// The document with that id or name, or the only one whose name begins like that.
+pub fn find(word: &str) -> Result<&'static BundledDocument, NotFound> {
+    find_in(DOCUMENTS, word)
+}
+
+fn find_in(documents: &'static [BundledDocument], word: &str) -> Result<&'static BundledDocument, NotFound> {
+    let is = |name: &str| name.eq_ignore_ascii_case(word);
+    let named = documents.iter().find(|own| is(own.id()) || is(own.stem()) || is(own.short()));
+    if let Some(document) = named {
+        return Ok(document);
+    }
+    let begins = word.to_ascii_lowercase();
+    let near: Vec<_> = documents.iter().filter(|own| own.short().starts_with(&begins)).collect();
+    match near[..] {
+        [only] => Ok(only),
+        [] => Err(NotFound::Unknown { word: word.to_owned(), nearest: meant(documents, word) }),
+        _ => Err(NotFound::Ambiguous {
+            word: word.to_owned(),
+            names: near.iter().map(|own| own.stem()).collect(),
+        }),
     }
 }
 
 /// The document that is probably meant: one whose id or name is near, or begins nearly so.
-fn meant(entries: &'static [Entry], word: &str) -> String {
-    let names = || entries.iter().flat_map(|entry| [entry.id(), entry.short()]);
+fn meant(documents: &'static [BundledDocument], word: &str) -> Option<&'static str> {
+    let names = || documents.iter().flat_map(|own| [own.id(), own.short()]);
     let begins = |name: &&'static str| {
         let beginning: String = name.chars().take(word.chars().count()).collect();
         nearest(word, [beginning.as_str()]).is_some()
     };
-    match nearest(word, names()).or_else(|| names().find(begins)) {
-        Some(name) => format!("did you mean `{name}`?"),
-        None => "`sortie library list` shows them all".to_owned(),
-    }
+    nearest(word, names()).or_else(|| names().find(begins))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const fn named(path: &'static str) -> Entry {
-        Entry { path, text: "", manifest: "", traces: &[] }
+    const fn named(path: &'static str) -> BundledDocument {
+        BundledDocument { path, text: "", manifest: "", traces: &[] }
     }
 
-    const FEW: &[Entry] = &[
+    const FEW: &[BundledDocument] = &[
         named("mcp-server/SRT-001-rug-pull.yaml"),
         named("mcp-server/SRT-002-rug-pull-again.yaml"),
         named("chains/SRT-003-sleeper-wakes.yaml"),
@@ -130,7 +155,7 @@ mod tests {
     ];
 
     fn found(word: &str) -> Result<&'static str, String> {
-        find_in(FEW, word).map(Entry::id).map_err(|failure| failure.help.unwrap_or_default())
+        find_in(FEW, word).map(BundledDocument::id).map_err(|error| error.help())
     }
 
     #[test]
@@ -170,13 +195,12 @@ mod tests {
 
     #[test]
     fn every_document_that_comes_along_loads_and_is_called_as_its_file_says() {
-        assert!(ENTRIES.len() >= 60, "{}", ENTRIES.len());
-        for entry in ENTRIES {
+        assert!(DOCUMENTS.len() >= 60, "{}", DOCUMENTS.len());
+        for entry in DOCUMENTS {
             let document = entry.document().unwrap_or_else(|| panic!("{} does not load", entry.path));
             assert_eq!(document.attack.id.as_deref(), Some(entry.id()), "{}", entry.path);
             assert_eq!(find(entry.id()).unwrap(), entry);
-            let proofs = entry.proofs(&document).unwrap_or_else(|error| panic!("{}: {error}", entry.path));
-            assert!(proofs.recordings.len() >= 3 && proofs.unlisted.is_empty(), "{}", entry.path);
+            assert!(entry.traces.len() >= 3, "{}", entry.path);
         }
     }
 }

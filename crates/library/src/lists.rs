@@ -4,11 +4,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use sortie_oatf::{Attack, Category, SeverityLevel, Tier};
+use sortie_report::{counted, style, write_json};
 
-use super::{style, write_json};
-use crate::coverage::{Coverage, Dimension, Member};
-use crate::inputs::counted;
-use crate::library::Entry;
+use crate::{BundledDocument, Coverage, Dimension, Member};
 
 /// The version of the list's JSON. A change that could break a reader makes it 2.
 const VERSION: u32 = 1;
@@ -38,9 +36,9 @@ struct Row<'l> {
 }
 
 /// Writes documents of the library for people. `all` is how many there are.
-pub(crate) fn write_list(
+pub fn write_list(
     out: &mut dyn Write,
-    chosen: &[&(&Entry, Attack)],
+    chosen: &[&(&BundledDocument, Attack)],
     all: usize,
     color: bool,
 ) -> io::Result<()> {
@@ -56,7 +54,7 @@ pub(crate) fn write_list(
 }
 
 /// Writes documents of the library for other tools.
-pub(crate) fn write_list_json(out: &mut dyn Write, chosen: &[&(&Entry, Attack)]) -> io::Result<()> {
+pub fn write_list_json(out: &mut dyn Write, chosen: &[&(&BundledDocument, Attack)]) -> io::Result<()> {
     let documents = chosen.iter().map(|(entry, attack)| {
         let class = attack.classification.as_ref();
         Row {
@@ -85,7 +83,7 @@ fn modes(attack: &Attack) -> Vec<&str> {
 }
 
 /// Writes what is covered, and what is not, for people.
-pub(crate) fn write_coverage(out: &mut dyn Write, coverage: &Coverage, color: bool) -> io::Result<()> {
+pub fn write_coverage(out: &mut dyn Write, coverage: &Coverage, color: bool) -> io::Result<()> {
     writeln!(out, "{}", counted(coverage.documents, "document", "documents"))?;
     for dimension in &coverage.dimensions {
         writeln!(out, "\n{}", style::paint(color, style::STRONG, &dimension.title))?;

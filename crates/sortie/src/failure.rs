@@ -35,6 +35,12 @@ impl Failure {
     }
 }
 
+impl From<sortie_library::NotFound> for Failure {
+    fn from(error: sortie_library::NotFound) -> Self {
+        Self::new(error.to_string()).help(error.help())
+    }
+}
+
 /// The only I/O a command leaves to `?` is writing its output.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {

@@ -11,7 +11,7 @@ use sortie_prove::is_proofs_folder;
 pub(crate) use sortie_report::counted;
 
 use crate::failure::Failure;
-use crate::library::{self, Entry};
+use crate::library::{self, BundledDocument};
 use crate::recognize::{LOOK_AT, Looks, Named, looks};
 
 /// A document to be read.
@@ -22,7 +22,7 @@ pub(crate) enum Input {
     /// A file.
     File(PathBuf),
     /// A document that comes with the program.
-    Library(&'static Entry),
+    Library(&'static BundledDocument),
 }
 
 /// What an input holds.
@@ -145,11 +145,10 @@ pub(crate) fn file_or_named(path: &Path) -> Result<Input, Failure> {
 }
 
 /// The document of the library that a word means, when it is no path.
-fn named_entry(path: &Path) -> Option<Result<&'static Entry, Failure>> {
+fn named_entry(path: &Path) -> Option<Result<&'static BundledDocument, Failure>> {
     let word = library::may_name(path).filter(|_| !path.exists())?;
-    Some(library::find(word).map_err(|failure| Failure {
-        message: format!("there is no file or folder `{word}`, and {}", failure.message),
-        ..failure
+    Some(library::find(word).map_err(|error| {
+        Failure::new(format!("there is no file or folder `{word}`, and {error}")).help(error.help())
     }))
 }
 

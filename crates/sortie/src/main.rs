@@ -4,7 +4,6 @@
 mod cli;
 mod commands;
 mod console;
-mod coverage;
 mod demo;
 mod documents;
 mod evaluators;
@@ -12,7 +11,6 @@ mod exit;
 mod failure;
 mod freeze;
 mod inputs;
-mod library;
 mod program;
 mod recognize;
 mod record;
@@ -24,6 +22,8 @@ mod selection;
 mod suggest;
 
 use std::process::ExitCode;
+
+use sortie_library as library;
 
 fn main() -> ExitCode {
     cli::main().into()

@@ -12,7 +12,7 @@ fn sortie_in(folder: impl AsRef<Path>) -> Command {
 }
 
 fn library() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../library/documents")
 }
 
 fn model() -> PathBuf {

@@ -53,7 +53,7 @@ fn sentences_are_where_numpy_has_them() {
 
 /// Every semantic indicator of the library, with its file and what the document says about itself.
 fn semantic_indicators() -> Vec<(String, String, SemanticMatch)> {
-    let library = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../library"));
+    let library = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../library/documents"));
     let mut found = Vec::new();
     for folder in std::fs::read_dir(library).unwrap().flatten() {
         for file in std::fs::read_dir(folder.path()).into_iter().flatten().flatten() {

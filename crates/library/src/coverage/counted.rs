@@ -12,39 +12,43 @@ const VERSION: u32 = 1;
 
 /// What documents cover, as `docs/schema/library-coverage-v1.json` publishes it.
 #[derive(Debug, Serialize)]
-pub(crate) struct Coverage {
+pub struct Coverage {
     version: u32,
-    pub(crate) documents: usize,
-    pub(crate) dimensions: Vec<Dimension>,
+    /// How many documents were counted.
+    pub documents: usize,
+    /// The ways of looking at them.
+    pub dimensions: Vec<Dimension>,
     /// What none of them is about, in sentences.
-    pub(crate) beyond: &'static [&'static str],
+    pub beyond: &'static [&'static str],
 }
 
 /// One way of looking at documents.
 #[derive(Debug, Serialize)]
-pub(crate) struct Dimension {
+pub struct Dimension {
     #[serde(skip)]
     kind: Kind,
     #[serde(rename = "dimension")]
     key: String,
-    pub(crate) title: String,
+    /// What people read above it.
+    pub title: String,
     /// What there is, in its own order.
-    pub(crate) members: Vec<Member>,
+    pub members: Vec<Member>,
     /// Those of them that no document covers.
     not_covered: Vec<String>,
     /// What the numbers do not say.
-    pub(crate) notes: &'static [&'static str],
+    pub notes: &'static [&'static str],
 }
 
 /// Something that a document may cover.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Member {
+pub struct Member {
+    /// The word or identifier.
     #[serde(rename = "member")]
-    pub(crate) word: String,
+    pub word: String,
     /// What it is called, where it has an identifier or a word that needs explaining.
-    pub(crate) name: Option<&'static str>,
+    pub name: Option<&'static str>,
     /// The ids of the documents that cover it.
-    pub(crate) documents: Vec<String>,
+    pub documents: Vec<String>,
 }
 
 impl Dimension {
@@ -94,14 +98,15 @@ impl Member {
         Self { word: word.to_owned(), name, documents: Vec::new() }
     }
 
-    pub(crate) fn is_covered(&self) -> bool {
+    /// Whether a document covers it.
+    pub fn is_covered(&self) -> bool {
         !self.documents.is_empty()
     }
 }
 
 impl Coverage {
     /// Counts documents, each with its id.
-    pub(crate) fn of<'a>(attacks: impl IntoIterator<Item = (&'a str, &'a Attack)>) -> Self {
+    pub fn of<'a>(attacks: impl IntoIterator<Item = (&'a str, &'a Attack)>) -> Self {
         let mut coverage = Self { version: VERSION, documents: 0, dimensions: dimensions(), beyond: BEYOND };
         for (id, attack) in attacks {
             coverage.documents += 1;
@@ -120,7 +125,7 @@ impl Coverage {
     }
 
     /// Everything that there is, of all dimensions.
-    pub(crate) fn members(&self) -> impl Iterator<Item = &Member> {
+    pub fn members(&self) -> impl Iterator<Item = &Member> {
         self.dimensions.iter().flat_map(|dimension| &dimension.members)
     }
 }
@@ -161,10 +166,10 @@ fn dimensions() -> Vec<Dimension> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::library::ENTRIES;
+    use crate::{BundledDocument, documents};
 
     fn of_the_library() -> Coverage {
-        let attacks: Vec<_> = ENTRIES
+        let attacks: Vec<_> = documents()
             .iter()
             .map(|entry| (entry.id(), entry.document().expect("it loads").into_inner().attack))
             .collect();
@@ -192,7 +197,7 @@ mod tests {
         let delivery = coverage.dimensions.iter().find(|dimension| dimension.key == "delivery").unwrap();
         let placed =
             |id: &str| delivery.members.iter().any(|place| place.documents.iter().any(|of| of == id));
-        let lost: Vec<_> = ENTRIES.iter().map(crate::library::Entry::id).filter(|id| !placed(id)).collect();
+        let lost: Vec<_> = documents().iter().map(BundledDocument::id).filter(|id| !placed(id)).collect();
         assert!(
             lost.is_empty(),
             "no tag says where they are delivered, or `delivered` says otherwise: {lost:?}"

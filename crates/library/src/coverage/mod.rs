@@ -4,4 +4,4 @@ mod counted;
 mod known;
 mod members;
 
-pub(crate) use counted::{Coverage, Dimension, Member};
+pub use counted::{Coverage, Dimension, Member};

@@ -14,7 +14,7 @@ use crate::documents;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::Input;
-use crate::library::ENTRIES;
+use crate::library;
 use crate::program;
 use crate::render::{DemoFormat, DemoView, demo_report, write_json};
 use crate::run::{Matrix, Met, keep};
@@ -63,7 +63,8 @@ pub(crate) struct Demo {
 
 impl Demo {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let documents = ENTRIES.iter().map(|entry| documents::document(&Input::Library(entry), console));
+        let documents =
+            library::documents().iter().map(|entry| documents::document(&Input::Library(entry), console));
         let documents = documents.collect::<Result<Vec<_>, _>>()?;
         let begun = Instant::now();
         let matrix = Matrix {
@@ -78,7 +79,7 @@ impl Demo {
         for failure in &failures {
             console.failure(failure);
         }
-        let rows = ENTRIES.iter().zip(documents).zip(runs);
+        let rows = library::documents().iter().zip(documents).zip(runs);
         let mut demo = Outcomes {
             rows: rows.map(|((entry, document), runs)| Row::new(entry, document, runs)).collect(),
             folder,

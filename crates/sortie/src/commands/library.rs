@@ -9,12 +9,13 @@ use sortie_oatf::bindings::known_modes;
 use sortie_oatf::{Attack, Category};
 
 use crate::console::Console;
-use crate::coverage::Coverage as Covered;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::counted;
-use crate::library::{self, ENTRIES, Entry};
-use crate::render::{write_coverage, write_json, write_list, write_list_json};
+use crate::library::{
+    self, BundledDocument, Coverage as Covered, write_coverage, write_list, write_list_json,
+};
+use crate::render::write_json;
 use crate::replace::create;
 use crate::suggest::nearest;
 
@@ -118,7 +119,7 @@ impl List {
         let all = documents();
         let covering = self.covering(&all)?;
         self.refuse_unknown_tags(&all)?;
-        let takes = |(entry, attack): &&(&Entry, Attack)| {
+        let takes = |(entry, attack): &&(&BundledDocument, Attack)| {
             self.takes(attack) && covering.iter().all(|ids| ids.iter().any(|id| id == entry.id()))
         };
         let chosen: Vec<_> = all.iter().filter(takes).collect();
@@ -141,7 +142,7 @@ impl List {
             && self.tag.iter().all(|tag| tags(attack).any(|own| own == tag))
     }
 
-    fn refuse_unknown_tags(&self, all: &[(&Entry, Attack)]) -> Result<(), Failure> {
+    fn refuse_unknown_tags(&self, all: &[(&BundledDocument, Attack)]) -> Result<(), Failure> {
         let known = || all.iter().flat_map(|(_, attack)| tags(attack)).map(String::as_str);
         match self.tag.iter().find(|tag| !known().any(|known| known == tag.as_str())) {
             Some(tag) => Err(unknown("--tag", tag, "has the tag", nearest(tag, known()))),
@@ -150,10 +151,10 @@ impl List {
     }
 
     /// The documents that cover each thing that was asked for.
-    fn covering(&self, all: &[(&Entry, Attack)]) -> Result<Vec<Vec<String>>, Failure> {
+    fn covering(&self, all: &[(&BundledDocument, Attack)]) -> Result<Vec<Vec<String>>, Failure> {
         let coverage = covered(all);
         let ids = |asked: &String| {
-            let is = |member: &&crate::coverage::Member| member.word.eq_ignore_ascii_case(asked);
+            let is = |member: &&sortie_library::Member| member.word.eq_ignore_ascii_case(asked);
             let mut found = coverage.members().filter(is).peekable();
             if found.peek().is_none() {
                 let known = coverage.members().map(|member| member.word.as_str());
@@ -221,7 +222,7 @@ struct Export {
 
 impl Export {
     fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let mut chosen: Vec<&Entry> = Vec::new();
+        let mut chosen: Vec<&BundledDocument> = Vec::new();
         for name in &self.names {
             let entry = library::find(name)?;
             if !chosen.contains(&entry) {
@@ -229,7 +230,7 @@ impl Export {
             }
         }
         if self.names.is_empty() {
-            chosen = ENTRIES.iter().collect();
+            chosen = library::documents().iter().collect();
         }
         let files: Vec<(PathBuf, &str)> = chosen.iter().flat_map(|entry| entry.files()).collect();
         // Also a link that leads nowhere is there.
@@ -288,11 +289,11 @@ impl Coverage {
     }
 }
 
-fn documents() -> Vec<(&'static Entry, Attack)> {
-    let load = |entry: &'static Entry| Some((entry, entry.document()?.into_inner().attack));
-    ENTRIES.iter().filter_map(load).collect()
+fn documents() -> Vec<(&'static BundledDocument, Attack)> {
+    let load = |entry: &'static BundledDocument| Some((entry, entry.document()?.into_inner().attack));
+    library::documents().iter().filter_map(load).collect()
 }
 
-fn covered(documents: &[(&Entry, Attack)]) -> Covered {
+fn covered(documents: &[(&BundledDocument, Attack)]) -> Covered {
     Covered::of(documents.iter().map(|(entry, attack)| (entry.id(), attack)))
 }

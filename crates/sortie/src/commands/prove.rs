@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use sortie_prove::{Proofs, ProofsError, Proved, Report, prove};
+use sortie_prove::{MANIFEST, Proofs, ProofsError, Proved, Report, folder_of, prove};
 
 use crate::console::Console;
 use crate::documents;
@@ -158,7 +158,10 @@ fn proved_by_its_proofs(ready: &Ready, console: &mut Console) -> Result<Proved, 
     let proofs = match &ready.input {
         Input::Stdin => Ok(None),
         Input::File(path) => Proofs::beside(path, compiled.document()),
-        Input::Library(entry) => entry.proofs(compiled.document()).map(Some),
+        Input::Library(entry) => {
+            let manifest = folder_of(Path::new(name)).join(MANIFEST);
+            Proofs::carried(&manifest, entry.manifest, entry.traces, compiled.document()).map(Some)
+        }
     };
     let proofs = proofs.map_err(|error| refused(error, console))?;
     Ok(prove(compiled, name, proofs.as_ref()))

@@ -10,7 +10,7 @@ use sortie_practice::Behaviour;
 
 use crate::documents::Document;
 use crate::exit::Exit;
-use crate::library::Entry;
+use crate::library::BundledDocument;
 
 /// One that gives in, and two that a detection must not take for it.
 pub(crate) const AGENTS: [Behaviour; 3] =
@@ -31,7 +31,7 @@ pub(crate) struct Demo {
 
 /// A document, and what became of it with each of [`AGENTS`], in that order.
 pub(crate) struct Row {
-    pub(crate) entry: &'static Entry,
+    pub(crate) entry: &'static BundledDocument,
     pub(crate) document: Document,
     pub(crate) outcomes: Vec<Outcome>,
 }
@@ -96,7 +96,7 @@ impl Outcome {
 }
 
 impl Row {
-    pub(crate) fn new(entry: &'static Entry, document: Document, runs: Vec<Option<Run>>) -> Self {
+    pub(crate) fn new(entry: &'static BundledDocument, document: Document, runs: Vec<Option<Run>>) -> Self {
         let attack = &document.compiled.document().attack;
         let outcomes = AGENTS.iter().zip(runs).map(|(agent, run)| Outcome {
             agent: *agent,
@@ -158,10 +158,15 @@ pub(crate) mod made_up {
     use sortie_oatf::{Compiled, EvaluationSummary, IndicatorResult};
 
     use super::*;
-    use crate::library::ENTRIES;
+    use crate::library::documents;
 
     /// A run that came to this.
-    pub(crate) fn run(entry: &Entry, agent: Behaviour, result: AttackResult, max_tier: Option<Tier>) -> Run {
+    pub(crate) fn run(
+        entry: &BundledDocument,
+        agent: Behaviour,
+        result: AttackResult,
+        max_tier: Option<Tier>,
+    ) -> Run {
         let id = Some(entry.id().to_owned());
         Run {
             kind: RunKind::Document,
@@ -201,7 +206,7 @@ pub(crate) mod made_up {
 
     /// The whole library, as if everything came out as declared; but for what `change` makes of it.
     pub(crate) fn demo(change: impl Fn(&str, Behaviour, &mut Option<Run>)) -> Demo {
-        let row = |entry: &'static Entry| {
+        let row = |entry: &'static BundledDocument| {
             let document = Document {
                 name: entry.name(),
                 compiled: Arc::new(Compiled::new(entry.document().unwrap()).unwrap()),
@@ -215,7 +220,7 @@ pub(crate) mod made_up {
             row
         };
         Demo {
-            rows: ENTRIES.iter().map(row).collect(),
+            rows: documents().iter().map(row).collect(),
             folder: PathBuf::from("demo"),
             elapsed: Duration::from_secs(20),
             interrupted: false,

@@ -1,12 +1,11 @@
 //! Where evaluators come from: those that come with the program, and folders.
 
-mod bundled;
 mod folder;
 mod repairs;
 mod scope;
 mod sources;
 
-pub(crate) use bundled::documents;
 pub(crate) use repairs::Repairs;
 pub(crate) use scope::{Opened, Scope};
+pub(crate) use sortie_library::suite_documents as documents;
 pub(crate) use sources::{InUse, Sources, missing};

@@ -9,7 +9,6 @@ use std::path::{Component, Path, PathBuf};
 use sortie_evaluators::{Content, DocumentEntry, File, FileDiagnostics, Loaded, Root, load};
 use sortie_oatf::{Diagnostic, Source, fix_by};
 
-use super::bundled;
 use super::folder::{self, PARTS, Part, is_yaml};
 use super::sources::Sources;
 use crate::console::Console;
@@ -180,7 +179,7 @@ impl Scope {
             }
         }
         let roots = sources.with_bundled(roots, console);
-        let documents = bundled::documents_for(&roots);
+        let documents = sortie_library::suite_documents_for(&roots);
         Ok(Opened { roots, meant, documents })
     }
 }

@@ -6,7 +6,6 @@ use clap::Args;
 use sortie_evaluators::{CatalogueEntry, Loaded, Root, Unknown, load};
 use sortie_oatf::Diagnostic;
 
-use super::bundled;
 use super::folder::{self, Part};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -58,7 +57,7 @@ impl Sources {
         let roots =
             folders.iter().map(|folder| folder::read(folder, Part::All)).collect::<Result<Vec<_>, _>>()?;
         let roots = self.with_bundled(roots, console);
-        let loaded = load(&roots, &bundled::documents());
+        let loaded = load(&roots, &sortie_library::suite_documents());
         if !loaded.is_sound() {
             return Err(refused(&loaded, console));
         }
@@ -74,7 +73,7 @@ impl Sources {
         if self.without_bundled {
             return roots;
         }
-        let (bundled, replaced) = bundled::root(&roots);
+        let (bundled, replaced) = sortie_library::bundled_evaluators(&roots);
         if replaced > 0 {
             let replaced = counted(replaced, "file of yours stands", "files of yours stand");
             console.note(&format!("{replaced} where one that comes with Sortie does, and replaces it"));
@@ -108,7 +107,7 @@ pub(crate) fn refused(loaded: &Loaded, console: &mut Console) -> Failure {
 
 /// Whether an id is taken by an evaluator that comes with the program.
 fn clashes_with_bundled(loaded: &Loaded) -> bool {
-    let names_bundled = |help: &String| help.contains(&format!("`{}/", bundled::NAME));
+    let names_bundled = |help: &String| help.contains(&format!("`{}/", sortie_library::EVALUATORS_NAME));
     let is_clash = |finding: &Diagnostic| finding.code == "E-002" && finding.help.iter().any(names_bundled);
     loaded.findings.iter().flat_map(|file| &file.diagnostics).any(is_clash)
 }

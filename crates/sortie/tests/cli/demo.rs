@@ -89,7 +89,7 @@ fn a_first_look_comes_out_as_declared() {
 
     // What machines see: every document with every agent, in order, and as declared.
     let runs = runs(&folder.path().join("demo/report.json"));
-    let documents = fs::read_dir(root().join("library")).unwrap().flatten();
+    let documents = fs::read_dir(root().join("crates/library/documents")).unwrap().flatten();
     let documents = documents.filter_map(|folder| fs::read_dir(folder.path()).ok()).flatten().flatten();
     let documents =
         documents.filter(|file| file.path().extension().is_some_and(|extension| extension == "yaml"));

@@ -1,4 +1,4 @@
-//! The documents of `library/`: in order, proved, and found by whoever asks for them.
+//! The documents of the library: in order, proved, and found by whoever asks for them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ fn assert_follows(schema: &str, value: &Value) {
 fn documents() -> Vec<(PathBuf, String)> {
     let listed = json(library().args(["list", "--format", "json"]));
     let files = listed["documents"].as_array().unwrap().iter().map(|document| &document["file"]);
-    let files = files.map(|file| root().join("library").join(file.as_str().unwrap()));
+    let files = files.map(|file| root().join("crates/library/documents").join(file.as_str().unwrap()));
     files.map(|file| (file.clone(), fs::read_to_string(file).unwrap())).collect()
 }
 
@@ -41,13 +41,13 @@ fn documents() -> Vec<(PathBuf, String)> {
 fn every_document_is_in_order_and_has_proofs() {
     let check =
         sortie_in(root()).args(["check", "--deny", "warnings", "--allow", "W-007", "--deny", "proofs"]);
-    check.arg("library").assert().code(0);
-    sortie_in(root()).args(["fmt", "--check", "library"]).assert().code(0);
+    check.arg("crates/library/documents").assert().code(0);
+    sortie_in(root()).args(["fmt", "--check", "crates/library/documents"]).assert().code(0);
 }
 
 #[test]
 fn every_indicator_fires_stays_silent_and_would_be_missed() {
-    let shown = sortie_in(root()).args(["prove", "library"]).assert().code(0);
+    let shown = sortie_in(root()).args(["prove", "crates/library/documents"]).assert().code(0);
     let shown = String::from_utf8_lossy(&shown.get_output().stdout).into_owned();
     assert!(shown.contains("mutants killed"), "{shown}");
 }
@@ -221,7 +221,7 @@ fn what_is_exported_is_proved_where_it_is() {
     let same = |file: &str| {
         assert_eq!(
             fs::read(folder.path().join("mine").join(file)).unwrap(),
-            fs::read(root().join("library").join(file)).unwrap(),
+            fs::read(root().join("crates/library/documents").join(file)).unwrap(),
             "{file}"
         );
     };

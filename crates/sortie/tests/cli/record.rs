@@ -284,7 +284,7 @@ fn what_cannot_be_recorded_is_refused_before_anything_starts() {
 
 #[test]
 fn every_mode_can_be_recorded() {
-    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../library/documents");
     for name in [
         "mcp-client/SRT-041-name-leads-out-of-the-folder",
         "a2a-server/SRT-046-card-wants-the-conversation",

@@ -18,7 +18,7 @@ pub(crate) fn root() -> PathBuf {
 
 /// Every document of the library, in the order of their ids.
 pub(crate) fn library() -> Vec<Document> {
-    let documents = below(&root().join("library"));
+    let documents = below(&root().join("crates/library/documents"));
     assert!(documents.len() >= 60, "the library has {} documents", documents.len());
     documents
 }

@@ -57,7 +57,7 @@ pub(crate) fn script(peers: &Peers, options: &str) -> Server {
     Server::start(&format!(
         "{} --evaluators '{}' --injections '{}' {options} {}",
         peers.python("langchain", "agents/judge.py"),
-        root().join("evaluators").display(),
+        root().join("crates/library/evaluators").display(),
         root().join("crates/judge/data/injections.json").display(),
         said.join(" "),
     ))

@@ -12,7 +12,7 @@ use sortie_trace::Redactor;
 use crate::cases::shop::{PLANTED, Shop};
 
 fn bundled() -> Catalogue {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evaluators");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../library/evaluators");
     let mut files = Vec::new();
     read(&root, &root, &mut files);
     let loaded = load(&[Root::new("evaluators", files)], &[]);

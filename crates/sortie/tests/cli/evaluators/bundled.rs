@@ -6,23 +6,25 @@ use super::{json, repository, shown};
 use crate::sortie_in;
 
 fn catalogue(class: &str) -> Vec<Value> {
-    let text = std::fs::read(repository().join(format!("evaluators/catalog/{class}.json"))).unwrap();
+    let text =
+        std::fs::read(repository().join(format!("crates/library/evaluators/catalog/{class}.json"))).unwrap();
     let catalogue: Value = serde_json::from_slice(&text).unwrap();
     catalogue["evaluators"].as_array().unwrap().clone()
 }
 
 #[test]
 fn they_are_in_order_without_a_warning() {
-    let checked =
-        sortie_in(repository()).args(["evaluators", "check", "evaluators", "--deny", "warnings"]).assert();
+    let checked = sortie_in(repository())
+        .args(["evaluators", "check", "crates/library/evaluators", "--deny", "warnings"])
+        .assert();
     assert!(shown(&checked.code(0)).ends_with("files checked: no findings\n"));
 }
 
 #[test]
 fn the_catalogue_in_the_repository_is_theirs() {
-    // `sortie evaluators catalog --out evaluators/catalog` writes it.
+    // `sortie evaluators catalog --out crates/library/evaluators/catalog` writes it.
     sortie_in(repository())
-        .args(["evaluators", "catalog", "--out", "evaluators/catalog", "--check"])
+        .args(["evaluators", "catalog", "--out", "crates/library/evaluators/catalog", "--check"])
         .assert()
         .code(0)
         .stdout_eq("");

@@ -1,0 +1,25 @@
+//! The attacks, proofs, evaluators and suites that come with Sortie, as data.
+//!
+//! | piece | is |
+//! |---|---|
+//! | [`documents`], [`find`] | every [`BundledDocument`] with its proofs, and the one that a word names |
+//! | [`bundled_evaluators`] | the evaluators and suites, without those that a user's folder replaces |
+//! | [`suite_documents`] | the documents, as far as suites need them |
+//! | [`Coverage`] | what documents cover, and what they do not |
+//!
+//! ```
+//! let attack = sortie_library::find("SRT-001").unwrap();
+//! assert_eq!(attack.document().unwrap().attack.id.as_deref(), Some("SRT-001"));
+//! let typo = sortie_library::find("SRT-0O1").unwrap_err();
+//! assert_eq!(typo.help(), "did you mean `SRT-001`?");
+//! ```
+
+mod coverage;
+mod documents;
+mod evaluators;
+mod lists;
+
+pub use coverage::{Coverage, Dimension, Member};
+pub use documents::{BundledDocument, NotFound, documents, find, may_name};
+pub use evaluators::{EVALUATORS_NAME, bundled_evaluators, suite_documents, suite_documents_for};
+pub use lists::{write_coverage, write_list, write_list_json};
