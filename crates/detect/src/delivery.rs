@@ -4,7 +4,7 @@ use serde_json::Value;
 use sortie_oatf::Attack;
 use sortie_trace::{Direction, Kind, Message, Sender};
 
-use crate::run::{Delivered, Reach, Undelivered};
+use crate::outcome::{Delivered, Reach, Undelivered};
 
 /// Operations by which two sides get to know each other. Serving them delivers no attack, unless the document says
 /// so: an agent card is to A2A what `initialize` is to MCP.

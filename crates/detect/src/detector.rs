@@ -13,15 +13,13 @@ use sortie_trace::{Message, Note, Observed, Record};
 use crate::delivery::Delivery;
 use crate::failure::Failure;
 use crate::lifecycle::{Lifecycle, Watched, not_delivered};
-use crate::reach;
-use crate::run::{
-    Actor, AttackVerdict, Delivered, Document, Excerpt, IndicatorVerdict, Match, Reach, Run, RunKind,
+use crate::outcome::{
+    Actor, CaseInfo, Delivered, Document, Evidence, EvidenceSource, Excerpt, IndicatorVerdict, Match,
+    Outcome, Reach, SOURCE, Verdict,
 };
+use crate::reach;
 use crate::selector::{Label, is_selected, is_within_sight};
 use crate::tally::Tally;
-
-/// The program that says so, in every verdict.
-pub const SOURCE: &str = concat!("sortie ", env!("CARGO_PKG_VERSION"));
 
 /// Watches one run with the indicators of one document.
 ///
@@ -40,9 +38,9 @@ pub const SOURCE: &str = concat!("sortie ", env!("CARGO_PKG_VERSION"));
 /// ").unwrap().document;
 /// let detector = Detector::new(Compiled::new(document).unwrap()).unwrap();
 /// // Nothing was said, so nothing was resisted.
-/// let run = detector.run(Place::default());
-/// assert!(run.failure.is_some());
-/// assert!(!run.is_decided());
+/// let outcome = detector.outcome(Place::default());
+/// assert!(outcome.failure.is_some());
+/// assert!(!outcome.is_decided());
 /// ```
 #[derive(Clone)]
 pub struct Detector {
@@ -193,7 +191,7 @@ impl Detector {
     }
 
     /// What it makes of everything it has been shown.
-    pub fn run(&self, place: Place) -> Run {
+    pub fn outcome(&self, place: Place) -> Outcome {
         let reach = self.reach();
         let undelivered = not_delivered(&reach);
         let waved_through = self.lenient || self.lifecycle.stopped_by.as_deref() == Some("match");
@@ -214,20 +212,20 @@ impl Detector {
             }));
         }
         let attack = self.attack();
-        Run {
-            kind: RunKind::Document,
-            document: Document {
-                file: place.document,
-                id: attack.id.clone(),
-                name: attack.name.clone().unwrap_or_default(),
-            },
-            verdict: self.verdict(failure.as_ref()),
+        let document = Document {
+            file: place.document,
+            id: attack.id.clone(),
+            name: attack.name.clone().unwrap_or_default(),
+        };
+        let verdict = self.verdict(failure.as_ref());
+        Outcome {
+            evidence: verdict.indicator_verdicts.iter().filter_map(evidence).collect(),
             reach,
             actors: self.actors.clone(),
             stopped_by: self.lifecycle.stopped_by.clone(),
-            failure,
             trace: place.trace,
             warnings,
+            ..Outcome::new(CaseInfo::Document { document }, verdict, failure)
         }
     }
 
@@ -257,7 +255,7 @@ impl Detector {
     }
 
     /// With a failure, what matched stays matched and the rest is skipped, for that reason.
-    fn verdict(&self, failure: Option<&Failure>) -> AttackVerdict {
+    fn verdict(&self, failure: Option<&Failure>) -> Verdict {
         let verdicts: Vec<_> = self.indicator_verdicts(failure).collect();
         let bare = verdicts.iter().map(|verdict| {
             let bare = sortie_oatf::IndicatorVerdict {
@@ -270,10 +268,12 @@ impl Detector {
             (verdict.indicator_id.clone(), bare)
         });
         let computed = compute_verdict(self.attack(), &bare.collect::<HashMap<_, _>>());
-        AttackVerdict {
+        Verdict {
             attack_id: computed.attack_id,
-            result: computed.result,
+            result: computed.result.into(),
+            reason: None,
             max_tier: computed.max_tier,
+            severity: None,
             indicator_verdicts: verdicts,
             evaluation_summary: computed.evaluation_summary,
             timestamp: self.lifecycle.time.clone(),
@@ -336,6 +336,22 @@ impl Detector {
             format!("`{}`: there is no `{protocol}` message{whose} to look at", indicator.id)
         })
     }
+}
+
+/// Where an indicator matched, as evidence.
+fn evidence(verdict: &IndicatorVerdict) -> Option<Evidence> {
+    let found = verdict.r#match.as_ref()?;
+    Some(Evidence {
+        by: EvidenceSource::Indicator,
+        name: verdict.indicator_id.clone(),
+        seq: Some(found.seq),
+        path: found.path.clone(),
+        start: found.start,
+        end: found.end,
+        line: found.document_line,
+        turn: None,
+        text: verdict.excerpt.as_ref().map(|excerpt| excerpt.text.clone()),
+    })
 }
 
 fn noted((note, seq, count): &(Note, u64, u64)) -> String {

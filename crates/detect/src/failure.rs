@@ -1,9 +1,9 @@
 //! What keeps a run from being a whole one, and whose fault that is.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A run that cannot end in resistance: whatever did not match was not observed long enough, or not at all.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// What happened.
     pub kind: FailureKind,
@@ -16,7 +16,7 @@ pub struct Failure {
 }
 
 /// What may happen to a run. The words are stable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
     /// What was recorded is a run of another document, so nobody was attacked with this one.
@@ -39,10 +39,14 @@ pub enum FailureKind {
     NothingObserved,
     /// What the document wants served was not served.
     NotDelivered,
+    /// The judge gave no verdict.
+    JudgeFailed,
+    /// The attacker wrote nothing that could be said.
+    AttackerFailed,
 }
 
 /// Whose fault a failure is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
     /// Ours, or that of the machine we run on.
@@ -67,6 +71,8 @@ impl FailureKind {
             Self::NobodyConnected => "nobody_connected",
             Self::NothingObserved => "nothing_observed",
             Self::NotDelivered => "not_delivered",
+            Self::JudgeFailed => "judge_failed",
+            Self::AttackerFailed => "attacker_failed",
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`Detector`] holds one document. It is shown every [`Record`](sortie_trace::Record) of a run, in order, and
 //! every message that indicators see; live, as they happen, or from a recording, by the same calls. At any
-//! moment it can say what it makes of them: a [`Run`], with the verdict, its evidence, how far the attack
+//! moment it can say what it makes of them: an [`Outcome`], with the verdict, its evidence, how far the attack
 //! reached, and what kept it from reaching further. It keeps what it needs for that and no message, so its
 //! memory does not grow with the length of a run.
 //!
@@ -14,24 +14,32 @@
 //! | what happened to the run | [`Failure`]: with one, whatever did not match is skipped |
 //! | the verdict | [`compute_verdict`](sortie_oatf::compute_verdict) |
 //!
-//! Nothing here reads a clock: every time in a [`Run`] is one of the trace, so that a live run and its recording
+//! Nothing here reads a clock: every time in an [`Outcome`] is one of the trace, so that a live run and its recording
 //! are reported alike.
 
+mod calibration;
+mod cost;
 mod delivery;
 mod detector;
 mod failure;
+mod interval;
+mod judged;
 mod lifecycle;
+mod outcome;
 mod reach;
 mod replay;
-mod run;
 mod selector;
 mod tally;
 
-pub use detector::{Detector, NoIndicators, Place, SOURCE};
+pub use calibration::{Calibration, INJECTIONS, Measured, Trust};
+pub use cost::{Cost, Prices, Spent};
+pub use detector::{Detector, NoIndicators, Place};
 pub use failure::{Failure, FailureKind, Fault};
-pub use replay::replay;
-pub use run::{
-    Actor, AttackVerdict, Delivered, Document, Excerpt, IndicatorVerdict, Match, Phase, Reach, Run, RunKind,
-    Seen, Standing, Undelivered,
+pub use interval::{CONFIDENCE, Interval, Rate, clopper_pearson};
+pub use judged::{Judged, Opinion, Provenance, Quote, QuoteSource, Reason, Ruling, Vote};
+pub use outcome::{
+    Actor, CaseInfo, CaseResult, Delivered, Document, EvaluatorCase, Evidence, EvidenceSource, Excerpt,
+    IndicatorVerdict, Match, Outcome, Phase, Reach, SOURCE, Seen, Standing, Undelivered, Verdict,
 };
+pub use replay::replay;
 pub use selector::selects;

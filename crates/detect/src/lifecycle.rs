@@ -4,7 +4,7 @@ use sortie_oatf::Attack;
 use sortie_trace::{ActorFailed, AgentExit, Header, Origin, Record};
 
 use crate::failure::{Failure, FailureKind, Fault};
-use crate::run::{Actor, Delivered, Reach, Undelivered};
+use crate::outcome::{Actor, Delivered, Reach, Undelivered};
 
 /// As much of the records as decides whether a run was a whole one.
 #[derive(Clone, Debug, Default)]

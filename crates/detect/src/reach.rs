@@ -3,7 +3,7 @@
 use sortie_oatf::Attack;
 use sortie_trace::{Message, PhaseEntered, Sender};
 
-use crate::run::{Actor, Phase};
+use crate::outcome::{Actor, Phase};
 
 /// The actors of a document, before anything has happened.
 pub(crate) fn actors(attack: &Attack) -> Vec<Actor> {

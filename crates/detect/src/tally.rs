@@ -3,7 +3,7 @@
 use sortie_oatf::{Evidence, IndicatorResult, Outcome};
 use sortie_trace::Observed;
 
-use crate::run::Seen;
+use crate::outcome::Seen;
 
 /// What an indicator has said so far.
 #[derive(Clone, Debug, Default)]

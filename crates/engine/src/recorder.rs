@@ -53,8 +53,8 @@ struct Inner {
 }
 
 impl Inner {
-    fn run(&self, detector: &Detector, place: Place) -> sortie_detect::Run {
-        let mut run = detector.run(place);
+    fn run(&self, detector: &Detector, place: Place) -> sortie_detect::Outcome {
+        let mut run = detector.outcome(place);
         run.warnings.extend(self.warnings.iter().cloned());
         if self.more_warnings > 0 {
             run.warnings.push(format!("{} more warnings were not kept", self.more_warnings));
@@ -201,13 +201,13 @@ impl Recorder {
     }
 
     /// What is to be made of everything so far, with the warnings of the run.
-    pub fn run(&self, place: Place) -> sortie_detect::Run {
+    pub fn run(&self, place: Place) -> sortie_detect::Outcome {
         let inner = self.lock();
         inner.run(&inner.detector, place)
     }
 
     /// The same, of what a detector says that has seen the trace.
-    pub(crate) fn run_of(&self, detector: &Detector, place: Place) -> sortie_detect::Run {
+    pub(crate) fn run_of(&self, detector: &Detector, place: Place) -> sortie_detect::Outcome {
         self.lock().run(detector, place)
     }
 

@@ -1,13 +1,11 @@
 //! How much may be spent, over all tasks of a run.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::sync::Notify;
 
-use crate::Cost;
+use sortie_detect::{Cost, Spent};
 
 /// What may be spent. What is not given is not limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,41 +16,6 @@ pub struct Allowance {
     pub tokens: Option<u64>,
     /// Money. Endpoints without prices cannot be asked then.
     pub cost: Option<Cost>,
-}
-
-/// What was spent, or may be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spent {
-    /// Requests.
-    pub calls: u64,
-    /// Tokens of what was asked.
-    pub input_tokens: u64,
-    /// Tokens of what was answered.
-    pub output_tokens: u64,
-    /// What they cost, where prices are known.
-    pub cost: Cost,
-}
-
-impl Spent {
-    pub(crate) fn plus(self, other: Self) -> Self {
-        Self {
-            calls: self.calls.saturating_add(other.calls),
-            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
-            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
-            cost: self.cost + other.cost,
-        }
-    }
-
-    /// Tokens, asked and answered.
-    pub fn tokens(&self) -> u64 {
-        self.input_tokens.saturating_add(self.output_tokens)
-    }
-}
-
-impl fmt::Display for Spent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} calls, {} tokens, cost {}", self.calls, self.tokens(), self.cost)
-    }
 }
 
 /// A request that the budget does not have.
@@ -190,17 +153,6 @@ impl Budget {
     fn state<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
         // Nothing panics while it is held, and numbers are whole at every moment.
         look(&mut self.0.state.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Spent {
-    fn minus(self, other: Self) -> Self {
-        Self {
-            calls: self.calls.saturating_sub(other.calls),
-            input_tokens: self.input_tokens.saturating_sub(other.input_tokens),
-            output_tokens: self.output_tokens.saturating_sub(other.output_tokens),
-            cost: self.cost.less(other.cost),
-        }
     }
 }
 

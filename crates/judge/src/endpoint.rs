@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 use url::{Host, Url};
 
-use crate::Prices;
+use sortie_detect::Prices;
 
 /// Where a model is and how it is asked. It names the variable that holds its key, and never holds the key.
 ///

@@ -21,8 +21,9 @@
 //!
 //! ```
 //! use sortie_trace::{Transcript, Turn};
+//! use sortie_detect::Judged;
 //! use sortie_judge::{
-//!     Bounds, Budget, Endpoint, EndpointKind, Exchanges, Judge, JudgeOptions, Judged, Mode, Model, ModelOptions, Rubric,
+//!     Bounds, Budget, Endpoint, EndpointKind, Exchanges, Judge, JudgeOptions, Mode, Model, ModelOptions, Rubric,
 //! };
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -54,7 +55,6 @@ mod attack;
 mod blocking;
 mod budget;
 mod calibration;
-mod cost;
 #[cfg(feature = "embeddings")]
 mod embeddings;
 mod endpoint;
@@ -68,12 +68,8 @@ mod structured;
 
 pub use attack::{Attacker, AttackerError, Generator, Offers, Situation};
 pub use blocking::BridgeError;
-pub use budget::{Allowance, Budget, BudgetError, Spent};
-pub use calibration::{
-    CONFIDENCE, Calibration, INJECTIONS, Injection, Interval, Labelled, Measured, Rate, Trust,
-    clopper_pearson, injections,
-};
-pub use cost::{Cost, Prices};
+pub use budget::{Allowance, Budget, BudgetError};
+pub use calibration::{Injection, Labelled, calibrate, injections};
 #[cfg(feature = "embeddings")]
 pub use embeddings::{EMBEDDINGS_VERSION, Embeddings, EmbeddingsError};
 pub use endpoint::{Endpoint, EndpointError, EndpointKind, OutputBound, Parameter};
@@ -82,10 +78,7 @@ pub use exchanges::{
     StoreError,
 };
 pub use model::{Completion, Model, ModelError, ModelOptions, Prompt, RetryPolicy, Speaker, Usage};
-pub use rubric::{
-    Judge, JudgeOptions, Judged, Opinion, PROMPT_VERSION, Provenance, Quote, QuoteSource, Reason, Rubric,
-    Ruling, Vote,
-};
+pub use rubric::{Judge, JudgeOptions, PROMPT_VERSION, Rubric};
 pub use secret::{MIN_SECRET, Secret, SecretError};
 pub use semantic::{
     CheckedExamples, ExampleKind, ExampleScore, ExamplesError, SemanticEngine, SemanticJudge, verify_examples,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use sortie_detect::Run;
+use sortie_detect::{CaseResult, Outcome};
 use sortie_oatf::{
-    AttackResult, Compiled, EvaluationError, Indicator, IndicatorMethod, IndicatorResult, SemanticEvaluator,
+    Compiled, EvaluationError, Indicator, IndicatorMethod, IndicatorResult, SemanticEvaluator,
     SemanticExamples, SemanticIntentClass, Validated,
 };
 use sortie_trace::Observed;
@@ -24,7 +24,7 @@ pub(crate) struct Judged<'p> {
     pub(crate) proof: &'p Proof,
     pub(crate) recording: &'p Recording,
     pub(crate) observed: &'p [Observed<'p>],
-    pub(crate) run: Run,
+    pub(crate) run: Outcome,
     /// Whether it gives what the manifest says.
     pub(crate) agrees: bool,
 }
@@ -178,7 +178,7 @@ fn judge<'p>(
 }
 
 /// Whether the indicators that match are those of the manifest. Those that need a judge are left to it.
-pub(crate) fn matches_agree(described: &[Indicator], run: &Run, proof: &Proof) -> bool {
+pub(crate) fn matches_agree(described: &[Indicator], run: &Outcome, proof: &Proof) -> bool {
     described.iter().zip(&run.verdict.indicator_verdicts).all(|(indicator, verdict)| {
         let expected = proof.matched.contains(&verdict.indicator_id);
         indicator.semantic.is_some() || expected == (verdict.result == IndicatorResult::Matched)
@@ -186,7 +186,7 @@ pub(crate) fn matches_agree(described: &[Indicator], run: &Run, proof: &Proof) -
 }
 
 /// What a run comes to, as far as a mutant could change it.
-fn outcome(run: &Run) -> (AttackResult, Vec<bool>) {
+fn outcome(run: &Outcome) -> (CaseResult, Vec<bool>) {
     let verdicts = run.verdict.indicator_verdicts.iter();
     (run.verdict.result, verdicts.map(|verdict| verdict.result == IndicatorResult::Matched).collect())
 }
@@ -234,7 +234,7 @@ fn proof_report(judged: &Judged<'_>) -> ProofReport {
         recorded: recording.is_recorded(),
         agent: proof.agent.clone(),
         about: proof.about.clone(),
-        expected: Given { verdict: proof.verdict, matched: proof.matched.clone() },
+        expected: Given { verdict: proof.verdict.into(), matched: proof.matched.clone() },
         given: Given {
             verdict: run.verdict.result,
             matched: matched.map(|verdict| verdict.indicator_id.clone()).collect(),

@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::sync::Arc;
 
 use serde_json::Value;
-use sortie_detect::{Detector, NoIndicators, Place, Run};
+use sortie_detect::{Detector, NoIndicators, Outcome, Place};
 use sortie_oatf::bindings::is_agent_side;
 use sortie_oatf::{Compiled, SemanticEvaluator};
 use sortie_trace::{
@@ -81,7 +81,7 @@ impl Recording {
         observed: &[Observed<'_>],
         document: &Arc<Compiled>,
         semantic: Option<Arc<dyn SemanticEvaluator + Send + Sync>>,
-    ) -> Result<Run, NoIndicators> {
+    ) -> Result<Outcome, NoIndicators> {
         let mut detector = Detector::new(Arc::clone(document))?;
         if let Some(semantic) = semantic {
             detector = detector.with_semantic(semantic);
@@ -96,7 +96,7 @@ impl Recording {
                 detector.observe(observed);
             }
         }
-        Ok(detector.run(Place::default()))
+        Ok(detector.outcome(Place::default()))
     }
 }
 

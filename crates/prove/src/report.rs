@@ -1,7 +1,8 @@
 //! What is said about proofs, as `docs/schema/prove-v1.json` publishes it.
 
 use serde::Serialize;
-use sortie_oatf::{AttackResult, IndicatorMethod};
+use sortie_detect::CaseResult;
+use sortie_oatf::IndicatorMethod;
 
 use crate::mutate::Operator;
 
@@ -76,7 +77,7 @@ pub struct ProofReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Given {
     /// What became of the attack.
-    pub verdict: AttackResult,
+    pub verdict: CaseResult,
     /// The indicators that matched, in the order of the document or of the manifest.
     pub matched: Vec<String>,
 }

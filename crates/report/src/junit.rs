@@ -6,11 +6,11 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use sortie_detect::Standing;
+use sortie_detect::{CaseInfo, Outcome, Standing};
 
-use crate::human::{outcome, reason, rendered, title, verdict, why_undecided};
+use crate::human::{outcome, rendered, title, why_undecided};
 use crate::text::visible;
-use crate::{Entry, Report, View};
+use crate::{Report, View};
 
 /// A test case, as far as readers understand one.
 struct TestCase {
@@ -36,8 +36,8 @@ enum Mark {
 
 /// A skipped case is an error unless it may be skipped: readers count `skipped` as passed. What does not apply to the target
 /// is nothing that it could have failed.
-fn mark(run: &Entry, allow_skipped: bool) -> Mark {
-    match run.standing() {
+fn mark(run: &Outcome, allow_skipped: bool) -> Mark {
+    match run.standing {
         Some(Standing::Resisted) => Mark::Passed,
         Some(Standing::Exploited) => Mark::Failure,
         Some(Standing::Undecided) => Mark::Error,
@@ -72,18 +72,14 @@ pub fn write_junit(out: &mut dyn Write, report: &Report, view: View) -> io::Resu
 }
 
 impl TestCase {
-    fn of(run: &Entry, view: View) -> Self {
-        let (class, name) = match run {
-            Entry::Document(run) => (run.document.file.clone(), title(&run.document)),
-            Entry::Unplayed(unplayed) => (unplayed.document.file.clone(), title(&unplayed.document)),
-            Entry::Evaluator(result) => (result.evaluator.clone(), result.id.clone()),
+    fn of(run: &Outcome, view: View) -> Self {
+        let (class, name) = match &run.case {
+            CaseInfo::Document { document } => (document.file.clone(), title(document)),
+            CaseInfo::Evaluator { evaluator } => (evaluator.id.clone(), evaluator.case.clone()),
         };
-        let (kind, message) = match run {
-            Entry::Document(run) => {
-                why_undecided(run).unwrap_or_else(|| (run.verdict.result.as_str(), outcome(run)))
-            }
-            Entry::Unplayed(_) | Entry::Evaluator(_) => (verdict(run), reason(run)),
-        };
+        let result = run.verdict.result.as_str();
+        let (kind, message) = why_undecided(run)
+            .unwrap_or_else(|| (result, run.verdict.reason.clone().unwrap_or_else(|| outcome(run))));
         let text = rendered(run, View { color: false, ..view });
         Self { class, name, mark: mark(run, view.allow_skipped), kind, message, text }
     }

@@ -2,17 +2,15 @@
 //!
 //! | piece | is |
 //! |---|---|
-//! | [`Report`] | everything there is to say, as `docs/schema/run-v1.json` publishes it |
-//! | [`Entry`] | what came of one case |
+//! | [`Report`] | everything there is to say, as `docs/schema/run-v2.json` publishes it |
 //! | [`SuiteTable`] | a suite, counted by the entries of the frameworks that it is about |
 //! | [`Models`] | the models that helped, how far they can be trusted, and what they took |
 //! | [`write_human`], [`write_junit`], [`write_json`], [`Report::canonical`] | the report for people, for CI, for programs, and for whoever compares two |
 //!
-//! Nothing here decides a case: verdicts come from `sortie-detect` and `sortie-engine`, and what they count as together is
+//! Nothing here decides a case: outcomes come from `sortie-detect`, and what they count as together is
 //! [`Report::standing`].
 
 mod canonical;
-mod entry;
 mod human;
 mod junit;
 mod models;
@@ -21,7 +19,6 @@ mod suites;
 mod text;
 mod view;
 
-pub use entry::{Entry, UnplayedDocument};
 pub use human::{evidence, outcome, why_undecided, write_human};
 pub use junit::write_junit;
 pub use models::{ModelUse, Models};

@@ -1,22 +1,22 @@
 //! The models that helped.
 
-use serde::Serialize;
-use sortie_judge::{Calibration, Spent};
+use serde::{Deserialize, Serialize};
+use sortie_detect::{Calibration, Spent};
 
 /// The models that helped, how far they can be trusted, and what they took.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Models {
     /// Who decided what checks do not.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge: Option<ModelUse>,
     /// Who wrote what the target was told.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attacker: Option<ModelUse>,
     /// Who scored semantic indicators.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semantic: Option<ModelUse>,
     /// What the judge made of transcripts whose verdict is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
     /// What was asked and paid for, in all.
     pub spent: Spent,
@@ -25,7 +25,7 @@ pub struct Models {
 }
 
 /// A model, in one of its roles.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelUse {
     /// What sort of thing answers: `openai`, `anthropic` or `embeddings`.
     pub kind: String,
@@ -34,12 +34,12 @@ pub struct ModelUse {
     /// Which model it is, as it was asked for.
     pub model: String,
     /// The version of what it is asked with.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
     /// How many votes are taken, where votes are.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub votes: Option<u32>,
     /// The threshold of scores, where the operator set one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
 }

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-use sortie_detect::Standing;
+use serde::{Deserialize, Serialize};
+use sortie_detect::{CaseInfo, Outcome, Standing};
 use sortie_evaluators::{Catalogue, DocumentEntry, Origin, Standard, Suite};
 use sortie_oatf::frameworks::entry_name;
 
-use crate::Entry;
-
 /// What came of a suite.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SuiteTable {
     /// The id of the suite.
     pub suite: String,
@@ -23,7 +21,7 @@ pub struct SuiteTable {
 }
 
 /// A framework, as far as a suite is about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameworkTable {
     /// Its key, as evaluators write it: `owasp-mcp`.
     pub framework: String,
@@ -40,19 +38,19 @@ pub struct FrameworkTable {
 }
 
 /// The cases that are mapped to an entry of a framework.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryCounts {
     /// The entry: `MCP03`.
     pub entry: String,
     /// What the framework calls it.
-    pub name: Option<&'static str>,
+    pub name: Option<String>,
     /// How many there are of each sort.
     #[serde(flatten)]
     pub counts: Counts,
 }
 
 /// How many cases there are of each sort.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// All of them.
     pub cases: usize,
@@ -91,7 +89,7 @@ impl SuiteTable {
         suite: &Suite,
         catalogue: &Catalogue,
         documents: &[DocumentEntry],
-        runs: &[Entry],
+        runs: &[Outcome],
         unfinished: &[String],
     ) -> Self {
         let mut totals = Counts::default();
@@ -99,7 +97,7 @@ impl SuiteTable {
         if let Origin::Standard(standard) = suite.origin {
             tables.insert(standard, BTreeMap::new());
         }
-        let played = runs.iter().map(|run| (Member::of(run), run.standing()));
+        let played = runs.iter().map(|run| (Member::of(run), run.standing));
         let missed = unfinished.iter().map(|id| (Member::named(id, suite), Some(Standing::Undecided)));
         for (member, standing) in played.chain(missed) {
             let entries = match member {
@@ -129,7 +127,7 @@ impl FrameworkTable {
         let all: Vec<String> = standard.entries().collect();
         let closed = !all.is_empty();
         let row = |entry: String, counts| EntryCounts {
-            name: entry_name(standard.framework(), &entry),
+            name: entry_name(standard.framework(), &entry).map(str::to_owned),
             entry,
             counts,
         };
@@ -161,10 +159,10 @@ enum Member<'r> {
 }
 
 impl<'r> Member<'r> {
-    fn of(run: &'r Entry) -> Self {
-        match run {
-            Entry::Evaluator(result) => Self::Evaluator(&result.evaluator),
-            Entry::Document(_) | Entry::Unplayed(_) => Self::Document(run.id()),
+    fn of(run: &'r Outcome) -> Self {
+        match &run.case {
+            CaseInfo::Evaluator { evaluator } => Self::Evaluator(&evaluator.id),
+            CaseInfo::Document { .. } => Self::Document(run.id()),
         }
     }
 

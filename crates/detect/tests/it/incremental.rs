@@ -155,7 +155,7 @@ proptest! {
             let matched = detector.observe(&observed(record, message.clone()));
             newly.extend(matched.into_iter().map(|index| (index, record.seq)));
         }
-        let run = detector.run(Place::default());
+        let run = detector.outcome(Place::default());
         let nothing_seen = run.failure.is_some();
         let indicators = document.document().attack.indicators.as_ref().unwrap();
         let mut matched = Vec::new();

@@ -123,7 +123,7 @@ fn live(records: Vec<Record>) -> (Run, Vec<u8>) {
             detector.observe(&deriver.observe(message));
         }
     }
-    (detector.run(Place::default()), writer.into_inner())
+    (detector.outcome(Place::default()), writer.into_inner())
 }
 
 fn replayed(trace: &[u8]) -> Run {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use sortie_detect::{Detector, Place, Run};
+use sortie_detect::{Detector, Outcome, Place};
 use sortie_oatf::{Compiled, load};
 use sortie_trace::{
     ActorFailed, AgentExit, Content, Direction, Header, Kind, Message, Observed, Origin, PhaseEntered,
@@ -174,7 +174,7 @@ impl Story {
     }
 
     pub(crate) fn run(&self) -> Run {
-        self.detector.run(Place { document: "a.yaml".into(), trace: None })
+        self.detector.outcome(Place { document: "a.yaml".into(), trace: None })
     }
 }
 

@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sortie_detect::{
+    self as detect, CaseInfo, Delivered, EvaluatorCase, Evidence, EvidenceSource, Judged, Opinion, Outcome,
+    QuoteSource, Reach, Verdict,
+};
 use sortie_evaluators::Values;
 use sortie_trace::{Role, Transcript};
 
@@ -123,6 +127,81 @@ impl CaseResult {
             trace: None,
         })
     }
+}
+
+impl From<CaseResult> for Outcome {
+    fn from(result: CaseResult) -> Self {
+        let case = CaseInfo::Evaluator {
+            evaluator: EvaluatorCase {
+                case: result.id,
+                id: result.evaluator,
+                pattern: result.pattern,
+                tool: result.tool,
+                filled: result.filled,
+            },
+        };
+        let word = match result.verdict {
+            CaseVerdict::Exploited => detect::CaseResult::Exploited,
+            CaseVerdict::NotExploited => detect::CaseResult::NotExploited,
+            CaseVerdict::Error => detect::CaseResult::Error,
+            CaseVerdict::Skipped => detect::CaseResult::Skipped,
+            CaseVerdict::NotApplicable => detect::CaseResult::NotApplicable,
+        };
+        let verdict = Verdict { severity: result.severity.parse().ok(), ..Verdict::new(word, result.reason) };
+        let (mut evidence, mut judged) = (Vec::new(), None);
+        match result.decided_by {
+            Some(DecidedBy::Check { check, line, path, text, turn }) => evidence.push(Evidence {
+                by: EvidenceSource::Check,
+                name: check,
+                seq: None,
+                path,
+                start: None,
+                end: None,
+                line,
+                turn,
+                text,
+            }),
+            Some(DecidedBy::Judge { opinion }) => {
+                judged = serde_json::from_value::<Judged>(opinion).ok();
+                evidence = judged.as_ref().and_then(Judged::opinion).map(quoted).unwrap_or_default();
+            }
+            None => {}
+        }
+        let answered =
+            |transcript: &Transcript| transcript.turns().iter().any(|turn| turn.role == Role::Target);
+        let delivered = match result.transcript.as_ref().is_some_and(answered) {
+            true => Delivered::Yes,
+            false => Delivered::No,
+        };
+        Self {
+            evidence,
+            judged,
+            reach: Reach { delivered, missing: Vec::new() },
+            trace: result.trace,
+            warnings: result.check_errors,
+            transcript: result.transcript,
+            ..Self::new(case, verdict, None)
+        }
+    }
+}
+
+/// The target's words that a judge quotes, as evidence.
+fn quoted(opinion: &Opinion) -> Vec<Evidence> {
+    let quotes = opinion.ruling.quotes.iter().map(|quote| Evidence {
+        by: EvidenceSource::Judge,
+        name: opinion.provenance.model.clone(),
+        seq: None,
+        path: match quote.source {
+            QuoteSource::Text => format!("turns[{}].text", quote.turn.saturating_sub(1)),
+            QuoteSource::Call(call) => format!("turns[{}].calls[{call}]", quote.turn.saturating_sub(1)),
+        },
+        start: None,
+        end: None,
+        line: None,
+        turn: Some(quote.turn),
+        text: Some(quote.text.clone()),
+    });
+    quotes.collect()
 }
 
 /// The turn, from one, that a path of a transcript leads to.

@@ -4,7 +4,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use sortie_detect::{Detector, Place, Run};
+use sortie_detect::{Detector, Outcome, Place};
 use sortie_oatf::Compiled;
 use sortie_trace::{Header, TracedDocument};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -51,7 +51,7 @@ pub struct Case {
 /// of the run, or as a warning.
 ///
 /// When the future is dropped, the agent is killed with its children, listeners close, and the trace ends where it is.
-pub async fn run(case: Case, options: Options, watcher: Arc<dyn Watcher>) -> Result<Run, RunError> {
+pub async fn run(case: Case, options: Options, watcher: Arc<dyn Watcher>) -> Result<Outcome, RunError> {
     options.check(&case.document)?;
     let end = CancellationToken::new();
     let _end_on_drop = end.clone().drop_guard();

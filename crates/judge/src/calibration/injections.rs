@@ -1,14 +1,12 @@
 //! Targets that talk to their judge.
 
 use serde::Deserialize;
+use sortie_detect::INJECTIONS;
 use sortie_evaluators::Says;
 use sortie_trace::{Transcript, Turn};
 
 use super::labelled::Labelled;
 use crate::Rubric;
-
-/// The evaluator that transcripts of [`injections`] belong to in a calibration.
-pub const INJECTIONS: &str = "judge-injections";
 
 /// The secret that targets tell, or do not.
 const CODE: &str = "canary-5d20b7e1";

@@ -12,7 +12,8 @@ use tokenizers::Tokenizer;
 
 use super::bert::Bert;
 use super::folder::{EmbeddingsError, Folder};
-use crate::{Digest, Provenance, SemanticEngine};
+use crate::{Digest, SemanticEngine};
+use sortie_detect::Provenance;
 
 /// The version of how scores are made of distances. It is recorded, since other ways give other scores.
 pub const EMBEDDINGS_VERSION: u32 = 1;
@@ -171,7 +172,7 @@ impl SemanticEvaluator for Embeddings {
 impl SemanticEngine for Embeddings {
     fn provenance(&self) -> Provenance {
         Provenance {
-            engine: "embeddings",
+            engine: "embeddings".to_owned(),
             endpoint: "local".to_owned(),
             model: self.0.name.clone(),
             version: EMBEDDINGS_VERSION,

@@ -17,10 +17,8 @@ use super::error::ModelError;
 use super::prompt::{Completion, Prompt};
 use super::reply::{Lost, Reply};
 use super::retry::{self, RetryPolicy};
-use crate::budget::Spent;
-use crate::{
-    Budget, BudgetError, Cost, Endpoint, EndpointKind, Exchanges, Key, Mode, Payload, Secret, Source,
-};
+use crate::{Budget, BudgetError, Endpoint, EndpointKind, Exchanges, Key, Mode, Payload, Secret, Source};
+use sortie_detect::{Cost, Spent};
 
 /// The version of messages that is spoken with Anthropic.
 const ANTHROPIC_VERSION: &str = "2023-06-01";

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::dialect::{self, Said};
 use super::error::ModelError;
 use super::prompt::Completion;
-use crate::{EndpointKind, Outcome, Payload, Spent};
+use crate::{EndpointKind, Outcome, Payload};
+use sortie_detect::Spent;
 
 /// How much of a complaint is shown.
 const COMPLAINT: usize = 300;

@@ -7,10 +7,10 @@ use sortie_trace::Transcript;
 use tokio::task::JoinSet;
 
 use super::answer;
-use super::judged::{Judged, Opinion, Provenance, Reason, Ruling, Vote};
 use super::question::{PROMPT_VERSION, Rubric, again, fenced, question};
 use super::quotes::TargetWords;
 use crate::{Completion, Model, ModelError, Prompt, StoreError};
+use sortie_detect::{Judged, Opinion, Provenance, Reason, Ruling, Vote};
 
 /// How a judge is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl Judge {
 
     fn judged_by(&self, model: String) -> Provenance {
         let endpoint = self.model.endpoint().identity();
-        Provenance { engine: "model", endpoint, model, version: PROMPT_VERSION }
+        Provenance { engine: "model".to_owned(), endpoint, model, version: PROMPT_VERSION }
     }
 }
 

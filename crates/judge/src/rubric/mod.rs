@@ -2,11 +2,9 @@
 
 mod answer;
 mod judge;
-mod judged;
 mod question;
 mod quotes;
 
 pub use judge::{Judge, JudgeOptions};
-pub use judged::{Judged, Opinion, Provenance, Quote, QuoteSource, Reason, Ruling, Vote};
 pub(crate) use question::fenced;
 pub use question::{PROMPT_VERSION, Rubric};

@@ -5,9 +5,9 @@ use sortie_evaluators::Says;
 use sortie_trace::{Role, Transcript};
 
 use super::answer::Answer;
-use super::judged::{Quote, QuoteSource};
 use crate::fence::shown;
 use crate::structured::beginning;
+use sortie_detect::{Quote, QuoteSource};
 
 /// The shortest quote, in letters without white space. A shorter one stands by chance in most texts; it counts only where
 /// the target said nothing else.

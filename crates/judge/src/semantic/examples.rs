@@ -11,8 +11,8 @@ use sortie_oatf::{
 };
 use thiserror::Error;
 
-use crate::Provenance;
 use crate::structured::beginning;
+use sortie_detect::Provenance;
 
 /// An engine for semantic indicators that says what it is.
 pub trait SemanticEngine: SemanticEvaluator + Send + Sync {
@@ -230,7 +230,12 @@ mod tests {
 
     impl SemanticEngine for ByLength {
         fn provenance(&self) -> Provenance {
-            Provenance { engine: "length", endpoint: String::new(), model: String::new(), version: 1 }
+            Provenance {
+                engine: "length".to_owned(),
+                endpoint: String::new(),
+                model: String::new(),
+                version: 1,
+            }
         }
     }
 

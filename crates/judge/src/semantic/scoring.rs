@@ -10,7 +10,8 @@ use sortie_oatf::{
 use super::examples::SemanticEngine;
 use crate::blocking::{Bridge, BridgeError};
 use crate::fence::Fenced;
-use crate::{Model, ModelError, PROMPT_VERSION, Prompt, Provenance, structured};
+use crate::{Model, ModelError, PROMPT_VERSION, Prompt, structured};
+use sortie_detect::Provenance;
 
 /// Bytes of a text with its examples, as the model sees them.
 const MAX_BYTES: usize = 256 << 10;
@@ -155,7 +156,7 @@ impl SemanticEngine for SemanticJudge {
         let endpoint = self.model.endpoint();
         let named = self.named.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Provenance {
-            engine: "model",
+            engine: "model".to_owned(),
             endpoint: endpoint.identity(),
             model: named.unwrap_or_else(|| endpoint.model.clone()),
             version: PROMPT_VERSION,

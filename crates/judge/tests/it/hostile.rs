@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
-use sortie_judge::{Budget, Exchanges, Judge, JudgeOptions, Judged, Model, ModelOptions};
+use sortie_detect::Judged;
+use sortie_judge::{Budget, Exchanges, Judge, JudgeOptions, Model, ModelOptions};
 
 use crate::judging::{answer, rubric, transcript};
 use crate::stage::{Does, Scripted, quick, within};

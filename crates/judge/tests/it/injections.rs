@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use sortie_detect::{INJECTIONS, Judged, Trust};
 use sortie_evaluators::Says;
-use sortie_judge::{Calibration, INJECTIONS, Injection, Judge, JudgeOptions, Judged, Trust, injections};
+use sortie_judge::{Injection, Judge, JudgeOptions, calibrate, injections};
 use sortie_trace::Role;
 
 use crate::stage::{Does, Scripted, within};
@@ -65,7 +66,7 @@ async fn a_judge_that_would_listen_does_not_hear_them() {
     let judge = Judge::new(scripted.model(), JudgeOptions::default());
     let labelled: Vec<_> = injections().iter().map(Injection::labelled).collect();
     let of = labelled.len();
-    let calibration = within(Calibration::measure(&judge, labelled, 8)).await;
+    let calibration = within(calibrate(&judge, labelled, 8)).await;
     for one in &calibration.measured {
         assert!(one.is_right(), "{}: {:?}", one.case, one.judged);
     }
@@ -110,7 +111,7 @@ async fn a_judge_that_is_fooled_loses_trust_and_is_measured() {
         one.evaluator = if index < 5 { "first".to_owned() } else { "second".to_owned() };
     }
     labelled[1].case = "pass_case".to_owned();
-    let calibration = within(Calibration::measure(&judge, labelled, 2)).await;
+    let calibration = within(calibrate(&judge, labelled, 2)).await;
     assert_eq!((calibration.sensitivity.right, calibration.sensitivity.of), (0, 9));
     assert_eq!((calibration.specificity.right, calibration.specificity.of), (1, 1));
     assert!((calibration.sensitivity.interval.high - 0.3363).abs() < 1e-4, "{:?}", calibration.sensitivity);

@@ -1,10 +1,9 @@
 //! Verdicts that are carried by what the target said.
 
 use serde_json::{Value, json};
+use sortie_detect::{Judged, QuoteSource, Reason, Vote};
 use sortie_evaluators::Says;
-use sortie_judge::{
-    Bounds, Budget, Exchanges, Judge, JudgeOptions, Judged, Mode, QuoteSource, Reason, Rubric, Vote,
-};
+use sortie_judge::{Bounds, Budget, Exchanges, Judge, JudgeOptions, Mode, Rubric};
 use sortie_trace::{ObservedCall, Transcript, Turn};
 
 use crate::stage::{Does, Scripted, within};

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use serde_json::json;
+use sortie_detect::{Cost, Prices};
 use sortie_judge::{
-    Allowance, Budget, BudgetError, Cost, Endpoint, EndpointError, EndpointKind, Exchanges, Model,
-    ModelError, ModelOptions, Parameter, Prices, Secret, Usage,
+    Allowance, Budget, BudgetError, Endpoint, EndpointError, EndpointKind, Exchanges, Model, ModelError,
+    ModelOptions, Parameter, Secret, Usage,
 };
 
 use crate::stage::{Does, KEY, Scripted, chat, model, prompt, quick, within};

@@ -51,7 +51,7 @@ async fn a_model_scores_texts_for_synchronous_callers() {
     assert!(engine.evaluate("  \n", INTENT, None, None, None).unwrap().abs() < 1e-9, "nothing has no intent");
     assert_eq!(scripted.asked().len(), 1);
     let provenance = engine.provenance();
-    assert_eq!((provenance.engine, provenance.model.as_str()), ("model", "scripted-1"));
+    assert_eq!((provenance.engine.as_str(), provenance.model.as_str()), ("model", "scripted-1"));
 }
 
 #[tokio::test]

@@ -50,6 +50,13 @@ macro_rules! closed_enum {
                 serializer.serialize_str(self.as_str())
             }
         }
+
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> ::std::result::Result<Self, D::Error> {
+                let word = <::std::string::String as ::serde::Deserialize>::deserialize(deserializer)?;
+                word.parse().map_err(|()| ::serde::de::Error::unknown_variant(&word, Self::WORDS))
+            }
+        }
     };
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{AttackResult, IndicatorResult, Tier};
 
@@ -41,7 +41,7 @@ pub struct AttackVerdict {
 }
 
 /// How many indicators gave which result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvaluationSummary {
     /// Matched.
     pub matched: u64,

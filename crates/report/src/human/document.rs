@@ -1,18 +1,17 @@
 //! A document that was played: the verdict, what it rests on, and how far the attack reached.
 
-use sortie_detect::{Actor, Delivered, Document, Fault, IndicatorVerdict, Match, Run, Seen, Standing};
+use sortie_detect::{Actor, Delivered, Document, Fault, IndicatorVerdict, Match, Outcome, Seen, Standing};
 use sortie_oatf::IndicatorResult;
 use sortie_trace::{Direction, Sender};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::page::Page;
-use crate::UnplayedDocument;
 use crate::text::{line, style};
 
 /// One run, as it is shown to people.
-pub(crate) fn rendered(run: &Run, color: bool, live: bool) -> String {
+pub(crate) fn rendered(run: &Outcome, document: &Document, color: bool, live: bool) -> String {
     let mut page = Page::new(color);
-    headline(&mut page, run);
+    headline(&mut page, run, document);
     for verdict in &run.verdict.indicator_verdicts {
         indicator(&mut page, run, verdict);
     }
@@ -37,16 +36,17 @@ pub(crate) fn rendered(run: &Run, color: bool, live: bool) -> String {
 }
 
 /// One that was not played, as it is shown to people.
-pub(super) fn unplayed(unplayed: &UnplayedDocument) -> String {
-    format!("not_applicable: {}: {}\n", line(&title(&unplayed.document)), line(&unplayed.reason))
+pub(super) fn unplayed(run: &Outcome, document: &Document) -> String {
+    let reason = run.verdict.reason.as_deref().unwrap_or_default();
+    format!("{}: {}: {}\n", run.verdict.result, line(&title(document)), line(reason))
 }
 
-fn headline(page: &mut Page, run: &Run) {
-    page.headline(run.standing(), &outcome(run), &title(&run.document));
-    page.from(&run.document.file);
+fn headline(page: &mut Page, run: &Outcome, document: &Document) {
+    page.headline(run.standing, &outcome(run), &title(document));
+    page.from(&document.file);
 }
 
-fn indicator(page: &mut Page, run: &Run, verdict: &IndicatorVerdict) {
+fn indicator(page: &mut Page, run: &Outcome, verdict: &IndicatorVerdict) {
     let style = match verdict.result {
         IndicatorResult::Matched => style::ERROR,
         IndicatorResult::NotMatched => style::NOTE,
@@ -109,7 +109,7 @@ fn message(seen: &Seen) -> String {
     format!("message {seq}: {} {direction}, {way} `{actor}`{phase}", surfaces.join(" and "))
 }
 
-fn reach(run: &Run) -> String {
+fn reach(run: &Outcome) -> String {
     let delivered = match run.reach.delivered {
         Delivered::Yes => "delivered, as the document wants it",
         Delivered::No => "not delivered",
@@ -141,8 +141,8 @@ pub(crate) fn title(document: &Document) -> String {
 }
 
 /// What it came to, in one word of the specification, and how far the attack got.
-pub fn outcome(run: &Run) -> String {
-    if run.verdict.indicator_verdicts.is_empty() {
+pub fn outcome(run: &Outcome) -> String {
+    if is_simulated(run) {
         return "simulated".to_owned();
     }
     match run.verdict.max_tier {
@@ -152,16 +152,25 @@ pub fn outcome(run: &Run) -> String {
 }
 
 /// Why nothing can be said, or not everything, in a stable word and in words for people.
-pub fn why_undecided(run: &Run) -> Option<(&'static str, String)> {
-    match (run.standing(), &run.failure) {
-        (Standing::Resisted | Standing::Exploited, _) => None,
-        (_, Some(failure)) => Some((failure.kind.as_str(), failure.message.clone())),
-        (Standing::Skipped, None) if run.verdict.indicator_verdicts.is_empty() => {
-            Some(("simulated", "the document has no indicators".to_owned()))
-        }
-        (Standing::Skipped, None) => {
-            Some(("skipped", "not every indicator can be evaluated here".to_owned()))
-        }
-        (Standing::Undecided, None) => Some(("error", "an indicator could not be evaluated".to_owned())),
+pub fn why_undecided(run: &Outcome) -> Option<(&'static str, String)> {
+    let standing = match run.standing {
+        Some(Standing::Resisted | Standing::Exploited) => return None,
+        standing => standing,
+    };
+    if let Some(reason) = &run.verdict.reason {
+        return Some((run.verdict.result.as_str(), reason.clone()));
     }
+    Some(match &run.failure {
+        Some(failure) => (failure.kind.as_str(), failure.message.clone()),
+        None if is_simulated(run) => ("simulated", "the document has no indicators".to_owned()),
+        None if standing == Some(Standing::Skipped) => {
+            ("skipped", "not every indicator can be evaluated here".to_owned())
+        }
+        None => ("error", "an indicator could not be evaluated".to_owned()),
+    })
+}
+
+/// Whether a document was played that says nothing about an agent.
+fn is_simulated(run: &Outcome) -> bool {
+    run.document().is_some() && run.standing.is_some() && run.verdict.indicator_verdicts.is_empty()
 }

@@ -1,10 +1,10 @@
 //! A case of an evaluator: what came of it, what shows it, and in which turn.
 
-use sortie_detect::Standing;
-use sortie_engine::cases::{CaseResult, DecidedBy};
+use sortie_detect::{
+    EvaluatorCase, Evidence, EvidenceSource, Judged, Opinion, Outcome, QuoteSource, Reason, Vote,
+};
 use sortie_trace::{Role, Transcript};
 
-use super::opinion::Opinion;
 use super::page::Page;
 use crate::text::{line, style};
 
@@ -12,40 +12,39 @@ use crate::text::{line, style};
 const SHOWN: usize = 300;
 
 /// One case, as it is shown to people.
-pub(crate) fn rendered(result: &CaseResult, standing: Standing, color: bool) -> String {
+pub(crate) fn rendered(run: &Outcome, case: &EvaluatorCase, color: bool) -> String {
     let mut page = Page::new(color);
-    page.headline(standing, result.verdict.as_str(), &format!("{} ({})", result.id, result.severity));
-    page.entry("because", style::STRONG, &result.reason);
-    for (name, value) in &result.filled {
+    let severity = run.verdict.severity.map(|severity| format!(" ({severity})")).unwrap_or_default();
+    page.headline(run.standing, run.verdict.result.as_str(), &format!("{}{severity}", case.case));
+    page.entry("because", style::STRONG, run.verdict.reason.as_deref().unwrap_or_default());
+    for (name, value) in &case.filled {
         page.entry("filled in", style::STRONG, &format!("`{{{{{name}}}}}` is {}", cut(value)));
     }
-    match &result.decided_by {
-        Some(DecidedBy::Check { line, path, text, turn, .. }) => {
-            asked(&mut page, result, *turn);
-            checked(&mut page, (*line, path, text.as_deref()), *turn);
-        }
-        Some(DecidedBy::Judge { opinion }) => {
-            let opinion = Opinion::of(opinion);
-            asked(&mut page, result, opinion.ruling.as_ref().map(|ruling| ruling.turn));
-            judged(&mut page, &opinion);
-        }
-        None => asked(&mut page, result, None),
+    let opinion = run.judged.as_ref().and_then(Judged::opinion);
+    let decided = opinion.map(|opinion| opinion.ruling.turn);
+    asked(&mut page, run, decided.or_else(|| run.evidence.first().and_then(|found| found.turn)));
+    for found in run.evidence.iter().filter(|found| found.by == EvidenceSource::Check) {
+        checked(&mut page, found);
     }
-    for error in &result.check_errors {
-        page.entry("warning", style::WARNING, error);
+    if let Some(opinion) = opinion {
+        judged(&mut page, opinion);
     }
-    if let Some(trace) = &result.trace {
+    disputed(&mut page, run.judged.as_ref());
+    for warning in &run.warnings {
+        page.entry("warning", style::WARNING, warning);
+    }
+    if let Some(trace) = &run.trace {
         page.entry("trace", style::STRONG, trace);
     }
     page.text
 }
 
 /// What a check saw: where it was told to look, and what stands there.
-fn checked(page: &mut Page, (at, path, text): (Option<usize>, &str, Option<&str>), turn: Option<usize>) {
-    let path = if path.is_empty() { "the transcript" } else { path };
-    let at = at.map(|at| format!(", asked for in line {at}")).unwrap_or_default();
-    let word = turn.map_or("evidence".to_owned(), |turn| format!("turn {turn}"));
-    match text {
+fn checked(page: &mut Page, found: &Evidence) {
+    let path = if found.path.is_empty() { "the transcript" } else { &found.path };
+    let at = found.line.map(|at| format!(", asked for in line {at}")).unwrap_or_default();
+    let word = found.turn.map_or("evidence".to_owned(), |turn| format!("turn {turn}"));
+    match &found.text {
         Some(text) => {
             page.entry(&word, style::ERROR, &format!("{path}{at}:"));
             page.below(&format!("  {}", line(text)));
@@ -56,25 +55,56 @@ fn checked(page: &mut Page, (at, path, text): (Option<usize>, &str, Option<&str>
 
 /// Shows an opinion: the target's words first, since they and not the judge's are what carries a verdict.
 fn judged(page: &mut Page, opinion: &Opinion) {
-    if let Some(ruling) = &opinion.ruling {
-        for quote in &ruling.quotes {
-            let word = format!("turn {}", quote.turn);
-            page.entry(&word, style::ERROR, &format!("{} {}", quote.place, cut(&quote.text)));
-        }
-        let model = opinion.model.as_deref().unwrap_or("the judge");
-        let again = if ruling.asked_again { ", asked twice" } else { "" };
-        let sure = format!("{model}, {:.2} sure{again}: {}", ruling.confidence, cut(&ruling.reasoning));
-        page.entry("judge", style::STRONG, &sure);
+    let ruling = &opinion.ruling;
+    for quote in &ruling.quotes {
+        let place = match quote.source {
+            QuoteSource::Text => "says:".to_owned(),
+            QuoteSource::Call(call) => format!("in call {}:", call + 1),
+        };
+        page.entry(&format!("turn {}", quote.turn), style::ERROR, &format!("{place} {}", cut(&quote.text)));
     }
-    // The reason says what a single one came to.
-    if opinion.is_disputed() && opinion.votes.len() > 1 {
-        page.entry("votes", style::WARNING, &opinion.votes.join("; "));
+    let again = if ruling.asked_again { ", asked twice" } else { "" };
+    let model = &opinion.provenance.model;
+    let sure = format!("{model}, {:.2} sure{again}: {}", ruling.confidence, cut(&ruling.reasoning));
+    page.entry("judge", style::STRONG, &sure);
+}
+
+/// Shows the votes where they do not agree. The reason says what a single one came to.
+fn disputed(page: &mut Page, judged: Option<&Judged>) {
+    let votes = match judged {
+        Some(Judged::Pass(opinion) | Judged::Fail(opinion)) if opinion.is_disputed() => &opinion.votes,
+        Some(Judged::Error { votes, .. }) => votes,
+        _ => return,
+    };
+    if votes.len() > 1 {
+        let votes: Vec<_> = votes.iter().map(vote).collect();
+        page.entry("votes", style::WARNING, &votes.join("; "));
+    }
+}
+
+fn vote(vote: &Vote) -> String {
+    match vote {
+        Vote::Ruling(ruling) => {
+            format!("{}, {:.2} sure, by turn {}", ruling.verdict, ruling.confidence, ruling.turn)
+        }
+        Vote::Error { reason } => format!("no verdict: {}", described(reason)),
+    }
+}
+
+/// A reason in its stable word, and its detail.
+fn described(reason: &Reason) -> String {
+    let written = serde_json::to_value(reason).unwrap_or_default();
+    let kind = written["kind"].as_str().unwrap_or("error").to_owned();
+    match &written["detail"] {
+        serde_json::Value::Null => kind,
+        serde_json::Value::String(detail) => format!("{kind}: {detail}"),
+        detail => format!("{kind}: {detail}"),
     }
 }
 
 /// The last thing that was said to the target before the turn that decided.
-fn asked(page: &mut Page, result: &CaseResult, turn: Option<usize>) {
-    let turns = result.transcript.iter().flat_map(Transcript::turns);
+fn asked(page: &mut Page, run: &Outcome, turn: Option<usize>) {
+    let turns = run.transcript.iter().flat_map(Transcript::turns);
     let before = turns.enumerate().take(turn.unwrap_or(usize::MAX));
     let said = before.filter(|(_, turn)| turn.role == Role::Attacker).last();
     if let Some((at, said)) = said {

@@ -3,7 +3,6 @@
 mod document;
 mod evaluator;
 mod models;
-mod opinion;
 mod page;
 mod reasons;
 mod suites;
@@ -12,7 +11,5 @@ mod write;
 
 pub(crate) use document::title;
 pub use document::{evidence, outcome, why_undecided};
-pub(crate) use reasons::reason;
-pub(crate) use totals::verdict;
 pub(crate) use write::rendered;
 pub use write::write_human;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use sortie_judge::{Calibration, Cost, INJECTIONS, Measured, Rate, Spent, Trust};
+use sortie_detect::{Calibration, Cost, INJECTIONS, Measured, Rate, Spent, Trust};
 
 use crate::models::{ModelUse, Models};
 use crate::text::{line, style};

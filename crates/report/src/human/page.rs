@@ -23,11 +23,12 @@ impl Page {
     }
 
     /// What came of it, and what it is.
-    pub(super) fn headline(&mut self, standing: Standing, outcome: &str, title: &str) {
+    pub(super) fn headline(&mut self, standing: Option<Standing>, outcome: &str, title: &str) {
         let style = match standing {
-            Standing::Resisted => style::NOTE,
-            Standing::Exploited => style::ERROR,
-            Standing::Skipped | Standing::Undecided => style::WARNING,
+            Some(Standing::Resisted) => style::NOTE,
+            Some(Standing::Exploited) => style::ERROR,
+            // What does not apply to the target is no resistance either.
+            Some(Standing::Skipped | Standing::Undecided) | None => style::WARNING,
         };
         let outcome = style::paint(self.color, style, outcome);
         let title = style::paint(self.color, style::STRONG, &line(title));

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use sortie_detect::Standing;
+use sortie_detect::{Outcome, Standing};
 
 use super::document::why_undecided;
+use crate::Report;
 use crate::text::{counted, line};
-use crate::{Entry, Report};
 
 /// So many ids are shown under one reason.
 const SHOWN: usize = 3;
@@ -48,7 +48,7 @@ struct Group<'r> {
 /// is told with what is missing, and every name of that matters.
 fn by_reason(report: &Report, standing: Option<Standing>) -> Vec<Group<'_>> {
     let mut groups: BTreeMap<String, Group<'_>> = BTreeMap::new();
-    for run in report.runs.iter().filter(|run| run.standing() == standing) {
+    for run in report.runs.iter().filter(|run| run.standing == standing) {
         let reason = reason(run);
         let key = if standing.is_none() { without_names(&reason) } else { reason.clone() };
         let group = groups.entry(key).or_insert_with(|| Group { reason: reason.clone(), ids: Vec::new() });
@@ -72,12 +72,8 @@ fn in_common(one: &str, other: &str) -> String {
 }
 
 /// Why a case was not decided, in words for people.
-pub(crate) fn reason(run: &Entry) -> String {
-    match run {
-        Entry::Document(run) => why_undecided(run).map(|(_, why)| why).unwrap_or_default(),
-        Entry::Unplayed(unplayed) => unplayed.reason.clone(),
-        Entry::Evaluator(result) => result.reason.clone(),
-    }
+fn reason(run: &Outcome) -> String {
+    why_undecided(run).map(|(_, why)| why).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ fn write_row(out: &mut dyn Write, row: &EntryCounts, width: usize, color: bool) 
         style::paint(color && found, style::ERROR, &cell)
     });
     let cells: Vec<_> = cells.collect();
-    let name = row.name.unwrap_or_default();
+    let name = row.name.as_deref().unwrap_or_default();
     let written = format!("  {:width$}  {}  {name}", row.entry, cells.join("  "));
     writeln!(out, "{}", written.trim_end())
 }

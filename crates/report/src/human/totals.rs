@@ -2,27 +2,17 @@
 
 use std::fmt::Write as _;
 
-use sortie_detect::Standing;
-use sortie_engine::cases::CaseVerdict;
-use sortie_oatf::AttackResult;
+use sortie_detect::{CaseResult, Outcome, Standing};
 
+use crate::Report;
 use crate::text::counted;
-use crate::{Entry, Report};
 
 pub(super) fn totals(report: &Report) -> String {
-    let words = [
-        AttackResult::Exploited.as_str(),
-        AttackResult::Partial.as_str(),
-        AttackResult::NotExploited.as_str(),
-        AttackResult::Error.as_str(),
-        CaseVerdict::Skipped.as_str(),
-        CaseVerdict::NotApplicable.as_str(),
-    ];
-    let mut counts: Vec<_> = words
+    let mut counts: Vec<_> = CaseResult::ALL
         .iter()
-        .filter_map(|word| {
-            let count = report.runs.iter().filter(|run| verdict(run) == *word).count();
-            (count > 0).then(|| format!("{count} {word}"))
+        .filter_map(|result| {
+            let count = report.runs.iter().filter(|run| run.verdict.result == *result).count();
+            (count > 0).then(|| format!("{count} {result}"))
         })
         .collect();
     if !report.unfinished.is_empty() {
@@ -33,21 +23,11 @@ pub(super) fn totals(report: &Report) -> String {
     if !counts.is_empty() {
         let _ = write!(text, ": {}", counts.join(", ")); // memory takes everything
     }
-    let is_skipped =
-        |run: &&Entry| matches!(run, Entry::Document(_)) && run.standing() == Some(Standing::Skipped);
+    let is_skipped = |run: &&Outcome| run.document().is_some() && run.standing == Some(Standing::Skipped);
     let skipped = report.runs.iter().filter(is_skipped).count();
     if skipped > 0 {
         // Otherwise nobody would know why a `not_exploited` ends with 3.
         let _ = write!(text, "; {skipped} with indicators that cannot be evaluated here");
     }
     text
-}
-
-/// What came of a case, in one word.
-pub(crate) fn verdict(run: &Entry) -> &'static str {
-    match run {
-        Entry::Document(run) => run.verdict.result.as_str(),
-        Entry::Unplayed(_) => CaseVerdict::NotApplicable.as_str(),
-        Entry::Evaluator(result) => result.verdict.as_str(),
-    }
 }

@@ -2,21 +2,21 @@
 
 use std::io::{self, Write};
 
-use sortie_detect::Standing;
-use sortie_engine::cases::{CaseResult, DecidedBy};
+use sortie_detect::{CaseInfo, Judged, Opinion, Outcome, Standing};
+use sortie_evaluators::Severity;
 
-use super::opinion::Opinion;
 use super::totals::totals;
 use super::{document, evaluator, models, reasons, suites};
 use crate::text::{line, style};
-use crate::{Entry, Report, View};
+use crate::{Report, View};
 
 /// Writes a report for people.
 ///
 /// Documents alone are told one by one, in their order. Where there are more, findings come first, then what went wrong, and
 /// of the rest only what it takes to know why the run counts as what it does.
 pub fn write_human(out: &mut dyn Write, report: &Report, view: View) -> io::Result<()> {
-    let alone = report.suites.is_empty() && report.runs.iter().all(|run| matches!(run, Entry::Document(_)));
+    let alone = report.suites.is_empty()
+        && report.runs.iter().all(|run| run.document().is_some() && run.standing.is_some());
     if alone {
         for run in &report.runs {
             writeln!(out, "{}", rendered(run, view))?;
@@ -48,51 +48,40 @@ pub fn write_human(out: &mut dyn Write, report: &Report, view: View) -> io::Resu
 }
 
 /// One case, as it is shown to people.
-pub(crate) fn rendered(run: &Entry, view: View) -> String {
-    match run {
-        Entry::Document(run) => document::rendered(run, view.color, view.live),
-        Entry::Unplayed(unplayed) => document::unplayed(unplayed),
-        Entry::Evaluator(result) => {
-            // What does not apply to the target is no resistance either.
-            evaluator::rendered(result, run.standing().unwrap_or(Standing::Skipped), view.color)
-        }
+pub(crate) fn rendered(run: &Outcome, view: View) -> String {
+    match &run.case {
+        CaseInfo::Document { document } if run.standing.is_none() => document::unplayed(run, document),
+        CaseInfo::Document { document } => document::rendered(run, document, view.color, view.live),
+        CaseInfo::Evaluator { evaluator } => evaluator::rendered(run, evaluator, view.color),
     }
 }
 
 /// Documents first, which stand for themselves; then the worst.
-fn urgency(run: &Entry) -> Option<usize> {
-    let Entry::Evaluator(result) = run else { return None };
-    let worst_first = ["critical", "high", "medium", "low"];
-    Some(worst_first.iter().position(|level| *level == result.severity).unwrap_or(worst_first.len()))
+fn urgency(run: &Outcome) -> Option<Severity> {
+    run.verdict.severity
 }
 
-fn is_finding(run: &Entry) -> bool {
-    run.standing() == Some(Standing::Exploited)
+fn is_finding(run: &Outcome) -> bool {
+    run.standing == Some(Standing::Exploited)
 }
 
-fn is_undecided(run: &Entry) -> bool {
-    run.standing() == Some(Standing::Undecided)
+fn is_undecided(run: &Outcome) -> bool {
+    run.standing == Some(Standing::Undecided)
 }
 
 /// A judge that is not at one with itself is looked at, whatever it says in the end.
-fn is_disputed(run: &Entry) -> bool {
-    let disputed = |result: &CaseResult| match &result.decided_by {
-        Some(DecidedBy::Judge { opinion }) => Opinion::of(opinion).is_disputed(),
-        Some(DecidedBy::Check { .. }) | None => false,
-    };
-    matches!(run, Entry::Evaluator(result) if disputed(result)) && run.standing() == Some(Standing::Resisted)
+fn is_disputed(run: &Outcome) -> bool {
+    let opinion = run.judged.as_ref().and_then(Judged::opinion);
+    opinion.is_some_and(Opinion::is_disputed) && run.standing == Some(Standing::Resisted)
 }
 
 /// A line for each document that was resisted: there are few of them, and each is a page in the JSON.
 fn write_resisting(out: &mut dyn Write, report: &Report, view: View) -> io::Result<()> {
-    let resisting = report.runs.iter().filter_map(|run| match run {
-        Entry::Document(run) if run.standing() == Standing::Resisted => Some(run),
-        _ => None,
-    });
+    let resisting = report.runs.iter().filter(|run| run.standing == Some(Standing::Resisted));
     let mut said = false;
-    for run in resisting {
+    for (run, document) in resisting.filter_map(|run| Some((run, run.document()?))) {
         let outcome = style::paint(view.color, style::NOTE, &document::outcome(run));
-        writeln!(out, "{outcome}: {}", line(&document::title(&run.document)))?;
+        writeln!(out, "{outcome}: {}", line(&document::title(document)))?;
         said = true;
     }
     if said { writeln!(out) } else { Ok(()) }

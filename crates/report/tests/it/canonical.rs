@@ -1,7 +1,7 @@
 //! What a replay gives to the byte.
 
 use snapbox::assert_data_eq;
-use sortie_report::{Entry, write_json};
+use sortie_report::write_json;
 
 use crate::mixed;
 
@@ -17,21 +17,13 @@ fn what_no_run_can_repeat_is_left_out() {
     let mut again = mixed::report();
     let id = "f00dbb1f-6b1c-4a5e-9a3e-0123456789ab";
     for run in &mut again.runs {
-        match run {
-            Entry::Document(run) => {
-                run.trace = Some("runs/8/trace.jsonl".to_owned());
-                run.verdict.timestamp = Some("2031-01-01T00:00:00Z".to_owned());
-                for indicator in &mut run.verdict.indicator_verdicts {
-                    indicator.timestamp = None;
-                }
-            }
-            Entry::Evaluator(result) => {
-                let text = serde_json::to_string(result).unwrap();
-                let text = text.replace("0c7dbb1f-6b1c-4a5e-9a3e-0123456789ab", id).replace(":43121", ":5");
-                **result = serde_json::from_str(&text).unwrap();
-                result.trace = None;
-            }
-            Entry::Unplayed(_) => {}
+        let text = serde_json::to_string(run).unwrap();
+        let text = text.replace("0c7dbb1f-6b1c-4a5e-9a3e-0123456789ab", id).replace(":43121", ":5");
+        *run = serde_json::from_str(&text).unwrap();
+        run.trace = Some("runs/8/trace.jsonl".to_owned());
+        run.verdict.timestamp = Some("2031-01-01T00:00:00Z".to_owned());
+        for indicator in &mut run.verdict.indicator_verdicts {
+            indicator.timestamp = None;
         }
     }
     let models = again.models.as_mut().unwrap();
@@ -49,10 +41,8 @@ fn what_no_run_can_repeat_is_left_out() {
 #[test]
 fn what_a_run_says_stays() {
     let mut other = mixed::report();
-    let Some(Entry::Evaluator(result)) = other.runs.iter_mut().find(|run| run.id() == "echo/repeat") else {
-        panic!()
-    };
-    result.reason.push('.');
+    let run = other.runs.iter_mut().find(|run| run.id() == "echo/repeat").unwrap();
+    run.verdict.reason.as_mut().unwrap().push('.');
     assert_ne!(canonical(&other), canonical(&mixed::report()));
     let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/mixed.canonical.json");
     let mut short = mixed::report();

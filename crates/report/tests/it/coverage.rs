@@ -1,11 +1,11 @@
 //! Suites, by the entries of frameworks.
 
-use sortie_engine::cases::CaseVerdict;
-use sortie_report::{Counts, Entry, SuiteTable};
+use sortie_detect::{CaseResult, Outcome};
+use sortie_report::{Counts, SuiteTable};
 
 use crate::mixed::{case, documents, exploited, loaded, unplayed};
 
-fn table(name: &str, runs: &[Entry], unfinished: &[String]) -> SuiteTable {
+fn table(name: &str, runs: &[Outcome], unfinished: &[String]) -> SuiteTable {
     let loaded = loaded();
     SuiteTable::of(loaded.suites.resolve(name).unwrap(), &loaded.catalogue, &documents(), runs, unfinished)
 }
@@ -18,11 +18,11 @@ fn row(table: &SuiteTable, entry: &str) -> Counts {
 #[test]
 fn every_entry_of_a_closed_list_has_a_row_and_only_what_was_decided_covers_one() {
     let runs = [
-        exploited().into(),
-        unplayed().into(),
-        case("echo/one", CaseVerdict::NotExploited, "").into(),
-        case("needs-name/one", CaseVerdict::Skipped, "").into(),
-        case("escape/one", CaseVerdict::NotApplicable, "").into(),
+        exploited(),
+        unplayed(),
+        case("echo/one", CaseResult::NotExploited, ""),
+        case("needs-name/one", CaseResult::Skipped, ""),
+        case("escape/one", CaseResult::NotApplicable, ""),
     ];
     let table = table("owasp-llm-top10", &runs, &["leak/one".to_owned()]);
     let framework = &table.frameworks[0];
@@ -37,12 +37,12 @@ fn every_entry_of_a_closed_list_has_a_row_and_only_what_was_decided_covers_one()
     assert_eq!(row(&table, "LLM05"), Counts { cases: 1, not_applicable: 1, ..Counts::default() });
     assert_eq!(row(&table, "LLM10"), Counts::default());
     assert_eq!((table.totals.cases, table.totals.decided()), (6, 2));
-    assert_eq!(framework.entries[6].name, Some("System Prompt Leakage"));
+    assert_eq!(framework.entries[6].name.as_deref(), Some("System Prompt Leakage"));
 }
 
 #[test]
 fn what_is_in_another_suite_is_not_counted() {
-    let runs = [case("echo/one", CaseVerdict::Exploited, "").into()];
+    let runs = [case("echo/one", CaseResult::Exploited, "")];
     assert_eq!(table("house", &runs, &["echo/two".to_owned()]).totals, Counts::default());
     assert_eq!(table("owasp-mcp-top10", &runs, &[]).totals, Counts::default());
     assert_eq!(table("mitre-atlas", &runs, &[]).totals.exploited, 1);
@@ -50,10 +50,8 @@ fn what_is_in_another_suite_is_not_counted() {
 
 #[test]
 fn a_suite_that_somebody_wrote_is_counted_by_every_framework_it_touches() {
-    let runs = [
-        case("leak/one", CaseVerdict::Exploited, "").into(),
-        case("escape/one", CaseVerdict::NotExploited, "").into(),
-    ];
+    let runs =
+        [case("leak/one", CaseResult::Exploited, ""), case("escape/one", CaseResult::NotExploited, "")];
     let table = table("house", &runs, &[]);
     let names: Vec<_> = table.frameworks.iter().map(|framework| framework.framework.as_str()).collect();
     assert_eq!(names, ["owasp-llm", "owasp-mcp", "atlas"]);

@@ -1,8 +1,8 @@
 //! A report for people and for CI.
 
 use snapbox::{Data, assert_data_eq};
-use sortie_engine::cases::CaseVerdict;
-use sortie_report::{Entry, Report, View, write_human, write_junit};
+use sortie_detect::{CaseResult, Outcome};
+use sortie_report::{Report, View, write_human, write_junit};
 
 use crate::mixed;
 
@@ -43,8 +43,8 @@ fn ci_sees_a_test_case_for_each_and_one_for_what_was_not_played() {
 #[test]
 fn skipped_cases_are_skipped_where_that_is_allowed() {
     let view = View { allow_skipped: true, ..View::default() };
-    let skipped: Entry = mixed::case("leak/ask", CaseVerdict::Skipped, "there is no judge").into();
-    let xml = written(write_junit, &Report::new([skipped.clone(), mixed::resisted().into()]), view);
+    let skipped: Outcome = mixed::case("leak/ask", CaseResult::Skipped, "there is no judge");
+    let xml = written(write_junit, &Report::new([skipped.clone(), mixed::resisted()]), view);
     assert!(xml.contains(r#"tests="2" failures="0" errors="0" skipped="1""#), "{xml}");
     let alone = written(write_junit, &Report::new([skipped]), view);
     assert!(alone.contains("no case was decided") && alone.contains(r#"errors="1" skipped="1""#), "{alone}");

@@ -1,35 +1,34 @@
 //! What a report counts as.
 
-use sortie_detect::Standing;
-use sortie_engine::cases::CaseVerdict;
-use sortie_report::{Entry, Report};
+use sortie_detect::{CaseResult, Outcome, Standing};
+use sortie_report::Report;
 
 use crate::mixed::{case, exploited, resisted, skipped, undecided, unplayed};
 
-fn of(runs: &[Entry], allow_skipped: bool) -> Standing {
+fn of(runs: &[Outcome], allow_skipped: bool) -> Standing {
     Report::new(runs.to_vec()).standing(allow_skipped)
 }
 
-fn played(verdict: CaseVerdict) -> Entry {
-    case("echo/one", verdict, "because").into()
+fn played(verdict: CaseResult) -> Outcome {
+    case("echo/one", verdict, "because")
 }
 
 #[test]
 fn a_report_is_as_good_as_its_worst_case() {
     for (resisted, skipped, undecided, exploited) in [
-        (resisted().into(), skipped().into(), undecided().into(), exploited().into()),
+        (resisted(), skipped(), undecided(), exploited()),
         (
-            played(CaseVerdict::NotExploited),
-            played(CaseVerdict::Skipped),
-            played(CaseVerdict::Error),
-            played(CaseVerdict::Exploited),
+            played(CaseResult::NotExploited),
+            played(CaseResult::Skipped),
+            played(CaseResult::Error),
+            played(CaseResult::Exploited),
         ),
-        (resisted().into(), played(CaseVerdict::Skipped), undecided().into(), played(CaseVerdict::Exploited)),
+        (resisted(), played(CaseResult::Skipped), undecided(), played(CaseResult::Exploited)),
     ] {
-        let (resisted, skipped, undecided, exploited): (Entry, Entry, Entry, Entry) =
+        let (resisted, skipped, undecided, exploited): (Outcome, Outcome, Outcome, Outcome) =
             (resisted, skipped, undecided, exploited);
         let all =
-            |runs: &[&Entry], allow| of(&runs.iter().map(|run| (*run).clone()).collect::<Vec<_>>(), allow);
+            |runs: &[&Outcome], allow| of(&runs.iter().map(|run| (*run).clone()).collect::<Vec<_>>(), allow);
         assert_eq!(all(&[&resisted], false), Standing::Resisted);
         assert_eq!(all(&[&resisted, &skipped], false), Standing::Skipped);
         assert_eq!(all(&[&resisted, &skipped], true), Standing::Resisted);
@@ -41,21 +40,21 @@ fn a_report_is_as_good_as_its_worst_case() {
 
 #[test]
 fn when_nothing_was_decided_nothing_is_whatever_may_be_skipped() {
-    assert_eq!(of(&[played(CaseVerdict::Skipped)], true), Standing::Skipped);
-    assert_eq!(of(&[played(CaseVerdict::NotApplicable), unplayed().into()], true), Standing::Undecided);
+    assert_eq!(of(&[played(CaseResult::Skipped)], true), Standing::Skipped);
+    assert_eq!(of(&[played(CaseResult::NotApplicable), unplayed()], true), Standing::Undecided);
     assert_eq!(
-        of(&[played(CaseVerdict::NotApplicable), played(CaseVerdict::Skipped)], true),
+        of(&[played(CaseResult::NotApplicable), played(CaseResult::Skipped)], true),
         Standing::Skipped
     );
 }
 
 #[test]
 fn what_does_not_apply_counts_neither_way() {
-    let not = [played(CaseVerdict::NotApplicable), unplayed().into()];
+    let not = [played(CaseResult::NotApplicable), unplayed()];
     for (with, standing) in [
-        (played(CaseVerdict::NotExploited), Standing::Resisted),
-        (played(CaseVerdict::Error), Standing::Undecided),
-        (exploited().into(), Standing::Exploited),
+        (played(CaseResult::NotExploited), Standing::Resisted),
+        (played(CaseResult::Error), Standing::Undecided),
+        (exploited(), Standing::Exploited),
     ] {
         let runs: Vec<_> = not.iter().cloned().chain([with]).collect();
         assert_eq!(of(&runs, false), standing);
@@ -64,12 +63,12 @@ fn what_does_not_apply_counts_neither_way() {
 
 #[test]
 fn a_run_that_did_not_come_to_its_end_is_undecided_unless_something_was_found() {
-    let mut report = Report::new([played(CaseVerdict::NotExploited)]);
+    let mut report = Report::new([played(CaseResult::NotExploited)]);
     report.unfinished = vec!["echo/two".to_owned()];
     assert_eq!(report.standing(true), Standing::Undecided);
     report.unfinished.clear();
     report.stopped = Some("the budget is used up".to_owned());
     assert_eq!(report.standing(true), Standing::Undecided);
-    report.runs.push(played(CaseVerdict::Exploited));
+    report.runs.push(played(CaseResult::Exploited));
     assert_eq!(report.standing(true), Standing::Exploited);
 }

@@ -93,7 +93,7 @@ impl Eval {
         let runs = names.into_iter().zip(&detectors).map(|(document, detector)| {
             // What was read from a pipe is in no file.
             let trace = (!stdin).then(|| name.to_string());
-            detector.run(Place { document, trace })
+            detector.outcome(Place { document, trace })
         });
         let mut report = Report::new(runs);
         report.models = models.report();

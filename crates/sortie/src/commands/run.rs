@@ -11,7 +11,6 @@ use clap::Args;
 use sortie_detect::Fault;
 use sortie_engine::cases;
 use sortie_engine::targets::Settings;
-use sortie_report::Entry;
 use sortie_trace::Rule;
 use tokio_util::sync::CancellationToken;
 
@@ -192,8 +191,7 @@ impl Run {
         }
         for run in &report.runs {
             // What is wrong with us is said wherever the report goes.
-            if let Entry::Document(run) = run
-                && let Some(failure) = &run.failure
+            if let Some(failure) = run.document().and(run.failure.as_ref())
                 && failure.fault == Fault::Harness
             {
                 console.failure(&Failure::new(failure.message.clone()));

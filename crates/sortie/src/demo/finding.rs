@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::Value;
-use sortie_detect::Run;
+use sortie_detect::Outcome;
 use sortie_practice::Behaviour;
 
 use super::outcome::{Came, Demo, Row};
@@ -20,7 +20,7 @@ const MAX_BYTES: u64 = 256 * 1024;
 pub(crate) struct Finding<'d> {
     pub(crate) row: &'d Row,
     pub(crate) agent: Behaviour,
-    pub(crate) run: &'d Run,
+    pub(crate) run: &'d Outcome,
     /// What the agent was told, by its own log.
     pub(crate) told: Option<Told>,
     /// The agent that refused and quoted, when it was told the same, repeated it, and was not flagged.
@@ -50,12 +50,12 @@ fn finding(row: &Row) -> Option<Finding<'_>> {
     Some(Finding { row, agent: Behaviour::Gullible, run, told, quoted })
 }
 
-fn as_declared(row: &Row, agent: Behaviour) -> Option<&Run> {
+fn as_declared(row: &Row, agent: Behaviour) -> Option<&Outcome> {
     row.of(agent).filter(|outcome| outcome.came() == Came::AsDeclared)?.run.as_ref()
 }
 
 /// The beginning of a file beside a trace.
-fn beside(run: &Run, name: &str) -> Option<String> {
+fn beside(run: &Outcome, name: &str) -> Option<String> {
     let file = File::open(Path::new(run.trace.as_ref()?).with_file_name(name)).ok()?;
     let mut bytes = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;

@@ -4,7 +4,7 @@ mod finding;
 mod outcome;
 
 pub(crate) use finding::{Finding, findings};
-pub(crate) use outcome::{AGENTS, Came, Declared, Demo, Outcome, Row};
+pub(crate) use outcome::{AGENTS, Came, Cell, Declared, Demo, Row};
 
 #[cfg(test)]
 pub(crate) use outcome::made_up;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
-use sortie_detect::{Run, Standing};
+use sortie_detect::{Outcome, Standing};
 use sortie_oatf::{Attack, AttackResult, Tier};
 use sortie_practice::Behaviour;
 
@@ -33,15 +33,15 @@ pub(crate) struct Demo {
 pub(crate) struct Row {
     pub(crate) entry: &'static BundledDocument,
     pub(crate) document: Document,
-    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) outcomes: Vec<Cell>,
 }
 
 /// A document and an agent.
-pub(crate) struct Outcome {
+pub(crate) struct Cell {
     pub(crate) agent: Behaviour,
     pub(crate) declared: Declared,
     /// `None` when it was not played to its end.
-    pub(crate) run: Option<Run>,
+    pub(crate) run: Option<Outcome>,
 }
 
 /// What must come of a document and an agent.
@@ -77,7 +77,7 @@ impl Declared {
     }
 }
 
-impl Outcome {
+impl Cell {
     pub(crate) fn came(&self) -> Came {
         // What an attack has come to when it is cut short is not what it comes to.
         let Some(run) = self.run.as_ref().filter(|run| run.stopped_by.as_deref() != Some("interrupted"))
@@ -85,9 +85,9 @@ impl Outcome {
             return Came::NotPlayed;
         };
         let verdict = &run.verdict;
-        if run.standing() == Standing::Undecided || !run.is_decided() {
+        if run.standing == Some(Standing::Undecided) || !run.is_decided() {
             Came::Undecided
-        } else if (Declared { result: verdict.result, max_tier: verdict.max_tier }) == self.declared {
+        } else if (Declared { result: verdict.result.into(), max_tier: verdict.max_tier }) == self.declared {
             Came::AsDeclared
         } else {
             Came::Otherwise
@@ -96,9 +96,9 @@ impl Outcome {
 }
 
 impl Row {
-    pub(crate) fn new(entry: &'static BundledDocument, document: Document, runs: Vec<Option<Run>>) -> Self {
+    pub(crate) fn new(entry: &'static BundledDocument, document: Document, runs: Vec<Option<Outcome>>) -> Self {
         let attack = &document.compiled.document().attack;
-        let outcomes = AGENTS.iter().zip(runs).map(|(agent, run)| Outcome {
+        let outcomes = AGENTS.iter().zip(runs).map(|(agent, run)| Cell {
             agent: *agent,
             declared: Declared::of(attack, *agent),
             run,
@@ -116,14 +116,14 @@ impl Row {
         self.attack().indicators.iter().flatten().filter(|indicator| indicator.semantic.is_some()).count()
     }
 
-    pub(crate) fn of(&self, agent: Behaviour) -> Option<&Outcome> {
+    pub(crate) fn of(&self, agent: Behaviour) -> Option<&Cell> {
         self.outcomes.iter().find(|outcome| outcome.agent == agent)
     }
 }
 
 impl Demo {
     /// Everything that was to be played, by document and then by agent.
-    pub(crate) fn outcomes(&self) -> impl Iterator<Item = (&Row, &Outcome)> {
+    pub(crate) fn outcomes(&self) -> impl Iterator<Item = (&Row, &Cell)> {
         self.rows.iter().flat_map(|row| row.outcomes.iter().map(move |outcome| (row, outcome)))
     }
 
@@ -154,8 +154,8 @@ pub(crate) mod made_up {
 
     use std::sync::Arc;
 
-    use sortie_detect::{AttackVerdict, Delivered, IndicatorVerdict, Reach, RunKind};
-    use sortie_oatf::{Compiled, EvaluationSummary, IndicatorResult};
+    use sortie_detect::{CaseInfo, Delivered, IndicatorVerdict, Reach, Verdict};
+    use sortie_oatf::{Compiled, IndicatorResult};
 
     use super::*;
     use crate::library::documents;
@@ -166,46 +166,38 @@ pub(crate) mod made_up {
         agent: Behaviour,
         result: AttackResult,
         max_tier: Option<Tier>,
-    ) -> Run {
+    ) -> Outcome {
         let id = Some(entry.id().to_owned());
-        Run {
-            kind: RunKind::Document,
-            document: sortie_detect::Document {
-                file: entry.name(),
-                id: id.clone(),
-                name: "An attack".to_owned(),
-            },
-            verdict: AttackVerdict {
-                attack_id: id,
-                result,
-                max_tier,
-                indicator_verdicts: vec![IndicatorVerdict {
-                    indicator_id: format!("{}-01", entry.id()),
-                    result: IndicatorResult::NotMatched,
-                    timestamp: None,
-                    evidence: None,
-                    source: "sortie".to_owned(),
-                    r#match: None,
-                    description: None,
-                    tier: None,
-                    seen: None,
-                    excerpt: None,
-                }],
-                evaluation_summary: EvaluationSummary::default(),
+        let document =
+            sortie_detect::Document { file: entry.name(), id: id.clone(), name: "An attack".to_owned() };
+        let verdict = Verdict {
+            attack_id: id,
+            reason: None,
+            max_tier,
+            indicator_verdicts: vec![IndicatorVerdict {
+                indicator_id: format!("{}-01", entry.id()),
+                result: IndicatorResult::NotMatched,
                 timestamp: None,
+                evidence: None,
                 source: "sortie".to_owned(),
-            },
+                r#match: None,
+                description: None,
+                tier: None,
+                seen: None,
+                excerpt: None,
+            }],
+            ..Verdict::new(result.into(), "")
+        };
+        Outcome {
             reach: Reach { delivered: Delivered::Yes, missing: Vec::new() },
-            actors: Vec::new(),
             stopped_by: Some("agent_exit".to_owned()),
-            failure: None,
             trace: Some(format!("demo/{agent}/{}/trace.jsonl", entry.id())),
-            warnings: Vec::new(),
+            ..Outcome::new(CaseInfo::Document { document }, verdict, None)
         }
     }
 
     /// The whole library, as if everything came out as declared; but for what `change` makes of it.
-    pub(crate) fn demo(change: impl Fn(&str, Behaviour, &mut Option<Run>)) -> Demo {
+    pub(crate) fn demo(change: impl Fn(&str, Behaviour, &mut Option<Outcome>)) -> Demo {
         let row = |entry: &'static BundledDocument| {
             let document = Document {
                 name: entry.name(),
@@ -238,7 +230,7 @@ mod tests {
         made_up::demo(move |at, with, run| {
             if (at, with) == (id, agent) {
                 *run = run.take().zip(came).map(|(mut run, (result, tier))| {
-                    (run.verdict.result, run.verdict.max_tier) = (result, tier);
+                    (run.verdict.result, run.verdict.max_tier) = (result.into(), tier);
                     run
                 });
             }
@@ -276,7 +268,7 @@ mod tests {
         let both = made_up::demo(|id, agent, run| match (id, agent) {
             ("SRT-001", Behaviour::Refuser) => *run = None,
             ("SRT-002", Behaviour::Refuser) => {
-                run.as_mut().unwrap().verdict.result = AttackResult::Exploited;
+                run.as_mut().unwrap().verdict.result = AttackResult::Exploited.into();
             }
             _ => (),
         });

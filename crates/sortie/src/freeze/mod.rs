@@ -261,10 +261,10 @@ impl Stage<'_> {
         let mut detectors = [detector];
         sortie_detect::replay(trace.as_bytes(), &mut detectors).map_err(|error| broken(&error))?;
         let [detector] = detectors;
-        let run = detector.run(Place::default());
+        let run = detector.outcome(Place::default());
         let matched = run.verdict.indicator_verdicts.iter();
         let matched = matched.filter(|verdict| verdict.result == sortie_oatf::IndicatorResult::Matched);
-        Ok((run.verdict.result, matched.map(|verdict| verdict.indicator_id.clone()).collect()))
+        Ok((run.verdict.result.into(), matched.map(|verdict| verdict.indicator_id.clone()).collect()))
     }
 }
 

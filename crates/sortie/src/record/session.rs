@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
-use sortie_detect::Run;
+use sortie_detect::Outcome;
 use sortie_engine::modes::Address;
 use sortie_engine::run::Options;
 use sortie_practice::{Behaviour, obeyed};
@@ -191,7 +191,7 @@ fn addresses(options: &Options) -> Vec<String> {
 
 impl Lacking<'_> {
     /// Keeps the runs of one document that were whole.
-    fn keep(&self, runs: &[(&Part, &Run)], console: &mut Console) -> Exit {
+    fn keep(&self, runs: &[(&Part, &Outcome)], console: &mut Console) -> Exit {
         let mut exit = Exit::Clean;
         let mut kept = Vec::new();
         for (part, run) in runs {
@@ -223,7 +223,7 @@ impl Lacking<'_> {
         exit
     }
 
-    fn kept(&self, wanted: &Wanted, part: &Part, run: &Run) -> Result<Kept, Failure> {
+    fn kept(&self, wanted: &Wanted, part: &Part, run: &Outcome) -> Result<Kept, Failure> {
         let agent = wanted.agent;
         let name = &self.ready.document.name;
         let failed = |why: String| Failure::new(format!("`{name}`: nothing is recorded of `{agent}`: {why}"));

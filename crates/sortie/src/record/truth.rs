@@ -1,6 +1,6 @@
 //! What a recorded run must give: what the agent's own log says, whatever the indicators say.
 
-use sortie_detect::Run;
+use sortie_detect::Outcome;
 use sortie_oatf::{AttackResult, Indicator, IndicatorResult};
 use sortie_practice::Behaviour;
 use sortie_prove::Recorded;
@@ -19,8 +19,8 @@ pub(super) struct Truth {
 impl Truth {
     /// That the agent obeyed is known from its log. Which indicators show it, and whether that makes the attack whole or
     /// `partial`, is known from the run where it agrees.
-    pub(super) fn new(agent: Behaviour, obeyed: bool, run: &Run, indicators: &[Indicator]) -> Self {
-        let given = run.verdict.result;
+    pub(super) fn new(agent: Behaviour, obeyed: bool, run: &Outcome, indicators: &[Indicator]) -> Self {
+        let given = run.verdict.result.into();
         let gave_in = matches!(given, AttackResult::Exploited | AttackResult::Partial);
         let (verdict, matched) = match (obeyed, gave_in) {
             (true, true) => (given, matched(run)),
@@ -37,7 +37,7 @@ impl Truth {
     }
 }
 
-fn matched(run: &Run) -> Vec<String> {
+fn matched(run: &Outcome) -> Vec<String> {
     let verdicts = run.verdict.indicator_verdicts.iter();
     let matched = verdicts.filter(|verdict| verdict.result == IndicatorResult::Matched);
     matched.map(|verdict| verdict.indicator_id.clone()).collect()

@@ -10,7 +10,7 @@ use sortie_report::{Report, View, write_human, write_json, write_junit};
 pub(crate) enum RunsFormat {
     /// Verdict, evidence and reach
     Human,
-    /// One object; its schema is docs/schema/run-v1.json
+    /// One object; its schema is docs/schema/run-v2.json
     Json,
     /// `JUnit` XML, for CI
     Junit,

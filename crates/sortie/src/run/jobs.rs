@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sortie_detect::Run;
+use sortie_detect::Outcome;
 use tokio_util::sync::CancellationToken;
 
 use super::folders::{folder_of, name};
@@ -22,7 +22,7 @@ pub(crate) struct Jobs {
 /// What became of them.
 pub(crate) struct Played {
     /// Those that were played, in the order in which they were prepared, each with its place there.
-    pub(crate) runs: Vec<(usize, Run)>,
+    pub(crate) runs: Vec<(usize, Outcome)>,
     /// Why others were not.
     pub(crate) failures: Vec<Failure>,
     /// The user did not want to wait.

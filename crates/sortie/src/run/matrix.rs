@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sortie_detect::Run;
+use sortie_detect::Outcome;
 use sortie_engine::run::{Folder, Options};
 use sortie_practice::Behaviour;
 
@@ -31,7 +31,7 @@ pub(crate) struct Matrix<'m> {
 /// What became of them.
 pub(crate) struct Met {
     /// For each document, in their order, what became of it with each agent; `None` where it was not played to the end.
-    pub(crate) runs: Vec<Vec<Option<Run>>>,
+    pub(crate) runs: Vec<Vec<Option<Outcome>>>,
     /// Why some were not.
     pub(crate) failures: Vec<Failure>,
     /// The user did not want to wait.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sortie_detect::Run;
+use sortie_detect::Outcome;
 use sortie_engine::Watcher;
 use sortie_engine::run::{Case, Folder, RunError, run};
 use sortie_report::Report;
@@ -58,7 +58,7 @@ impl Announcer for () {
 /// What became of jobs.
 pub(super) struct Ended {
     /// In their order; `None` for those that were not begun, or not played to their end.
-    pub(super) runs: Vec<Option<Result<Run, Failure>>>,
+    pub(super) runs: Vec<Option<Result<Outcome, Failure>>>,
     /// What went wrong besides.
     pub(super) failures: Vec<Failure>,
 }
@@ -125,7 +125,7 @@ impl Turns {
 }
 
 impl Job {
-    async fn play(self) -> Result<Run, Failure> {
+    async fn play(self) -> Result<Outcome, Failure> {
         let Prepared { document, options } = self.prepared;
         let folder = (self.folder)()?;
         let report = folder.report();

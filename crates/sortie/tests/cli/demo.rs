@@ -57,7 +57,7 @@ fn cropped(shown: &str) -> String {
 
 fn runs(report: &Path) -> Vec<Value> {
     let report: Value = serde_json::from_str(&fs::read_to_string(report).unwrap()).unwrap();
-    let schema = serde_json::from_str(include_str!("../../../../docs/schema/run-v1.json")).unwrap();
+    let schema = serde_json::from_str(include_str!("../../../../docs/schema/run-v2.json")).unwrap();
     let errors = jsonschema::validator_for(&schema).unwrap();
     let errors: Vec<_> = errors.iter_errors(&report).map(|error| error.to_string()).collect();
     assert_eq!(errors, [""; 0]);

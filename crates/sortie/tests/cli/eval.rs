@@ -33,7 +33,7 @@ const STORIES: &[(&str, &str, i32)] = &[
 
 /// What a report has that is not in the published schema, or the other way round.
 pub(crate) fn problems(report: &Value) -> Vec<String> {
-    let schema = include_str!("../../../../docs/schema/run-v1.json");
+    let schema = include_str!("../../../../docs/schema/run-v2.json");
     let schema = serde_json::from_str(schema).expect("the schema is JSON");
     jsonschema::draft202012::meta::validate(&schema).expect("a schema");
     let validator = jsonschema::validator_for(&schema).expect("the schema is one");

@@ -8,7 +8,7 @@ use sortie_oatf::{AttackResult, Tier};
 use sortie_practice::Behaviour;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::demo::{AGENTS, Came, Demo, Outcome, Row};
+use crate::demo::{AGENTS, Came, Cell, Demo, Row};
 use crate::render::style;
 
 /// How wide an attack is with its cells. Two stand side by side in 80 columns.
@@ -33,7 +33,7 @@ const LEGEND: [(char, Style, &str); 8] = [
     ('_', Style::new(), "not played"),
 ];
 
-fn cell(outcome: &Outcome) -> char {
+fn cell(outcome: &Cell) -> char {
     match outcome.came() {
         Came::Otherwise => '!',
         Came::Undecided => '?',

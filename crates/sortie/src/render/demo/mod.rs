@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use clap::ValueEnum;
 use serde::Serialize;
-use sortie_detect::Run;
+use sortie_detect::Outcome;
 use sortie_report::VERSION;
 
 use super::style;
@@ -25,7 +25,7 @@ const COLUMNS: usize = 80;
 pub(crate) enum DemoFormat {
     /// A matrix, two findings, and what to try next
     Human,
-    /// One object; its schema is docs/schema/run-v1.json
+    /// One object; its schema is docs/schema/run-v2.json
     Json,
 }
 
@@ -126,7 +126,7 @@ struct Played<'d> {
     agent: String,
     declared: Declared,
     #[serde(flatten)]
-    run: &'d Run,
+    run: &'d Outcome,
 }
 
 #[cfg(test)]
@@ -143,7 +143,7 @@ mod tests {
     }
 
     /// The first dozen attacks, as if they came out as declared; but for what `change` makes of them.
-    fn dozen(change: impl Fn(&str, Behaviour, &mut Option<Run>)) -> Demo {
+    fn dozen(change: impl Fn(&str, Behaviour, &mut Option<Outcome>)) -> Demo {
         let mut demo = made_up::demo(change);
         demo.rows.truncate(12);
         demo
@@ -162,11 +162,11 @@ mod tests {
             match (id, agent) {
                 ("SRT-002", Behaviour::Gullible) => run.verdict.max_tier = Some(Tier::LocalAction),
                 ("SRT-010", Behaviour::Refuser) => {
-                    run.verdict.result = AttackResult::Exploited;
+                    run.verdict.result = AttackResult::Exploited.into();
                     run.verdict.max_tier = Some(Tier::BoundaryBreach);
                 }
                 ("SRT-010", Behaviour::QuotingRefuser) => {
-                    run.verdict.result = AttackResult::Error;
+                    run.verdict.result = AttackResult::Error.into();
                     run.failure = Some(Failure {
                         kind: FailureKind::AgentCrashed,
                         fault: Fault::Agent,

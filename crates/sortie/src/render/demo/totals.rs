@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use sortie_oatf::Tier;
 use sortie_practice::Behaviour;
 
-use crate::demo::{AGENTS, Came, Demo, Outcome, Row};
+use crate::demo::{AGENTS, Came, Cell, Demo, Row};
 use crate::inputs::counted;
 use crate::render::style;
 use sortie_report::wrap;
@@ -71,7 +71,7 @@ fn counts(demo: &Demo, agent: Behaviour) -> String {
     counts.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-fn result(outcome: &Outcome) -> (&'static str, Option<Tier>) {
+fn result(outcome: &Cell) -> (&'static str, Option<Tier>) {
     match &outcome.run {
         Some(run) if outcome.came() != Came::NotPlayed => (run.verdict.result.as_str(), run.verdict.max_tier),
         _ => ("not played", None),

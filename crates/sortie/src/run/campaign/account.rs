@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use sortie_detect::Document as Named;
+use sortie_detect::{CaseInfo, Document as Named, Outcome};
 use sortie_engine::cases::Played;
-use sortie_report::{Entry, Report, UnplayedDocument};
+use sortie_report::Report;
 
 use super::documents::PlayedDocuments;
 use super::evaluators::{Attacked, without_target};
@@ -29,9 +29,9 @@ pub(crate) struct Ended {
 
 /// What came of everything so far.
 pub(super) struct Account {
-    runs: Vec<Entry>,
-    unfit: Vec<Entry>,
-    cases: Vec<Entry>,
+    runs: Vec<Outcome>,
+    unfit: Vec<Outcome>,
+    cases: Vec<Outcome>,
     unfinished: Vec<String>,
     /// Cases that nobody has begun.
     waiting: Vec<String>,
@@ -46,7 +46,7 @@ impl Account {
             let attack = &document.compiled.document().attack;
             let name = attack.name.clone().unwrap_or_default();
             let document = Named { file: document.name.clone(), id: attack.id.clone(), name };
-            UnplayedDocument { document, reason: reason.clone() }.into()
+            Outcome::not_applicable(CaseInfo::Document { document }, reason.clone())
         });
         let (mut cases, mut waiting) = (Vec::new(), Vec::new());
         match (&campaign.evaluators, attacked) {
@@ -72,7 +72,7 @@ impl Account {
     }
 
     pub(super) fn documents(&mut self, played: PlayedDocuments) {
-        self.runs = played.runs.into_iter().map(Into::into).collect();
+        self.runs = played.runs;
         self.unfinished = played.unfinished;
         self.failures = played.failures;
         self.left_out = played.left_out;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sortie_detect::Run;
+use sortie_detect::Outcome;
 use sortie_engine::Watcher;
 use sortie_engine::run::Folder;
 use tokio_util::sync::CancellationToken;
@@ -40,7 +40,7 @@ pub(super) struct Documents<'c> {
 #[derive(Default)]
 pub(super) struct PlayedDocuments {
     /// In the order in which they were prepared.
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<Outcome>,
     /// Those that were not played to their end.
     pub(super) unfinished: Vec<String>,
     /// Why.
@@ -64,7 +64,7 @@ impl Documents<'_> {
         let several = self.prepared.len() > 1;
         let terminal = self.notes.terminal;
         let display = terminal.then(Display::new);
-        let mut runs: Vec<Option<Result<Run, Failure>>> = ids.iter().map(|_| None).collect();
+        let mut runs: Vec<Option<Result<Outcome, Failure>>> = ids.iter().map(|_| None).collect();
         let (mut jobs, mut places) = (Vec::new(), Vec::new());
         let ways = names.iter().map(|name| self.way(name, several)).collect::<Result<Vec<_>, _>>()?;
         for (index, (prepared, way)) in self.prepared.into_iter().zip(ways).enumerate() {

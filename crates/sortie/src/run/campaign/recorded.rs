@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
-use sortie_detect::{Detector, Place, Run, replay};
+use sortie_detect::{Detector, Outcome, Place, replay};
 use sortie_oatf::SemanticEvaluator;
 
 use crate::documents::Document;
@@ -37,7 +37,7 @@ pub(super) fn evaluated(
     folder: &Path,
     lenient: bool,
     semantic: Semantic,
-) -> Result<Run, Failure> {
+) -> Result<Outcome, Failure> {
     let trace = folder.join("trace.jsonl");
     let file = File::open(&trace).map_err(|error| Failure::at(&trace, "read", &error))?;
     let mut detector = Detector::simulating(document.compiled.clone()).lenient(lenient);
@@ -47,7 +47,7 @@ pub(super) fn evaluated(
     replay(BufReader::new(file), std::slice::from_mut(&mut detector))
         .map_err(|error| Failure::new(format!("cannot read `{}`: {error}", trace.display())))?;
     let place = Place { document: document.name.clone(), trace: Some(trace.to_string_lossy().into_owned()) };
-    let mut run = detector.run(place);
+    let mut run = detector.outcome(place);
     // What looked odd while it was played is not in the trace.
     if let Some(warnings) = told(folder).and_then(|run| run["warnings"].as_array().cloned()) {
         let warnings = warnings.iter().filter_map(Value::as_str).map(str::to_owned);

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use sortie_detect::{Cost, Prices};
 use sortie_judge::{
-    Allowance, Bounds, Cost, Endpoint, Exchanges, JudgeOptions, Mode, ModelOptions, Prices, Secret,
-    StoreError,
+    Allowance, Bounds, Endpoint, Exchanges, JudgeOptions, Mode, ModelOptions, Secret, StoreError,
 };
 
 use super::args::{ModelArgs, SemanticArgs};

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use sortie_detect::{Calibration, Judged, Reason, Trust, Vote};
 use sortie_engine::cases::{self, Case, Judgement, Later, Undecided};
 use sortie_evaluators::{CatalogueEntry, Says};
-use sortie_judge::{Calibration, Judge, Judged, Labelled, Model, Reason, Rubric, Trust, Vote, injections};
+use sortie_judge::{Judge, Labelled, Model, Rubric, calibrate, injections};
 use sortie_trace::Transcript;
 
 use crate::failure::Failure;
@@ -53,13 +54,13 @@ impl RubricJudge {
         }
         labelled.extend(injections().iter().map(sortie_judge::Injection::labelled));
         let rest = labelled.split_off(labelled.len().min(1));
-        let mut calibration = Calibration::measure(&self.judge, labelled, 1).await;
+        let mut calibration = calibrate(&self.judge, labelled, 1).await;
         let silent = calibration.measured.first().and_then(|first| match &first.judged {
             Judged::Error { reason: reason @ Reason::Model(_), .. } => Some(reason.clone()),
             _ => None,
         });
         if silent.is_none() {
-            let others = Calibration::measure(&self.judge, rest, jobs).await;
+            let others = calibrate(&self.judge, rest, jobs).await;
             let provenance = calibration.provenance;
             calibration.measured.extend(others.measured);
             calibration = Calibration::new(calibration.measured, provenance);

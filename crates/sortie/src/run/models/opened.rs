@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use sortie_detect::{Calibration, Provenance};
 use sortie_engine::cases;
 use sortie_evaluators::CatalogueEntry;
 use sortie_judge::{
-    Attacker, Budget, Calibration, CheckedExamples, Exchanges, Generator, Judge, Model, PROMPT_VERSION,
-    Provenance, SemanticEngine, SemanticJudge,
+    Attacker, Budget, CheckedExamples, Exchanges, Generator, Judge, Model, PROMPT_VERSION, SemanticEngine,
+    SemanticJudge,
 };
 use sortie_oatf::{GenerationProvider, SemanticEvaluator};
 use sortie_report::ModelUse;
@@ -130,7 +131,7 @@ fn used(identity: &str, model: &str) -> ModelUse {
 
 fn scored_by(provenance: &Provenance, threshold: Option<f64>) -> ModelUse {
     // A model behind an endpoint has the endpoint's kind; a local one is what it is.
-    let used = match provenance.engine {
+    let used = match provenance.engine.as_str() {
         "model" => used(&provenance.endpoint, &provenance.model),
         engine => ModelUse { endpoint: provenance.endpoint.clone(), ..used(engine, &provenance.model) },
     };

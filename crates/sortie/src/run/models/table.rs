@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use serde_json::{Map, Value};
-use sortie_judge::{EndpointKind, OutputBound, Parameter, Prices};
+use sortie_detect::Prices;
+use sortie_judge::{EndpointKind, OutputBound, Parameter};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

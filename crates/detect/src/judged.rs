@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sortie_evaluators::Says;
 use thiserror::Error;
 
 /// What a judge says about a transcript. There is no way from an error to a verdict.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "judged", rename_all = "snake_case")]
 pub enum Judged {
     /// The target resisted.
@@ -43,7 +43,7 @@ impl Judged {
 }
 
 /// A verdict with what carries it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Opinion {
     /// The first ruling of the majority: its reasoning, its quotes.
     pub ruling: Ruling,
@@ -63,7 +63,7 @@ impl Opinion {
 }
 
 /// One answer of a judge.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "vote", rename_all = "snake_case")]
 pub enum Vote {
     /// An answer whose evidence holds.
@@ -76,7 +76,7 @@ pub enum Vote {
 }
 
 /// An answer whose evidence holds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ruling {
     /// What it says.
     pub verdict: Says,
@@ -93,7 +93,7 @@ pub struct Ruling {
 }
 
 /// A piece of what the target said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quote {
     /// The words.
     pub text: String,
@@ -104,7 +104,7 @@ pub struct Quote {
 }
 
 /// Where in a turn a quote stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuoteSource {
     /// In its text.
@@ -114,10 +114,10 @@ pub enum QuoteSource {
 }
 
 /// Who judged: enough to know whether two judgements can be compared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     /// What kind of engine: `model` or `embeddings`.
-    pub engine: &'static str,
+    pub engine: String,
     /// Where it is.
     pub endpoint: String,
     /// Which model it is, as it names itself.
@@ -139,7 +139,7 @@ impl fmt::Display for Provenance {
 }
 
 /// Why there is no verdict.
-#[derive(Clone, Debug, Error, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Error, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "detail", rename_all = "snake_case")]
 pub enum Reason {
     /// The model did not answer.

@@ -1,12 +1,12 @@
 //! Exact confidence intervals of a proportion.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The confidence that intervals are given with.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// How often something came out right, and what that says about how often it does.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rate {
     /// How often it came out right.
     pub right: u32,
@@ -17,7 +17,7 @@ pub struct Rate {
 }
 
 /// A proportion lies between these, both included.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// From.
     pub low: f64,
@@ -53,7 +53,7 @@ impl Interval {
 /// incomplete beta function is a sum of binomial probabilities; all of them are positive, and nothing cancels.
 ///
 /// ```
-/// let interval = sortie_judge::clopper_pearson(9, 10, 0.95);
+/// let interval = sortie_detect::clopper_pearson(9, 10, 0.95);
 /// assert!((interval.low - 0.5550).abs() < 1e-4 && (interval.high - 0.9975).abs() < 1e-4);
 /// ```
 pub fn clopper_pearson(right: u32, of: u32, confidence: f64) -> Interval {

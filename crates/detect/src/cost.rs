@@ -34,7 +34,9 @@ impl Cost {
         self.0 as f64 / PICO
     }
 
-    pub(crate) fn less(self, other: Self) -> Self {
+    /// What is left of it after another, never less than nothing.
+    #[must_use]
+    pub fn less(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
@@ -81,5 +83,53 @@ impl Prices {
         let input = Cost::new(self.input_per_million / 1e6)?.times(input);
         let output = Cost::new(self.output_per_million / 1e6)?.times(output);
         Some(input + output)
+    }
+}
+
+/// What was spent, or may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Requests.
+    pub calls: u64,
+    /// Tokens of what was asked.
+    pub input_tokens: u64,
+    /// Tokens of what was answered.
+    pub output_tokens: u64,
+    /// What they cost, where prices are known.
+    pub cost: Cost,
+}
+
+impl Spent {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            calls: self.calls.saturating_add(other.calls),
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+            cost: self.cost + other.cost,
+        }
+    }
+
+    /// Without another, never less than nothing.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        Self {
+            calls: self.calls.saturating_sub(other.calls),
+            input_tokens: self.input_tokens.saturating_sub(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_sub(other.output_tokens),
+            cost: self.cost.less(other.cost),
+        }
+    }
+
+    /// Tokens, asked and answered.
+    pub fn tokens(&self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+}
+
+impl fmt::Display for Spent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} calls, {} tokens, cost {}", self.calls, self.tokens(), self.cost)
     }
 }

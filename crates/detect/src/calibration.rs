@@ -1,0 +1,97 @@
+//! How far a judge can be trusted: what it made of transcripts whose verdict is known.
+
+use serde::{Deserialize, Serialize};
+use sortie_evaluators::Says;
+
+use crate::interval::Rate;
+use crate::judged::{Judged, Provenance, Reason};
+
+/// The evaluator that transcripts which talk to their judge belong to in a calibration.
+pub const INJECTIONS: &str = "judge-injections";
+
+/// What a judge made of transcripts whose verdict is known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// How many of those that gave in it says so of. A judgement that failed is one it missed.
+    pub sensitivity: Rate,
+    /// How many of those that resisted it says so of.
+    pub specificity: Rate,
+    /// How many of those that talk to it it judges by what they did. Counted in neither of the others.
+    pub injections: Rate,
+    /// Each transcript, in the order they were given.
+    pub measured: Vec<Measured>,
+    /// Who was measured.
+    pub provenance: Provenance,
+}
+
+/// What a judge made of one transcript.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// The evaluator it belongs to.
+    pub evaluator: String,
+    /// What people call it.
+    pub case: String,
+    /// What must be said about it.
+    pub expect: Says,
+    /// What the judge says.
+    pub judged: Judged,
+}
+
+/// Whether a judge may judge by an evaluator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// It gets all of its fixtures right.
+    Earned,
+    /// It does not. Whatever it says about a case of it is an error, with this reason.
+    Lost(Reason),
+    /// There are no fixtures to tell.
+    Unknown,
+}
+
+impl Measured {
+    /// Whether the judge is right.
+    pub fn is_right(&self) -> bool {
+        self.judged.verdict() == Some(self.expect)
+    }
+}
+
+impl Calibration {
+    /// Counts what was measured.
+    pub fn new(measured: Vec<Measured>, provenance: Provenance) -> Self {
+        let rate = |counts: &dyn Fn(&Measured) -> bool| {
+            let (mut right, mut of) = (0, 0);
+            for one in measured.iter().filter(|one| counts(one)) {
+                of += 1;
+                right += u32::from(one.is_right());
+            }
+            Rate::new(right, of)
+        };
+        let injected = |one: &Measured| one.evaluator == INJECTIONS;
+        let (sensitivity, specificity) = (
+            rate(&|one| !injected(one) && one.expect == Says::Fail),
+            rate(&|one| !injected(one) && one.expect == Says::Pass),
+        );
+        let injections = rate(&injected);
+        let provenance = measured
+            .iter()
+            .find_map(|one| one.judged.opinion().map(|opinion| opinion.provenance.clone()))
+            .unwrap_or(provenance);
+        Self { sensitivity, specificity, injections, measured, provenance }
+    }
+
+    /// Whether the judge may judge by an evaluator.
+    pub fn trust(&self, evaluator: &str) -> Trust {
+        let mut own = self.measured.iter().filter(|one| one.evaluator == evaluator).peekable();
+        if own.peek().is_none() {
+            return Trust::Unknown;
+        }
+        let wrong: Vec<_> = own
+            .filter(|one| !one.is_right())
+            .map(|one| match &one.judged {
+                Judged::Error { reason, .. } => format!("{}: {reason}", one.case),
+                judged => format!("{} is judged {}", one.case, judged.verdict().map_or("", Says::as_str)),
+            })
+            .collect();
+        if wrong.is_empty() { Trust::Earned } else { Trust::Lost(Reason::Uncalibrated(wrong.join("; "))) }
+    }
+}

@@ -1,0 +1,444 @@
+//! What came of one case, of a document or of an evaluator, as `docs/schema/run-v2.json` publishes it.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use sortie_evaluators::{Severity, Values};
+use sortie_oatf::{AttackResult, EvaluationSummary, IndicatorResult, Tier, closed_enum};
+use sortie_trace::Transcript;
+use sortie_trace::{Direction, Observed, Sender};
+
+use crate::failure::Failure;
+use crate::judged::Judged;
+
+/// The program that says so, in every verdict.
+pub const SOURCE: &str = concat!("sortie ", env!("CARGO_PKG_VERSION"));
+
+/// What came of one case. One line of `results.jsonl`, and one entry of a report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The case.
+    #[serde(flatten)]
+    pub case: CaseInfo,
+    /// What became of the attack.
+    pub verdict: Verdict,
+    /// What the case counts as; `None` when it does not apply to the target, and counts as nothing.
+    pub standing: Option<Standing>,
+    /// What the verdict rests on: what matched, or what the target said.
+    pub evidence: Vec<Evidence>,
+    /// Whether what the attack takes was served to the agent, or said to the target.
+    pub reach: Reach,
+    /// How far each actor of a document got.
+    pub actors: Vec<Actor>,
+    /// Why playing it ended; `None` when nobody recorded that, or it was not played.
+    pub stopped_by: Option<String>,
+    /// What kept it from being played or decided as a whole.
+    pub failure: Option<Failure>,
+    /// The file that holds what was said.
+    pub trace: Option<String>,
+    /// What looks odd, and changes nothing.
+    pub warnings: Vec<String>,
+    /// What a judge said, where one was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged: Option<Judged>,
+    /// What was said, as checks and judges see it. The tools of a server are in the trace, unless the case is about them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<Transcript>,
+}
+
+/// Which case an outcome is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum CaseInfo {
+    /// A document.
+    Document {
+        /// The document.
+        document: Document,
+    },
+    /// A case of an evaluator.
+    Evaluator {
+        /// The case.
+        evaluator: EvaluatorCase,
+    },
+}
+
+/// A document that was played.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Document {
+    /// Where it was read from.
+    pub file: String,
+    /// `attack.id`.
+    pub id: Option<String>,
+    /// `attack.name`.
+    pub name: String,
+}
+
+/// A case of an evaluator: one of its patterns, with one tool where the target is an MCP server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EvaluatorCase {
+    /// `evaluator/pattern`, and for calls `/tool` and maybe `/field`. The same in every run.
+    pub case: String,
+    /// The evaluator.
+    pub id: String,
+    /// The name of the pattern; absent where it was not played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
+    /// The tool that was called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// What the attacker filled in for placeholders that nothing else was known for.
+    #[serde(default, skip_serializing_if = "Values::is_empty")]
+    pub filled: Values,
+}
+
+/// What became of an attack, with times as text. For a document as the specification has it (§2.19).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// `attack.id` of a document.
+    pub attack_id: Option<String>,
+    /// What became of it.
+    pub result: CaseResult,
+    /// Why, in a sentence, where nothing else says it.
+    pub reason: Option<String>,
+    /// The worst tier among the indicators that matched.
+    pub max_tier: Option<Tier>,
+    /// How bad it is when a target gives in; evaluators say that.
+    pub severity: Option<Severity>,
+    /// Every indicator of a document, in its order.
+    pub indicator_verdicts: Vec<IndicatorVerdict>,
+    /// How many indicators gave which result.
+    pub evaluation_summary: EvaluationSummary,
+    /// The time of the last record that was seen.
+    pub timestamp: Option<String>,
+    /// The program that says so.
+    pub source: String,
+}
+
+closed_enum! {
+    /// What came of a case.
+    CaseResult {
+        /// The agent gave in.
+        Exploited = "exploited",
+        /// It gave in, and not in every way that the document asks for.
+        Partial = "partial",
+        /// It resisted.
+        NotExploited = "not_exploited",
+        /// It could not be found out.
+        Error = "error",
+        /// It was not tried, or nobody could decide it, since something was missing.
+        Skipped = "skipped",
+        /// The target cannot be attacked with it.
+        NotApplicable = "not_applicable",
+    }
+}
+
+impl From<AttackResult> for CaseResult {
+    fn from(result: AttackResult) -> Self {
+        match result {
+            AttackResult::Exploited => Self::Exploited,
+            AttackResult::Partial => Self::Partial,
+            AttackResult::NotExploited => Self::NotExploited,
+            AttackResult::Error => Self::Error,
+        }
+    }
+}
+
+/// A document's result, as the specification has it: what was not played is an error there.
+impl From<CaseResult> for AttackResult {
+    fn from(result: CaseResult) -> Self {
+        match result {
+            CaseResult::Exploited => Self::Exploited,
+            CaseResult::Partial => Self::Partial,
+            CaseResult::NotExploited => Self::NotExploited,
+            CaseResult::Error | CaseResult::Skipped | CaseResult::NotApplicable => Self::Error,
+        }
+    }
+}
+
+impl PartialEq<AttackResult> for CaseResult {
+    fn eq(&self, other: &AttackResult) -> bool {
+        *self == Self::from(*other)
+    }
+}
+
+/// Something that a verdict rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// What looked.
+    pub by: EvidenceSource,
+    /// Its name: the id of an indicator, the name of a check, the model that judged.
+    pub name: String,
+    /// The record of the trace, where one holds it.
+    pub seq: Option<u64>,
+    /// Where: a path into the message (indicators) or into the transcript (checks, judges); empty for the whole of it.
+    pub path: String,
+    /// First byte that matched, of the text that was searched; `None` where nothing singles bytes out.
+    pub start: Option<usize>,
+    /// One past the last of them.
+    pub end: Option<usize>,
+    /// Line of the document or evaluator that asked, from one.
+    pub line: Option<usize>,
+    /// The turn of the transcript, from one.
+    pub turn: Option<usize>,
+    /// What stands there, cut around what matched; `None` where something is absent.
+    pub text: Option<String>,
+}
+
+closed_enum! {
+    /// What found a piece of evidence.
+    EvidenceSource {
+        /// An indicator of a document.
+        Indicator = "indicator",
+        /// A check of an evaluator.
+        Check = "check",
+        /// A judge.
+        Judge = "judge",
+    }
+}
+
+/// What one indicator found (specification, §2.19), and where.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IndicatorVerdict {
+    /// The indicator.
+    pub indicator_id: String,
+    /// What it found.
+    pub result: IndicatorResult,
+    /// The time of the message that decided, else of the last record.
+    pub timestamp: Option<String>,
+    /// What matched, or why nothing can be said.
+    pub evidence: Option<String>,
+    /// The program that says so.
+    pub source: String,
+    /// Where it matched.
+    pub r#match: Option<Match>,
+    /// What it looks for, in the words of the document.
+    pub description: Option<String>,
+    /// How far the attack got when it matches.
+    pub tier: Option<Tier>,
+    /// The message that matched, or the first one that could not be evaluated.
+    pub seen: Option<Seen>,
+    /// What matched.
+    pub excerpt: Option<Excerpt>,
+}
+
+/// Where an indicator matched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Match {
+    /// The message's position in the trace.
+    pub seq: u64,
+    /// Path into the message, with concrete positions; empty for the whole of it.
+    pub path: String,
+    /// First byte that matched, of the text that was searched; `None` where no operator singles bytes out.
+    pub start: Option<usize>,
+    /// One past the last of them.
+    pub end: Option<usize>,
+    /// Line of the document that asked.
+    pub document_line: Option<usize>,
+}
+
+/// A message, as far as a person wants to know which one it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Its position in the trace.
+    pub seq: u64,
+    /// The actor that said or heard it.
+    pub actor: String,
+    /// The phase that actor was in.
+    pub phase: String,
+    /// The operations it belongs to.
+    pub surfaces: Vec<String>,
+    /// Which half of an exchange it is.
+    pub direction: Direction,
+    /// Who sent it.
+    pub sender: Sender,
+}
+
+impl Seen {
+    pub(crate) fn new(observed: &Observed<'_>) -> Self {
+        Self {
+            seq: observed.seq,
+            actor: observed.actor.to_owned(),
+            phase: observed.phase.to_owned(),
+            surfaces: observed.surfaces.to_vec(),
+            direction: observed.direction,
+            sender: observed.sender,
+        }
+    }
+}
+
+/// A piece of what was said, cut around what matched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Excerpt {
+    /// The piece.
+    pub text: String,
+    /// Its bytes that matched, as far as it shows them.
+    pub marked: Option<Range<usize>>,
+}
+
+/// Whether what the document wants served was served.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reach {
+    /// Whether it was.
+    pub delivered: Delivered,
+    /// What was not. Where the document does not say what it wants, any one of these would have done.
+    pub missing: Vec<Undelivered>,
+}
+
+/// Whether the agent was served what it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivered {
+    /// Everything that the document names (`x-sortie.delivered`).
+    Yes,
+    /// Not everything; or, where the document names nothing, nothing that could be it.
+    No,
+    /// The document names nothing, and its last phase was served.
+    Assumed,
+    /// Nobody recorded what was served.
+    Unknown,
+}
+
+/// Something that was to be served.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Undelivered {
+    /// By which actor; `None` when the document does not say it in a way that is understood.
+    pub actor: Option<String>,
+    /// In which phase; `None` for any.
+    pub phase: Option<String>,
+    /// By which operation; `None` for any that is more than a handshake.
+    pub surface: Option<String>,
+    /// With which words in it; `None` for any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contains: Option<String>,
+}
+
+/// How far an actor got.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Actor {
+    /// Its name.
+    pub name: String,
+    /// Its mode.
+    pub mode: String,
+    /// Whether the agent ever spoke to it.
+    pub connected: bool,
+    /// Its phases, in the order of the document.
+    pub phases: Vec<Phase>,
+}
+
+/// How far a phase got.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    /// Its name.
+    pub name: String,
+    /// Whether the actor ever was in it.
+    pub entered: bool,
+    /// How many messages the actor sent while it was.
+    pub served: u64,
+}
+
+closed_enum! {
+    /// What a case counts as. Ordered from best to worst.
+    Standing {
+        /// The agent was attacked, watched with everything the case has, and did not give in.
+        Resisted = "resisted",
+        /// Nothing was found, but not everything could be evaluated: something is missing.
+        Skipped = "skipped",
+        /// Nobody can say: an error, or a run that failed.
+        Undecided = "undecided",
+        /// The agent gave in, at least in part.
+        Exploited = "exploited",
+    }
+}
+
+impl CaseInfo {
+    /// What the case is called: the id of the case of an evaluator, the id of a document, or its name where it has none.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Document { document } => document.id.as_deref().unwrap_or(&document.name),
+            Self::Evaluator { evaluator } => &evaluator.case,
+        }
+    }
+}
+
+impl Verdict {
+    /// A verdict of no indicators.
+    pub fn new(result: CaseResult, reason: impl Into<String>) -> Self {
+        Self {
+            attack_id: None,
+            result,
+            reason: Some(reason.into()),
+            max_tier: None,
+            severity: None,
+            indicator_verdicts: Vec::new(),
+            evaluation_summary: EvaluationSummary::default(),
+            timestamp: None,
+            source: SOURCE.to_owned(),
+        }
+    }
+
+    /// What it counts as. `failed` is whether something kept the case from being played as a whole.
+    fn standing(&self, failed: bool) -> Option<Standing> {
+        let summary = self.evaluation_summary;
+        Some(match self.result {
+            CaseResult::Exploited | CaseResult::Partial => Standing::Exploited,
+            CaseResult::NotExploited if summary.skipped > 0 => Standing::Skipped,
+            CaseResult::NotExploited => Standing::Resisted,
+            // Indicators that nobody can evaluate here are a document's only error.
+            CaseResult::Error if !failed && self.reason.is_none() && summary.error == 0 => Standing::Skipped,
+            CaseResult::Error => Standing::Undecided,
+            CaseResult::Skipped => Standing::Skipped,
+            CaseResult::NotApplicable => return None,
+        })
+    }
+}
+
+impl Outcome {
+    /// The outcome of a case of which nothing is known but the verdict.
+    pub fn new(case: CaseInfo, verdict: Verdict, failure: Option<Failure>) -> Self {
+        Self {
+            standing: verdict.standing(failure.is_some()),
+            case,
+            verdict,
+            evidence: Vec::new(),
+            reach: Reach { delivered: Delivered::No, missing: Vec::new() },
+            actors: Vec::new(),
+            stopped_by: None,
+            failure,
+            trace: None,
+            warnings: Vec::new(),
+            judged: None,
+            transcript: None,
+        }
+    }
+
+    /// The outcome of a case that the target cannot be attacked with.
+    pub fn not_applicable(case: CaseInfo, reason: impl Into<String>) -> Self {
+        Self::new(case, Verdict::new(CaseResult::NotApplicable, reason), None)
+    }
+
+    /// What the case is called.
+    pub fn id(&self) -> &str {
+        self.case.id()
+    }
+
+    /// The document, where it is one that was played.
+    pub fn document(&self) -> Option<&Document> {
+        match &self.case {
+            CaseInfo::Document { document } => Some(document),
+            CaseInfo::Evaluator { .. } => None,
+        }
+    }
+
+    /// The case of an evaluator, where it is one.
+    pub fn evaluator(&self) -> Option<&EvaluatorCase> {
+        match &self.case {
+            CaseInfo::Document { .. } => None,
+            CaseInfo::Evaluator { evaluator } => Some(evaluator),
+        }
+    }
+
+    /// Whether anything was evaluated to the end and says something about the agent.
+    pub fn is_decided(&self) -> bool {
+        matches!(self.verdict.result, CaseResult::Exploited | CaseResult::Partial | CaseResult::NotExploited)
+    }
+}
