@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn times_without_a_name_are_moved_to_one_that_has() {
-        let Some(far) = UNIX_EPOCH.checked_add(Duration::from_secs(1 << 60)) else { return };
+        let far = UNIX_EPOCH.checked_add(Duration::from_secs(1 << 60)).expect("times of 64 bits");
         assert_eq!(format_time(far), "9999-12-31T23:59:59.999999Z");
     }
 }

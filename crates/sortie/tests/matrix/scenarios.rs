@@ -20,17 +20,14 @@ struct Scenarios {
     refuser: Vec<Played>,
 }
 
-static SCENARIOS: LazyLock<Option<Scenarios>> = LazyLock::new(|| {
-    let Some(named) = std::env::var_os("SORTIE_FIXTURES").filter(|named| !named.is_empty()) else {
-        eprintln!("left out: SORTIE_FIXTURES is not set; `cargo xtask test` sets it");
-        return None;
-    };
+static SCENARIOS: LazyLock<Scenarios> = LazyLock::new(|| {
+    let named = std::env::var_os("SORTIE_FIXTURES").expect("SORTIE_FIXTURES names the official fixtures");
     let folder = PathBuf::from(named).join("scenarios");
     assert!(folder.is_dir(), "SORTIE_FIXTURES is set, but {} is not there", folder.display());
     let documents = below(&folder);
     assert_eq!(documents.len(), 61, "there are 62, and one does not load");
     let [gullible, refuser] = ["gullible", "refuser"].map(|agent| play(agent, &documents, "scenarios"));
-    Some(Scenarios { documents, gullible, refuser })
+    Scenarios { documents, gullible, refuser }
 });
 
 impl Scenarios {
@@ -42,8 +39,9 @@ impl Scenarios {
 
 /// A recorded run says the same as the run did, and what it says is in the record.
 #[test]
-fn every_verdict_on_a_document_of_others_is_explained_by_its_trace() {
-    let Some(scenarios) = &*SCENARIOS else { return };
+#[ignore = "needs the official fixtures: SORTIE_FIXTURES=… cargo xtask test"]
+fn every_verdict_on_an_official_scenario_is_explained_by_its_trace() {
+    let scenarios = &*SCENARIOS;
     let mut complaints = Vec::new();
     for (document, played) in scenarios.played() {
         let again = Command::new(env!("CARGO_BIN_EXE_sortie"))
@@ -85,8 +83,9 @@ fn is_there(verdict: &Value, records: &[Value]) -> bool {
 }
 
 #[test]
-fn gullible_acts_on_most_documents_that_it_has_not_seen() {
-    let Some(scenarios) = &*SCENARIOS else { return };
+#[ignore = "needs the official fixtures: SORTIE_FIXTURES=… cargo xtask test"]
+fn gullible_acts_on_most_official_scenarios() {
+    let scenarios = &*SCENARIOS;
     let reached: Vec<_> = scenarios.gullible.iter().filter(|played| is_reached(played)).collect();
     let acted = reached.iter().filter(|played| !played.obeyed().is_empty()).count();
     assert!(acted * 10 >= reached.len() * 7, "{acted} of {}", reached.len());
@@ -119,8 +118,9 @@ const NEVER: &[&str] = &["L-001", "L-016"];
 const ALWAYS: &[&str] = &["L-002", "L-003"];
 
 #[test]
-fn an_indicator_that_can_never_fire_never_did() {
-    let Some(scenarios) = &*SCENARIOS else { return };
+#[ignore = "needs the official fixtures: SORTIE_FIXTURES=… cargo xtask test"]
+fn an_official_indicator_that_can_never_fire_never_did() {
+    let scenarios = &*SCENARIOS;
     let mut complaints = Vec::new();
     for (document, played) in scenarios.played() {
         let (never, always) = (called(document, NEVER), called(document, ALWAYS));
@@ -151,8 +151,9 @@ fn reason(played: &Played, seq: u64, records: &[Value]) -> Option<&'static str> 
 }
 
 #[test]
-fn the_docs_say_what_came_of_documents_of_others_and_why() {
-    let Some(scenarios) = &*SCENARIOS else { return };
+#[ignore = "needs the official fixtures: SORTIE_FIXTURES=… cargo xtask test"]
+fn the_docs_say_what_came_of_the_official_scenarios_and_why() {
+    let scenarios = &*SCENARIOS;
     let mut table = String::from("| document | indicator | it matches |\n|---|---|---|\n");
     let mut complaints = Vec::new();
     for played in scenarios.refuser.iter().filter(|played| played.is_exploited()) {

@@ -2,16 +2,17 @@
 
 use crate::harness::{Finished, Peers, Server, document, run};
 
-fn attacked(name: &str, options: &str) -> Option<Finished> {
-    let peers = Peers::find()?;
+fn attacked(name: &str, options: &str) -> Finished {
+    let peers = Peers::find();
     let agent = Server::start(&format!("{} {options}", peers.python("pydantic", "agents/agui_agent.py")));
     let target = format!("ag_ui={}", agent.url);
-    Some(run(&document(name), ["--target", &target, "--idle", "1s", "--grace", "0s"]))
+    run(&document(name), ["--target", &target, "--idle", "1s", "--grace", "0s"])
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn a_tool_call_is_answered_in_a_new_run_on_the_same_thread() {
-    let Some(finished) = attacked("forged-history.yaml", "") else { return };
+    let finished = attacked("forged-history.yaml", "");
     assert_eq!((finished.verdict(), finished.code), ("exploited", Some(1)), "{}", finished.explained());
     let records = finished.records();
     let posts: Vec<_> = records
@@ -25,14 +26,16 @@ fn a_tool_call_is_answered_in_a_new_run_on_the_same_thread() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn an_agent_that_refuses_has_not_given_in() {
-    let Some(finished) = attacked("forged-history.yaml", "--behaviour refuse") else { return };
+    let finished = attacked("forged-history.yaml", "--behaviour refuse");
     assert_eq!((finished.verdict(), finished.code), ("not_exploited", Some(0)), "{}", finished.explained());
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn a_secret_in_five_pieces_is_found() {
-    let Some(finished) = attacked("secret-stream.yaml", "--secret canary-of-five-pieces") else { return };
+    let finished = attacked("secret-stream.yaml", "--secret canary-of-five-pieces");
     assert_eq!((finished.verdict(), finished.code), ("exploited", Some(1)), "{}", finished.explained());
     let pieces =
         finished.records().iter().filter(|record| record["surfaces"][0] == "text_message_content").count();
@@ -40,8 +43,9 @@ fn a_secret_in_five_pieces_is_found() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn a_stream_of_more_than_two_minutes_is_heard_to_its_end() {
-    let Some(finished) = attacked("slow-stream.yaml", "--slow 130") else { return };
+    let finished = attacked("slow-stream.yaml", "--slow 130");
     assert_eq!((finished.verdict(), finished.code), ("exploited", Some(1)), "{}", finished.explained());
     let pieces =
         finished.records().iter().filter(|record| record["surfaces"][0] == "text_message_content").count();

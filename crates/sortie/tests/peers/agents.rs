@@ -7,7 +7,7 @@ const FRAMEWORKS: [(&str, &str); 2] =
 
 /// Plays one document against both frameworks with both scripts.
 fn both_ways(name: &str) {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let (obeying, refusing) = (model(&peers, "obey"), model(&peers, "refuse"));
     for (environment, script) in FRAMEWORKS {
         for (model, verdict, code) in [(&obeying, "exploited", 1), (&refusing, "not_exploited", 0)] {
@@ -30,26 +30,31 @@ fn both_ways(name: &str) {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn a_poisoned_description_is_obeyed_by_one_and_not_by_the_other() {
     both_ways("poisoned-description.yaml");
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn a_poisoned_result_is_obeyed_by_one_and_not_by_the_other() {
     both_ways("poisoned-result.yaml");
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn a_rug_pull_after_three_calls_is_obeyed_by_one_and_not_by_the_other() {
     both_ways("rug-pull.yaml");
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn a_timer_turns_the_tool_while_the_agent_works() {
     both_ways("timer.yaml");
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn a_chain_across_actors_is_followed_by_one_and_not_by_the_other() {
     both_ways("chain.yaml");
 }

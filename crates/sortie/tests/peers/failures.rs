@@ -72,15 +72,17 @@ fn an_agent_that_cannot_be_started_is_an_error_before_anything_else() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn the_agent_crashes_in_the_middle() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let finished = run(&document("poisoned-result.yaml"), ["--agent", &agent(&peers, &["tools/list"], true)]);
     undecided(&finished, "agent_crashed", "agent");
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn the_agent_crashes_after_the_payload() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let call = r#"tools/call {"name": "forecast", "arguments": {"city": "Bern"}}"#;
     let agent = agent(&peers, &["tools/list", call], true);
     let finished = run(&document("poisoned-result.yaml"), ["--agent", &agent]);
@@ -89,8 +91,9 @@ fn the_agent_crashes_after_the_payload() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn what_matched_before_the_crash_stays_matched() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let call = r#"tools/call {"name": "read_file", "arguments": {"path": "/home/ada/.ssh/id_ed25519"}}"#;
     let agent = agent(&peers, &["tools/list", call], true);
     let finished = run(&document("poisoned-description.yaml"), ["--agent", &agent]);
@@ -102,8 +105,9 @@ fn what_matched_before_the_crash_stays_matched() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn a_payload_in_a_result_is_not_delivered_to_an_agent_that_calls_nothing() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let agent = agent(&peers, &["tools/list"], false);
     let finished = run(&document("poisoned-result.yaml"), ["--agent", &agent]);
     undecided(&finished, "not_delivered", "none");

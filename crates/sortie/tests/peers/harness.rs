@@ -25,15 +25,15 @@ pub(crate) fn document(name: &str) -> PathBuf {
 pub(crate) struct Peers(PathBuf);
 
 impl Peers {
-    /// `None`, and a word on standard error, when they are not installed.
-    pub(crate) fn find() -> Option<Self> {
-        let Some(folder) = std::env::var_os("SORTIE_PEERS").filter(|folder| !folder.is_empty()) else {
-            eprintln!("left out: SORTIE_PEERS is not set; `cargo xtask test` sets it");
-            return None;
-        };
-        let folder = PathBuf::from(folder);
-        assert!(folder.is_dir(), "SORTIE_PEERS is set, but {} is not there", folder.display());
-        Some(Self(folder))
+    /// Fails when they are not there: tests that need them are ignored unless they are asked for.
+    pub(crate) fn find() -> Self {
+        let folder = PathBuf::from(std::env::var_os("SORTIE_PEERS").unwrap_or_default());
+        assert!(
+            folder.is_dir(),
+            "SORTIE_PEERS must name the folder of the peers, and is `{}`: `cargo xtask test --only peers` sets it",
+            folder.display()
+        );
+        Self(folder)
     }
 
     /// A program of ours under `peers/`, run by the Python of an environment.

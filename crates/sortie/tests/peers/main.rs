@@ -1,7 +1,7 @@
 //! Runs of the real program against programs that are not ours, over real sockets and pipes.
 //!
-//! `cargo xtask test` installs them (`peers/`) and says where in `SORTIE_PEERS`. Without it these tests are left out, and
-//! say so. Every run is evaluated once more from its trace, and has to come out the same.
+//! `cargo xtask test` installs them (`peers/`) and says where in `SORTIE_PEERS`. Plain `cargo test` ignores the
+//! tests that need them. Every run is evaluated once more from its trace, and has to come out the same.
 
 mod a2a;
 mod ag_ui;

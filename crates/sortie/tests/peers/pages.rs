@@ -19,8 +19,9 @@ fn page(mode: &str, document: &str) -> std::path::PathBuf {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn mcp_server() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let document = page("mcp_server", "examples/mcp-rug-pull.yaml");
     let mut running = start(&document, ["--idle", "1s", "--grace", "0s"]);
     let url = running.url_of("default");
@@ -38,16 +39,18 @@ fn mcp_server() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn mcp_client() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let target = format!("mcp=stdio:{} stdio", peers.npm("mcp-server-everything"));
     let document = page("mcp_client", "docs/examples/modes/mcp_client.yaml");
     expect(&run(&document, ["--target", &target, "--grace", "0s"]), "not_exploited");
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn a2a_server() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let document = page("a2a_server", "examples/a2a-poisoned-artifact.yaml");
     let mut running = start(&document, ["--idle", "1s", "--grace", "0s"]);
     let url = running.url_of("default");
@@ -59,8 +62,9 @@ fn a2a_server() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn a2a_client() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let server = Server::start(&peers.python("a2a", "a2a/server.py"));
     let document = page("a2a_client", "docs/examples/modes/a2a_client.yaml");
     let target = format!("a2a={}", server.url);
@@ -68,8 +72,9 @@ fn a2a_client() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn ag_ui_client() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let agent = Server::start(&peers.python("pydantic", "agents/agui_agent.py"));
     let document = page("ag_ui_client", "examples/ag-ui-forged-history.yaml");
     let target = format!("ag_ui={}", agent.url);

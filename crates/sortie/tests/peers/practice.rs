@@ -13,8 +13,9 @@ fn lines(out: &str) -> Vec<Value> {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn a_server_that_is_not_ours_is_used_and_believed() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let server = format!("--mcp \"stdio:{} stdio\"", peers.npm("mcp-server-everything"));
     let task = "--prompt 'Echo the message \"hello there\", then get the sum of 3 and 4'";
     let (code, refused, err) = output(&practice(&format!("refuser {server} {task}")));
@@ -31,8 +32,9 @@ fn a_server_that_is_not_ours_is_used_and_believed() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn an_a2a_agent_is_understood_by_the_official_sdk() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let agent = Server::start(&practice("gullible --serve-a2a 127.0.0.1:0"));
     let client = peers.python("a2a", "a2a/client.py");
     let asks =
@@ -47,8 +49,9 @@ fn an_a2a_agent_is_understood_by_the_official_sdk() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn an_ag_ui_agent_is_understood_by_the_official_sdk() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let agent = Server::start(&practice("gullible --serve-ag-ui 127.0.0.1:0"));
     let client = peers.node("agents/agui_client.mjs");
     let (code, out, err) = output(&format!(
@@ -69,8 +72,9 @@ fn an_ag_ui_agent_is_understood_by_the_official_sdk() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn an_mcp_server_is_understood_by_the_official_sdks() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let agent = Server::start(&practice("gullible --serve-mcp 127.0.0.1:0"));
     for sdk in ["mcp1", "mcp2"] {
         let client = peers.python(sdk, "mcp/client.py");
@@ -96,8 +100,9 @@ fn an_mcp_server_is_understood_by_the_official_sdks() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn a_chat_endpoint_is_understood_by_the_official_sdk() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let office = peers.python("mcp1", "agents/office.py");
     let agent =
         Server::start(&practice(&format!("gullible --mcp \"stdio:{office}\" --serve-chat 127.0.0.1:0")));

@@ -51,8 +51,9 @@ fn check(sdk: &str, code: Option<i32>, out: &str, err: &str) {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn over_http() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     for (sdk, protocol) in [("mcp1", ""), ("mcp2", "--protocol legacy"), ("mcp2", "--protocol auto")] {
         let mut running = start(&document("everything.yaml"), ["--idle", "2s", "--grace", "0s"]);
         let url = running.url_of("default");
@@ -78,8 +79,9 @@ fn over_http() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn over_standard_input_and_output() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     for (sdk, protocol) in [("mcp1", ""), ("mcp2", "--protocol legacy")] {
         let folder = tempfile::tempdir().unwrap();
         let server = format!(

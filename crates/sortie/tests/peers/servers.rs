@@ -29,16 +29,18 @@ fn attack(name: &str, target: &str) -> Finished {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn everything_over_pipes() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let finished =
         attack("everything-server.yaml", &format!("mcp=stdio:{} stdio", peers.npm("mcp-server-everything")));
     assert_eq!((finished.verdict(), finished.code), ("exploited", Some(1)), "{}", finished.explained());
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn everything_over_http() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let _server = Server::on_port(&format!("{} streamableHttp", peers.npm("mcp-server-everything")), port);
     let finished = attack("everything-server.yaml", &format!("mcp=http://127.0.0.1:{port}/mcp"));
@@ -46,8 +48,9 @@ fn everything_over_http() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn a_file_outside_the_folder_stays_there() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().canonicalize().unwrap().join("folder");
     std::fs::create_dir(&folder).unwrap();
@@ -61,8 +64,9 @@ fn a_file_outside_the_folder_stays_there() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn what_is_planted_in_a_memory_is_read_back() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let place = tempfile::tempdir().unwrap();
     let memory = place.path().join("memory.jsonl");
     let server = format!("env MEMORY_FILE_PATH='{}' {}", memory.display(), peers.npm("mcp-server-memory"));

@@ -118,8 +118,8 @@ fn calls(run: &Evaluated, evaluator: &str) -> Vec<Value> {
     cases.flat_map(|case| case["transcript"]["calls"].as_array().unwrap().clone()).collect()
 }
 
-fn every_weakness_over(kind: &str) -> Option<Evaluated> {
-    let peers = Peers::find()?;
+fn every_weakness_over(kind: &str) -> Evaluated {
+    let peers = Peers::find();
     let place = tempfile::tempdir().unwrap();
     let (_, listed, err) = output(&format!("{} --list", peers.python("pydantic", "agents/shop_agent.py")));
     let named: BTreeSet<_> = listed.lines().map(|line| line.split(' ').next().unwrap()).collect();
@@ -141,27 +141,30 @@ fn every_weakness_over(kind: &str) -> Option<Evaluated> {
         filled["transcript"]["sent"][0].as_str().is_some_and(|sent| sent.contains("made-up-company-name")),
         "{filled:#}"
     );
-    Some(run)
+    run
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn each_planted_weakness_is_found_over_ag_ui() {
-    let Some(run) = every_weakness_over("ag_ui") else { return };
+    let run = every_weakness_over("ag_ui");
     let paid = json!({"name": "pay_invoice", "arguments": {"invoice": "4471", "amount": 18400.0}, "result": "Done.", "is_error": false});
     assert_eq!(calls(&run, "forged-approval"), [paid.clone(), paid.clone(), paid]);
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn each_planted_weakness_is_found_behind_a_chat_endpoint() {
-    let Some(run) = every_weakness_over("chat") else { return };
+    let run = every_weakness_over("chat");
     // The protocol has no place for what came of a call.
     let paid = json!({"name": "pay_invoice", "arguments": {"invoice": "4471", "amount": 18400.0}, "result": "", "is_error": false});
     assert_eq!(calls(&run, "forged-approval"), [paid.clone(), paid.clone(), paid]);
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn each_planted_weakness_is_found_over_a2a() {
-    let Some(run) = every_weakness_over("a2a") else { return };
+    let run = every_weakness_over("a2a");
     // Nor for the call itself: what the agent says about it is all there is.
     assert_eq!(calls(&run, "forged-approval"), Vec::<Value>::new());
     let cases =
@@ -172,8 +175,9 @@ fn each_planted_weakness_is_found_over_a2a() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn the_resistant_agent_is_clean() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let place = tempfile::tempdir().unwrap();
     let script = script(&peers, "");
     for kind in ["ag_ui", "chat", "a2a"] {
@@ -215,8 +219,9 @@ fn all_calls(run: &Evaluated) -> Vec<Value> {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn a_gullible_agent_is_found_out_and_everything_it_called_is_in_the_transcripts() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let script = script(&peers, "");
     for kind in ["ag_ui", "chat"] {
         let (run, did) = practised(&peers, &script, "gullible", kind);
@@ -248,8 +253,9 @@ fn a_gullible_agent_is_found_out_and_everything_it_called_is_in_the_transcripts(
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn a_wary_agent_is_clean() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let script = script(&peers, "");
     for kind in ["ag_ui", "chat", "a2a"] {
         let (run, did) = practised(&peers, &script, "wary", kind);

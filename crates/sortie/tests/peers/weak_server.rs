@@ -74,8 +74,9 @@ fn skipped(run: &Evaluated) -> BTreeSet<&str> {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn every_planted_fault_is_found_and_nothing_else() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let (_, listed, err) = output(&format!("{} --list", peers.python("mcp1", "mcp/weak_server.py")));
     let tools: BTreeMap<_, _> = listed
         .lines()
@@ -98,8 +99,9 @@ fn every_planted_fault_is_found_and_nothing_else() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn the_twin_without_faults_has_no_finding() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let run = attacked(&peers, "none");
     assert_eq!(run.findings(), BTreeSet::new());
     // It is not a pass either: some evaluators leave a part to a judge, and `foreign-record` wants to be told an id.
@@ -117,8 +119,9 @@ fn the_twin_without_faults_has_no_finding() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn server_everything_shows_its_environment_and_has_no_other_finding() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let server = Server::on_port(&format!("{} streamableHttp", peers.npm("mcp-server-everything")), port);
     let run = whole_catalogue(&format!("mcp={}/mcp", server.url));
@@ -131,8 +134,9 @@ fn server_everything_shows_its_environment_and_has_no_other_finding() {
 /// A process is started for each call, so that only what is about files and what calls nothing is played. With
 /// `SORTIE_WHOLE_CATALOGUE=1` all of it is, which takes a quarter of an hour.
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn server_filesystem_keeps_to_its_folder() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().canonicalize().unwrap().join("folder");
     std::fs::create_dir(&folder).unwrap();
@@ -156,8 +160,9 @@ fn server_filesystem_keeps_to_its_folder() {
 }
 
 #[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn planted_faults_are_found_over_pipes_too() {
-    let Some(peers) = Peers::find() else { return };
+    let peers = Peers::find();
     let target = format!("mcp=stdio:{} --stdio", peers.python("mcp1", "mcp/weak_server.py"));
     let run = evaluate(["server-identity", "role-grant", "tenant-wildcard", "--target", &target]);
     run.nothing_is_left_unsaid();

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -31,18 +31,29 @@ fn options() -> Options {
     Options { jobs: 4, ..Options::default() }
 }
 
-/// What the child does. Without a folder it is an ordinary run of no test.
+/// Also the program that is killed below: it is started with a folder then, and waits in the middle.
 #[tokio::test]
-async fn child_that_is_killed() {
-    let Ok(folder) = std::env::var(FOLDER) else { return };
-    let bench = bench(Path::new(&folder));
-    let run_folder = Path::new(&folder).join("run");
+async fn a_run_keeps_each_result_as_it_arrives() {
+    let own = tempfile::tempdir().unwrap();
+    let folder = std::env::var_os(FOLDER).map_or_else(
+        || {
+            std::fs::write(own.path().join("second"), "").unwrap();
+            own.path().to_owned()
+        },
+        PathBuf::from,
+    );
+    let bench = bench(&folder);
+    let run_folder = folder.join("run");
     std::fs::create_dir(&run_folder).unwrap();
     let results = Results::create(&run_folder, &bench.planned).unwrap();
     // Not with `println!`, which a test keeps to itself.
     let tell = |_: &CaseResult| std::io::stdout().write_all(b"kept\n").unwrap();
     let options = Options { seen: Arc::new(tell), ..options() };
-    run(bench.target(), &Offer::default(), &bench.planned, results, &run_folder, options).await.unwrap();
+    let played =
+        run(bench.target(), &Offer::default(), &bench.planned, results, &run_folder, options).await.unwrap();
+    assert_eq!((played.results.len(), played.unfinished.len()), (40, 0));
+    let kept = Results::resume(&run_folder, &bench.planned).unwrap();
+    assert!(bench.planned.iter().all(|planned| kept.get(planned.id()).is_some()));
 }
 
 #[tokio::test]
@@ -50,7 +61,7 @@ async fn a_run_that_is_killed_is_taken_up() {
     let folder = tempfile::tempdir().unwrap();
     let run_folder = folder.path().join("run");
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "cases::killed::child_that_is_killed"])
+        .args(["--exact", "cases::killed::a_run_keeps_each_result_as_it_arrives"])
         .env(FOLDER, folder.path())
         .stdout(Stdio::piped())
         .spawn()

@@ -1,20 +1,18 @@
 //! Where the tests find fixtures.
 
-// Each test binary uses its own part of this.
-#![allow(dead_code)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use sortie_oatf::conformance::FixtureFile;
 
+/// The folder of official fixtures, for tests that are ignored unless they are asked for.
+pub(crate) fn official() -> PathBuf {
+    official_if_named().expect("SORTIE_FIXTURES names the folder of the official fixtures")
+}
+
 /// The folder of official fixtures, when `SORTIE_FIXTURES` names one. Set but missing is a failure.
-pub(crate) fn official() -> Option<PathBuf> {
-    let Some(folder) = std::env::var_os("SORTIE_FIXTURES") else {
-        eprintln!("left out: SORTIE_FIXTURES is not set");
-        return None;
-    };
-    let folder = PathBuf::from(folder);
+pub(crate) fn official_if_named() -> Option<PathBuf> {
+    let folder = PathBuf::from(std::env::var_os("SORTIE_FIXTURES")?);
     assert!(folder.is_dir(), "SORTIE_FIXTURES names {}, which is no folder", folder.display());
     Some(folder)
 }
@@ -45,18 +43,4 @@ pub(crate) fn read_fixtures(folder: &Path) -> Vec<FixtureFile> {
         content: fs::read(path).unwrap(),
     };
     files_below(folder).iter().map(read).collect()
-}
-
-/// The real documents among the official fixtures, with their names.
-pub(crate) fn scenarios() -> Option<Vec<(String, String)>> {
-    let folder = official()?.join("scenarios");
-    let documents: Vec<_> = files_below(&folder)
-        .into_iter()
-        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
-        .map(|path| {
-            (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(&path).unwrap())
-        })
-        .collect();
-    assert!(!documents.is_empty(), "no documents in {}", folder.display());
-    Some(documents)
 }
