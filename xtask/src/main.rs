@@ -9,6 +9,7 @@ mod docs;
 mod fuzz;
 mod licences;
 mod peers;
+mod source;
 mod step;
 mod test;
 
@@ -20,7 +21,10 @@ const USAGE: &str = "\
 Usage: cargo xtask COMMAND [OPTIONS]
 
 Commands:
-  test                 Run everything: format, licences, lints, tests, docs, conformance
+  test [--only PART]   Run everything: format, licences, lints, tests, docs, conformance; or one part of it
+                       (an unknown PART lists them)
+  names                List public type names that are defined more than once
+  size                 Count lines and root exports of every crate
   docs [--check]       Write the generated pages and the console output in the docs again,
                        or say which of them are stale
   bench [--quick]      Compare with crate `oatf` 0.4.0, as ratios of CPU time
@@ -71,8 +75,17 @@ fn main() -> ExitCode {
 fn run(task: &str, mut arguments: Vec<String>, runner: &mut Runner) -> Result<(), Failure> {
     match task {
         "test" => {
+            let only = take_option(&mut arguments, "--only")?;
             no_more(&arguments)?;
-            test::run(runner)
+            test::run(runner, only.as_deref())
+        }
+        "names" => {
+            no_more(&arguments)?;
+            source::names(runner)
+        }
+        "size" => {
+            no_more(&arguments)?;
+            source::size(runner)
         }
         "docs" => {
             let check = take_flag(&mut arguments, "--check");
@@ -162,7 +175,15 @@ mod tests {
     #[test]
     fn an_unknown_task_or_argument_is_a_usage_error() {
         let mut runner = Runner::new(true);
-        for line in ["tset", "test --quick", "bench now", "fuzz parse load", "docs --chek", "peers mcp1"] {
+        for line in [
+            "tset",
+            "test --quick",
+            "test --only unti",
+            "bench now",
+            "fuzz parse load",
+            "docs --chek",
+            "peers mcp1",
+        ] {
             let mut given = arguments(line);
             let task = given.remove(0);
             assert!(matches!(run(&task, given, &mut runner), Err(Failure::Usage(_))), "{line}");

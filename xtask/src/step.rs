@@ -63,7 +63,9 @@ impl Runner {
 
     /// Notes that something could not run here, and why.
     pub(crate) fn leave_out(&mut self, what: &str) {
-        self.left_out.push(what.to_owned());
+        if !self.left_out.iter().any(|left_out| left_out == what) {
+            self.left_out.push(what.to_owned());
+        }
     }
 
     /// Says in one line what ran, and in another what did not.

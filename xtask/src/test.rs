@@ -1,65 +1,126 @@
-//! `cargo xtask test`: everything that must hold before a change lands.
+//! `cargo xtask test`: everything that must hold before a change lands, or one part of it.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::step::{Failure, Runner, cargo, is_installed, root};
-use crate::{bench, fuzz, licences, peers};
+use crate::{bench, fuzz, licences, peers, source};
 
-pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
+type Part = fn(&mut Runner, Option<&Path>) -> Result<(), Failure>;
+
+/// The parts, in the order in which they run. Each takes the folder of the official fixtures, if there is one.
+const PARTS: &[(&str, Part)] = &[
+    ("fmt", |runner, _| format(runner)),
+    ("licences", |runner, _| licences::check(runner)),
+    ("source", |runner, _| {
+        source::early_returns(runner)?;
+        source::names(runner)?;
+        source::size(runner)
+    }),
+    ("clippy", |runner, _| {
+        let mut clippy = cargo(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
+        runner.command(
+            "clippy",
+            &mut clippy,
+            "mend the warnings above; if clippy is missing: `rustup component add clippy`",
+        )
+    }),
+    ("unit", unit),
+    ("cli", |runner, fixtures| program(runner, "cli", fixtures)),
+    ("docs", |runner, fixtures| program(runner, "docs", fixtures)),
+    ("matrix", |runner, fixtures| program(runner, "matrix", fixtures)),
+    ("peers", |runner, fixtures| program(runner, "peers", fixtures)),
+    ("embeddings", |runner, _| embeddings(runner)),
+    ("api-docs", |runner, _| {
+        runner.command(
+            "api docs",
+            cargo(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"),
+            "mend the documentation comments named above",
+        )
+    }),
+    ("benches", |runner, _| bench::check(runner)),
+    ("conformance", conformance),
+    ("deny", |runner, _| licences::deny(runner)),
+];
+
+/// Test programs that start `sortie` as a user would, each a part of its own.
+const PROGRAMS: [&str; 4] = ["cli", "docs", "matrix", "peers"];
+/// The test programs of the feature `embeddings`, which only a build with the feature has.
+const EMBEDDINGS: &str = "embeddings";
+
+pub(crate) fn run(runner: &mut Runner, only: Option<&str>) -> Result<(), Failure> {
     let fixtures = fixtures()?;
+    if let Some(name) = only {
+        let Some((_, part)) = PARTS.iter().find(|(part, _)| *part == name) else {
+            let known: Vec<&str> = PARTS.iter().map(|(name, _)| *name).collect();
+            return Err(Failure::Usage(format!("there is no part `{name}`; there are {}", known.join(", "))));
+        };
+        return part(runner, fixtures.as_deref());
+    }
+    for (name, part) in PARTS {
+        if *name == "deny" && !is_installed(&mut cargo(["deny", "--version"])) {
+            runner.leave_out("cargo-deny (not installed; licences and sources were checked without it)");
+        } else {
+            part(runner, fixtures.as_deref())?;
+        }
+    }
+    runner.leave_out("fuzzing, benchmarks and packages (`cargo xtask fuzz`, `bench`, `package`)");
+    Ok(())
+}
 
+fn format(runner: &mut Runner) -> Result<(), Failure> {
     runner.command(
         "format",
         &mut cargo(["fmt", "--all", "--check"]),
         "run `cargo fmt --all`; if rustfmt is missing: `rustup component add rustfmt`",
     )?;
     bench::format(runner)?;
-    fuzz::format(runner)?;
-    licences::check(runner)?;
-    runner.command(
-        "clippy",
-        &mut cargo(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
-        "mend the warnings above; if clippy is missing: `rustup component add clippy`",
-    )?;
+    fuzz::format(runner)
+}
 
+/// The tests of libraries: unit, golden, property and documentation tests, the fuzz corpora.
+fn unit(runner: &mut Runner, fixtures: Option<&Path>) -> Result<(), Failure> {
+    let mut tests = cargo(["test", "--workspace", "--lib", "--bins", "--examples"]);
+    for name in test_programs()?.iter().filter(|name| !PROGRAMS.contains(&name.as_str())) {
+        tests.args(["--test", name]);
+    }
+    tested(runner, "unit tests", tests, fixtures)?;
+    runner.command(
+        "documentation tests",
+        &mut cargo(["test", "--workspace", "--doc", "--quiet"]),
+        "mend the examples named above",
+    )
+}
+
+/// One test program of the command line.
+fn program(runner: &mut Runner, name: &'static str, fixtures: Option<&Path>) -> Result<(), Failure> {
+    tested(runner, name, cargo(["test", "--workspace", "--test", name]), fixtures)
+}
+
+/// Runs tests with all that they may need, and none ignored but those that need the official fixtures, when there are none.
+///
+/// These have `official` in their names. One that lacks what it needs fails, so that a wrong name is noticed.
+fn tested(
+    runner: &mut Runner,
+    name: &'static str,
+    mut tests: Command,
+    fixtures: Option<&Path>,
+) -> Result<(), Failure> {
     peers::run(runner)?;
-    // Unit, golden, property and documentation tests, the commands of README and docs, the fuzz corpora, runs against
-    // real peers.
-    let mut tests = cargo(["test", "--workspace"]);
-    tests.env("SORTIE_PEERS", root().join("target/peers"));
-    match &fixtures {
-        Some(fixtures) => tests.env("SORTIE_FIXTURES", fixtures),
-        None => tests.env_remove("SORTIE_FIXTURES"),
-    };
-    runner.command(
-        "tests",
-        &mut tests,
-        "the first `FAILED` above says which; `cargo xtask docs` writes goldens",
-    )?;
-
-    embeddings(runner)?;
-    runner.command(
-        "api docs",
-        cargo(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"),
-        "mend the documentation comments named above",
-    )?;
-    bench::check(runner)?;
-
-    conformance(runner, "conformance (ours)", &root().join("fixtures/conformance"))?;
-    match &fixtures {
-        Some(fixtures) => conformance(runner, "conformance (official)", &fixtures.join("conformance"))?,
-        None => runner.leave_out(
-            "the official conformance suite and the scenario documents (SORTIE_FIXTURES is not set)",
-        ),
-    }
-
-    if is_installed(&mut cargo(["deny", "--version"])) {
-        licences::deny(runner)?;
+    tests.env("SORTIE_PEERS", peers::folder()).env("SORTIE_PYTHON", peers::python());
+    tests.args(["--", "--include-ignored"]);
+    if let Some(fixtures) = fixtures {
+        tests.env("SORTIE_FIXTURES", fixtures);
     } else {
-        runner.leave_out("cargo-deny (not installed; licences and sources were checked without it)");
+        tests.env_remove("SORTIE_FIXTURES").args(["--skip", "official"]);
+        runner.leave_out("tests that need the official fixtures (SORTIE_FIXTURES is not set)");
     }
-    runner.leave_out("fuzzing and benchmarks (`cargo xtask fuzz`, `cargo xtask bench`)");
-    Ok(())
+    runner.command(
+        name,
+        &mut tests,
+        "the first `FAILED` above says which; `cargo xtask docs` writes pages again, and `SNAPSHOTS=overwrite` with \
+         the test that failed its golden files",
+    )
 }
 
 /// What is left out of a build without the feature `embeddings`: its lints, and its tests with the model among the peers.
@@ -68,7 +129,8 @@ pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
 /// the same; and only these tests, since the others have run.
 fn embeddings(runner: &mut Runner) -> Result<(), Failure> {
     const FEATURES: [&str; 3] = ["--workspace", "--features", "sortie-judge/embeddings,sortie/embeddings"];
-    const TESTS: [&str; 2] = ["--test", "embeddings"];
+    const TESTS: [&str; 2] = ["--test", EMBEDDINGS];
+    peers::run(runner)?;
     runner.command(
         "clippy (embeddings)",
         cargo(["clippy"]).args(FEATURES).args(["--lib", "--bins"]).args(TESTS).args(["--", "-D", "warnings"]),
@@ -81,13 +143,58 @@ fn embeddings(runner: &mut Runner) -> Result<(), Failure> {
     )
 }
 
+/// Both suites through `sortie conformance`, as a user would run them.
+fn conformance(runner: &mut Runner, fixtures: Option<&Path>) -> Result<(), Failure> {
+    let mut suite = |name, folder: &Path| {
+        runner.command(
+            name,
+            cargo(["run", "--quiet", "--package", "sortie", "--", "conformance"]).arg(folder),
+            "each failed case is listed above, with what was expected and what came",
+        )
+    };
+    suite("conformance (ours)", &root().join("fixtures/conformance"))?;
+    match fixtures {
+        Some(fixtures) => suite("conformance (official)", &fixtures.join("conformance")),
+        None => {
+            runner.leave_out("the official conformance suite (SORTIE_FIXTURES is not set)");
+            Ok(())
+        }
+    }
+}
+
+/// The names of the test programs of all crates, but those of the feature `embeddings`.
+fn test_programs() -> Result<Vec<String>, Failure> {
+    let listed = |folder: &Path| -> Result<Vec<PathBuf>, Failure> {
+        let entries = std::fs::read_dir(folder)
+            .map_err(|error| Failure::Step(format!("`{}` cannot be read: {error}", folder.display())))?;
+        Ok(entries.flatten().map(|entry| entry.path()).collect())
+    };
+    let mut names = Vec::new();
+    for tests in listed(&root().join("crates"))?.iter().map(|path| path.join("tests")) {
+        if !tests.is_dir() {
+            continue;
+        }
+        for path in listed(&tests)? {
+            let is_program =
+                path.extension().is_some_and(|extension| extension == "rs") || path.join("main.rs").is_file();
+            names.extend(
+                path.file_stem().filter(|_| is_program).map(|name| name.to_string_lossy().into_owned()),
+            );
+        }
+    }
+    names.sort();
+    names.dedup();
+    names.retain(|name| name != EMBEDDINGS);
+    Ok(names)
+}
+
 /// The folder that `SORTIE_FIXTURES` names, made absolute, since tests run in the folders of their crates.
 fn fixtures() -> Result<Option<PathBuf>, Failure> {
     let Some(named) = std::env::var_os("SORTIE_FIXTURES").filter(|named| !named.is_empty()) else {
         return Ok(None);
     };
     let folder = root().join(named);
-    for part in ["conformance", "scenarios"] {
+    for part in ["conformance", "scenarios", "re2"] {
         if !folder.join(part).is_dir() {
             return Err(Failure::Step(format!(
                 "SORTIE_FIXTURES is set, but `{}` is not there\n  unset it to leave the official fixtures out",
@@ -101,11 +208,24 @@ fn fixtures() -> Result<Option<PathBuf>, Failure> {
         .map_err(|error| Failure::Step(format!("`{}` cannot be read: {error}", folder.display())))
 }
 
-/// Runs one folder of fixtures through `sortie conformance`, as a user would.
-fn conformance(runner: &mut Runner, name: &'static str, folder: &Path) -> Result<(), Failure> {
-    runner.command(
-        name,
-        cargo(["run", "--quiet", "--package", "sortie", "--", "conformance"]).arg(folder),
-        "each failed case is listed above, with what was expected and what came",
-    )
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_test_program_is_in_one_part() {
+        let names = test_programs().unwrap_or_default();
+        for program in PROGRAMS {
+            assert!(names.iter().any(|name| name == program), "{program}: {names:?}");
+            assert!(PARTS.iter().any(|(part, _)| *part == program), "{program} is no part");
+        }
+    }
+
+    #[test]
+    fn an_unknown_part_is_a_usage_error_that_lists_them() {
+        let Err(Failure::Usage(message)) = run(&mut Runner::new(true), Some("unti")) else {
+            panic!("it was taken");
+        };
+        assert!(message.contains("fmt, licences, source, clippy, unit, cli"), "{message}");
+    }
 }

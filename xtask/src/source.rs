@@ -1,0 +1,271 @@
+//! What a compiler does not say about the source: `cargo xtask names`, `cargo xtask size`, and tests that cannot fail.
+//!
+//! Crates are found by listing `crates/`; a line-by-line reading is enough, since the sources are formatted by rustfmt.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::step::{Failure, Runner, root};
+
+/// How far the source is from a limit: it must not get further than `reached`, and the limit is the goal.
+struct Bar {
+    limit: usize,
+    reached: usize,
+}
+
+impl Bar {
+    fn check(&self, what: &str, found: usize, problems: &mut Vec<String>) {
+        let allowed = self.limit.max(self.reached);
+        if found > allowed {
+            problems.push(format!("{what}: {found}, and at most {allowed} are allowed"));
+        } else if found > self.limit {
+            println!("    warning: {what}: {found}, more than the limit of {}", self.limit);
+        }
+    }
+}
+
+/// Public type names that are defined more than once. Lower `reached` whenever the number falls.
+const REPEATED_NAMES: Bar = Bar { limit: 15, reached: 43 };
+const BINARY_LINES: Bar = Bar { limit: 6_000, reached: 16_854 };
+const CRATE_LINES: Bar = Bar { limit: 12_000, reached: 26_533 };
+const ALL_LINES: Bar = Bar { limit: 92_590, reached: 96_590 };
+const ROOT_EXPORTS: Bar = Bar { limit: 40, reached: 120 };
+/// Public functions of libraries whose error is a `String`.
+const TEXT_ERRORS: Bar = Bar { limit: 0, reached: 30 };
+
+/// Names that are defined more than once on purpose, and why.
+const DEFENDED: &[(&str, &str)] = &[];
+
+/// `cargo xtask names`: public type names that mean more than one thing.
+pub(crate) fn names(runner: &mut Runner) -> Result<(), Failure> {
+    runner.step("names", "public type names that are defined more than once", || {
+        let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (folder, text) in sources("src")?.iter().flat_map(|(_, files)| files) {
+            for name in text.lines().filter_map(public_type) {
+                places.entry(name.to_owned()).or_default().push(shown(folder));
+            }
+        }
+        places.retain(|_, files| files.len() > 1);
+        for (name, files) in &places {
+            let why = DEFENDED.iter().find(|(defended, _)| defended == name).map_or("", |(_, why)| why);
+            println!("    {name}: {}{}{why}", files.join(", "), if why.is_empty() { "" } else { ": " });
+        }
+        println!("    {} names", places.len());
+        let mut problems: Vec<String> = DEFENDED
+            .iter()
+            .filter(|(name, _)| !places.contains_key(*name))
+            .map(|(name, _)| format!("`{name}` is defended and not repeated: remove it from the list"))
+            .collect();
+        REPEATED_NAMES.check("public type names defined more than once", places.len(), &mut problems);
+        outcome(&problems)
+    })
+}
+
+/// `cargo xtask size`: lines and root exports of every crate.
+pub(crate) fn size(runner: &mut Runner) -> Result<(), Failure> {
+    runner.step("size", "lines of source and root exports of every crate", || {
+        let mut problems = Vec::new();
+        let mut all = 0;
+        for (name, files) in sources("src")? {
+            let lines: usize = files.iter().map(|(_, text)| text.lines().count()).sum();
+            let library = files.iter().find(|(path, _)| path.ends_with("src/lib.rs"));
+            let exports = library.map_or(0, |(_, text)| root_exports(text));
+            let text_errors: usize = files.iter().map(|(_, text)| text_errors(text)).sum();
+            println!("    {name:<12} {lines:>6} lines {exports:>4} exports");
+            all += lines;
+            if library.is_some() {
+                CRATE_LINES.check(&format!("lines of crates/{name}"), lines, &mut problems);
+                ROOT_EXPORTS.check(&format!("root exports of crates/{name}"), exports, &mut problems);
+                let what = format!("public functions of crates/{name} with a text for an error");
+                TEXT_ERRORS.check(&what, text_errors, &mut problems);
+            } else {
+                BINARY_LINES.check(&format!("lines of crates/{name}"), lines, &mut problems);
+            }
+        }
+        println!("    {:<12} {all:>6} lines", "all");
+        ALL_LINES.check("lines of all crates", all, &mut problems);
+        outcome(&problems)
+    })
+}
+
+/// Tests that return before they have tested anything: what cannot run is `#[ignore]`d, with the reason.
+pub(crate) fn early_returns(runner: &mut Runner) -> Result<(), Failure> {
+    runner.step("early returns", "tests that end before they have tested anything", || {
+        let mut problems = Vec::new();
+        for folder in ["src", "tests"] {
+            for (path, text) in sources(folder)?.iter().flat_map(|(_, files)| files) {
+                for line in returning_tests(text) {
+                    problems.push(format!(
+                        "{}:{line}: a test that cannot run is ignored, and does not return",
+                        shown(path)
+                    ));
+                }
+            }
+        }
+        outcome(&problems)
+    })
+}
+
+fn outcome(problems: &[String]) -> Result<(), String> {
+    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n  ")) }
+}
+
+type Files = Vec<(PathBuf, String)>;
+
+/// Every crate in `crates/`, with the Rust files below one of its folders.
+fn sources(folder: &str) -> Result<Vec<(String, Files)>, String> {
+    let mut crates = Vec::new();
+    for path in listed(&root().join("crates"))? {
+        let mut files = Files::new();
+        read_below(&path.join(folder), &mut files)?;
+        crates.push((path.file_name().unwrap_or_default().to_string_lossy().into_owned(), files));
+    }
+    Ok(crates)
+}
+
+fn read_below(folder: &Path, files: &mut Files) -> Result<(), String> {
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    for path in listed(folder)? {
+        if path.is_dir() {
+            read_below(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text =
+                std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", shown(&path)))?;
+            files.push((path, text));
+        }
+    }
+    Ok(())
+}
+
+fn listed(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", shown(folder)))?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+fn shown(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).display().to_string()
+}
+
+/// The name that a line defines as a public type.
+fn public_type(line: &str) -> Option<&str> {
+    let (kind, rest) = line.trim_start().strip_prefix("pub ")?.split_once(' ')?;
+    let name = rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next()?;
+    ["struct", "enum", "trait", "type", "union"].contains(&kind).then_some(name)
+}
+
+/// How many names the `pub use` items of a file bring.
+fn root_exports(text: &str) -> usize {
+    let items = text.split("\npub use ").skip(1).filter_map(|item| item.split(';').next());
+    items
+        .map(|item| item.split(',').filter(|name| !name.trim_matches([' ', '\n', '}']).is_empty()).count())
+        .sum()
+}
+
+/// How many public functions return `Result<…, String>`.
+fn text_errors(text: &str) -> usize {
+    let functions = text.split("pub fn ").skip(1).chain(text.split("pub async fn ").skip(1));
+    functions
+        .filter_map(|rest| rest.split(['{', ';']).next())
+        .filter(|head| head.contains(", String>"))
+        .count()
+}
+
+/// The lines on which a test returns from its own body: not from a closure or a loop within it.
+fn returning_tests(text: &str) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut test: Option<String> = None; // the indentation of its function
+    let mut attribute = false;
+    let mut block = false; // whether the innermost block is an `if` or an `else` of the body
+    for (at, line) in text.lines().enumerate() {
+        let trimmed = line.trim_start();
+        let indentation = &line[..line.len() - trimmed.len()];
+        if trimmed.starts_with("#[test]") || trimmed.starts_with("#[tokio::test") {
+            attribute = true;
+        } else if attribute && (trimmed.starts_with("fn ") || trimmed.starts_with("async fn ")) {
+            (attribute, test, block) = (false, Some(indentation.to_owned()), false);
+        } else if let Some(own) = &test {
+            let body = format!("{own}    ");
+            if indentation == own && trimmed == "}" {
+                test = None;
+            } else if indentation == body {
+                block = trimmed.ends_with("else {") || (trimmed.starts_with("if ") && trimmed.ends_with('{'));
+                if trimmed.ends_with("else { return };") || trimmed.starts_with("return;") {
+                    found.push(at + 1);
+                }
+            } else if block && indentation == format!("{body}    ") && trimmed.starts_with("return;") {
+                found.push(at + 1);
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_public_type_is_told_from_anything_else() {
+        for (line, name) in [
+            ("pub struct Case<'a> {", Some("Case")),
+            ("    pub enum Mode {", Some("Mode")),
+            ("pub type Body = fn();", Some("Body")),
+            ("pub(crate) struct Case;", None),
+            ("pub fn case() {", None),
+            ("struct Case;", None),
+        ] {
+            assert_eq!(public_type(line), name, "{line}");
+        }
+    }
+
+    #[test]
+    fn exports_are_counted_by_name() {
+        let text = "//! Words.\n\npub use a::One;\npub use b::{\n    Two, Three,\n    Four,\n};\npub mod c;\nuse d::E;\n";
+        assert_eq!(root_exports(text), 4);
+    }
+
+    #[test]
+    fn functions_with_a_text_for_an_error_are_counted() {
+        let text = "pub fn a() -> Result<(), String> {\n}\npub fn b(x: u8) -> Result<(), Error>;\nfn c() -> Result<u8, String> {";
+        assert_eq!(text_errors(text), 1);
+    }
+
+    #[test]
+    fn a_test_that_returns_early_is_found_and_a_closure_that_does_is_not() {
+        let text = "\
+#[test]
+fn one_line() {
+    let Some(a) = b() else { return };
+}
+#[tokio::test]
+async fn three_lines() {
+    let Some(a) = b() else {
+        return;
+    };
+    let peer = serve(async |request| {
+        let Some(c) = request else { return };
+        if c {
+            return;
+        }
+    });
+}
+#[test]
+#[ignore = \"needs something\"]
+fn ignored() {
+    if a {
+        return;
+    }
+}
+fn no_test() {
+    if a {
+        return;
+    }
+}
+";
+        assert_eq!(returning_tests(text), [3, 8, 21]);
+    }
+}
