@@ -5,12 +5,14 @@ mod a2a_push;
 pub mod a2a_server;
 mod actions;
 pub mod ag_ui_client;
+mod client;
 pub(crate) mod excerpt;
 mod hold;
 pub mod mcp_client;
 pub mod mcp_server;
 mod responses;
 
+use sortie_trace::{Direction, Kind};
 pub use sortie_wire::mcp::McpRevision;
 pub use sortie_wire::{Address, Endpoint};
 use tokio::task::JoinHandle;
@@ -53,5 +55,16 @@ impl StartError {
             Self::Bind { .. } => "bind_failed",
             Self::State { .. } => "internal",
         }
+    }
+}
+
+/// How a message of JSON-RPC is recorded: its half of an exchange, and what it is.
+pub(crate) const fn record_kind(kind: sortie_wire::jsonrpc::Kind) -> (Direction, Kind) {
+    use sortie_wire::jsonrpc::Kind as Wire;
+    match kind {
+        Wire::Request => (Direction::Request, Kind::Request),
+        Wire::Notification => (Direction::Request, Kind::Notification),
+        Wire::Response => (Direction::Response, Kind::Response),
+        Wire::Error => (Direction::Response, Kind::Error),
     }
 }

@@ -71,7 +71,8 @@ impl Talk {
             return Err(TargetError::Invalid("an A2A agent is at a URL, and no process".to_owned()));
         };
         let fail = |error| TargetError::of_client("connect", error, settings.connect_timeout);
-        let client = Client::new(url, client_options(target, settings)?).map_err(fail)?;
+        let client =
+            client_options(target, settings).and_then(|options| Client::new(url, options)).map_err(fail)?;
         wait_until_accepts(url, Instant::now() + settings.connect_timeout).await.map_err(fail)?;
         let endpoint = client.endpoint(None).url().clone();
         let (log, settings) = (log.clone(), *settings);

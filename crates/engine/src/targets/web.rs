@@ -9,7 +9,7 @@ use ::http::{HeaderMap, HeaderValue, Method};
 use bytes::Bytes;
 use serde_json::Value;
 use sortie_trace::{Content, Kind};
-use sortie_wire::http::{Answer, Client, ClientOptions, Response, wait_until_accepts};
+use sortie_wire::http::{Answer, Client, ClientError, ClientOptions, Response, wait_until_accepts};
 
 use super::error::TargetError;
 use super::log::{About, Log};
@@ -78,15 +78,13 @@ impl Web {
 
 /// A client for one target, with its credentials.
 pub(super) fn new_client(target: &Endpoint, settings: &Settings) -> Result<Client, TargetError> {
-    let fail = |error| TargetError::of_client("connect", error, settings.connect_timeout);
-    Client::new(client_options(target, settings)?).map_err(fail)
+    let client = client_options(target, settings).and_then(Client::new);
+    client.map_err(|error| TargetError::of_client("connect", error, settings.connect_timeout))
 }
 
-pub(super) fn client_options(target: &Endpoint, settings: &Settings) -> Result<ClientOptions, TargetError> {
+pub(super) fn client_options(target: &Endpoint, settings: &Settings) -> Result<ClientOptions, ClientError> {
     Ok(ClientOptions {
-        headers: target
-            .http_headers()
-            .map_err(|error| TargetError::of_client("connect", error, settings.connect_timeout))?,
+        headers: target.http_headers()?,
         connect_timeout: settings.connect_timeout,
         answer_timeout: settings.answer_timeout,
         limits: settings.limits,

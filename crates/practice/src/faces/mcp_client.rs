@@ -1,19 +1,16 @@
 //! A server that the agent uses.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use sortie_wire::Limits;
 use sortie_wire::http::{Client, ClientOptions};
-use sortie_wire::jsonrpc::{self, Ids, Incoming, id_key};
-use sortie_wire::mcp::client::{Ended, Happened, Link, Outgoing};
-use sortie_wire::mcp::revision;
+use sortie_wire::jsonrpc::{Incoming, Kind};
+use sortie_wire::mcp::McpRevision;
+use sortie_wire::mcp::client::{self, Envelope, Handler, Heard, Link, Message, Patience, Reply};
 use sortie_wire::stdio::{Child, Program};
-use tokio::sync::{mpsc, oneshot};
 
 use super::gathered::texts;
 use crate::acting::{Answer, Filled, Offered, Offers, PATIENCE, Shared};
@@ -30,9 +27,7 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// A session with a server.
 #[derive(Debug)]
 pub(super) struct Session {
-    name: String,
-    link: Link,
-    shared: Arc<Waiting>,
+    wire: client::Session<Owner>,
     instructions: Option<String>,
     capabilities: Value,
     resources: Vec<Value>,
@@ -40,21 +35,11 @@ pub(super) struct Session {
     prompts: Vec<Value>,
 }
 
-/// What the one that listens and those that ask share.
-#[derive(Debug)]
-struct Waiting {
-    ids: Ids,
-    asked: Mutex<HashMap<String, oneshot::Sender<Result<Value, String>>>>,
-    /// Something else than the tools has changed.
-    changed: AtomicBool,
-    gone: AtomicBool,
-}
-
 impl Session {
     /// Connects and agrees on a revision.
     pub(super) async fn open(server: &McpServer, name: &str, mind: &Shared) -> Result<Self, String> {
         let limits = Limits::default();
-        let (link, happened) = match server {
+        let connected = match server {
             McpServer::Http(url) => {
                 let options = ClientOptions { answer_timeout: PATIENCE, ..ClientOptions::default() };
                 Link::http(Client::new(options).map_err(|error| error.to_string())?, url)
@@ -70,76 +55,33 @@ impl Session {
                 Link::stdio(Child::spawn(&program).map_err(|error| error.to_string())?, limits)
             }
         };
-        let shared = Arc::new(Waiting {
-            ids: Ids::new(),
-            asked: Mutex::default(),
-            changed: AtomicBool::new(true),
-            gone: AtomicBool::new(false),
-        });
-        let listener = Listener {
-            name: name.to_owned(),
-            link: link.clone(),
-            shared: shared.clone(),
-            mind: mind.clone(),
-            limits,
+        let owner = Owner { name: name.to_owned(), mind: mind.clone(), changed: AtomicBool::new(true) };
+        let wire = client::Session::new(connected, owner, limits, Patience::Total(PATIENCE));
+        let identity = Envelope {
+            client_info: json!({"name": "sortie-practice", "version": env!("CARGO_PKG_VERSION")}).to_string(),
+            capabilities: json!({"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}})
+                .to_string(),
         };
-        tokio::spawn(listener.run(happened));
-        let mut session = Self {
-            name: name.to_owned(),
-            link,
-            shared,
-            instructions: None,
-            capabilities: Value::Null,
+        let welcome = wire.handshake(&(), &McpRevision::Auto, identity).await;
+        let welcome = welcome.map_err(|error| error.to_string())?.result;
+        Ok(Self {
+            wire,
+            instructions: welcome.get("instructions").and_then(Value::as_str).map(str::to_owned),
+            capabilities: welcome.get("capabilities").cloned().unwrap_or(Value::Null),
             resources: Vec::new(),
             templates: Vec::new(),
             prompts: Vec::new(),
-        };
-        session.shake_hands().await?;
-        Ok(session)
+        })
     }
 
-    async fn shake_hands(&mut self) -> Result<(), String> {
-        let hello = json!({
-            "protocolVersion": revision::LATEST,
-            "capabilities": {"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}},
-            "clientInfo": {"name": "sortie-practice", "version": env!("CARGO_PKG_VERSION")},
-        });
-        let welcome = match self.request("initialize", Some(hello.clone())).await {
-            Err(refused) if refused.contains("HTTP status 4") && self.link.fall_back().await => {
-                self.request("initialize", Some(hello)).await?
-            }
-            other => other?,
-        };
-        let version = welcome.get("protocolVersion").and_then(Value::as_str).unwrap_or(revision::LATEST);
-        self.link.agree_on(version);
-        self.instructions = welcome.get("instructions").and_then(Value::as_str).map(str::to_owned);
-        self.capabilities = welcome.get("capabilities").cloned().unwrap_or(Value::Null);
-        let told = jsonrpc::notification("notifications/initialized", None);
-        self.link.tell(Outgoing::plain(told)).await.map_err(|error| error.to_string())?;
-        self.link.listen().await;
-        Ok(())
-    }
-
-    /// Asks, and waits for the answer.
+    /// Asks, and waits for the answer. What is no result is words.
     async fn request(&self, method: &str, params: Option<Value>) -> Result<Value, String> {
-        if self.shared.gone.load(Ordering::Relaxed) {
-            return Err("the server has gone".to_owned());
-        }
-        let id = self.shared.ids.fresh();
-        let (sender, receiver) = oneshot::channel();
-        self.shared.asked().insert(id.clone(), sender);
         let params = params.map(|params| params.to_string());
-        let message = jsonrpc::request(&id, method, params.as_deref());
-        let exchange = self.link.request(id_of(&id), Outgoing::plain(message));
-        let answer = tokio::time::timeout(PATIENCE, receiver).await;
-        self.shared.asked().remove(&id);
-        match answer {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(_)) => Err("the server has gone".to_owned()),
-            Err(_) => {
-                exchange.abort();
-                Err("no answer in time".to_owned())
-            }
+        match self.wire.ask_with_input(&(), method, params.as_deref()).await {
+            Ok(client::Answer::Result(result)) => Ok(result),
+            Ok(client::Answer::Error(error)) if error.get("message").is_some() => Err(texts(&error)),
+            Ok(client::Answer::Error(error)) => Err(error.to_string()),
+            Err(error) => Err(error.to_string()),
         }
     }
 
@@ -166,14 +108,14 @@ impl Session {
     /// What the server offers now. Tools are listed every time, the rest when it has changed.
     pub(super) async fn look(&mut self, index: usize, offers: &mut Offers) {
         if let Some(instructions) = &self.instructions {
-            let source = Source::describing(format!("instructions of {}", self.name), None);
+            let source = Source::describing(format!("instructions of {}", self.wire.handler().name), None);
             offers.texts.push((source, instructions.clone()));
         }
         // Like most clients, it asks for tools even where a server forgot to say that it has some.
         for tool in &self.list("tools/list", "tools").await {
             offers.add_tool(tool, Place::Server(index));
         }
-        if self.shared.changed.swap(false, Ordering::Relaxed) {
+        if self.wire.handler().changed.swap(false, Ordering::Relaxed) {
             if self.offers("resources") {
                 self.resources = self.list("resources/list", "resources").await;
                 self.templates = self.list("resources/templates/list", "resourceTemplates").await;
@@ -237,98 +179,35 @@ impl Session {
 
     /// Hangs up.
     pub(super) async fn close(&self) {
-        self.link.close(FAREWELL).await;
+        self.wire.close(FAREWELL).await;
     }
 }
 
-/// Our ids are numbers, and the key of a number is its digits and its scale.
-fn id_of(id: &str) -> String {
-    let raw = serde_json::value::RawValue::from_string(id.to_owned());
-    raw.map_or_else(|_| id.to_owned(), |raw| id_key(&raw))
-}
-
-impl Waiting {
-    fn asked(&self) -> std::sync::MutexGuard<'_, HashMap<String, oneshot::Sender<Result<Value, String>>>> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn answered(&self, key: &str, answer: Result<Value, String>) {
-        let mut asked = self.asked();
-        let id = asked.keys().find(|id| id_of(id) == key).cloned();
-        if let Some(sender) = id.and_then(|id| asked.remove(&id)) {
-            // Whoever does not wait any more needs no answer.
-            let _ = sender.send(answer);
-        }
-    }
-}
-
-/// Takes in what a server says, asked or not.
-struct Listener {
+/// An agent that uses a server: it reads what it is told, and answers as its behaviour says.
+#[derive(Debug)]
+struct Owner {
     name: String,
-    link: Link,
-    shared: Arc<Waiting>,
     mind: Shared,
-    limits: Limits,
+    /// Something else than the tools has changed.
+    changed: AtomicBool,
 }
 
-impl Listener {
-    async fn run(self, mut happened: mpsc::Receiver<Happened>) {
-        while let Some(one) = happened.recv().await {
-            match one {
-                Happened::Message { bytes, .. } => {
-                    if let Ok(message) = jsonrpc::read(&bytes, &self.limits) {
-                        self.message(message).await;
-                    }
-                }
-                Happened::TooLong { within: Some(key), .. } => {
-                    self.shared.answered(&key, Err("too long".to_owned()));
-                }
-                Happened::TooLong { .. } => {}
-                Happened::Ended { within, how } => {
-                    let why = match how {
-                        Ended::Whole => "no answer".to_owned(),
-                        Ended::Status(status, _) => format!("HTTP status {}", status.as_u16()),
-                        Ended::Failed(error) => error.to_string(),
-                    };
-                    self.shared.answered(&within, Err(why));
-                }
-                Happened::Gone { .. } => break,
-            }
+impl Handler for Owner {
+    type Context = ();
+    type Guard = ();
+
+    fn said(&self, (): &(), _: Message<'_>) {}
+
+    fn heard(&self, _: Option<&()>, message: Message<'_>) -> Heard<(), ()> {
+        let body = message.incoming.and_then(Incoming::body);
+        let content = body.and_then(|body| serde_json::from_str(body.get()).ok()).unwrap_or(Value::Null);
+        if message.kind == Kind::Notification {
+            self.told(message.method, &content);
         }
-        self.shared.gone.store(true, Ordering::Relaxed);
-        self.shared.asked().clear();
+        Heard { context: (), content, guard: () }
     }
 
-    async fn message(&self, message: Incoming) {
-        match message {
-            Incoming::Response { id, result } => {
-                let result = serde_json::from_str(result.get()).map_err(|error| error.to_string());
-                self.shared.answered(&id_key(&id), result);
-            }
-            Incoming::Error { id: Some(id), error } => {
-                let error: Value = serde_json::from_str(error.get()).unwrap_or(Value::Null);
-                let words = if error.get("message").is_some() { texts(&error) } else { error.to_string() };
-                self.shared.answered(&id_key(&id), Err(words));
-            }
-            Incoming::Request { id, method, params } => {
-                let params: Value =
-                    params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or(Value::Null);
-                if let Some(answer) = self.asked(id.get(), &method, &params) {
-                    // A server that does not want its answer is the server's business.
-                    let _ = self.link.tell(Outgoing::plain(answer)).await;
-                }
-            }
-            Incoming::Notification { method, params } => {
-                let params: Value =
-                    params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or(Value::Null);
-                self.told(&method, &params);
-            }
-            Incoming::Error { id: None, .. } | Incoming::Batch(_) => {}
-        }
-    }
-
-    /// The answer to what a server asks, if it gets one.
-    fn asked(&self, id: &str, method: &str, params: &Value) -> Option<bytes::Bytes> {
+    fn answer(&self, (): &(), method: &str, params: &Value) -> Option<Reply> {
         let result = match method {
             "ping" => json!({}),
             "roots/list" => json!({"roots": []}),
@@ -342,18 +221,20 @@ impl Listener {
                 let message = params.get("message").and_then(Value::as_str).unwrap_or_default();
                 let schema = params.get("requestedSchema").cloned().unwrap_or(Value::Null);
                 if params.get("mode").and_then(Value::as_str) == Some("url") {
-                    return Some(jsonrpc::result(id, &self.url(params, message).to_string()));
+                    return Some(Reply::Result(self.url(params, message).to_string()));
                 }
                 match self.mind.with(|mind| mind.elicited(&self.name, message, &schema))? {
                     Filled::With(values) => json!({"action": "accept", "content": values}),
                     Filled::Declined => json!({"action": "decline"}),
                 }
             }
-            _ => return Some(jsonrpc::error(Some(id), -32601, "there is no such method", None)),
+            _ => return Some(Reply::method_not_found()),
         };
-        Some(jsonrpc::result(id, &result.to_string()))
+        Some(Reply::Result(result.to_string()))
     }
+}
 
+impl Owner {
     /// A page to visit is agreed to and never visited: agents here do not leave the machine.
     fn url(&self, params: &Value, message: &str) -> Value {
         self.mind.with(|mind| {
@@ -372,7 +253,7 @@ impl Listener {
     fn told(&self, method: &str, params: &Value) {
         match method {
             "notifications/resources/list_changed" | "notifications/prompts/list_changed" => {
-                self.shared.changed.store(true, Ordering::Relaxed);
+                self.changed.store(true, Ordering::Relaxed);
             }
             "notifications/message" | "notifications/progress" => {
                 let words = texts(params);

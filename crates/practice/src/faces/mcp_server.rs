@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sortie_wire::Limits;
 use sortie_wire::http::{Hosts, Listener};
@@ -96,10 +97,12 @@ impl Service for Face {
                 Reply::Accepted
             }
             Incoming::Batch(items) => {
-                let one = |message| {
-                    self.hear(client, Arrival { bytes: arrival.bytes, message, headers: arrival.headers })
+                let one = |item: &Box<RawValue>| {
+                    let bytes = item.get().as_bytes();
+                    let message = jsonrpc::read(bytes, &Limits::default());
+                    self.hear(client, Arrival { bytes, message, headers: arrival.headers })
                 };
-                Reply::Several(items.into_iter().map(one).collect())
+                Reply::Several(items.iter().map(one).collect())
             }
             Incoming::Notification { .. } | Incoming::Error { id: None, .. } => Reply::Accepted,
         }

@@ -42,7 +42,7 @@ pub enum Fault {
 
 impl Malformed {
     /// A fault of a message whose id is not known.
-    pub(super) fn anonymous(fault: Fault) -> Self {
+    pub(crate) fn anonymous(fault: Fault) -> Self {
         Self { fault, id: None }
     }
 

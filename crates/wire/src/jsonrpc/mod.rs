@@ -7,5 +7,5 @@ mod write;
 
 pub use id::{Ids, id_key};
 pub use malformed::{Fault, Malformed};
-pub use read::{Incoming, MAX_BATCH, read};
+pub use read::{Incoming, Kind, MAX_BATCH, read};
 pub use write::{error, notification, request, result};

@@ -45,8 +45,61 @@ pub enum Incoming {
         /// Whatever stands there; it need not be an object.
         error: Box<RawValue>,
     },
-    /// Several at once. Batches are JSON-RPC, but of MCP only 2025-03-26 has them: the caller decides.
-    Batch(Vec<Result<Incoming, Malformed>>),
+    /// Several at once, each to be read by itself. Batches are JSON-RPC, but of MCP only 2025-03-26 has them: the caller
+    /// decides.
+    Batch(Vec<Box<RawValue>>),
+}
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Wants an answer. So does a batch, and what cannot be read.
+    Request,
+    /// Wants none.
+    Notification,
+    /// Answers.
+    Response,
+    /// Refuses.
+    Error,
+}
+
+impl Incoming {
+    /// What it is.
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Request { .. } | Self::Batch(_) => Kind::Request,
+            Self::Notification { .. } => Kind::Notification,
+            Self::Response { .. } => Kind::Response,
+            Self::Error { .. } => Kind::Error,
+        }
+    }
+
+    /// The id of the request that it is or answers.
+    pub fn id(&self) -> Option<&RawValue> {
+        match self {
+            Self::Request { id, .. } | Self::Response { id, .. } => Some(id),
+            Self::Error { id, .. } => id.as_deref(),
+            Self::Notification { .. } | Self::Batch(_) => None,
+        }
+    }
+
+    /// The method, of what has one.
+    pub fn method(&self) -> Option<&str> {
+        match self {
+            Self::Request { method, .. } | Self::Notification { method, .. } => Some(method),
+            Self::Response { .. } | Self::Error { .. } | Self::Batch(_) => None,
+        }
+    }
+
+    /// Params, result or error: whatever it says.
+    pub fn body(&self) -> Option<&RawValue> {
+        match self {
+            Self::Request { params, .. } | Self::Notification { params, .. } => params.as_deref(),
+            Self::Response { result, .. } => Some(result),
+            Self::Error { error, .. } => Some(error),
+            Self::Batch(_) => None,
+        }
+    }
 }
 
 /// Reads one message.
@@ -121,8 +174,7 @@ fn read_batch(text: &str) -> Result<Incoming, Malformed> {
     if items.is_empty() {
         return Err(Malformed::anonymous(Fault::NotMessage("the batch is empty")));
     }
-    // An array among the items is no message, so batches do not nest.
-    Ok(Incoming::Batch(items.into_iter().map(|item| read_one(item.get())).collect()))
+    Ok(Incoming::Batch(items.into_iter().map(ToOwned::to_owned).collect()))
 }
 
 fn read_one(text: &str) -> Result<Incoming, Malformed> {

@@ -12,6 +12,7 @@ use super::session::Session;
 use crate::actor::{Actor, Entered, EntryAction};
 use crate::modes::a2a_push;
 use crate::modes::actions::{Action, Step, left_out};
+use crate::modes::client::{begin, prepare};
 use crate::modes::{Address, Endpoint};
 
 /// Plays an actor that is an A2A client against a target, until its last phase has nothing left to send and to hear, or
@@ -19,46 +20,28 @@ use crate::modes::{Address, Endpoint};
 ///
 /// Whatever goes wrong is recorded, never returned.
 pub async fn play(actor: Arc<Actor>, target: Endpoint, options: Options) {
-    let scripts = actor
-        .phases()
-        .iter()
-        .map(|phase| Action::all(phase).map_err(|reason| format!("phase `{}`: {reason}", phase.name)));
-    let scripts = match scripts.collect::<Result<Vec<_>, _>>() {
-        Ok(scripts) => scripts,
-        Err(reason) => return actor.failed("internal", &reason),
-    };
-    let end = actor.context().end.clone();
-    let client = match end.run_until_cancelled(connect(&target, &options)).await {
-        Some(Ok(client)) => client,
-        Some(Err(reason)) => return actor.failed("target_refused", &reason),
-        None => return,
+    let Some((scripts, client)) = prepare(&actor, Action::all, connect(&target, &options)).await else {
+        return;
     };
     let session = Session::new(actor.clone(), client, &options);
-    let (sender, entered) = mpsc::unbounded_channel();
-    let counts: Vec<bool> = scripts.iter().map(|script| !script.is_empty()).collect();
-    let hold = session.hold.clone();
-    actor.begin(move |entered| {
-        hold.enter(entered.phase.index, counts[entered.phase.index] || !entered.actions.is_empty());
-        // Nobody listens any more when the run has ended.
-        let _ = sender.send(entered);
-    });
-    end.run_until_cancelled(session.play(&scripts, entered)).await;
+    let sends = scripts.iter().map(|script| !script.is_empty()).collect();
+    let entered = begin(&actor, &session.hold, sends);
+    actor.context().end.run_until_cancelled(session.play(&scripts, entered)).await;
 }
 
-async fn connect(target: &Endpoint, options: &Options) -> Result<Client, String> {
+async fn connect(target: &Endpoint, options: &Options) -> Result<Client, ClientError> {
     let Address::Url(url) = &target.address else {
-        return Err("an A2A agent is a server that others reach: give its URL".to_owned());
+        let why = "an A2A agent is a server that others reach: give its URL";
+        return Err(ClientError::Invalid(why.to_owned()));
     };
-    let headers = target.http_headers().map_err(|error| error.to_string())?;
     let http = ClientOptions {
-        headers,
+        headers: target.http_headers()?,
         answer_timeout: options.action_timeout,
         limits: options.limits,
         ..ClientOptions::default()
     };
-    let client = Client::new(url, http).map_err(|error| error.to_string())?;
-    let deadline = Instant::now() + options.connect_timeout;
-    wait_until_accepts(url, deadline).await.map_err(|error: ClientError| error.to_string())?;
+    let client = Client::new(url, http)?;
+    wait_until_accepts(url, Instant::now() + options.connect_timeout).await?;
     Ok(client)
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sortie_wire::ag_ui::event_name;
-use sortie_wire::http::{Client, ClientOptions, wait_until_accepts};
+use sortie_wire::http::{Client, ClientError, ClientOptions, wait_until_accepts};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -14,6 +14,7 @@ use super::script::Script;
 use super::stage::Stage;
 use crate::actor::{Actor, Entered, EntryAction};
 use crate::modes::actions::left_out;
+use crate::modes::client::{begin, prepare};
 use crate::modes::hold::Hold;
 use crate::modes::{Address, Endpoint};
 
@@ -21,50 +22,34 @@ use crate::modes::{Address, Endpoint};
 ///
 /// Whatever goes wrong is recorded, never returned.
 pub async fn play(actor: Arc<Actor>, target: Endpoint, options: Options) {
-    let scripts = actor
-        .phases()
-        .iter()
-        .map(|phase| Script::new(phase).map_err(|reason| format!("phase `{}`: {reason}", phase.name)));
-    let scripts = match scripts.collect::<Result<Vec<_>, _>>() {
-        Ok(scripts) => scripts,
-        Err(reason) => return actor.failed("internal", &reason),
+    let Some((scripts, target)) = prepare(&actor, Script::new, connect(&target, &options)).await else {
+        return;
     };
-    let end = actor.context().end.clone();
-    let target = match end.run_until_cancelled(connect(&target, &options)).await {
-        Some(Ok(target)) => target,
-        Some(Err(reason)) => return actor.failed("target_refused", &reason),
-        None => return,
-    };
+    // Every phase has a run to ask for.
+    let sends = vec![true; scripts.len()];
     let hold = Arc::new(Hold::default());
     let stage = Stage::new(actor.clone(), scripts, hold.clone(), target, options);
-    let (sender, entered) = mpsc::unbounded_channel();
-    actor.begin(move |entered| {
-        // Every phase has a run to ask for.
-        hold.enter(entered.phase.index, true);
-        // Nobody listens any more when the run has ended.
-        let _ = sender.send(entered);
-    });
+    let entered = begin(&actor, &hold, sends);
     // Runs that go on in the background end with this set.
     let mut runs = JoinSet::new();
-    let _ = end.run_until_cancelled(stage.play(entered, &mut runs)).await;
+    let _ = actor.context().end.run_until_cancelled(stage.play(entered, &mut runs)).await;
     runs.shutdown().await;
     stage.hold.forget();
 }
 
-async fn connect(target: &Endpoint, options: &Options) -> Result<(Client, String), String> {
+async fn connect(target: &Endpoint, options: &Options) -> Result<(Client, String), ClientError> {
     let Address::Url(url) = &target.address else {
-        return Err("an AG-UI agent is reached by HTTP, and this target is a process".to_owned());
+        let why = "an AG-UI agent is reached by HTTP, and this target is a process";
+        return Err(ClientError::Invalid(why.to_owned()));
     };
     let client = Client::new(ClientOptions {
-        headers: target.http_headers().map_err(|error| error.to_string())?,
+        headers: target.http_headers()?,
         // An agent may think for as long as the run lasts.
         answer_timeout: Duration::from_hours(24),
         limits: options.limits,
         ..ClientOptions::default()
-    });
-    let client = client.map_err(|error| error.to_string())?;
-    let deadline = Instant::now() + options.connect_timeout;
-    wait_until_accepts(url, deadline).await.map_err(|error| error.to_string())?;
+    })?;
+    wait_until_accepts(url, Instant::now() + options.connect_timeout).await?;
     Ok((client, url.clone()))
 }
 

@@ -1,6 +1,7 @@
 //! Answers to what a server asks of its client.
 
 use serde_json::{Value, json};
+use sortie_wire::mcp::client::Reply;
 
 use super::elicitation;
 use super::script::Script;
@@ -8,54 +9,42 @@ use crate::actor::Actor;
 use crate::payload::Payload;
 use crate::synthesis::{Shape, Synthesis};
 
-/// A user who said no, as the specification's own example has it.
-const REFUSED: i64 = -1;
-const METHOD_NOT_FOUND: i64 = -32601;
 const INTERNAL_ERROR: i64 = -32603;
 
-/// How a request of the server is answered.
-#[derive(Debug, PartialEq)]
-pub(super) enum Answer {
-    /// With a result, as JSON text.
-    Result(String),
-    /// With an error.
-    Error { code: i64, message: String },
-}
-
 /// The answer of a phase to a request of the server.
-pub(super) fn answer(actor: &Actor, script: &Script, method: &str, params: &Value) -> Answer {
+pub(super) fn answer(actor: &Actor, script: &Script, method: &str, params: &Value) -> Reply {
     match method {
-        "ping" => Answer::Result("{}".to_owned()),
+        "ping" => Reply::Result("{}".to_owned()),
         "roots/list" => roots(actor, script, params),
         "sampling/createMessage" => sampling(actor, script, params),
         "elicitation/create" => elicit(actor, script, params),
-        _ => Answer::Error { code: METHOD_NOT_FOUND, message: "Method not found".to_owned() },
+        _ => Reply::method_not_found(),
     }
 }
 
-fn roots(actor: &Actor, script: &Script, params: &Value) -> Answer {
+fn roots(actor: &Actor, script: &Script, params: &Value) -> Reply {
     match &script.roots {
         Some(roots) => filled(actor, roots, params, |roots| format!(r#"{{"roots":{roots}}}"#)),
-        None => Answer::Result(r#"{"roots":[]}"#.to_owned()),
+        None => Reply::Result(r#"{"roots":[]}"#.to_owned()),
     }
 }
 
-fn sampling(actor: &Actor, script: &Script, params: &Value) -> Answer {
+fn sampling(actor: &Actor, script: &Script, params: &Value) -> Reply {
     let entry = script.sampling.select(params);
     let wanted = entry.and_then(|entry| Synthesis::of(entry, Shape::SamplingResult));
     if let Some(generated) = wanted.and_then(|wanted| wanted.generate(actor, Some(params))) {
-        return Answer::Result(generated);
+        return Reply::Result(generated);
     }
     let content = entry.and_then(|entry| entry.get("content"));
     let Some(content) = content else {
         actor.warn("the target asked for a completion, and no entry of `sampling_responses` answers it");
-        return Answer::Error { code: REFUSED, message: "User rejected sampling request".to_owned() };
+        return Reply::sampling_rejected();
     };
     filled(actor, &content, params, str::to_owned)
 }
 
 /// Without an entry that says otherwise, forms are accepted as they are.
-fn elicit(actor: &Actor, script: &Script, params: &Value) -> Answer {
+fn elicit(actor: &Actor, script: &Script, params: &Value) -> Reply {
     let plain = Payload::plain(json!({}));
     let entry = script.elicitation.select(params).unwrap_or(&plain);
     let action = entry.get("action").unwrap_or_else(|| Payload::plain(json!("accept")));
@@ -85,7 +74,7 @@ fn with_members(
     entry: &Payload,
     params: &Value,
     content: Option<String>,
-) -> Answer {
+) -> Reply {
     let known = ["when", "action", "content", "synthesize"];
     let others = entry.value().as_object().into_iter().flatten().map(|(key, _)| key);
     let others = others.filter(|key| !known.contains(&key.as_str()) && !key.starts_with("x-"));
@@ -99,7 +88,7 @@ fn with_members(
         push_member(&mut text, "content", &content);
     }
     text.push('}');
-    Answer::Result(text)
+    Reply::Result(text)
 }
 
 fn push_member(text: &mut String, key: &str, json: &str) {
@@ -111,14 +100,14 @@ fn push_member(text: &mut String, key: &str, json: &str) {
     text.push_str(json);
 }
 
-fn filled(actor: &Actor, payload: &Payload, params: &Value, wrap: impl Fn(&str) -> String) -> Answer {
+fn filled(actor: &Actor, payload: &Payload, params: &Value, wrap: impl Fn(&str) -> String) -> Reply {
     match actor.fill(payload, Some(params), None) {
-        Ok(filled) => Answer::Result(wrap(&filled.json)),
+        Ok(filled) => Reply::Result(wrap(&filled.json)),
         Err(_) => too_large(),
     }
 }
 
 /// The peer made templates explode. It gets no answer that large; a warning says so.
-fn too_large() -> Answer {
-    Answer::Error { code: INTERNAL_ERROR, message: "Internal error".to_owned() }
+fn too_large() -> Reply {
+    Reply::Error { code: INTERNAL_ERROR, message: "Internal error".to_owned() }
 }

@@ -73,7 +73,7 @@ impl Service for Server {
     fn hear(self: &Arc<Self>, peer: &Arc<Peer>, arrival: Arrival<'_>) -> Reply {
         let post = Post { peer, bytes: arrival.bytes, headers: arrival.headers };
         match arrival.message {
-            Ok(Incoming::Batch(_)) => self.batch(post),
+            Ok(Incoming::Batch(items)) => self.batch(post, &items),
             message => self.one(post, message),
         }
     }
@@ -240,7 +240,7 @@ impl Server {
     }
 
     /// Several messages at once, where the revision has that.
-    fn batch(self: &Arc<Self>, post: Post<'_>) -> Reply {
+    fn batch(self: &Arc<Self>, post: Post<'_>, items: &[Box<RawValue>]) -> Reply {
         let agreed = post.peer.version().map_or_else(
             || {
                 // Who says nothing speaks the revision that did not have to say it.
@@ -250,12 +250,11 @@ impl Server {
             },
             |agreed| agreed == revision::WITH_BATCHES,
         );
-        let items = serde_json::from_slice::<Vec<&RawValue>>(post.bytes);
-        let (true, Ok(items)) = (agreed, items) else {
+        if !agreed {
             let why = "Batches are not part of this protocol version";
             return Self::malformed(post, &jsonrpc::error(None, -32600, why, None), None);
-        };
-        let replies = items.into_iter().map(|item| {
+        }
+        let replies = items.iter().map(|item| {
             let bytes = item.get().as_bytes();
             self.one(Post { bytes, ..post }, jsonrpc::read(bytes, &self.options.limits))
         });

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::session::{Answered, Session};
+use sortie_wire::mcp::client::{Answer, METHOD_NOT_FOUND};
+
+use super::session::Session;
 use crate::targets::error::TargetError;
 use crate::targets::offer::{MAX_TOOLS, Tool};
 
 const METHOD: &str = "tools/list";
-
-const METHOD_NOT_FOUND: i64 = -32601;
 
 impl Session {
     /// All tools. A server without tools has none.
@@ -23,10 +23,10 @@ impl Session {
         let mut cursor: Option<String> = None;
         loop {
             let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
-            let page = match self.ask(METHOD, Some(&params.to_string())).await? {
-                Answered::Result(page) => page,
-                Answered::Error(error) if error["code"] == METHOD_NOT_FOUND => return Ok(tools),
-                Answered::Error(error) => return Err(Session::refusal(METHOD, &error)),
+            let page = match self.ask(METHOD, &params).await? {
+                Answer::Result(page) => page,
+                Answer::Error(error) if error["code"] == METHOD_NOT_FOUND => return Ok(tools),
+                Answer::Error(error) => return Err(Session::refusal(METHOD, &error)),
             };
             let listed = page["tools"].as_array();
             let listed =

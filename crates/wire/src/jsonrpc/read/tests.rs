@@ -86,6 +86,7 @@ fn what_is_no_json_is_a_parse_error() {
 fn a_batch_holds_messages_and_faults_side_by_side() {
     let text = r#"[{"jsonrpc":"2.0","id":1,"method":"a"}, 7, [], {"jsonrpc":"2.0","method":"b"}]"#;
     let Ok(Incoming::Batch(items)) = read_text(text) else { panic!() };
+    let items: Vec<_> = items.iter().map(|item| read_text(item.get())).collect();
     assert!(matches!(
         items.as_slice(),
         [Ok(Incoming::Request { .. }), Err(_), Err(_), Ok(Incoming::Notification { .. })]

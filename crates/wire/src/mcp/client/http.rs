@@ -326,14 +326,10 @@ impl Http {
 /// Whether a message answers the request with this key.
 fn answers(message: &[u8], key: &str) -> bool {
     let limits = Limits { message_bytes: usize::MAX, ..Limits::default() };
-    let is_it = |message: &Incoming| match message {
-        Incoming::Response { id, .. } | Incoming::Error { id: Some(id), .. } => id_key(id) == key,
-        _ => false,
-    };
     match jsonrpc::read(message, &limits) {
-        Ok(Incoming::Batch(items)) => items.iter().flatten().any(is_it),
-        Ok(message) => is_it(&message),
-        Err(_) => false,
+        Ok(Incoming::Response { id, .. } | Incoming::Error { id: Some(id), .. }) => id_key(&id) == key,
+        Ok(Incoming::Batch(items)) => items.iter().any(|item| answers(item.get().as_bytes(), key)),
+        _ => false,
     }
 }
 

@@ -7,13 +7,14 @@ use http::{HeaderMap, StatusCode};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use super::envelope::headers;
 use super::http::Http;
 use super::stdio::Stdio;
-use crate::Limits;
-use crate::http::{Client, ClientError};
-use crate::stdio::Child;
+use crate::http::{Client, ClientError, wait_until_accepts};
+use crate::stdio::{Child, SpawnError};
+use crate::{Address, Endpoint, Limits};
 
 /// How many messages wait to be looked at. Then the server waits.
 pub(super) const QUEUED: usize = 16;
@@ -95,6 +96,17 @@ pub enum LinkError {
     Gone(String),
 }
 
+/// A server could not be reached.
+#[derive(Debug, Error)]
+pub enum ConnectError {
+    /// Nobody accepts at its URL.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// Its process does not start.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+}
+
 /// A connection to a server. Clones are the same connection.
 #[derive(Clone, Debug)]
 pub enum Link {
@@ -105,6 +117,24 @@ pub enum Link {
 }
 
 impl Link {
+    /// Starts the process of an endpoint, or waits until somebody accepts at its URL. Nothing is sent yet. `client` makes
+    /// the client that speaks HTTP.
+    pub async fn connect(
+        endpoint: &Endpoint,
+        client: impl FnOnce() -> Result<Client, ClientError>,
+        patience: Duration,
+        limits: Limits,
+    ) -> Result<(Self, mpsc::Receiver<Happened>), ConnectError> {
+        match &endpoint.address {
+            Address::Url(url) => {
+                let client = client()?;
+                wait_until_accepts(url, Instant::now() + patience).await?;
+                Ok(Self::http(client, url))
+            }
+            Address::Stdio(command) => Ok(Self::stdio(Child::spawn(&endpoint.program(command))?, limits)),
+        }
+    }
+
     /// Streamable HTTP at a URL. Nothing is sent yet.
     pub fn http(client: Client, url: &str) -> (Self, mpsc::Receiver<Happened>) {
         let (happened, receiver) = mpsc::channel(QUEUED);

@@ -1,13 +1,24 @@
-//! The client's end of MCP: what is said goes to a server, and what comes back arrives in one order.
+//! The client's end of MCP.
 //!
 //! A [`Link`] knows the transport and nothing of what messages mean, but for the ids by which an answer is known. What it
-//! hears it hands on as bytes, garbage included.
+//! hears it hands on as bytes, garbage included. A [`Session`] on top of it knows requests and answers; everything that
+//! it sends and hears passes through its [`Handler`] first.
 
 mod envelope;
+mod handler;
+mod handshake;
 mod http;
 mod link;
+mod pending;
 mod resume;
+mod session;
 mod stdio;
 
 pub use envelope::{Envelope, asked_again};
-pub use link::{Ended, Happened, Link, LinkError, Outgoing};
+pub use handler::{Handler, Heard, Message, Reply};
+pub use handshake::{HandshakeError, HandshakeFailure, Welcome};
+pub use link::{ConnectError, Ended, Happened, Link, LinkError, Outgoing};
+pub use session::{Answer, AskError, Loss, Patience, Session};
+
+/// The code of the error that answers a method which nobody knows.
+pub const METHOD_NOT_FOUND: i64 = -32601;

@@ -1,0 +1,44 @@
+//! How every client actor begins.
+
+use std::fmt::Display;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::hold::Hold;
+use crate::actor::{Actor, Entered};
+use crate::phase::Phase;
+
+/// Reads the script of each phase, and connects. `None` when that cannot be done, which is recorded, or when the run has
+/// ended meanwhile.
+pub(crate) async fn prepare<S, C, E: Display>(
+    actor: &Actor,
+    script: impl Fn(&Phase) -> Result<S, String>,
+    connect: impl Future<Output = Result<C, E>>,
+) -> Option<(Vec<S>, C)> {
+    let scripts = actor
+        .phases()
+        .iter()
+        .map(|phase| script(phase).map_err(|reason| format!("phase `{}`: {reason}", phase.name)));
+    let scripts: Result<Vec<S>, String> = scripts.collect();
+    let scripts = scripts.map_err(|reason| actor.failed("internal", &reason)).ok()?;
+    let connected = actor.context().end.run_until_cancelled(connect).await?;
+    let connected = connected.map_err(|reason| actor.failed("target_refused", &reason.to_string())).ok()?;
+    Some((scripts, connected))
+}
+
+/// Enters the first phase. What is entered is received; `sends` says of each phase whether its script sends something.
+pub(crate) fn begin(
+    actor: &Arc<Actor>,
+    hold: &Arc<Hold>,
+    sends: Vec<bool>,
+) -> mpsc::UnboundedReceiver<Entered> {
+    let (sender, entered) = mpsc::unbounded_channel();
+    let hold = hold.clone();
+    actor.begin(move |entered| {
+        hold.enter(entered.phase.index, sends[entered.phase.index] || !entered.actions.is_empty());
+        // Nobody listens any more when the run has ended.
+        let _ = sender.send(entered);
+    });
+    entered
+}

@@ -1,0 +1,99 @@
+//! What a document makes of a session: everything is recorded in its phase, and its phase answers.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use sortie_wire::jsonrpc::Kind;
+use sortie_wire::mcp::client::{Handler, Heard, LinkError, Message, Reply};
+
+use super::answer::answer;
+use super::script::Script;
+use crate::actor::{self, Actor, Spoken};
+use crate::modes::hold::Hold;
+use crate::modes::record_kind;
+use crate::phase::Phase;
+
+/// Our name for the one connection that a client has.
+const CONNECTION: &str = "session-1";
+
+/// An actor that owns a session.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) actor: Arc<Actor>,
+    /// One for each phase.
+    pub(super) scripts: Vec<Script>,
+    pub(super) hold: Arc<Hold>,
+}
+
+/// A message that may end its phase, once it is dealt with.
+#[derive(Debug)]
+pub(super) struct PhaseGuard {
+    heard: Option<actor::Heard>,
+    hold: Arc<Hold>,
+}
+
+impl Drop for PhaseGuard {
+    fn drop(&mut self) {
+        self.heard.take().into_iter().for_each(|heard| self.hold.heard(heard));
+    }
+}
+
+impl Handler for Client {
+    type Context = Arc<Phase>;
+    type Guard = PhaseGuard;
+
+    fn said(&self, phase: &Arc<Phase>, message: Message<'_>) {
+        self.actor.said(phase, spoken(&surfaces(&message), &message));
+    }
+
+    /// In the phase that asked, where that is known, else in the present one.
+    fn heard(&self, phase: Option<&Arc<Phase>>, message: Message<'_>) -> Heard<Arc<Phase>, PhaseGuard> {
+        let answers = matches!(message.kind, Kind::Response | Kind::Error) && message.incoming.is_some();
+        if let Some(malformed) = message.malformed {
+            self.actor.warn(&format!("the target sent what is no message: {}", malformed.message()));
+        } else if answers && message.method.is_empty() {
+            self.actor.warn("the target answered what was never asked");
+        }
+        let surfaces = surfaces(&message);
+        let events: &[&str] = match message.method {
+            // Without a handshake, the first answer stands for it.
+            "server/discover" if answers => &["server/discover", "initialize"],
+            // The body of an HTTP error is no event.
+            _ if message.incoming.is_none() => &[],
+            _ => &surfaces,
+        };
+        let spoken = spoken(&surfaces, &message);
+        let mut heard = match phase {
+            Some(phase) => self.actor.heard_in(phase, events, spoken),
+            None => self.actor.heard(events, spoken),
+        };
+        Heard {
+            context: heard.phase.clone(),
+            content: std::mem::take(&mut heard.content),
+            guard: PhaseGuard { heard: Some(heard), hold: self.hold.clone() },
+        }
+    }
+
+    fn answer(&self, phase: &Arc<Phase>, method: &str, params: &Value) -> Option<Reply> {
+        Some(answer(&self.actor, &self.scripts[phase.index], method, params))
+    }
+
+    fn undelivered(&self, method: &str, error: &LinkError) {
+        self.actor.warn(&format!("`{method}`: {error}"));
+    }
+
+    fn too_long(&self, limit: usize) {
+        // It may be the very message that an indicator looks for.
+        let what = format!("a message longer than {limit} bytes was passed over");
+        self.actor.failed("protocol_error", &what);
+    }
+}
+
+fn surfaces<'m>(message: &Message<'m>) -> Vec<&'m str> {
+    if message.method.is_empty() { Vec::new() } else { vec![message.method] }
+}
+
+fn spoken<'s>(surfaces: &'s [&'s str], message: &Message<'s>) -> Spoken<'s> {
+    let (direction, kind) = record_kind(message.kind);
+    Spoken { surfaces, direction, kind, id: message.id, connection: CONNECTION, bytes: message.bytes }
+}

@@ -1,0 +1,95 @@
+//! What was asked and is not answered yet.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio::sync::oneshot;
+
+use super::session::{Answer, AskError};
+
+type Outcome = Result<Answer, AskError>;
+
+/// Requests of ours by the key of their id. `C` is what the owner of a session keeps with each.
+#[derive(Debug)]
+pub(super) struct Pending<C>(Mutex<HashMap<String, Asked<C>>>);
+
+/// A request of ours.
+#[derive(Debug)]
+struct Asked<C> {
+    method: String,
+    context: C,
+    since: Instant,
+    /// When there was last a sign of life.
+    alive: Instant,
+    /// Whoever waits. Nobody does after the time was up, but the answer may still come.
+    waiting: Option<oneshot::Sender<Outcome>>,
+}
+
+impl<C> Default for Pending<C> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<C: Clone> Pending<C> {
+    /// A request is about to be sent.
+    pub(super) fn insert(&self, key: String, method: &str, context: C) -> oneshot::Receiver<Outcome> {
+        let (sender, receiver) = oneshot::channel();
+        let now = Instant::now();
+        let asked =
+            Asked { method: method.to_owned(), context, since: now, alive: now, waiting: Some(sender) };
+        self.lock().insert(key, asked);
+        receiver
+    }
+
+    /// The context of a request, and its method.
+    pub(super) fn get(&self, key: &str) -> Option<(C, String)> {
+        self.lock().get(key).map(|asked| (asked.context.clone(), asked.method.clone()))
+    }
+
+    /// There is a sign of life: of one request, or of nobody knows which.
+    pub(super) fn alive(&self, key: Option<&str>) {
+        let now = Instant::now();
+        let mut asked = self.lock();
+        match key {
+            Some(key) => asked.get_mut(key).into_iter().for_each(|asked| asked.alive = now),
+            None => asked.values_mut().for_each(|asked| asked.alive = now),
+        }
+    }
+
+    /// When a request that someone waits for was sent, and when there was last a sign of life of it.
+    pub(super) fn times(&self, key: &str) -> Option<(Instant, Instant)> {
+        let asked = self.lock();
+        asked.get(key).filter(|asked| asked.waiting.is_some()).map(|asked| (asked.since, asked.alive))
+    }
+
+    /// It is answered, or never will be: whoever waits is told, and it is forgotten.
+    pub(super) fn settle(&self, key: &str, outcome: Outcome) {
+        let asked = self.lock().remove(key);
+        if let Some(sender) = asked.and_then(|asked| asked.waiting) {
+            // Whoever waited may have left.
+            let _ = sender.send(outcome);
+        }
+    }
+
+    /// Nobody waits any longer for a request, or for any. They are not forgotten, since answers may still come. Says
+    /// whether somebody waited.
+    pub(super) fn give_up(&self, key: Option<&str>, why: &AskError) -> bool {
+        let mut asked = self.lock();
+        let waiting: Vec<_> = match key {
+            Some(key) => asked.get_mut(key).and_then(|asked| asked.waiting.take()).into_iter().collect(),
+            None => asked.values_mut().filter_map(|asked| asked.waiting.take()).collect(),
+        };
+        drop(asked);
+        let any = !waiting.is_empty();
+        for sender in waiting {
+            let _ = sender.send(Err(why.clone()));
+        }
+        any
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Asked<C>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
