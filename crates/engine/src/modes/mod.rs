@@ -8,10 +8,12 @@ pub mod ag_ui_client;
 mod client;
 pub(crate) mod excerpt;
 mod hold;
+mod listen;
 pub mod mcp_client;
 pub mod mcp_server;
 mod responses;
 
+pub use listen::ListenOptions;
 use sortie_trace::{Direction, Kind};
 pub use sortie_wire::mcp::McpRevision;
 pub use sortie_wire::{Address, Endpoint};

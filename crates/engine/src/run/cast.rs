@@ -10,7 +10,8 @@ use super::options::Options;
 use crate::actor::Actor;
 use crate::context::Context;
 use crate::modes::{
-    Endpoint, Serving, StartError, a2a_client, a2a_server, ag_ui_client, mcp_client, mcp_server,
+    Endpoint, ListenOptions, Serving, StartError, a2a_client, a2a_server, ag_ui_client, mcp_client,
+    mcp_server,
 };
 
 /// The actors of a run, and what they are doing.
@@ -160,13 +161,15 @@ fn is_server(actor: &Actor) -> bool {
 }
 
 async fn serve(actor: Arc<Actor>, options: &Options) -> Result<Serving, StartError> {
-    let listen = options.address(actor.name());
+    let listen = ListenOptions {
+        address: options.address(actor.name()),
+        public: options.public,
+        hosts: options.hosts.clone(),
+        limits: options.limits,
+    };
     if actor.mode() == "a2a_server" {
         let options = a2a_server::Options {
             listen,
-            public: options.public,
-            hosts: options.hosts.clone(),
-            limits: options.limits,
             verbatim_card: options.verbatim_card,
             allow_hosts: options.allow_hosts.clone(),
         };
@@ -175,9 +178,6 @@ async fn serve(actor: Arc<Actor>, options: &Options) -> Result<Serving, StartErr
     let stdio = options.stdio;
     let options = mcp_server::Options {
         listen,
-        public: options.public,
-        hosts: options.hosts.clone(),
-        limits: options.limits,
         wire: options.wire.clone(),
         isolate: options.isolate,
         ..mcp_server::Options::default()

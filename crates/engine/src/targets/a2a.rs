@@ -9,7 +9,7 @@ use sortie_trace::Kind;
 use sortie_trace::Turn;
 use sortie_wire::a2a::Client;
 use sortie_wire::http::{Answer, Response, wait_until_accepts};
-use sortie_wire::jsonrpc::{self, Ids};
+use sortie_wire::jsonrpc::{self, Ids, Incoming};
 use tokio::time::Instant;
 use url::Url;
 
@@ -162,8 +162,9 @@ impl Talk {
         let Response { status, body: Answer::Bytes(body), .. } = response else {
             return Err(TargetError::protocol(method, "the answer is a stream, where none was asked for"));
         };
-        let is_error = body.windows(7).any(|seven| seven == b"\"error\"");
-        let kind = if is_error || !status.is_success() { Kind::Error } else { Kind::Response };
+        let read = jsonrpc::read(&body, &self.settings.limits);
+        let is_error = matches!(read, Ok(Incoming::Error { .. })) || !status.is_success();
+        let kind = if is_error { Kind::Error } else { Kind::Response };
         let content = self.log.heard(about(method, kind, Some(&id)), &body)?;
         let mut answer = match json(method, &content) {
             Ok(answer) => answer,

@@ -19,9 +19,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sortie_trace::Kind;
 use sortie_trace::{ObservedCall, Turn};
-use sortie_wire::stdio::{Child, Line, Lines, Program, write_line};
-use tokio::io::AsyncReadExt as _;
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use sortie_wire::stdio::{Child, Line, Lines, Program, last_words, write_line};
+use tokio::process::{ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 
 use super::error::TargetError;
@@ -38,9 +37,6 @@ const CLOSE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// So many lines may be there before anything was asked.
 const MAX_UNASKED: usize = 10_000;
-
-/// How much of what a process complains about is kept: the end, which says why it ended.
-const LAST_WORDS: usize = 400;
 
 /// A program that is talked to.
 #[derive(Clone)]
@@ -217,18 +213,6 @@ fn answer(line: &str) -> Result<Turn, TargetError> {
     turn.is_error = error.is_some();
     turn.calls = answer.calls;
     Ok(turn)
-}
-
-/// Reads what a process complains about, and keeps the end of it.
-async fn last_words(mut stderr: ChildStderr) -> String {
-    let mut piece = [0; 4096];
-    let mut words: Vec<u8> = Vec::new();
-    while let Ok(length @ 1..) = stderr.read(&mut piece).await {
-        words.extend_from_slice(&piece[..length]);
-        let too_many = words.len().saturating_sub(LAST_WORDS);
-        words.drain(..too_many);
-    }
-    excerpt(&words)
 }
 
 #[cfg(test)]

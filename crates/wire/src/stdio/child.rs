@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use thiserror::Error;
+use tokio::io::AsyncReadExt as _;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, timeout};
 
@@ -58,6 +59,30 @@ pub struct Child {
     id: u32,
     /// `None` once nobody is left in it: its number may then be given to others.
     group: Option<Pid>,
+}
+
+/// How much of what a process complained about is kept: the end, which says why it ended.
+const LAST_WORDS: usize = 400;
+
+/// Reads what a process complains about, and gives the end of it, on one line and without characters that would do
+/// something.
+pub async fn last_words(mut stderr: ChildStderr) -> String {
+    let mut piece = [0; 4096];
+    let mut words: Vec<u8> = Vec::new();
+    while let Ok(length @ 1..) = stderr.read(&mut piece).await {
+        words.extend_from_slice(&piece[..length]);
+        let too_many = words.len().saturating_sub(LAST_WORDS);
+        words.drain(..too_many);
+    }
+    let mut shown = String::new();
+    for letter in String::from_utf8_lossy(&words).trim().chars() {
+        match letter {
+            // They do nothing, and a sentence with backslashes is hard to read.
+            '\'' | '"' => shown.push(letter),
+            letter => shown.extend(letter.escape_debug()),
+        }
+    }
+    shown
 }
 
 /// How a process ended.

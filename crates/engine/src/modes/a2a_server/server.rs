@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use sortie_trace::{Direction, Kind};
 use sortie_wire::Limits;
 use sortie_wire::a2a::{self, Agent, Caller, Reply, code};
-use sortie_wire::http::{BodyError, Hosts, Listener};
+use sortie_wire::http::{BodyError, Hosts};
 use sortie_wire::jsonrpc::{self, Incoming};
 use url::Url;
 
@@ -18,39 +18,20 @@ use super::card;
 use super::plan::Plan;
 use crate::actor::{Actor, Entered, EntryAction, Heard, Spoken};
 use crate::modes::a2a_push::{self, Push};
-use crate::modes::{Serving, StartError};
+use crate::modes::{ListenOptions, Serving, StartError};
 use crate::phase::Phase;
 
 const INVALID_REQUEST: i64 = -32600;
 
 /// How an A2A agent is served.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Where it listens; port 0 is one that is free.
-    pub listen: SocketAddr,
-    /// Whether that may be an address that other machines reach.
-    pub public: bool,
-    /// Hosts that requests may be for, and come from, besides this machine.
-    pub hosts: Vec<String>,
-    /// How much a peer may ask of us.
-    pub limits: Limits,
+    /// Where it listens.
+    pub listen: ListenOptions,
     /// Serves the document's card as it is, even if it leads elsewhere.
     pub verbatim_card: bool,
     /// Hosts that push notifications may go to, besides this machine.
     pub allow_hosts: Vec<String>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            public: false,
-            hosts: Vec::new(),
-            limits: Limits::default(),
-            verbatim_card: false,
-            allow_hosts: Vec::new(),
-        }
-    }
 }
 
 /// Begins to serve an actor: listens, enters the first phase, and answers until the run ends.
@@ -59,20 +40,16 @@ pub async fn start(actor: Arc<Actor>, options: Options) -> Result<Serving, Start
         Plan::new(phase).map_err(|reason| StartError::State { phase: phase.name.clone(), reason })
     });
     let plans = plans.collect::<Result<Vec<_>, _>>()?;
-    let bound = Listener::bind(options.listen, options.public).await;
-    let listener = bound.map_err(|error| StartError::Bind {
-        address: options.listen.to_string(),
-        reason: error.to_string(),
-    })?;
+    let listener = options.listen.bind().await?;
     let url = format!("http://{}/", reachable(listener.address()));
     let base = Url::parse(&url)
         .map_err(|error| StartError::Bind { address: url.clone(), reason: error.to_string() })?;
-    let hosts = if options.public && options.hosts.is_empty() {
+    let hosts = if options.listen.public && options.listen.hosts.is_empty() {
         Hosts::any()
     } else {
-        Hosts::loopback_plus(&options.hosts)
+        Hosts::loopback_plus(&options.listen.hosts)
     };
-    let (limits, end) = (options.limits, actor.context().end.clone());
+    let (limits, end) = (options.listen.limits, actor.context().end.clone());
     let push = Push::new(&options.allow_hosts, limits);
     let verbatim_card = options.verbatim_card;
     let server = Arc::new(Server {

@@ -10,6 +10,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sortie_trace::{Direction, Kind};
+use sortie_wire::mcp::decode_header;
+use sortie_wire::mcp::revision::STATELESS;
+pub(super) use sortie_wire::mcp::revision::UNSUPPORTED;
 use sortie_wire::mcp::server::Outlet;
 
 use super::announce::is_notification;
@@ -21,13 +24,10 @@ use super::step::Step;
 use super::talk::Call;
 use crate::actor::Spoken;
 use crate::payload::TooLarge;
-use sortie_wire::mcp::revision::STATELESS;
 
 pub(super) const DISCOVER: &str = "server/discover";
 pub(super) const LISTEN: &str = "subscriptions/listen";
 
-/// The code of a version that is not spoken.
-pub(super) const UNSUPPORTED: i64 = -32022;
 const HEADER_MISMATCH: i64 = -32020;
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -101,20 +101,11 @@ pub(super) fn check(headers: Option<&HeaderMap>, method: &str, params: &Value) -
 fn same(headers: &HeaderMap, name: &'static str, expected: Option<&str>) -> Result<(), Refusal> {
     let mut values = headers.get_all(name).iter();
     let (first, second) = (values.next(), values.next());
-    let said = first.and_then(|value| value.to_str().ok()).map(decoded);
+    let said = first.and_then(|value| value.to_str().ok()).map(decode_header);
     if second.is_none() && said.is_some() && said.as_deref() == expected {
         return Ok(());
     }
     Err(Refusal::new(HEADER_MISMATCH, format!("Header mismatch: {name} does not say what the message says")))
-}
-
-/// A header's value; what is not plain ASCII comes as `=?base64?…?=`.
-fn decoded(value: &str) -> Cow<'_, str> {
-    let encoded = value.strip_prefix("=?base64?").and_then(|value| value.strip_suffix("?="));
-    let Some(encoded) = encoded else { return Cow::Borrowed(value) };
-    let bytes = sortie_trace::Content::Bytes(encoded.to_owned()).bytes().map(Cow::into_owned);
-    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    text.map_or(Cow::Borrowed(value), Cow::Owned)
 }
 
 /// A result as this revision has it: with its type, and where it may be cached, for no time at all, since the next phase

@@ -1,23 +1,14 @@
 //! How an MCP server is reached, and what it takes.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use sortie_wire::Limits;
-
-use crate::modes::McpRevision;
+use crate::modes::{ListenOptions, McpRevision};
 
 /// How an MCP server is reached, and what it takes.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where it listens; port 0 asks for one that is free.
-    pub listen: SocketAddr,
-    /// Whether that may be an address that others can reach.
-    pub public: bool,
-    /// Names, besides those of loopback, under which requests may come.
-    pub hosts: Vec<String>,
-    /// How much a peer may ask.
-    pub limits: Limits,
+    /// Where it listens.
+    pub listen: ListenOptions,
     /// Which revision is spoken.
     pub wire: McpRevision,
     /// Whether each session has phases of its own.
@@ -29,10 +20,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            public: false,
-            hosts: Vec::new(),
-            limits: Limits::default(),
+            listen: ListenOptions::default(),
             wire: McpRevision::Auto,
             isolate: false,
             patience: Duration::from_mins(1),

@@ -256,7 +256,7 @@ impl Server {
         }
         let replies = items.iter().map(|item| {
             let bytes = item.get().as_bytes();
-            self.one(Post { bytes, ..post }, jsonrpc::read(bytes, &self.options.limits))
+            self.one(Post { bytes, ..post }, jsonrpc::read(bytes, &self.options.listen.limits))
         });
         Reply::Several(replies.collect())
     }

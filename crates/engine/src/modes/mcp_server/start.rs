@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sortie_wire::http::{Hosts, Listener};
+use sortie_wire::http::Hosts;
 use sortie_wire::mcp::server::{Ends, serve, serve_stdio};
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -21,13 +21,12 @@ const FAREWELL: Duration = Duration::from_millis(20);
 /// phase.
 pub async fn start(actor: Arc<Actor>, options: Options) -> Result<Serving, StartError> {
     let plans = Plan::all(&actor)?;
-    let listener = Listener::bind(options.listen, options.public).await.map_err(|error| {
-        StartError::Bind { address: options.listen.to_string(), reason: error.to_string() }
-    })?;
+    let listener = options.listen.bind().await?;
     let url = format!("http://{}/mcp", reachable(listener.address()));
-    let hosts = if options.public { Hosts::any() } else { Hosts::loopback_plus(&options.hosts) };
+    let hosts =
+        if options.listen.public { Hosts::any() } else { Hosts::loopback_plus(&options.listen.hosts) };
     let ends = Ends { stop: actor.context().end.clone(), farewell: FAREWELL };
-    let limits = options.limits;
+    let limits = options.listen.limits;
     let server = Server::new(actor.clone(), options, plans);
     actor.context().recorder.listening(actor.name(), &url);
     server.begin();
@@ -50,7 +49,7 @@ pub fn start_on(
     writer: impl AsyncWrite + Unpin + Send + 'static,
 ) -> Result<Serving, StartError> {
     let plans = Plan::all(actor)?;
-    let limits = options.limits;
+    let limits = options.listen.limits;
     let stop = actor.context().end.clone();
     let server = Server::new(actor.clone(), options, plans);
     let url = "stdio:".to_owned();

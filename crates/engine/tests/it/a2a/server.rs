@@ -1,6 +1,7 @@
 //! `a2a_server`: what an agent serves.
 
 use serde_json::{Value, json};
+use sortie_engine::modes::ListenOptions;
 use sortie_engine::modes::Serving;
 use sortie_engine::modes::a2a_server::{Options, start};
 use sortie_wire::Limits;
@@ -211,7 +212,11 @@ async fn push_notification_configurations_are_kept_with_their_task() {
 #[tokio::test]
 async fn garbage_is_answered_as_json_rpc_says_and_recorded() {
     let limits = Limits { message_bytes: 2000, ..Limits::default() };
-    let (stage, serving) = serve_with(RUG_PULL, Options { limits, ..Options::default() }).await;
+    let (stage, serving) = serve_with(
+        RUG_PULL,
+        Options { listen: ListenOptions { limits, ..ListenOptions::default() }, ..Options::default() },
+    )
+    .await;
     for (body, code) in [
         ("no JSON".to_owned(), -32700),
         ("[".repeat(500), -32700),
@@ -236,7 +241,10 @@ async fn garbage_is_answered_as_json_rpc_says_and_recorded() {
 
 #[tokio::test]
 async fn who_asks_for_another_host_is_refused_unless_that_is_allowed() {
-    let options = Options { hosts: vec!["agent.example".to_owned()], ..Options::default() };
+    let options = Options {
+        listen: ListenOptions { hosts: vec!["agent.example".to_owned()], ..ListenOptions::default() },
+        ..Options::default()
+    };
     let (stage, serving) = serve_with(RUG_PULL, options).await;
     let card = format!("{}.well-known/agent-card.json", serving.url);
     for headers in [[("host", "evil.example")], [("origin", "http://evil.example")]] {
@@ -253,7 +261,8 @@ async fn who_asks_for_another_host_is_refused_unless_that_is_allowed() {
 #[tokio::test]
 async fn a_port_that_is_taken_is_told() {
     let (_stage, serving) = serve(RUG_PULL).await;
-    let listen = serving.url.strip_prefix("http://").unwrap().trim_end_matches('/').parse().unwrap();
+    let address = serving.url.strip_prefix("http://").unwrap().trim_end_matches('/').parse().unwrap();
+    let listen = ListenOptions { address, ..ListenOptions::default() };
     let stage = Stage::new(RUG_PULL);
     let error = start(stage.actor.clone(), Options { listen, ..Options::default() }).await.unwrap_err();
     assert_eq!(error.failure(), "bind_failed");

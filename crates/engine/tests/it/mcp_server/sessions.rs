@@ -2,6 +2,7 @@
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
+use sortie_engine::modes::ListenOptions;
 use sortie_engine::modes::McpRevision;
 use sortie_engine::modes::mcp_server::Options;
 use sortie_wire::Limits;
@@ -119,7 +120,10 @@ async fn an_answer_comes_as_the_client_takes_it() {
 
 #[tokio::test]
 async fn foreign_hosts_and_origins_are_refused_unless_they_are_allowed() {
-    let options = Options { hosts: vec!["attacker.example".into()], ..Options::default() };
+    let options = Options {
+        listen: ListenOptions { hosts: vec!["attacker.example".into()], ..ListenOptions::default() },
+        ..Options::default()
+    };
     let (_stage, serving) = serve_with(EMPTY, options).await;
     let agent = Agent::connected(&serving).await;
     for (header, value, status) in [
@@ -196,7 +200,11 @@ async fn a_batch_is_answered_where_the_revision_has_them() {
 #[tokio::test]
 async fn a_body_that_is_too_long_is_refused() {
     let limits = Limits { message_bytes: 10_000, ..Limits::default() };
-    let (_stage, serving) = serve_with(EMPTY, Options { limits, ..Options::default() }).await;
+    let (_stage, serving) = serve_with(
+        EMPTY,
+        Options { listen: ListenOptions { limits, ..ListenOptions::default() }, ..Options::default() },
+    )
+    .await;
     let agent = Agent::connected(&serving).await;
     let got = agent.post(&"x".repeat(10_001)).await;
     assert_eq!(got.status, StatusCode::PAYLOAD_TOO_LARGE);

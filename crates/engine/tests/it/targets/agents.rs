@@ -172,6 +172,25 @@ async fn an_a2a_agent_keeps_its_context_and_its_tasks_are_waited_for() {
 }
 
 #[tokio::test]
+async fn an_a2a_answer_that_speaks_of_errors_is_an_answer() {
+    let peer = Peer::start(|request, mut connection| async move {
+        let id = &request.json()["id"];
+        let result = r#"{"kind":"message","parts":[{"text":"no \"error\" here"}],"metadata":{"error":1}}"#;
+        connection.json(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result},"error":null}}"#)).await;
+    })
+    .await;
+    let room = Room::new(Kind::A2a);
+    let mut talk = Target::A2a(at(&format!("{}/rpc", peer.url.trim_end_matches('/'))))
+        .open(&room.log, &settings())
+        .await
+        .unwrap();
+    let turn = talk.say("hello").await.unwrap();
+    assert_eq!((turn.text.as_str(), turn.is_error), ("no \"error\" here", false));
+    let text = room.text();
+    assert!(text.contains(r#""kind":"response""#) && !text.contains(r#""kind":"error""#), "{text}");
+}
+
+#[tokio::test]
 async fn an_ag_ui_agent_is_told_all_and_its_text_and_calls_are_heard() {
     let peer = Peer::start(|request, mut connection| async move {
         let body = request.json();

@@ -1,11 +1,10 @@
 //! What a 2026-07-28 request carries with it, since there is no handshake that it could refer to.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use crate::Members;
+use crate::mcp::encode_header;
 use crate::mcp::revision::STATELESS;
 
 /// Who we are, in every request.
@@ -37,7 +36,7 @@ impl Envelope {
 pub(super) fn headers(method: &str, params: Option<&str>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let mut put = |name: &'static str, value: &str| {
-        if let Ok(value) = HeaderValue::from_str(&encoded(value)) {
+        if let Ok(value) = HeaderValue::from_str(&encode_header(value)) {
             headers.insert(HeaderName::from_static(name), value);
         }
     };
@@ -53,15 +52,6 @@ pub(super) fn headers(method: &str, params: Option<&str>) -> HeaderMap {
         put("mcp-name", name);
     }
     headers
-}
-
-/// What cannot stand in a header as it is, in base64.
-fn encoded(value: &str) -> String {
-    let plain = value.bytes().all(|byte| (0x20..=0x7e).contains(&byte)) && value.trim() == value;
-    if plain && !(value.starts_with("=?base64?") && value.ends_with("?=")) {
-        return value.to_owned();
-    }
-    format!("=?base64?{}?=", STANDARD.encode(value))
 }
 
 /// The params of a request that is asked again, since the server needs more before it answers. All are JSON texts.
@@ -107,8 +97,6 @@ mod tests {
         let headers = headers("tools/call", Some(r#"{"name":"grüße"}"#));
         assert_eq!(headers["mcp-method"], "tools/call");
         assert_eq!(headers["mcp-name"], "=?base64?Z3LDvMOfZQ==?=");
-        assert_eq!(encoded("plain name"), "plain name");
-        assert_eq!(encoded(" edge"), "=?base64?IGVkZ2U=?=");
     }
 
     #[test]

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::io::AsyncReadExt as _;
-use tokio::process::{ChildStderr, ChildStdin};
+use tokio::process::ChildStdin;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
@@ -13,10 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::link::{Ended, Happened, LinkError, Outgoing, QUEUED};
 use crate::Limits;
 use crate::http::ClientError;
-use crate::stdio::{Child, Line, Lines, WriteError, write_line};
-
-/// How much of what a process complained about is kept: the end, which says why it ended.
-const LAST_WORDS: usize = 400;
+use crate::stdio::{Child, Line, Lines, WriteError, last_words, write_line};
 
 /// How long we wait to learn how a process ended that has closed its output.
 const EXIT_PATIENCE: Duration = Duration::from_millis(500);
@@ -133,16 +129,4 @@ async fn write(
             return;
         }
     }
-}
-
-/// Reads what a process complains about, and keeps the end of it.
-async fn last_words(mut stderr: ChildStderr) -> String {
-    let mut piece = [0; 4096];
-    let mut words: Vec<u8> = Vec::new();
-    while let Ok(length @ 1..) = stderr.read(&mut piece).await {
-        words.extend_from_slice(&piece[..length]);
-        let too_many = words.len().saturating_sub(LAST_WORDS);
-        words.drain(..too_many);
-    }
-    String::from_utf8_lossy(&words).trim().escape_debug().to_string()
 }
