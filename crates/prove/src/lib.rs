@@ -31,6 +31,7 @@ mod manifest;
 mod mutate;
 mod near;
 mod offers;
+mod page;
 mod prover;
 mod quote;
 mod reading;
@@ -46,6 +47,7 @@ pub use folder::{
 pub use manifest::{Manifest, Proof, Said, Shows, Survivor};
 pub use mutate::{MOST_MUTANTS, Mutant, Operator};
 pub use near::{NearMiss, NearMisses};
+pub use page::write_proofs;
 pub use prover::{mutants, prove};
 pub use reading::MOST_LISTED;
 pub use recording::Recording;

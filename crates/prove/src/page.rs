@@ -3,44 +3,22 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use anstyle::Style;
-use clap::ValueEnum;
-use sortie_prove::{Fate, Finding, IndicatorReport, MutantReport, Proved, Report, Score};
+use sortie_report::style::{self, Style};
+use sortie_report::{counted, line};
 
-use super::{style, visible, write_json};
-use crate::inputs::counted;
-
-/// A format of what is proved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProofsFormat {
-    /// What fires, what stays silent, and what would not be noticed
-    Human,
-    /// One object; its schema is docs/schema/prove-v1.json
-    Json,
-}
+use crate::{Fate, Finding, IndicatorReport, MutantReport, Proved, Report, Score};
 
 /// How far the words at the start of lines are padded.
 const WORD: usize = 17;
 
-/// Writes a report. With `mutants`, people see each of them.
-pub(crate) fn write_proofs(
-    out: &mut dyn Write,
-    report: &Report,
-    format: ProofsFormat,
-    color: bool,
-    mutants: bool,
-) -> io::Result<()> {
-    match format {
-        ProofsFormat::Json => write_json(out, report),
-        ProofsFormat::Human => {
-            for proved in &report.documents {
-                let mut page = Page { text: String::new(), color };
-                page.document(proved, mutants);
-                writeln!(out, "{}", page.text)?;
-            }
-            write!(out, "{}", totals(report, color))
-        }
+/// Writes a report for people. With `mutants`, each of them is shown.
+pub fn write_proofs(out: &mut dyn Write, report: &Report, color: bool, mutants: bool) -> io::Result<()> {
+    for proved in &report.documents {
+        let mut page = Page { text: String::new(), color };
+        page.document(proved, mutants);
+        writeln!(out, "{}", page.text)?;
     }
+    write!(out, "{}", totals(report, color))
 }
 
 struct Page {
@@ -133,11 +111,6 @@ impl Page {
             (None, None) => self.below(&format!("killed by {}", mutant.wanted)),
         }
     }
-}
-
-/// Text on one line, with nothing in it that a terminal would obey.
-fn line(text: &str) -> String {
-    visible(text).replace('\n', "␊").replace('\t', "␉")
 }
 
 /// "12 of 13 mutants killed"

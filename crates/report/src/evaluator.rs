@@ -5,19 +5,22 @@ use std::io::{self, Write};
 use sortie_evaluators::{CatalogueEntry, Check, Evaluator, RUNNER_NAMES, Test, Verdict};
 use sortie_oatf::{Condition, MatchCondition};
 
-use super::{style, visible};
-use crate::inputs::counted;
+use crate::{counted, style, visible};
 
 /// An evaluator, and what is known about it from elsewhere.
-pub(crate) struct EvaluatorView<'e> {
-    pub(crate) entry: &'e CatalogueEntry,
+#[derive(Debug)]
+pub struct EvaluatorView<'e> {
+    /// The evaluator.
+    pub entry: &'e CatalogueEntry,
     /// How people are told about its file.
-    pub(crate) file: String,
-    pub(crate) suites: Vec<&'e str>,
+    pub file: String,
+    /// The suites it is in.
+    pub suites: Vec<&'e str>,
 }
 
 impl EvaluatorView<'_> {
-    pub(crate) fn write(&self, out: &mut dyn Write, color: bool) -> io::Result<()> {
+    /// Writes it.
+    pub fn write(&self, out: &mut dyn Write, color: bool) -> io::Result<()> {
         let evaluator = &self.entry.evaluator;
         let title = format!("{}: {}", evaluator.id, visible(&evaluator.name));
         writeln!(out, "{}", style::paint(color, style::STRONG, &title))?;

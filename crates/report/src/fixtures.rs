@@ -5,35 +5,42 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 use sortie_evaluators::{CatalogueEntry, FixtureOutcome, FixtureResult, Verdict};
 
-use super::{style, visible, write_json};
-use crate::inputs::counted;
+use crate::{counted, style, visible, write_json};
 
 /// The version of the shape. A change that could break a reader makes it 2.
 const VERSION: u32 = 1;
 
 /// An evaluator, and what its checks say about its cases.
-pub(crate) struct Tested<'e> {
-    pub(crate) entry: &'e CatalogueEntry,
-    /// How people are told about its own file, and that of its fixtures.
-    pub(crate) evaluator: String,
-    pub(crate) fixtures: String,
+#[derive(Debug)]
+pub struct FixtureReport<'e> {
+    /// The evaluator.
+    pub entry: &'e CatalogueEntry,
+    /// How people are told about its own file.
+    pub evaluator: String,
+    /// The same for its fixtures.
+    pub fixtures: String,
     /// Nothing where it has no fixtures.
-    pub(crate) outcomes: Vec<FixtureOutcome>,
+    pub outcomes: Vec<FixtureOutcome>,
 }
 
 /// How many cases there are of each sort.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
+struct FixtureCounts {
     right: usize,
-    pub(crate) wrong: usize,
+    wrong: usize,
     left: usize,
     /// Those about which the checks said pass or fail.
     decided: usize,
 }
 
-impl Tested<'_> {
-    pub(crate) fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
+impl FixtureReport<'_> {
+    /// How many cases its checks get wrong.
+    pub fn wrong(&self) -> usize {
+        self.counts().wrong
+    }
+
+    fn counts(&self) -> FixtureCounts {
+        let mut counts = FixtureCounts::default();
         for outcome in &self.outcomes {
             match outcome.result {
                 FixtureResult::Right => counts.right += 1,
@@ -46,7 +53,7 @@ impl Tested<'_> {
     }
 }
 
-impl Counts {
+impl FixtureCounts {
     fn all(self) -> usize {
         self.right + self.wrong + self.left
     }
@@ -75,9 +82,9 @@ impl Counts {
 }
 
 /// For people: a line for each evaluator, whatever is wrong below it, and all of it together.
-pub(crate) fn write_tested(out: &mut dyn Write, tested: &[Tested<'_>], color: bool) -> io::Result<()> {
+pub fn write_fixtures(out: &mut dyn Write, tested: &[FixtureReport<'_>], color: bool) -> io::Result<()> {
     let width = tested.iter().map(|tested| tested.entry.evaluator.id.len()).max().unwrap_or(0);
-    let mut totals = Counts::default();
+    let mut totals = FixtureCounts::default();
     let mut without = 0;
     for tested in tested {
         if tested.outcomes.is_empty() {
@@ -105,7 +112,7 @@ pub(crate) fn write_tested(out: &mut dyn Write, tested: &[Tested<'_>], color: bo
 }
 
 /// How often they decide and are wrong; not deciding where they promised to is another fault.
-fn wrongness(tested: &[Tested<'_>]) -> String {
+fn wrongness(tested: &[FixtureReport<'_>]) -> String {
     let is_wrong = |outcome: &&FixtureOutcome| {
         outcome.result == FixtureResult::Wrong && outcome.decision.verdict != Verdict::Undecided
     };
@@ -115,7 +122,7 @@ fn wrongness(tested: &[Tested<'_>]) -> String {
     }
 }
 
-fn words(counts: Counts, color: bool) -> String {
+fn words(counts: FixtureCounts, color: bool) -> String {
     let mut words = vec![format!("{} right", counts.right)];
     if counts.left > 0 {
         words.push(format!("{} left to a judge", counts.left));
@@ -127,7 +134,7 @@ fn words(counts: Counts, color: bool) -> String {
 
 fn write_wrong(
     out: &mut dyn Write,
-    tested: &Tested<'_>,
+    tested: &FixtureReport<'_>,
     outcome: &FixtureOutcome,
     color: bool,
 ) -> io::Result<()> {
@@ -162,8 +169,8 @@ fn write_wrong(
 }
 
 /// The same for programs.
-pub(crate) fn write_tested_json(out: &mut dyn Write, tested: &[Tested<'_>]) -> io::Result<()> {
-    let mut totals = Counts::default();
+pub fn write_fixtures_json(out: &mut dyn Write, tested: &[FixtureReport<'_>]) -> io::Result<()> {
+    let mut totals = FixtureCounts::default();
     let evaluators: Vec<Value> = tested
         .iter()
         .map(|tested| {

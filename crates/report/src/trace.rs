@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use serde_json::Value;
 use sortie_trace::{Header, Kind, Message, Observed, Record, Sender, parse_time};
 
-use super::{style, visible};
+use crate::{line, style, visible};
 
 /// How much of a message is shown where nobody knows how wide the text may be.
 const WIDE: usize = 120;
@@ -19,7 +19,8 @@ const NAME: usize = 48;
 const SENTENCE: usize = 400;
 
 /// Shows records, one after the other.
-pub(crate) struct TraceView {
+#[derive(Debug)]
+pub struct TraceView {
     color: bool,
     width: Option<usize>,
     full: bool,
@@ -27,12 +28,13 @@ pub(crate) struct TraceView {
 }
 
 impl TraceView {
-    pub(crate) fn new(color: bool, width: Option<usize>, full: bool, header: &Header) -> Self {
+    /// Shows a trace with this header; `full` shows whole messages.
+    pub fn new(color: bool, width: Option<usize>, full: bool, header: &Header) -> Self {
         Self { color, width, full, start: parse_time(&header.time) }
     }
 
     /// What was played, and by what.
-    pub(crate) fn header(&self, header: &Header, out: &mut dyn Write) -> io::Result<()> {
+    pub fn header(&self, header: &Header, out: &mut dyn Write) -> io::Result<()> {
         let mut title = String::new();
         if let Some(document) = &header.document {
             title.push_str(&short(&document.file, SENTENCE));
@@ -48,7 +50,7 @@ impl TraceView {
     }
 
     /// One record; `observed` is what indicators see of it, if it is a message.
-    pub(crate) fn record(
+    pub fn record(
         &self,
         record: &Record,
         observed: Option<Observed<'_>>,
@@ -89,13 +91,13 @@ impl TraceView {
     }
 
     /// An indicator that matched the message before.
-    pub(crate) fn matched(&self, indicator: &str, out: &mut dyn Write) -> io::Result<()> {
+    pub fn matched(&self, indicator: &str, out: &mut dyn Write) -> io::Result<()> {
         let word = style::paint(self.color, style::ERROR, "matched");
         writeln!(out, "{:17}{word} {}", "", short(indicator, NAME))
     }
 
     /// The end of a trace that says nothing of its end.
-    pub(crate) fn end(&self, unfinished: bool, cut: bool, out: &mut dyn Write) -> io::Result<()> {
+    pub fn end(&self, unfinished: bool, cut: bool, out: &mut dyn Write) -> io::Result<()> {
         let words = match (unfinished, cut) {
             (false, false) => return Ok(()),
             (false, true) => "the last line is cut off",
@@ -202,7 +204,7 @@ fn short(text: &str, letters: usize) -> String {
         shown.pop();
         shown.push('…');
     }
-    visible(&shown).replace('\n', "␊").replace('\t', "␉")
+    line(&shown)
 }
 
 #[cfg(test)]

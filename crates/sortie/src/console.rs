@@ -3,10 +3,11 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
-use anstyle::Style;
+use sortie_report::findings::{Checked, Human, Reporter as _};
+use sortie_report::style::{self, Style};
+use sortie_report::{shown_diff, unified_diff, visible};
 
 use crate::failure::Failure;
-use crate::render::{Checked, Human, Reporter, shown_diff, style, unified_diff, visible};
 
 /// Where a command writes.
 pub(crate) struct Console {

@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
+use sortie_report::findings::SelectionError;
+
 /// A reason to end with [`Exit::Invalid`](crate::exit::Exit::Invalid).
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -32,6 +34,12 @@ impl Failure {
             return Self::new(format!("there is no file or folder `{name}`"));
         }
         Self::new(format!("cannot {verb} `{name}`: {error}"))
+    }
+}
+
+impl From<SelectionError> for Failure {
+    fn from(error: SelectionError) -> Self {
+        Self::new(error.to_string()).help(error.help())
     }
 }
 

@@ -16,9 +16,7 @@ mod recognize;
 mod record;
 mod render;
 mod replace;
-mod rules;
 mod run;
-mod selection;
 mod suggest;
 
 use std::process::ExitCode;

@@ -2,10 +2,12 @@
 
 use std::io::{self, Write};
 
-use super::{Checked, Reporter, Totals, visible};
+use super::{Checked, Reporter, Totals};
+use crate::visible;
 
 /// One line for each finding.
-pub(crate) struct GitHub;
+#[derive(Clone, Copy, Debug)]
+pub struct GitHub;
 
 impl Reporter for GitHub {
     fn file(&mut self, checked: &Checked, out: &mut dyn Write) -> io::Result<()> {

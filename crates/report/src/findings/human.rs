@@ -6,9 +6,8 @@ use std::ops::Range;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use sortie_oatf::{Diagnostic, DiagnosticSeverity, Span};
 
-use super::{Checked, Reporter, Totals, style, visible};
-use crate::inputs::counted;
-use crate::rules::rule;
+use super::{Checked, Reporter, Totals, rule};
+use crate::{counted, style, visible};
 
 /// How many findings of one input are shown. Whoever has more has one cause for most of them.
 const SHOWN: usize = 100;
@@ -18,13 +17,15 @@ const SHOWN: usize = 100;
 const EXCERPT: usize = 32 * 1024;
 
 /// Shows findings to people.
-pub(crate) struct Human {
+#[derive(Debug)]
+pub struct Human {
     renderer: Renderer,
     color: bool,
 }
 
 impl Human {
-    pub(crate) fn new(color: bool, width: Option<usize>) -> Self {
+    /// For text that may be coloured and is at most so wide.
+    pub fn new(color: bool, width: Option<usize>) -> Self {
         let renderer = if color { Renderer::styled().hyperlink(false) } else { Renderer::plain() };
         let renderer = match width {
             Some(width) => renderer.term_width(width),

@@ -3,33 +3,33 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use sortie_report::write_json;
 
 use super::{Checked, Reporter, Totals};
+use crate::write_json;
 
 /// The version of the shape. A change that could break a reader makes it 2.
 const VERSION: u32 = 1;
 
 /// Collects everything, and writes one object at the end.
-#[derive(Default)]
-pub(crate) struct Json {
-    files: Vec<Entry>,
+#[derive(Debug, Default)]
+pub struct Json {
+    files: Vec<CheckedFile>,
 }
 
 #[derive(Serialize)]
 struct Report<'r> {
     version: u32,
-    files: &'r [Entry],
+    files: &'r [CheckedFile],
 }
 
-#[derive(Serialize)]
-struct Entry {
+#[derive(Debug, Serialize)]
+struct CheckedFile {
     file: String,
     valid: bool,
     diagnostics: Vec<Finding>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct Finding {
     code: &'static str,
     severity: &'static str,
@@ -55,7 +55,7 @@ impl Reporter for Json {
             }
         });
         let diagnostics = diagnostics.collect();
-        self.files.push(Entry { file: checked.name.clone(), valid: checked.valid, diagnostics });
+        self.files.push(CheckedFile { file: checked.name.clone(), valid: checked.valid, diagnostics });
         Ok(())
     }
 

@@ -6,13 +6,12 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 use sortie_oatf::{Diagnostic, DiagnosticSeverity, Fix, Span};
 
-use super::{Checked, Reporter, Totals, markdown};
-use crate::rules::rule;
-use sortie_report::write_json;
+use super::{Checked, Reporter, Totals, rule};
+use crate::{markdown, write_json};
 
 /// Collects everything, and writes one log with one run at the end.
-#[derive(Default)]
-pub(crate) struct Sarif {
+#[derive(Debug, Default)]
+pub struct Sarif {
     results: Vec<Value>,
     /// Codes in the order of their first use.
     codes: Vec<&'static str>,

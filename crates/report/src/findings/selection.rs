@@ -1,9 +1,9 @@
 //! `--deny` and `--allow`: which findings count, and how much.
 
 use sortie_oatf::{Diagnostic, DiagnosticSeverity, Rule};
+use thiserror::Error;
 
-use crate::failure::Failure;
-use crate::rules::{nearest_rule, rule};
+use super::{nearest_rule, rule};
 
 /// The code of a document without proofs.
 const PROOFS: &str = "L-023";
@@ -21,7 +21,7 @@ enum Codes {
 
 impl Codes {
     /// `V-013`, `v-013`; `L`, `L-*`; `warnings`; `proofs`.
-    fn parse(option: &str, text: &str) -> Result<Self, Failure> {
+    fn parse(option: &'static str, text: &str) -> Result<Self, SelectionError> {
         if text.eq_ignore_ascii_case("proofs") {
             return Ok(Self::One(PROOFS));
         }
@@ -38,13 +38,7 @@ impl Codes {
         {
             return Ok(Self::Family(letter.to_ascii_uppercase()));
         }
-        let failure = Failure::new(format!("`{option} {text}`: there is no code or family `{text}`"));
-        Err(match nearest_rule(text) {
-            Some(Rule { code, title, .. }) => failure.help(format!("did you mean `{code}` ({title})?")),
-            None => {
-                failure.help("`sortie explain --list` shows every code; a family is a letter, such as `L`")
-            }
-        })
+        Err(SelectionError::Unknown { option, text: text.to_owned(), nearest: nearest_rule(text) })
     }
 
     /// Whether a warning with this code is meant.
@@ -70,28 +64,66 @@ impl Codes {
 const FAMILIES: &[(char, bool)] =
     &[('P', true), ('V', true), ('S', true), ('E', true), ('W', false), ('L', false)];
 
+/// Words of `--deny` and `--allow` that select nothing.
+#[derive(Clone, Debug, Error)]
+#[non_exhaustive]
+pub enum SelectionError {
+    /// There is no such code and no such family.
+    #[error("`{option} {text}`: there is no code or family `{text}`")]
+    Unknown {
+        /// The option.
+        option: &'static str,
+        /// What it was given.
+        text: String,
+        /// The rule that was probably meant.
+        nearest: Option<&'static Rule>,
+    },
+    /// Something that holds errors was to be allowed.
+    #[error("`--allow {0}`: an error cannot be allowed")]
+    AllowsError(String),
+    /// The same is denied and allowed.
+    #[error("`{0}` is both denied and allowed")]
+    Contradiction(String),
+}
+
+impl SelectionError {
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            Self::Unknown { nearest: Some(Rule { code, title, .. }), .. } => {
+                format!("did you mean `{code}` ({title})?")
+            }
+            Self::Unknown { nearest: None, .. } => {
+                "`sortie explain --list` shows every code; a family is a letter, such as `L`".to_owned()
+            }
+            Self::AllowsError(_) => {
+                "`sortie explain --list` shows which codes are warnings; `W`, `L` and `warnings` hold nothing else"
+                    .to_owned()
+            }
+            Self::Contradiction(_) => "keep one of the two".to_owned(),
+        }
+    }
+}
+
 /// Which findings are dropped, and which are raised to errors.
 #[derive(Debug, Default)]
-pub(crate) struct Selection {
+pub struct Selection {
     deny: Vec<Codes>,
     allow: Vec<Codes>,
 }
 
 impl Selection {
-    pub(crate) fn new(deny: &[String], allow: &[String]) -> Result<Self, Failure> {
+    /// Reads what `--deny` and `--allow` were given.
+    pub fn new(deny: &[String], allow: &[String]) -> Result<Self, SelectionError> {
         let deny = deny.iter().map(|text| Codes::parse("--deny", text)).collect::<Result<Vec<_>, _>>()?;
         let mut allowed = Vec::with_capacity(allow.len());
         for text in allow {
             let codes = Codes::parse("--allow", text)?;
             if codes.holds_errors() {
-                return Err(Failure::new(format!("`--allow {text}`: an error cannot be allowed")).help(
-                    "`sortie explain --list` shows which codes are warnings; `W`, `L` and `warnings` hold nothing else",
-                ));
+                return Err(SelectionError::AllowsError(text.clone()));
             }
             if deny.contains(&codes) {
-                return Err(
-                    Failure::new(format!("`{text}` is both denied and allowed")).help("keep one of the two")
-                );
+                return Err(SelectionError::Contradiction(text.clone()));
             }
             allowed.push(codes);
         }
@@ -100,7 +132,7 @@ impl Selection {
 
     /// Drops what is allowed, and makes errors of what is denied. Where both say something about a code, the
     /// more exact one wins: a code over its family, a family over `warnings`.
-    pub(crate) fn apply(&self, findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    pub fn apply(&self, findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let mut kept = Vec::with_capacity(findings.len());
         for mut finding in findings {
             if !finding.is_error() {
@@ -117,12 +149,12 @@ impl Selection {
     }
 
     /// Whether proofs are asked for. They are by name only: most documents are written before their proofs.
-    pub(crate) fn asks_for_proofs(&self) -> bool {
+    pub fn asks_for_proofs(&self) -> bool {
         self.deny.contains(&Codes::One(PROOFS))
     }
 
     /// Whether warnings with this code are to be dropped.
-    pub(crate) fn allows(&self, code: &str) -> bool {
+    pub fn allows(&self, code: &str) -> bool {
         let most_exact = |list: &[Codes]| list.iter().filter(|codes| codes.contains(code)).max().copied();
         most_exact(&self.allow) > most_exact(&self.deny)
     }

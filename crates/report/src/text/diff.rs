@@ -5,12 +5,12 @@ use similar::TextDiff;
 use super::{style, visible};
 
 /// A unified diff, as `patch` takes it.
-pub(crate) fn unified_diff(name: &str, before: &str, after: &str) -> String {
+pub fn unified_diff(name: &str, before: &str, after: &str) -> String {
     TextDiff::from_lines(before, after).unified_diff().context_radius(3).header(name, name).to_string()
 }
 
 /// The same for people: in colour, and with nothing in it that a terminal would obey.
-pub(crate) fn shown_diff(diff: &str, color: bool) -> String {
+pub fn shown_diff(diff: &str, color: bool) -> String {
     let mut shown = String::with_capacity(diff.len());
     for line in visible(diff).split_inclusive('\n') {
         let (text, end) = line.strip_suffix('\n').map_or((line, ""), |text| (text, "\n"));

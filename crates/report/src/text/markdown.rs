@@ -3,7 +3,7 @@
 use super::style;
 
 /// Pages as they read best in a terminal: headings stand out, code blocks are indented.
-pub(crate) fn markdown(text: &str, color: bool) -> String {
+pub fn markdown(text: &str, color: bool) -> String {
     let mut shown = String::with_capacity(text.len() + text.len() / 8);
     let mut in_code = false;
     for line in text.lines() {

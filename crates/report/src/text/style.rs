@@ -4,7 +4,8 @@ use annotate_snippets::renderer::{
     DEFAULT_ADDITION_STYLE, DEFAULT_ERROR_STYLE, DEFAULT_HELP_STYLE, DEFAULT_NOTE_STYLE,
     DEFAULT_REMOVAL_STYLE, DEFAULT_WARNING_STYLE,
 };
-use anstyle::{AnsiColor, Style};
+use anstyle::AnsiColor;
+pub use anstyle::Style;
 
 /// What is wrong.
 pub const ERROR: Style = DEFAULT_ERROR_STYLE;

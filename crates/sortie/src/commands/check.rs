@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use sortie_oatf::{Analysis, Source, analyze, fix};
 use sortie_prove::missing;
+use sortie_report::findings::Selection;
 
 use crate::console::Console;
 use crate::evaluators::{Opened, Repairs, Scope, Sources};
@@ -13,7 +14,6 @@ use crate::failure::Failure;
 use crate::inputs::{self, Content, Input, counted};
 use crate::render::{Checked, FindingsFormat, Totals};
 use crate::replace::replace;
-use crate::selection::Selection;
 
 const EXAMPLES: &str = "\
 Examples:

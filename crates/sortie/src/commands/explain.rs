@@ -4,12 +4,12 @@ use std::io::Write;
 
 use clap::Args;
 use sortie_oatf::{Family, Rule};
+use sortie_report::findings::{nearest_rule, rule, rules};
+use sortie_report::{markdown, style};
 
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::render::{markdown, style};
-use crate::rules::{nearest_rule, rule, rules};
 
 const EXAMPLES: &str = "\
 Examples:

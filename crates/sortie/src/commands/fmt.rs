@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sortie_oatf::{FormatError, Formatted, format};
+use sortie_report::visible;
 
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::{self, Content, Input, counted};
-use crate::render::{shown_diff, unified_diff, visible};
 use crate::replace::replace;
 
 const EXAMPLES: &str = "\
@@ -120,11 +120,7 @@ impl Fmt {
         console: &mut Console,
     ) -> Result<(), Failure> {
         if self.diff {
-            let diff = unified_diff(&input.name(), text, &formatted.text);
-            // Into a file or a pipe it goes as `patch` wants it.
-            let diff =
-                if console.terminal || console.color { shown_diff(&diff, console.color) } else { diff };
-            console.out.write_all(diff.as_bytes())?;
+            console.diff(&input.name(), text, &formatted.text)?;
         } else if self.check {
             if formatted.changed {
                 writeln!(console.out, "{}", visible(&input.name()))?;

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use sortie_prove::{MANIFEST, Report, folder_of};
+use sortie_prove::{MANIFEST, Report, folder_of, write_proofs};
 
 use crate::console::Console;
 use crate::evaluators::Sources;
@@ -13,7 +13,6 @@ use crate::failure::Failure;
 use crate::freeze::{Asked, Frozen};
 use crate::inputs::counted;
 use crate::record::Proofs;
-use crate::render::{ProofsFormat, write_proofs};
 use crate::replace::create_whole;
 use crate::run::value;
 
@@ -74,7 +73,7 @@ impl Freeze {
         let Frozen { file, traces, made, accepted, proved, .. } = frozen;
         let report = Report::new(vec![proved]);
         let mut text = Vec::new();
-        write_proofs(&mut text, &report, ProofsFormat::Human, console.color, false)?;
+        write_proofs(&mut text, &report, console.color, false)?;
         console.out.write_all(&text)?;
         console.note(&format!(
             "wrote `{}`, and {} beside it",

@@ -4,8 +4,8 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use sortie_prove::{MANIFEST, Proofs, ProofsError, Proved, Report, folder_of, prove};
+use clap::{Args, ValueEnum};
+use sortie_prove::{MANIFEST, Proofs, ProofsError, Proved, Report, folder_of, prove, write_proofs};
 
 use crate::console::Console;
 use crate::documents;
@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::{self, Input};
 use crate::record::{Ready, Session, USUAL, named};
-use crate::render::{Checked, ProofsFormat, write_proofs};
+use crate::render::{Checked, write_json};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -81,6 +81,15 @@ pub(crate) struct Prove {
     mutants: bool,
 }
 
+/// A format of what is proved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ProofsFormat {
+    /// What fires, what stays silent, and what would not be noticed
+    Human,
+    /// One object; its schema is docs/schema/prove-v1.json
+    Json,
+}
+
 impl Prove {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let session = self.session()?;
@@ -145,7 +154,10 @@ impl Prove {
     fn write(&self, report: &Report, console: &mut Console) -> Result<(), Failure> {
         let color = console.color && self.out.is_none();
         let mut text = Vec::new();
-        write_proofs(&mut text, report, self.format, color, self.mutants)?;
+        match self.format {
+            ProofsFormat::Human => write_proofs(&mut text, report, color, self.mutants)?,
+            ProofsFormat::Json => write_json(&mut text, report)?,
+        }
         match &self.out {
             Some(path) => fs::write(path, &text).map_err(|error| Failure::at(path, "write", &error)),
             None => Ok(console.out.write_all(&text)?),

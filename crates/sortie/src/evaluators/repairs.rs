@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use sortie_report::findings::Selection;
+
 use super::scope::Opened;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::replace::replace;
-use crate::selection::Selection;
 
 /// What is to be done with the repairs that findings offer.
 #[derive(Clone, Copy, Debug)]

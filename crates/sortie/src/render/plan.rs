@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 use sortie_engine::cases::{Planned, Play};
 use sortie_engine::run::{Plan, PlannedActor, PlannedIndicator, PlannedPhase};
+use sortie_report::line;
 
-use super::{style, visible, write_json};
+use super::{style, write_json};
 
 /// The version of the JSON. A change that could break a reader makes it 2.
 const VERSION: u32 = 1;
@@ -149,9 +150,4 @@ fn write_indicators(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Text on one line, with nothing in it that a terminal would obey.
-fn line(text: &str) -> String {
-    visible(text).replace('\n', "␊").replace('\t', "␉")
 }

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sortie_oatf::Diagnostic;
+use sortie_report::findings::Selection;
 
 use crate::console::Console;
 use crate::evaluators::{Repairs, Scope, Sources};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::render::{FindingsFormat, Totals};
-use crate::selection::Selection;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -9,7 +9,7 @@ use crate::console::Console;
 use crate::evaluators::{InUse, Sources};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::render::{EvaluatorView, write_json};
+use sortie_report::{EvaluatorView, write_json};
 
 const EXAMPLES: &str = "\
 Examples:

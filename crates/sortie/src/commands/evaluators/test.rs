@@ -8,7 +8,7 @@ use crate::console::Console;
 use crate::evaluators::{InUse, Sources};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::render::{Tested, write_tested, write_tested_json};
+use sortie_report::{FixtureReport, write_fixtures, write_fixtures_json};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,7 +48,7 @@ impl Test {
         let chosen = self.chosen(&used)?;
         let mut tested = Vec::new();
         for entry in &chosen {
-            tested.push(Tested {
+            tested.push(FixtureReport {
                 entry,
                 fixtures: used.fixtures_file(entry).unwrap_or_default(),
                 evaluator: used.file(entry),
@@ -60,10 +60,10 @@ impl Test {
                 .help("fixtures are a file `<id>.test.yaml` beside the evaluator"));
         }
         match self.format {
-            Format::Human => write_tested(&mut console.out, &tested, console.color)?,
-            Format::Json => write_tested_json(&mut console.out, &tested)?,
+            Format::Human => write_fixtures(&mut console.out, &tested, console.color)?,
+            Format::Json => write_fixtures_json(&mut console.out, &tested)?,
         }
-        let wrong: usize = tested.iter().map(|tested| tested.counts().wrong).sum();
+        let wrong: usize = tested.iter().map(|tested| tested.wrong()).sum();
         Ok(if wrong == 0 { Exit::Clean } else { Exit::Findings })
     }
 

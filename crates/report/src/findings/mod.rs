@@ -1,0 +1,98 @@
+//! What is found in documents and evaluators, input by input: which findings count, and how they are written.
+//!
+//! ```
+//! use sortie_oatf::{Source, analyze};
+//! use sortie_report::findings::{Checked, Reporter, Sarif, Totals};
+//!
+//! let text = "oatf: \"0.1\"\nattack: {}\n";
+//! let analysis = analyze(text);
+//! let checked = Checked {
+//!     name: "attack.yaml".to_owned(),
+//!     valid: analysis.is_valid(),
+//!     findings: analysis.diagnostics,
+//!     source: Source::new(text),
+//! };
+//! let (mut sarif, mut totals, mut log) = (Sarif::default(), Totals::default(), Vec::new());
+//! totals.add(&checked);
+//! sarif.file(&checked, &mut log)?;
+//! sarif.finish(&totals, &mut log)?;
+//! assert!(String::from_utf8_lossy(&log).contains("\"version\": \"2.1.0\""));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+mod github;
+mod human;
+mod json;
+mod rules;
+mod sarif;
+mod selection;
+
+use std::io::{self, Write};
+
+use sortie_oatf::{Diagnostic, LineColumn, Source, Span};
+
+pub use github::GitHub;
+pub use human::Human;
+pub use json::Json;
+pub use rules::{nearest_rule, rule, rules};
+pub use sarif::Sarif;
+pub use selection::{Selection, SelectionError};
+
+/// One input, and everything that is to be said about it.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// How people are told about it.
+    pub name: String,
+    /// What was checked.
+    pub source: Source,
+    /// Whether it is a valid document. A denied warning does not change that.
+    pub valid: bool,
+    /// What is to be reported, in the order of the source.
+    pub findings: Vec<Diagnostic>,
+}
+
+impl Checked {
+    /// Line and column of the start and the end of a span.
+    fn region(&self, span: Span) -> (LineColumn, LineColumn) {
+        (self.source.line_column(span.start), self.source.line_column(span.end.max(span.start)))
+    }
+}
+
+/// What all inputs come to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// How many inputs were checked.
+    pub files: usize,
+    /// Findings that are errors.
+    pub errors: usize,
+    /// Findings that are warnings.
+    pub warnings: usize,
+    /// Findings that `--fix` would see to.
+    pub fixable: usize,
+    /// Inputs that could not be read, and are not among the files.
+    pub unread: usize,
+}
+
+impl Totals {
+    /// Counts an input.
+    pub fn add(&mut self, checked: &Checked) {
+        self.files += 1;
+        for finding in &checked.findings {
+            if finding.is_error() {
+                self.errors += 1;
+            } else {
+                self.warnings += 1;
+            }
+            self.fixable += usize::from(finding.fix.is_some());
+        }
+    }
+}
+
+/// Reports findings, input by input.
+pub trait Reporter {
+    /// Reports one input.
+    fn file(&mut self, checked: &Checked, out: &mut dyn Write) -> io::Result<()>;
+
+    /// Reports that there are no more.
+    fn finish(&mut self, totals: &Totals, out: &mut dyn Write) -> io::Result<()>;
+}
