@@ -1,7 +1,7 @@
 //! `cargo xtask docs`: what is generated, generated again.
 //!
 //! The pages are written by the tests that compare them (`crates/evaluators/tests/rule_docs.rs`,
-//! `crates/sortie/tests/docs.rs`): one piece of code decides what a page holds, and a stale page is an
+//! `crates/sortie/tests/docs`): one piece of code decides what a page holds, and a stale page is an
 //! ordinary test failure.
 
 use crate::step::{Failure, Runner, cargo};

@@ -8,6 +8,7 @@ mod bench;
 mod docs;
 mod fuzz;
 mod licences;
+mod package;
 mod peers;
 mod source;
 mod step;
@@ -36,6 +37,7 @@ Commands:
                        Fuzz one target or all of them, for N seconds each (60)
   peers [--lock]       Install the programs that end-to-end tests talk to into target/peers, or
                        resolve their lock files in peers/ again
+  package              Package every crate, and build the program from the packages alone, outside the checkout
   deny                 Check dependencies with cargo-deny against deny.toml
 
 Options:
@@ -116,6 +118,10 @@ fn run(task: &str, mut arguments: Vec<String>, runner: &mut Runner) -> Result<()
             let lock = take_flag(&mut arguments, "--lock");
             no_more(&arguments)?;
             if lock { peers::lock(runner) } else { peers::run(runner) }
+        }
+        "package" => {
+            no_more(&arguments)?;
+            package::run(runner)
         }
         "deny" => {
             no_more(&arguments)?;

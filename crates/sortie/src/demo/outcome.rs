@@ -96,7 +96,11 @@ impl Cell {
 }
 
 impl Row {
-    pub(crate) fn new(entry: &'static BundledDocument, document: Document, runs: Vec<Option<Outcome>>) -> Self {
+    pub(crate) fn new(
+        entry: &'static BundledDocument,
+        document: Document,
+        runs: Vec<Option<Outcome>>,
+    ) -> Self {
         let attack = &document.compiled.document().attack;
         let outcomes = AGENTS.iter().zip(runs).map(|(agent, run)| Cell {
             agent: *agent,
