@@ -225,7 +225,7 @@ impl Detector {
             stopped_by: self.lifecycle.stopped_by.clone(),
             trace: place.trace,
             warnings,
-            ..Outcome::new(CaseInfo::Document { document }, verdict, failure)
+            ..Outcome::new(document.case_id().to_owned(), CaseInfo::Document { document }, verdict, failure)
         }
     }
 

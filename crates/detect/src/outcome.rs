@@ -17,6 +17,9 @@ pub const SOURCE: &str = concat!("sortie ", env!("CARGO_PKG_VERSION"));
 /// What came of one case. One line of `results.jsonl`, and one entry of a report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
+    /// What the case is called, once in its run: `evaluator/pattern` (and for calls `/tool`, maybe `/field`), or the id of the
+    /// document, or its name where it has none.
+    pub id: String,
     /// The case.
     #[serde(flatten)]
     pub case: CaseInfo,
@@ -76,8 +79,6 @@ pub struct Document {
 /// A case of an evaluator: one of its patterns, with one tool where the target is an MCP server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvaluatorCase {
-    /// `evaluator/pattern`, and for calls `/tool` and maybe `/field`. The same in every run.
-    pub case: String,
     /// The evaluator.
     pub id: String,
     /// The name of the pattern; absent where it was not played.
@@ -350,13 +351,10 @@ closed_enum! {
     }
 }
 
-impl CaseInfo {
-    /// What the case is called: the id of the case of an evaluator, the id of a document, or its name where it has none.
-    pub fn id(&self) -> &str {
-        match self {
-            Self::Document { document } => document.id.as_deref().unwrap_or(&document.name),
-            Self::Evaluator { evaluator } => &evaluator.case,
-        }
+impl Document {
+    /// What a case of it is called: its id, or its name where it has none.
+    pub fn case_id(&self) -> &str {
+        self.id.as_deref().unwrap_or(&self.name)
     }
 }
 
@@ -394,8 +392,9 @@ impl Verdict {
 
 impl Outcome {
     /// The outcome of a case of which nothing is known but the verdict.
-    pub fn new(case: CaseInfo, verdict: Verdict, failure: Option<Failure>) -> Self {
+    pub fn new(id: impl Into<String>, case: CaseInfo, verdict: Verdict, failure: Option<Failure>) -> Self {
         Self {
+            id: id.into(),
             standing: verdict.standing(failure.is_some()),
             case,
             verdict,
@@ -412,13 +411,8 @@ impl Outcome {
     }
 
     /// The outcome of a case that the target cannot be attacked with.
-    pub fn not_applicable(case: CaseInfo, reason: impl Into<String>) -> Self {
-        Self::new(case, Verdict::new(CaseResult::NotApplicable, reason), None)
-    }
-
-    /// What the case is called.
-    pub fn id(&self) -> &str {
-        self.case.id()
+    pub fn not_applicable(id: impl Into<String>, case: CaseInfo, reason: impl Into<String>) -> Self {
+        Self::new(id, case, Verdict::new(CaseResult::NotApplicable, reason), None)
     }
 
     /// The document, where it is one that was played.

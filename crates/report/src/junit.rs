@@ -75,7 +75,7 @@ impl TestCase {
     fn of(run: &Outcome, view: View) -> Self {
         let (class, name) = match &run.case {
             CaseInfo::Document { document } => (document.file.clone(), title(document)),
-            CaseInfo::Evaluator { evaluator } => (evaluator.id.clone(), evaluator.case.clone()),
+            CaseInfo::Evaluator { evaluator } => (evaluator.id.clone(), run.id.clone()),
         };
         let result = run.verdict.result.as_str();
         let (kind, message) = why_undecided(run)

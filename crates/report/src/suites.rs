@@ -162,7 +162,7 @@ impl<'r> Member<'r> {
     fn of(run: &'r Outcome) -> Self {
         match &run.case {
             CaseInfo::Evaluator { evaluator } => Self::Evaluator(&evaluator.id),
-            CaseInfo::Document { .. } => Self::Document(run.id()),
+            CaseInfo::Document { document } => Self::Document(document.case_id()),
         }
     }
 

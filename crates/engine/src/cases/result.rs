@@ -133,7 +133,6 @@ impl From<CaseResult> for Outcome {
     fn from(result: CaseResult) -> Self {
         let case = CaseInfo::Evaluator {
             evaluator: EvaluatorCase {
-                case: result.id,
                 id: result.evaluator,
                 pattern: result.pattern,
                 tool: result.tool,
@@ -180,7 +179,7 @@ impl From<CaseResult> for Outcome {
             trace: result.trace,
             warnings: result.check_errors,
             transcript: result.transcript,
-            ..Self::new(case, verdict, None)
+            ..Self::new(result.id, case, verdict, None)
         }
     }
 }

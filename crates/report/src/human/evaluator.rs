@@ -15,7 +15,7 @@ const SHOWN: usize = 300;
 pub(crate) fn rendered(run: &Outcome, case: &EvaluatorCase, color: bool) -> String {
     let mut page = Page::new(color);
     let severity = run.verdict.severity.map(|severity| format!(" ({severity})")).unwrap_or_default();
-    page.headline(run.standing, run.verdict.result.as_str(), &format!("{}{severity}", case.case));
+    page.headline(run.standing, run.verdict.result.as_str(), &format!("{}{severity}", run.id));
     page.entry("because", style::STRONG, run.verdict.reason.as_deref().unwrap_or_default());
     for (name, value) in &case.filled {
         page.entry("filled in", style::STRONG, &format!("`{{{{{name}}}}}` is {}", cut(value)));

@@ -53,7 +53,7 @@ fn by_reason(report: &Report, standing: Option<Standing>) -> Vec<Group<'_>> {
         let key = if standing.is_none() { without_names(&reason) } else { reason.clone() };
         let group = groups.entry(key).or_insert_with(|| Group { reason: reason.clone(), ids: Vec::new() });
         group.reason = in_common(&group.reason, &reason);
-        group.ids.push(run.id());
+        group.ids.push(run.id.as_str());
     }
     let mut groups: Vec<_> = groups.into_values().collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.ids.len()));

@@ -51,21 +51,24 @@ pub(crate) fn unplayed() -> Outcome {
         id: Some("SRT-001".to_owned()),
         name: "A poisoned tool".to_owned(),
     };
-    Outcome::not_applicable(CaseInfo::Document { document }, "it attacks an agent, and there is no `--agent`")
+    Outcome::not_applicable(
+        "SRT-001",
+        CaseInfo::Document { document },
+        "it attacks an agent, and there is no `--agent`",
+    )
 }
 
 /// A case of an evaluator that came to this.
 pub(crate) fn case(id: &str, result: CaseResult, reason: &str) -> Outcome {
     let (evaluator, pattern) = id.split_once('/').expect("evaluator and pattern");
     let evaluator = EvaluatorCase {
-        case: id.to_owned(),
         id: evaluator.to_owned(),
         pattern: Some(pattern.to_owned()),
         tool: None,
         filled: Values::new(),
     };
     let verdict = Verdict { severity: Some(Severity::High), ..Verdict::new(result, reason) };
-    Outcome::new(CaseInfo::Evaluator { evaluator }, verdict, None)
+    Outcome::new(id, CaseInfo::Evaluator { evaluator }, verdict, None)
 }
 
 fn change_case(outcome: &mut Outcome, change: impl FnOnce(&mut EvaluatorCase)) {

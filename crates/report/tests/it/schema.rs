@@ -77,7 +77,7 @@ fn collect(value: &Value, place: &str, places: &mut Vec<(String, String)>) {
 fn the_schema_wants_evidence_for_a_verdict() {
     let mut report = report();
     let cases = report["runs"].as_array().unwrap();
-    let at = cases.iter().position(|run| run["evaluator"]["case"] == "echo/repeat").unwrap();
+    let at = cases.iter().position(|run| run["id"] == "echo/repeat").unwrap();
     report["runs"][at]["evidence"] = json!([]);
     assert!(!problems(&report).is_empty());
     report["runs"][at]["verdict"]["result"] = json!("skipped");

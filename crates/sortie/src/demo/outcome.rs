@@ -196,7 +196,7 @@ pub(crate) mod made_up {
             reach: Reach { delivered: Delivered::Yes, missing: Vec::new() },
             stopped_by: Some("agent_exit".to_owned()),
             trace: Some(format!("demo/{agent}/{}/trace.jsonl", entry.id())),
-            ..Outcome::new(CaseInfo::Document { document }, verdict, None)
+            ..Outcome::new(entry.id(), CaseInfo::Document { document }, verdict, None)
         }
     }
 

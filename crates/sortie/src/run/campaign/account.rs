@@ -46,7 +46,11 @@ impl Account {
             let attack = &document.compiled.document().attack;
             let name = attack.name.clone().unwrap_or_default();
             let document = Named { file: document.name.clone(), id: attack.id.clone(), name };
-            Outcome::not_applicable(CaseInfo::Document { document }, reason.clone())
+            Outcome::not_applicable(
+                document.case_id().to_owned(),
+                CaseInfo::Document { document },
+                reason.clone(),
+            )
         });
         let (mut cases, mut waiting) = (Vec::new(), Vec::new());
         match (&campaign.evaluators, attacked) {

@@ -1,0 +1,42 @@
+//! Plays the cases of a run, and keeps what came of them.
+//!
+//! | step | with | gives |
+//! |---|---|---|
+//! | where it is kept | [`RunStore::create`], [`RunStore::resume`] | a folder that survives whatever ends the run |
+//! | playing | [`play`] | an [`Outcome`](sortie_detect::Outcome) for each [`Job`], on disk before it counts |
+//! | the report again | [`load_report`] | what the run reported, or as much as was over when it ended |
+//!
+//! What a job does is the caller's: it gives a future for each. A document, a conversation and a recording that is evaluated
+//! again are scheduled alike.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use sortie_detect::{CaseInfo, CaseResult, Document, Outcome, Verdict};
+//! use sortie_run::{Job, Limits, PlannedCase, RunInfo, RunStore, load_report, play};
+//! use tokio_util::sync::CancellationToken;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let document = Document { file: "a.yaml".into(), id: Some("A-1".into()), name: "An attack".into() };
+//! let info = RunInfo::new(vec![PlannedCase::new("A-1", "what it does")]);
+//! let store = RunStore::create(folder.path(), info)?;
+//! let job = Job { id: "A-1".into(), info: CaseInfo::Document { document }, group: "A-1".into(), after: vec![], case: () };
+//! let stop = CancellationToken::new();
+//! let playing = play(vec![job], store, Limits::default(), (&stop, &CancellationToken::new()), Arc::new(()), |job| async move {
+//!     Ok(Outcome::new(job.id, job.info, Verdict::new(CaseResult::NotExploited, "it said no"), None))
+//! });
+//! let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//! let played = runtime.block_on(playing)?;
+//! assert_eq!(played.store.get("A-1").map(|outcome| outcome.verdict.result), Some(CaseResult::NotExploited));
+//! assert_eq!(load_report(folder.path())?.runs.len(), 1);
+//! # Ok(())
+//! # }
+//! ```
+
+mod scheduler;
+mod store;
+mod writer;
+
+pub use scheduler::{Job, Limits, Observer, Played, Unfinished, play};
+pub use store::{PlannedCase, RunInfo, RunStore, StoreError, case_folder_name, load_report};

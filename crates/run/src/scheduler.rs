@@ -1,0 +1,243 @@
+//! Plays jobs side by side: so many at a time, not too fast, and none before those it waits for.
+
+use std::collections::{HashMap, VecDeque};
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sortie_detect::{CaseInfo, CaseResult, Outcome, Verdict};
+use tokio::task::{Id, JoinSet};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::store::{RunStore, StoreError};
+use crate::writer::Writer;
+
+/// How long cases that were aborted may take to let go of their agents.
+const LETTING_GO: Duration = Duration::from_secs(1);
+
+/// A case that is to be played.
+#[derive(Clone, Debug)]
+pub struct Job<C> {
+    /// What it is called, once in its run.
+    pub id: String,
+    /// What it is, for an outcome.
+    pub info: CaseInfo,
+    /// What it belongs to: an evaluator, or itself.
+    pub group: String,
+    /// The groups that must be over before it begins.
+    pub after: Vec<String>,
+    /// How it is played.
+    pub case: C,
+}
+
+/// How much is played at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Number of cases to play in parallel.
+    pub jobs: usize,
+    /// How many cases begin in a second, at most.
+    pub rate: Option<f64>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { jobs: 1, rate: None }
+    }
+}
+
+/// Why a case came to no end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unfinished {
+    /// The user does not want to wait.
+    Interrupted,
+    /// A budget is used up: no other case begins, and the run ends with this reason.
+    Stop(String),
+    /// It could not be begun, for this reason. Others go on.
+    Failed(String),
+}
+
+/// Is told which case begins and which is over. It must not block.
+pub trait Observer: Send + Sync {
+    /// A case begins.
+    fn started(&self, id: &str);
+    /// A case is over, and its outcome is on disk; `None` where it came to no end.
+    fn finished(&self, id: &str, outcome: Option<&Outcome>);
+}
+
+/// Observes nothing.
+impl Observer for () {
+    fn started(&self, _: &str) {}
+    fn finished(&self, _: &str, _: Option<&Outcome>) {}
+}
+
+/// What came of jobs.
+#[derive(Debug)]
+pub struct Played {
+    /// The store, which has every outcome.
+    pub store: RunStore,
+    /// Why the run ended before its time, where a budget was used up.
+    pub stopped: Option<String>,
+    /// Cases that could not be begun, and why.
+    pub failures: Vec<(String, String)>,
+    /// How many were going on or waiting when the run was aborted.
+    pub aborted: Option<usize>,
+}
+
+/// Plays jobs. What the store already has is not played again; what goes wrong with a case is its outcome.
+///
+/// `stop` lets what goes on come to its end, or say that it was interrupted, and begins nothing more; `abort` drops it. An
+/// error means that outcomes cannot be kept, and that nothing more is played.
+pub async fn play<C, F, Fut>(
+    jobs: Vec<Job<C>>,
+    store: RunStore,
+    limits: Limits,
+    (stop, abort): (&CancellationToken, &CancellationToken),
+    observer: Arc<dyn Observer>,
+    case: F,
+) -> Result<Played, StoreError>
+where
+    F: Fn(Job<C>) -> Fut,
+    Fut: Future<Output = Result<Outcome, Unfinished>> + Send + 'static,
+{
+    let mut queue = Queue::new(jobs, &store);
+    let mut writer = Writer::new(store);
+    let width = limits.jobs.max(1);
+    let pause =
+        limits.rate.filter(|rate| *rate > 0.0).map(|rate| Duration::from_secs_f64((1.0 / rate).min(3600.0)));
+    let mut playing: JoinSet<Result<Outcome, Unfinished>> = JoinSet::new();
+    let mut by_task: HashMap<Id, Running> = HashMap::new();
+    let mut next_start = Instant::now();
+    let (mut stopped, mut failures) = (None, Vec::new());
+    let mut aborted = None;
+    loop {
+        // A disk that cannot keep up must not fill the memory.
+        let may_start = playing.len() < width
+            && writer.waiting() < 4 * width
+            && !stop.is_cancelled()
+            && stopped.is_none()
+            && queue.has_ready();
+        if !may_start && playing.is_empty() && writer.is_done() {
+            break;
+        }
+        tokio::select! {
+            biased;
+            () = abort.cancelled(), if aborted.is_none() => {
+                aborted = Some(playing.len() + queue.waiting.len());
+                // What is dropped kills its agent.
+                let _ = tokio::time::timeout(LETTING_GO, playing.shutdown()).await;
+                queue.waiting.clear();
+                by_task.clear();
+            }
+            Some(done) = playing.join_next_with_id() => {
+                let (id, done) = match done {
+                    Ok((id, done)) => (id, Some(done)),
+                    Err(broken) => (broken.id(), None),
+                };
+                let Some(running) = by_task.remove(&id) else { continue };
+                queue.finished(&running.group);
+                let came = match done {
+                    Some(Ok(outcome)) => {
+                        writer.add(outcome);
+                        continue;
+                    }
+                    None => {
+                        writer.add(running.broken());
+                        continue;
+                    }
+                    Some(Err(came)) => came,
+                };
+                observer.finished(&running.id, None);
+                match came {
+                    Unfinished::Interrupted => {}
+                    Unfinished::Stop(why) => _ = stopped.get_or_insert(why),
+                    Unfinished::Failed(why) => failures.push((running.id, why)),
+                }
+            }
+            written = writer.written() => {
+                for outcome in written? {
+                    observer.finished(&outcome.id, Some(&outcome));
+                }
+            }
+            // So that nobody waits for the next one to begin.
+            () = stop.cancelled(), if may_start => {}
+            () = tokio::time::sleep_until(next_start), if may_start => {
+                if let Some(job) = queue.next() {
+                    next_start = Instant::now().max(next_start) + pause.unwrap_or_default();
+                    let running = Running::of(&job);
+                    observer.started(&running.id);
+                    by_task.insert(playing.spawn(case(job)).id(), running);
+                }
+            }
+        }
+    }
+    let store = writer.into_store().ok_or_else(|| StoreError::Io {
+        path: "results.jsonl".into(),
+        source: std::io::Error::other("the thread that writes it is gone"),
+    })?;
+    Ok(Played { store, stopped, failures, aborted })
+}
+
+/// A case that is being played.
+struct Running {
+    id: String,
+    info: CaseInfo,
+    group: String,
+}
+
+impl Running {
+    fn of<C>(job: &Job<C>) -> Self {
+        Self { id: job.id.clone(), info: job.info.clone(), group: job.group.clone() }
+    }
+
+    fn broken(self) -> Outcome {
+        let reason = "playing it broke down; this is a fault of sortie's";
+        Outcome::new(self.id, self.info, Verdict::new(CaseResult::Error, reason), None)
+    }
+}
+
+/// Jobs that wait, and what they wait for.
+struct Queue<C> {
+    waiting: VecDeque<Job<C>>,
+    /// How many cases of a group are not over.
+    unfinished: HashMap<String, usize>,
+}
+
+impl<C> Queue<C> {
+    fn new(jobs: Vec<Job<C>>, store: &RunStore) -> Self {
+        let mut queue = Self { waiting: VecDeque::new(), unfinished: HashMap::new() };
+        for job in jobs.into_iter().filter(|job| store.get(&job.id).is_none()) {
+            *queue.unfinished.entry(job.group.clone()).or_default() += 1;
+            queue.waiting.push_back(job);
+        }
+        queue
+    }
+
+    /// The first that waits for nobody. Groups that wait for each other are refused when they are loaded; should there be any,
+    /// they are played rather than waited for without end.
+    fn position(&self) -> Option<usize> {
+        let free = |job: &Job<C>| {
+            let mut first = job.after.iter().filter(|group| **group != job.group);
+            first.all(|group| self.unfinished.get(group).is_none_or(|count| *count == 0))
+        };
+        let nobody_plays = || self.unfinished.values().sum::<usize>() == self.waiting.len();
+        self.waiting
+            .iter()
+            .position(free)
+            .or_else(|| (!self.waiting.is_empty() && nobody_plays()).then_some(0))
+    }
+
+    fn has_ready(&self) -> bool {
+        self.position().is_some()
+    }
+
+    fn next(&mut self) -> Option<Job<C>> {
+        self.position().and_then(|at| self.waiting.remove(at))
+    }
+
+    fn finished(&mut self, group: &str) {
+        if let Some(count) = self.unfinished.get_mut(group) {
+            *count = count.saturating_sub(1);
+        }
+    }
+}

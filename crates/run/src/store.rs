@@ -1,0 +1,441 @@
+//! The folder of a run.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `run.json` | what the run is: the program, when it began, the target, its cases |
+//! | `results.jsonl` | an outcome a line, in the order in which cases came to their end |
+//! | `cases/CASE/` | the trace of a case, and what its agent wrote |
+//! | `report.json` | the report, once the run is over |
+//!
+//! Lines are written whole and reach the disk before they count. Whatever ends the run in between leaves at most one torn line
+//! at the end, which is dropped.
+
+use std::collections::HashMap;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sortie_detect::Outcome;
+use sortie_report::{Report, write_json};
+
+/// The version of the folder.
+const VERSION: u32 = 1;
+
+/// How long a line may be: the limits of a transcript, and room for escapes.
+const MAX_LINE: u64 = 128 << 20;
+
+/// How long `run.json` and `report.json` may be.
+const MAX_FILE: u64 = 1 << 30;
+
+const RUN: &str = "run.json";
+const RESULTS: &str = "results.jsonl";
+const REPORT: &str = "report.json";
+const CASES: &str = "cases";
+
+/// Why a run cannot be kept, taken up or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// A file cannot be written or read.
+    #[error("`{}`: {source}", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is no folder of a run.
+    #[error("`{}` is no folder of a run: it has no `{RUN}`", .path.display())]
+    NoRun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file does not hold what it should.
+    #[error("`{}`, line {line}: {why}: the file was changed, or is of another version", .path.display())]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// The line, from one.
+        line: usize,
+        /// Why.
+        why: String,
+    },
+    /// It belongs to a run of other cases.
+    #[error("`{}` is of a run of other cases: name the same documents, evaluators, values and target, or begin a new run", .path.display())]
+    OtherCases {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It attacked another target.
+    #[error("the run in `{}` attacked another target: name the same target, or begin a new run", .path.display())]
+    OtherTarget {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+impl StoreError {
+    /// Whether a folder was named that holds no run.
+    pub fn is_no_run(&self) -> bool {
+        matches!(self, Self::NoRun { .. })
+    }
+}
+
+/// What a run is: `run.json`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunInfo {
+    /// Version of the folder.
+    pub version: u32,
+    /// The program, with its version.
+    pub written_by: String,
+    /// What it was asked for: the words of the command line, without what is redacted.
+    pub asked: Vec<String>,
+    /// When it began.
+    pub started: String,
+    /// What was attacked, without credentials; `None` where documents bring their own agents and targets.
+    pub target: Option<String>,
+    /// Its cases, in the order of the report.
+    pub cases: Vec<PlannedCase>,
+}
+
+/// A case of a run, as `run.json` has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedCase {
+    /// What it is called.
+    pub id: String,
+    /// What tells it from a case of the same name: a hash of what it does.
+    pub fingerprint: String,
+}
+
+impl PlannedCase {
+    /// A case that does this.
+    pub fn new(id: impl Into<String>, does: &str) -> Self {
+        Self { id: id.into(), fingerprint: fingerprint(does) }
+    }
+}
+
+impl RunInfo {
+    /// A run of these cases.
+    pub fn new(cases: Vec<PlannedCase>) -> Self {
+        Self { version: VERSION, written_by: sortie_detect::SOURCE.to_owned(), cases, ..Self::default() }
+    }
+}
+
+/// 64 bits of FNV-1a, as hexadecimal digits. It tells cases apart that are not the same by accident; nobody gains by making two
+/// that look the same in a folder of their own.
+fn fingerprint(text: &str) -> String {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
+/// The folder of a run, and what came of its cases so far.
+#[derive(Debug)]
+pub struct RunStore {
+    folder: PathBuf,
+    info: RunInfo,
+    file: File,
+    done: HashMap<String, Outcome>,
+}
+
+impl RunStore {
+    /// Begins a run in a folder that holds none.
+    pub fn create(folder: &Path, info: RunInfo) -> Result<Self, StoreError> {
+        let cases = folder.join(CASES);
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(&cases).map_err(io_at(&cases))?;
+        let path = folder.join(RUN);
+        let text = json_text(&info).map_err(io_at(&path))?;
+        let mut file = private_file(&path).map_err(io_at(&path))?;
+        file.write_all(&text).and_then(|()| file.sync_data()).map_err(io_at(&path))?;
+        let path = folder.join(RESULTS);
+        let file = private_file(&path).map_err(io_at(&path))?;
+        Ok(Self { folder: folder.to_owned(), info, file, done: HashMap::new() })
+    }
+
+    /// Goes on with a run of the same cases and target. What is over is known.
+    pub fn resume(folder: &Path, info: &RunInfo) -> Result<Self, StoreError> {
+        let found = load_info(folder)?;
+        if found.target != info.target {
+            return Err(StoreError::OtherTarget { path: folder.to_owned() });
+        }
+        if found.cases != info.cases {
+            return Err(StoreError::OtherCases { path: folder.join(RUN) });
+        }
+        let path = folder.join(RESULTS);
+        let io = io_at(&path);
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(&io)?;
+        let (whole, outcomes) = load_outcomes(&file, &path)?;
+        file.set_len(whole).map_err(&io)?;
+        file.seek(SeekFrom::Start(whole)).map_err(&io)?;
+        let done = outcomes.into_iter().map(|outcome| (outcome.id.clone(), outcome)).collect();
+        Ok(Self { folder: folder.to_owned(), info: found, file, done })
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder for a case, which need not be there.
+    pub fn case_folder(&self, id: &str) -> PathBuf {
+        self.folder.join(CASES).join(case_folder_name(id))
+    }
+
+    /// What came of a case, where it is over.
+    pub fn get(&self, id: &str) -> Option<&Outcome> {
+        self.done.get(id)
+    }
+
+    /// How many cases are over.
+    pub fn len(&self) -> usize {
+        self.done.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.done.is_empty()
+    }
+
+    /// Keeps outcomes. When this returns they are on disk.
+    pub fn add(&mut self, outcomes: &[Outcome]) -> Result<(), StoreError> {
+        let mut lines = Vec::new();
+        let path = self.folder.join(RESULTS);
+        let written = outcomes.iter().try_for_each(|outcome| {
+            serde_json::to_writer(&mut lines, outcome)?;
+            lines.push(b'\n');
+            Ok(())
+        });
+        written
+            .and_then(|()| {
+                self.file.write_all(&lines)?;
+                self.file.sync_data()
+            })
+            .map_err(io_at(&path))?;
+        self.done.extend(outcomes.iter().map(|outcome| (outcome.id.clone(), outcome.clone())));
+        Ok(())
+    }
+
+    /// The report of what is over, in the order of the run; the rest is unfinished.
+    pub fn report(&self) -> Report {
+        report_of(&self.info, |id| self.done.get(id).cloned())
+    }
+
+    /// Writes the report of the run, in the place of an earlier one, so that nobody ever sees half of one.
+    pub fn write_report(&self, report: &Report) -> Result<(), StoreError> {
+        let path = self.folder.join(REPORT);
+        let text = json_text(report).map_err(io_at(&path))?;
+        // A file for a while is its owner's alone, and stays so.
+        let written = tempfile::NamedTempFile::new_in(&self.folder).and_then(|mut file| {
+            file.write_all(&text)?;
+            file.persist(&path).map_err(|error| error.error)
+        });
+        written.map(drop).map_err(io_at(&path))
+    }
+}
+
+/// The report of a stored run: the one it wrote when it was over; else one of what is over, with the rest unfinished.
+pub fn load_report(folder: &Path) -> Result<Report, StoreError> {
+    let info = load_info(folder)?;
+    let path = folder.join(REPORT);
+    let results = folder.join(RESULTS);
+    let file = File::open(&results).map_err(io_at(&results))?;
+    let (_, outcomes) = load_outcomes(&file, &results)?;
+    if path.exists() {
+        let report: Report = load_json(&path)?;
+        // A run that was taken up and killed knows more than it reported when it was first interrupted.
+        if report.runs.len() >= outcomes.len() {
+            return Ok(report);
+        }
+    }
+    let mut done: HashMap<String, Outcome> =
+        outcomes.into_iter().map(|outcome| (outcome.id.clone(), outcome)).collect();
+    Ok(report_of(&info, |id| done.remove(id)))
+}
+
+/// The name of the folder of a case, from its id: safe in a path.
+pub fn case_folder_name(id: &str) -> String {
+    let harmless = |letter: char| letter.is_ascii_alphanumeric() || "-_.+%".contains(letter);
+    let name: String = id.replace('/', "+").chars().filter(|letter| harmless(*letter)).collect();
+    let name = name.trim_start_matches('.');
+    let same = id.replace('/', "+") == name;
+    match (name.len() <= 160 && !name.is_empty(), same) {
+        (true, true) => name.to_owned(),
+        // All of it is ASCII.
+        _ => format!("{}-{}", &name[..name.len().min(140)], fingerprint(id)),
+    }
+}
+
+fn report_of(info: &RunInfo, mut take: impl FnMut(&str) -> Option<Outcome>) -> Report {
+    let (mut runs, mut unfinished) = (Vec::new(), Vec::new());
+    for PlannedCase { id, .. } in &info.cases {
+        match take(id) {
+            Some(outcome) => runs.push(outcome),
+            None => unfinished.push(id.clone()),
+        }
+    }
+    Report { unfinished, ..Report::new(runs) }
+}
+
+fn load_info(folder: &Path) -> Result<RunInfo, StoreError> {
+    let path = folder.join(RUN);
+    if !path.is_file() {
+        return Err(StoreError::NoRun { path: folder.to_owned() });
+    }
+    let info: RunInfo = load_json(&path)?;
+    if info.version != VERSION {
+        let why = format!("version {} is not known", info.version);
+        return Err(StoreError::Broken { path, line: 1, why });
+    }
+    Ok(info)
+}
+
+fn load_json<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, StoreError> {
+    let mut text = Vec::new();
+    File::open(path).and_then(|file| file.take(MAX_FILE).read_to_end(&mut text)).map_err(io_at(path))?;
+    serde_json::from_slice(&text).map_err(|error| StoreError::Broken {
+        path: path.to_owned(),
+        line: error.line(),
+        why: error.to_string(),
+    })
+}
+
+/// The outcomes in lines that are whole, and where these end.
+fn load_outcomes(file: &File, path: &Path) -> Result<(u64, Vec<Outcome>), StoreError> {
+    let mut reader = BufReader::new(file);
+    let (mut outcomes, mut whole) = (Vec::new(), 0);
+    loop {
+        let mut line = Vec::new();
+        let length = reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut line).map_err(io_at(path))?;
+        let broken =
+            |why: String| StoreError::Broken { path: path.to_owned(), line: outcomes.len() + 1, why };
+        if line.pop() != Some(b'\n') {
+            if length as u64 == MAX_LINE {
+                return Err(broken("a line is longer than any outcome".to_owned()));
+            }
+            return Ok((whole, outcomes));
+        }
+        let outcome = serde_json::from_slice(&line).map_err(|error| broken(error.to_string()))?;
+        whole += length as u64;
+        outcomes.push(outcome);
+    }
+}
+
+fn json_text(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    write_json(&mut text, value)?;
+    Ok(text)
+}
+
+/// A new file that only its owner may read: what agents say and are told is nobody else's business.
+fn private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+fn io_at(path: &Path) -> impl Fn(io::Error) -> StoreError {
+    let path = path.to_owned();
+    move |source| StoreError::Io { path: path.clone(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use sortie_detect::{CaseInfo, CaseResult, Document, Verdict};
+
+    use super::*;
+
+    fn outcome(id: &str) -> Outcome {
+        let document =
+            Document { file: "Grüße\n.yaml".to_owned(), id: Some(id.to_owned()), name: String::new() };
+        Outcome::new(
+            id,
+            CaseInfo::Document { document },
+            Verdict::new(CaseResult::NotExploited, "none"),
+            None,
+        )
+    }
+
+    fn info() -> RunInfo {
+        RunInfo::new(["e/1", "e/2", "e/3", "e/4"].map(|id| PlannedCase::new(id, id)).to_vec())
+    }
+
+    /// Cuts the results at every byte: whole lines are kept, the rest is dropped, and writing goes on.
+    #[test]
+    fn results_that_end_anywhere_are_taken_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = RunStore::create(folder.path(), info()).unwrap();
+        for id in ["e/1", "e/2", "e/3"] {
+            store.add(&[outcome(id)]).unwrap();
+        }
+        let path = folder.path().join(RESULTS);
+        let whole = std::fs::read(&path).unwrap();
+        for length in 0..=whole.len() {
+            std::fs::write(&path, &whole[..length]).unwrap();
+            let mut store = RunStore::resume(folder.path(), &info()).unwrap();
+            assert_eq!(store.len(), memchr::memchr_iter(b'\n', &whole[..length]).count(), "{length}");
+            store.add(&[outcome("e/4")]).unwrap();
+            let again = RunStore::resume(folder.path(), &info()).unwrap();
+            assert_eq!((again.len(), again.get("e/4")), (store.len(), Some(&outcome("e/4"))), "{length}");
+            let report = load_report(folder.path()).unwrap();
+            assert_eq!(report.runs.len() + report.unfinished.len(), 4);
+            assert_eq!(report, again.report());
+        }
+    }
+
+    #[test]
+    fn what_was_changed_or_is_of_another_run_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(load_report(folder.path()), Err(StoreError::NoRun { .. })));
+        let mut store = RunStore::create(folder.path(), info()).unwrap();
+        store.add(&[outcome("e/1")]).unwrap();
+        let other = RunInfo::new(vec![PlannedCase::new("e/1", "something else")]);
+        assert!(matches!(RunStore::resume(folder.path(), &other), Err(StoreError::OtherCases { .. })));
+        let elsewhere = RunInfo { target: Some("cmd cat".to_owned()), ..info() };
+        assert!(matches!(RunStore::resume(folder.path(), &elsewhere), Err(StoreError::OtherTarget { .. })));
+        assert!(RunStore::create(folder.path(), info()).is_err(), "it is not written over");
+        let path = folder.path().join(RESULTS);
+        let text = std::fs::read_to_string(&path).unwrap().replace("not_exploited", "fine");
+        std::fs::write(&path, text).unwrap();
+        let error = RunStore::resume(folder.path(), &info()).unwrap_err().to_string();
+        assert!(error.contains("line 1") && error.contains("fine"), "{error}");
+    }
+
+    #[test]
+    fn a_report_is_read_back_to_the_byte() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = RunStore::create(folder.path(), info()).unwrap();
+        store.add(&[outcome("e/2"), outcome("e/1")]).unwrap();
+        let mut report = store.report();
+        assert_eq!(report.runs.iter().map(|run| run.id.as_str()).collect::<Vec<_>>(), ["e/1", "e/2"]);
+        report.stopped = Some("interrupted".to_owned());
+        store.write_report(&report).unwrap();
+        let written = std::fs::read(folder.path().join(REPORT)).unwrap();
+        assert_eq!(json_text(&load_report(folder.path()).unwrap()).unwrap(), written);
+    }
+
+    #[test]
+    fn names_of_folders_are_safe_and_of_their_own() {
+        assert_eq!(case_folder_name("path-escape/parents/read_file"), "path-escape+parents+read_file");
+        for id in ["../../etc", "a b", "ä", "", &"x".repeat(400)] {
+            let name = case_folder_name(id);
+            assert!(
+                !name.contains('/') && !name.starts_with('.') && !name.is_empty() && name.len() < 180,
+                "{name}"
+            );
+        }
+        assert_ne!(case_folder_name("a b"), case_folder_name("ab"));
+    }
+}
