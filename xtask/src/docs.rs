@@ -1,6 +1,6 @@
 //! `cargo xtask docs`: what is generated, generated again.
 //!
-//! The pages are written by the tests that compare them (`crates/evaluators/tests/rule_docs.rs`,
+//! The pages are written by the tests that compare them (`crates/evaluators/tests/it/rule_docs.rs`,
 //! `crates/sortie/tests/docs`): one piece of code decides what a page holds, and a stale page is an
 //! ordinary test failure.
 
@@ -12,12 +12,12 @@ pub(crate) fn run(runner: &mut Runner, check: bool) -> Result<(), Failure> {
     } else {
         ("overwrite", "what cannot be regenerated is named above: a broken command, or a page of a rule")
     };
-    for (name, package, test) in
-        [("rule pages", "sortie-evaluators", "rule_docs"), ("command blocks", "sortie", "docs")]
+    for (name, package, test, filter) in
+        [("rule pages", "sortie-evaluators", "it", "rule_docs"), ("command blocks", "sortie", "docs", "")]
     {
         runner.command(
             name,
-            cargo(["test", "--quiet", "--package", package, "--test", test]).env("SNAPSHOTS", action),
+            cargo(["test", "--quiet", "--package", package, "--test", test, filter]).env("SNAPSHOTS", action),
             advice,
         )?;
     }

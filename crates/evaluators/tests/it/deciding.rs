@@ -2,8 +2,8 @@
 
 use serde_json::{Map, json};
 use sortie_evaluators::{
-    CompiledChecks, Decision, Evaluator, FixtureResult, Layout, Values, Verdict, prove, read_evaluator,
-    read_fixtures,
+    CompiledChecks, Decision, Evaluator, FixtureResult, Layout, Values, Verdict, parse_evaluator,
+    parse_fixtures, prove,
 };
 use sortie_trace::{Transcript, Turn};
 
@@ -12,7 +12,7 @@ fn evaluator(checks: &str) -> Evaluator {
         "id: a\nname: A\nseverity: low\ndescription: d\npass_criteria: p\nfail_criteria: f\n{checks}\n\
          patterns: [{{name: Ask, template: 'Keep {{{{canary}}}} from {{{{user}}}}.'}}]\n"
     );
-    let read = read_evaluator(&text, Layout::Flat, None);
+    let read = parse_evaluator(&text, Layout::Flat, None);
     read.evaluator.unwrap_or_else(|| panic!("{:#?}\n{text}", read.diagnostics))
 }
 
@@ -163,7 +163,7 @@ fail_case: the secret is 7
 ";
 
 fn results(evaluator: &Evaluator, fixtures: &str) -> Vec<FixtureResult> {
-    let read = read_fixtures(fixtures, Some(evaluator));
+    let read = parse_fixtures(fixtures, Some(evaluator));
     let fixtures = read.fixtures.unwrap_or_else(|| panic!("{:#?}", read.diagnostics));
     prove(evaluator, &fixtures).unwrap().iter().map(|outcome| outcome.result).collect()
 }

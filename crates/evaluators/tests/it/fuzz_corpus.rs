@@ -1,10 +1,10 @@
 //! What fuzzing evaluators starts from and what it has found, run as ordinary tests.
 
-#[allow(unreachable_pub)]
-#[path = "../../../fuzz/src/evaluators.rs"]
+#[expect(unreachable_pub, reason = "the same file is a library of the fuzz targets")]
+#[path = "../../../../fuzz/src/evaluators.rs"]
 mod body;
-#[allow(unreachable_pub)]
-#[path = "../../../fuzz/src/corpus.rs"]
+#[expect(unreachable_pub, reason = "the same file is a library of the fuzz targets")]
+#[path = "../../../../fuzz/src/corpus.rs"]
 mod corpus;
 
 #[test]

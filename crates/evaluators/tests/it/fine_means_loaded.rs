@@ -1,9 +1,7 @@
 //! What checks fine loads, what loads is in the catalogue, what is in the catalogue is in its suites; over folders that
 //! are made up, with and without mistakes. And the order of files means nothing.
 
-mod arbitrary;
-
-use arbitrary::{Draft, folder, make, mistake};
+use crate::arbitrary::{Draft, folder, make, mistake};
 use proptest::prelude::*;
 use serde_json::Value;
 use sortie_evaluators::{CompiledChecks, DocumentEntry, File, Loaded, Root, TargetClass, load, prove};

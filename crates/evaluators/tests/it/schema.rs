@@ -6,8 +6,8 @@
 
 use serde_json::{Map, Value, json};
 use sortie_evaluators::{
-    Layout, SchemaOf, TargetClass, example_files, read_evaluator, read_fixtures, read_pattern, read_suite,
-    rules, schema,
+    Layout, SchemaOf, TargetClass, example_files, parse_evaluator, parse_fixtures, parse_pattern,
+    parse_suite, rules, schema,
 };
 use sortie_oatf::Diagnostic;
 use sortie_oatf::yaml::{Node, NodeKind, Scalar, Style, Tree};
@@ -23,11 +23,11 @@ fn findings(of: SchemaOf, text: &str) -> Vec<Diagnostic> {
             let has_patterns =
                 Tree::parse(text).0.is_some_and(|tree| tree.entry(tree.root().id, "patterns").is_some());
             let layout = if has_patterns { Layout::Flat } else { Layout::Folder { pattern_files: true } };
-            read_evaluator(text, layout, None).diagnostics
+            parse_evaluator(text, layout, None).diagnostics
         }
-        SchemaOf::Pattern => read_pattern(text, "slug", TargetClass::Agent).diagnostics,
-        SchemaOf::Fixtures => read_fixtures(text, None).diagnostics,
-        SchemaOf::Suite => read_suite(text).diagnostics,
+        SchemaOf::Pattern => parse_pattern(text, "slug", TargetClass::Agent).diagnostics,
+        SchemaOf::Fixtures => parse_fixtures(text, None).diagnostics,
+        SchemaOf::Suite => parse_suite(text).diagnostics,
     }
 }
 

@@ -1,0 +1,13 @@
+//! Evaluators, from outside.
+
+mod arbitrary;
+mod catalogue;
+mod deciding;
+mod faults;
+mod fine_means_loaded;
+mod fuzz_corpus;
+mod hostile;
+mod rule_docs;
+mod rule_pages;
+mod schema;
+mod suites;
