@@ -1,4 +1,4 @@
-//! The body of the target `evaluators`, without libFuzzer: `crates/evaluators/tests/fuzz_corpus.rs` includes this file.
+//! The body of the target `evaluators`, without libFuzzer: `crates/evaluators/tests/it/fuzz_corpus.rs` includes this file.
 //!
 //! It stands apart from `lib.rs`, whose bodies run in the tests of `sortie-oatf`, which must not depend on evaluators.
 

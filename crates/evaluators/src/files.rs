@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sortie_oatf::{Diagnostic, Source, utf8};
 
 use crate::limits::MAX_FILE_BYTES;
-use crate::rules::file_error;
+use crate::rules::{e018, e027};
 
 /// A folder of evaluators, as its caller has read it.
 #[derive(Clone, Debug)]
@@ -59,12 +59,7 @@ impl File {
     /// A file with these bytes. A caller needs to read no more than one byte beyond [`MAX_FILE_BYTES`].
     pub fn bytes(path: impl Into<String>, bytes: &[u8]) -> Self {
         let content = if bytes.len() > MAX_FILE_BYTES {
-            let finding = file_error(
-                "E-027",
-                format!("the file is longer than {MAX_FILE_BYTES} bytes, which are the limit"),
-            )
-            .help("put the patterns into files of their own");
-            Content::Refused(Box::new(finding), Source::new(""))
+            Content::Refused(Box::new(e027::long_file()), Source::new(""))
         } else {
             match utf8(bytes) {
                 Ok(text) => Content::Text(text.into()),
@@ -79,8 +74,7 @@ impl File {
 
     /// A file that could not be read, and why: a link that leads out of the folder, a lack of permission.
     pub fn unreadable(path: impl Into<String>, why: impl Into<String>) -> Self {
-        let finding = file_error("E-018", format!("this file could not be read: {}", why.into()))
-            .help("make it readable, or move it out of the folder");
+        let finding = e018::unreadable(&why.into());
         Self { path: path.into(), content: Content::Refused(Box::new(finding), Source::new("")) }
     }
 

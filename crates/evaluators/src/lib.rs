@@ -7,7 +7,7 @@
 //! | step | function | gives |
 //! |---|---|---|
 //! | folders to everything | [`load`] | [`Loaded`]: a [`Catalogue`], [`Suites`], and what was found, by file |
-//! | one file | [`read_evaluator`], [`read_pattern`], [`read_fixtures`], [`read_suite`] | what it says, and what was found |
+//! | one file | [`parse_evaluator`], [`parse_pattern`], [`parse_fixtures`], [`parse_suite`] | what it says, and what was found |
 //! | what checks say | [`CompiledChecks::decide`] | a [`Decision`] with its evidence |
 //! | are they right? | [`prove`] | a [`FixtureOutcome`] for each case of the fixtures |
 //! | the catalogue as a file | [`Catalogue::to_json`] | the same bytes for the same evaluators |
@@ -47,7 +47,7 @@ mod layout;
 pub mod limits;
 mod load;
 mod model;
-mod read;
+mod parse;
 mod rules;
 mod schema;
 mod suites;
@@ -64,7 +64,8 @@ pub use form::{Form, NoArguments};
 pub use json::CATALOGUE_VERSION;
 pub use load::{Loaded, load};
 pub use model::*;
-pub use read::*;
+pub use parse::*;
+pub use rules::e001::is_kebab_case;
 pub use rules::{example_files, rule, rules};
 pub use schema::{SchemaOf, schema};
 pub use suites::{ALIASES, DocumentEntry, Origin, Suite, Suites};

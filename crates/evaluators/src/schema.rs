@@ -1,6 +1,6 @@
 //! The structure of every kind of file, for editors.
 //!
-//! A schema is made of the same words and limits that the reading uses, and `tests/schema.rs` holds the two together: what
+//! A schema is made of the same words and limits that the reading uses, and `tests/it/schema.rs` holds the two together: what
 //! one refuses for its structure, the other does. A field that may be left out may also be left empty.
 
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use crate::limits::{
     MAX_CASES, MAX_CHECKS, MAX_LISTED, MAX_NAME_BYTES, MAX_PATTERNS, MAX_TEMPLATE_BYTES, MAX_TEXT_BYTES,
 };
 use crate::model::{FixtureKind, Says, Severity, Standard, Surface, TurnMode};
-use crate::read::IncludeKind;
+use crate::parse::IncludeKind;
 use sortie_trace::{MAX_TURNS, Role};
 
 /// A kind of file.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::catalogue::{Catalogue, MOST_SUGGESTIONS, Unknown};
 use crate::depends::shortened;
 use crate::model::Standard;
-use crate::read::{Include, IncludeKind, SuiteText};
+use crate::parse::{Include, IncludeKind, SuiteText};
 
 /// Names that are used elsewhere for suites, and the suite that each means.
 pub const ALIASES: &[(&str, &str)] = &[

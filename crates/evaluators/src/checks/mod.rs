@@ -19,10 +19,10 @@ use sortie_trace::Transcript;
 /// The checks of an evaluator, ready to be asked.
 ///
 /// ```
-/// use sortie_evaluators::{CompiledChecks, Layout, Values, Verdict, read_evaluator};
+/// use sortie_evaluators::{CompiledChecks, Layout, Values, Verdict, parse_evaluator};
 /// use sortie_trace::{Transcript, Turn};
 ///
-/// let evaluator = read_evaluator("
+/// let evaluator = parse_evaluator("
 /// id: leak
 /// name: Leak
 /// severity: high

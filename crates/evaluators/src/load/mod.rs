@@ -1,6 +1,5 @@
 //! From roots to catalogues and suites: everything that loads, and a word about everything that does not.
 
-mod across;
 mod root;
 
 use std::collections::{BTreeSet, HashMap};
@@ -12,8 +11,9 @@ use crate::files::{Content, FileDiagnostics, Root};
 use crate::fixtures::Fixtures;
 use crate::limits::MAX_ALL_FINDINGS;
 use crate::model::{Evaluator, TargetClass};
-use crate::read::Places;
-use crate::suites::{self, Curated, DocumentEntry, Suites};
+use crate::parse::Places;
+use crate::rules::{e002, e016, e017, e023, e024, e025, e026};
+use crate::suites::{self, Curated, DocumentEntry, SuiteFault, Suites};
 
 /// What is in some roots.
 #[derive(Clone, Debug, Default)]
@@ -49,22 +49,25 @@ pub fn load(roots: &[Root], documents: &[DocumentEntry]) -> Loaded {
     for (index, root) in roots.iter().enumerate() {
         loading.root(index, root);
     }
-    loading.unique_evaluators();
-    loading.unique_suites();
-    loading.dependencies();
+    loading.reject(e002::check(&loading));
+    loading.reject_suites(e023::check(&loading));
+    let order = loading.order();
+    let mut findings = e016::check(&loading, &order);
+    findings.extend(e017::check(&loading, &order));
+    loading.reject(findings);
     loading.finish(documents)
 }
 
 /// Where a file is: which root, and which of its files.
-type FileId = (usize, usize);
+pub(crate) type FileId = (usize, usize);
 
 /// An evaluator on its way into the catalogue.
-struct Draft {
-    file: FileId,
-    id: Option<String>,
+pub(crate) struct Draft {
+    pub(crate) file: FileId,
+    pub(crate) id: Option<String>,
     /// `None` where there is an error in any of its files.
-    evaluator: Option<Evaluator>,
-    places: Places,
+    pub(crate) evaluator: Option<Evaluator>,
+    pub(crate) places: Places,
     class: TargetClass,
     categories: Vec<String>,
     fixtures: Option<Fixtures>,
@@ -73,17 +76,18 @@ struct Draft {
 
 /// Ids of what is there and has errors: nobody is told that it is not there.
 #[derive(Default)]
-struct Broken {
-    evaluators: BTreeSet<String>,
+pub(crate) struct Broken {
+    pub(crate) evaluators: BTreeSet<String>,
     suites: BTreeSet<String>,
 }
 
 #[derive(Default)]
-struct Loading<'r> {
+/// Files on their way into the catalogue: what is checked over all of them looks at this.
+pub(crate) struct Loading<'r> {
     roots: &'r [Root],
-    drafts: Vec<Draft>,
-    curated: Vec<(FileId, Curated)>,
-    broken: Broken,
+    pub(crate) drafts: Vec<Draft>,
+    pub(crate) curated: Vec<(FileId, Curated)>,
+    pub(crate) broken: Broken,
     /// In the order of the first finding of each file.
     findings: Vec<(FileId, Vec<Diagnostic>)>,
     findings_of: HashMap<FileId, usize>,
@@ -126,7 +130,7 @@ impl<'r> Loading<'r> {
     }
 
     /// `folder/file.yaml:3`, for findings about another file.
-    fn place(&self, file: FileId, span: Option<Span>) -> String {
+    pub(crate) fn place(&self, file: FileId, span: Option<Span>) -> String {
         let shown = self.shown(file);
         match (self.text(file), span) {
             (Some(text), Some(span)) => {
@@ -138,10 +142,33 @@ impl<'r> Loading<'r> {
     }
 
     /// An evaluator with an error in any of its files does not load.
-    fn reject(&mut self, draft: usize) {
+    fn reject_draft(&mut self, draft: usize) {
         let draft = &mut self.drafts[draft];
         draft.evaluator = None;
         self.broken.evaluators.extend(draft.id.clone());
+    }
+
+    fn reject(&mut self, findings: Vec<(usize, Diagnostic)>) {
+        for (at, finding) in findings {
+            self.add(self.drafts[at].file, [finding]);
+            self.reject_draft(at);
+        }
+    }
+
+    fn reject_suites(&mut self, findings: Vec<(usize, Diagnostic)>) {
+        // From the end, so that the places of the others stay right.
+        for (at, finding) in findings.into_iter().rev() {
+            let (file, _) = self.curated.remove(at);
+            self.add(file, [finding]);
+        }
+    }
+
+    /// The evaluators without errors, in the order of their ids.
+    fn order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> =
+            (0..self.drafts.len()).filter(|at| self.drafts[*at].evaluator.is_some()).collect();
+        order.sort_by(|a, b| self.drafts[*a].id.cmp(&self.drafts[*b].id));
+        order
     }
 
     fn finish(mut self, documents: &[DocumentEntry]) -> Loaded {
@@ -162,7 +189,12 @@ impl<'r> Loading<'r> {
         let (suites, faults) =
             suites::make(&catalogue, documents, &curated, &broken.evaluators, &broken.suites);
         for (at, fault) in faults {
-            self.add(files[at], [across::suite_fault(&curated[at], fault)]);
+            let finding = match fault {
+                SuiteFault::Unknown(include, nearest) => e024::unknown(include, nearest.as_deref()),
+                SuiteFault::Cycle(include, ids) => e026::cycle(include, &ids),
+                SuiteFault::Empty => e025::holds_nothing(&curated[at].suite),
+            };
+            self.add(files[at], [finding]);
         }
         let findings = self.sorted_findings();
         Loaded {

@@ -5,12 +5,10 @@ use std::collections::HashMap;
 use super::{Draft, FileId, Loading};
 use crate::files::{Content, Root};
 use crate::layout::{self, FileKind};
-use crate::limits::{MAX_EVALUATORS, MAX_FILES, MAX_PATTERNS, MAX_ROOT_BYTES, MAX_SUITES};
+use crate::limits::{MAX_EVALUATORS, MAX_PATTERNS, MAX_SUITES};
 use crate::model::{Pattern, TargetClass};
-use crate::read::{
-    EvaluatorRead, Layout, look_for_templates, read_evaluator, read_fixtures, read_pattern, read_suite,
-};
-use crate::rules::{error, file_error, optionally_at, warning};
+use crate::parse::{Layout, ParsedEvaluator, parse_evaluator, parse_fixtures, parse_pattern, parse_suite};
+use crate::rules::{e008, e010, e019, e027, e101, e111};
 use crate::suites::Curated;
 
 /// The files of a root, told apart.
@@ -39,9 +37,7 @@ impl<'r> Loading<'r> {
         let count = sorted.flat.len() + sorted.folders.len();
         let one = sorted.flat.first().map(|(at, _)| at).or(sorted.folders.first().map(|(at, _)| at));
         if let Some(at) = one.filter(|_| count > MAX_EVALUATORS) {
-            let message =
-                format!("there are {count} evaluators in one folder; {MAX_EVALUATORS} are the limit");
-            self.add((index, *at), [file_error("E-027", message).help("split the folder")]);
+            self.add((index, *at), [e027::many_evaluators(count)]);
             return;
         }
         let first = self.drafts.len();
@@ -60,15 +56,9 @@ impl<'r> Loading<'r> {
 
     fn is_within_limits(&mut self, index: usize, root: &Root, order: &[usize]) -> bool {
         let bytes: usize = root.files.iter().filter_map(|file| file.as_text()).map(|text| text.len()).sum();
-        let message = if root.files.len() > MAX_FILES {
-            format!("{} files in one folder are more than {MAX_FILES}, which are the limit", root.files.len())
-        } else if bytes > MAX_ROOT_BYTES {
-            format!("the files of this folder have {bytes} bytes; {MAX_ROOT_BYTES} are the limit")
-        } else {
-            return true;
-        };
+        let Some(finding) = e027::check_folder(root.files.len(), bytes) else { return true };
         if let Some(first) = order.first() {
-            self.add((index, *first), [file_error("E-027", message).help("split the folder")]);
+            self.add((index, *first), [finding]);
         }
         false
     }
@@ -80,8 +70,7 @@ impl<'r> Loading<'r> {
         for at in order {
             let path = root.files[at].path.as_str();
             if before.replace(path) == Some(path) {
-                let finding = file_error("E-019", "there are two files of this name");
-                self.add((index, at), [finding.help("give each file once")]);
+                self.add((index, at), [e019::two_files()]);
                 continue;
             }
             let kind = layout::kind(path, &folders);
@@ -103,11 +92,7 @@ impl<'r> Loading<'r> {
                 }
                 FileKind::Fixtures { folder, stem } => sorted.fixtures.push((at, folder, stem)),
                 FileKind::Suite { stem } => self.suite((index, at), stem),
-                FileKind::Misplaced(help) => {
-                    let finding =
-                        file_error("E-019", "this file is not where anything is looked for").help(help);
-                    self.add((index, at), [finding]);
-                }
+                FileKind::Misplaced(help) => self.add((index, at), [e019::misplaced(help)]),
                 FileKind::Other => {}
             }
         }
@@ -117,14 +102,11 @@ impl<'r> Loading<'r> {
     fn flat(&mut self, file: FileId, root: &Root, stem: &str) {
         let (class, categories) = layout::way(&root.name, layout::split(self.path(file)).0);
         let Some(text) = self.text(file) else { return self.unreadable(stem) };
-        let mut read = read_evaluator(text, Layout::Flat, class);
+        let mut read = parse_evaluator(text, Layout::Flat, class);
         if let Some(id) = read.evaluator.as_ref().map(|evaluator| &evaluator.id)
             && id != stem
         {
-            let message = format!("the file is called `{stem}.yaml`, and the evaluator `{id}`");
-            let finding = warning("E-101", message)
-                .help(format!("call the file `{id}.yaml`, so that it is found by its id"));
-            read.diagnostics.push(optionally_at(finding, read.places.id));
+            read.diagnostics.push(e101::other_name(stem, "evaluator", id, read.places.id));
         }
         self.draft(file, read, &categories);
     }
@@ -138,16 +120,11 @@ impl<'r> Loading<'r> {
         let folder = layout::split(self.path(file)).0;
         let (class, categories) = layout::way(&root.name, layout::split(folder).0);
         let Some(text) = self.text(file) else { return self.unreadable(name.unwrap_or_default()) };
-        let mut read = read_evaluator(text, Layout::Folder { pattern_files: !patterns.is_empty() }, class);
+        let mut read = parse_evaluator(text, Layout::Folder { pattern_files: !patterns.is_empty() }, class);
         if let Some(id) = &read.id
             && name != Some(id)
         {
-            let message = match name {
-                Some(name) => format!("the folder is called `{name}`, and the evaluator `{id}`"),
-                None => "an evaluator in this layout has a folder of its own".to_owned(),
-            };
-            let finding = error("E-008", message).help(format!("call the folder `{id}`"));
-            read.diagnostics.push(optionally_at(finding, read.places.id));
+            read.diagnostics.push(e008::other_name(name, id, read.places.id));
             read.evaluator = None;
         }
         match self.patterns(file, read.class, patterns) {
@@ -156,7 +133,7 @@ impl<'r> Loading<'r> {
             Some(patterns) => {
                 if let Some(evaluator) = &mut read.evaluator {
                     evaluator.patterns = patterns;
-                    read.diagnostics.extend(look_for_templates(evaluator, &read.places));
+                    read.diagnostics.extend(e111::check(evaluator, &read.places));
                 }
             }
         }
@@ -171,8 +148,7 @@ impl<'r> Loading<'r> {
         files: &[(usize, &str)],
     ) -> Option<Vec<Pattern>> {
         if files.len() > MAX_PATTERNS {
-            let message = format!("there are {} patterns; {MAX_PATTERNS} are the limit", files.len());
-            self.add(evaluator, [file_error("E-027", message).help("split the evaluator")]);
+            self.add(evaluator, [e027::many_patterns(files.len())]);
             return None;
         }
         let mut patterns = Vec::with_capacity(files.len());
@@ -184,7 +160,7 @@ impl<'r> Loading<'r> {
                 sound = false;
                 continue;
             };
-            let read = read_pattern(text, slug, class);
+            let read = parse_pattern(text, slug, class);
             self.add(file, read.diagnostics);
             let Some(pattern) = read.pattern else {
                 sound = false;
@@ -192,18 +168,14 @@ impl<'r> Loading<'r> {
             };
             if let Some(first) = names.insert(pattern.name.clone(), file) {
                 sound = false;
-                let finding = error("E-010", format!("two patterns are called `{}`", pattern.name))
-                    .label("second use")
-                    .help(format!("the other is `{}`", self.shown(first)))
-                    .help("reports and fixtures tell them apart by name");
-                self.add(file, [optionally_at(finding, read.name_at)]);
+                self.add(file, [e010::in_files(&pattern.name, &self.shown(first), read.name_at)]);
             }
             patterns.push(pattern);
         }
         sound.then_some(patterns)
     }
 
-    fn draft(&mut self, file: FileId, read: EvaluatorRead, categories: &[&str]) {
+    fn draft(&mut self, file: FileId, read: ParsedEvaluator, categories: &[&str]) {
         if let (None, Some(id)) = (&read.evaluator, &read.id) {
             self.broken.evaluators.insert(id.clone());
         }
@@ -236,28 +208,23 @@ impl<'r> Loading<'r> {
             let file = (root, *at);
             let owner = beside.get(&(*folder, (*stem).to_owned())).copied();
             let evaluator = owner.and_then(|owner| self.drafts[owner].evaluator.as_ref());
-            let read = self.text(file).map(|text| read_fixtures(text, evaluator));
+            let read = self.text(file).map(|text| parse_fixtures(text, evaluator));
             if let Some(read) = &read {
                 self.add(file, read.diagnostics.clone());
             }
             let Some(owner) = owner else {
                 // Beside one that cannot be read, nothing is known.
                 if !self.broken.evaluators.contains(*stem) {
-                    let finding =
-                        file_error("E-019", format!("there is no evaluator `{stem}` beside these fixtures"))
-                            .help("fixtures are called after the id of their evaluator: `<id>.test.yaml`");
-                    self.add(file, [finding]);
+                    self.add(file, [e019::no_evaluator(stem)]);
                 }
                 continue;
             };
             let fixtures = read.and_then(|read| read.fixtures);
             if std::mem::replace(&mut self.drafts[owner].has_fixture_file, true) {
-                let finding = file_error("E-019", "the evaluator has other fixtures as well")
-                    .help("put all cases into one file, called after the id of the evaluator");
-                self.add(file, [finding]);
-                self.reject(owner);
+                self.add(file, [e019::other_fixtures()]);
+                self.reject_draft(owner);
             } else if fixtures.is_none() {
-                self.reject(owner);
+                self.reject_draft(owner);
             }
             self.drafts[owner].fixtures = fixtures;
         }
@@ -268,21 +235,18 @@ impl<'r> Loading<'r> {
             self.broken.suites.insert(stem.to_owned());
             return;
         };
-        let read = read_suite(text);
+        let read = parse_suite(text);
         self.add(file, read.diagnostics);
         let Some(suite) = read.suite else {
             self.broken.suites.extend(read.id);
             return;
         };
         if suite.id != stem {
-            let message = format!("the file is called `{stem}.yaml`, and the suite `{}`", suite.id);
-            let help = format!("call the file `{}.yaml`, so that it is found by its id", suite.id);
-            self.add(file, [warning("E-101", message).at(suite.id_at).help(help)]);
+            self.add(file, [e101::other_name(stem, "suite", &suite.id, Some(suite.id_at))]);
         }
         let of_this_root = self.curated.iter().filter(|((root, _), _)| *root == file.0).count();
         if of_this_root >= MAX_SUITES {
-            let message = format!("{MAX_SUITES} suites in one folder are the limit; this is one more");
-            self.add(file, [file_error("E-027", message).help("split the folder")]);
+            self.add(file, [e027::many_suites()]);
             return;
         }
         let shown = self.shown(file);

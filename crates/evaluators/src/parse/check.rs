@@ -1,86 +1,56 @@
-//! Reads checks, and finds out whether they can be asked.
+//! Parses checks, and finds out whether they can be asked.
 
 use sortie_oatf::cel::{PartKind, Program, TextLiteral, string_literals};
-use sortie_oatf::reading::{Field, Reader};
+use sortie_oatf::reading::Reader;
 use sortie_oatf::yaml::{Entry, Node, NodeKind};
-use sortie_oatf::{Condition, MatchCondition, OPERATORS, Span, WildcardPath, re2};
+use sortie_oatf::{Condition, MatchCondition, PatternMatch, Span, WildcardPath, re2};
 
+use super::fields::{Mapping, name, text_of, value_at};
 use super::placeholders::{look_at_placeholders, part};
-use super::shape::{DeadEnd, dead_end};
-use super::words::{name, text_of, value_at};
+use super::transcript::dead_end;
 use crate::limits::MAX_TEXT_BYTES;
 use crate::model::{Check, Says, Test};
-use crate::rules::error;
+use crate::rules::{e004, e011, e012, e013, e014, e027};
 
-const CHECK: &[&str] = &["name", "says", "pattern", "cel"];
-const PATTERN: &[&str] = &[
-    "target",
-    "condition",
-    "contains",
-    "starts_with",
-    "ends_with",
-    "regex",
-    "any_of",
-    "gt",
-    "lt",
-    "gte",
-    "lte",
-    "exists",
-];
+const CHECK: Mapping = Mapping {
+    what: "a check",
+    form: "a check: `name`, `says` and `pattern` or `cel`",
+    fields: &["name", "says", "pattern", "cel"],
+    required: &[
+        ("name", "say what it means when it holds, in a few words"),
+        ("says", "`pass` or `fail`: what is said about the target when it holds"),
+    ],
+};
+const PATTERN: Mapping = Mapping {
+    what: "the pattern of a check",
+    form: "a pattern: `target` and a condition",
+    fields: PatternMatch::FIELDS,
+    required: &[("target", "name what it looks at, such as `target: answers[*]`")],
+};
 
 /// So many fields that no transcript has are pointed out in one expression.
 const MOST_DEAD_ENDS: usize = 16;
 
 /// A check, and where its name stands.
 pub(super) fn check<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<(Check, Span)> {
-    let entries = reader.mapping(node, "a check: `name`, `says` and `pattern` or `cel`")?;
     let at = reader.headline(node);
     let mut name_at = at;
     let (mut title, mut says, mut test) = (None, None, None);
-    let mut given = Vec::new();
-    for entry in entries {
-        let field = reader.field(entries, *entry, "a check", CHECK, false);
-        if let Field::Known(field) = field
-            && reader.is_given(*entry)
-        {
-            given.push(field);
+    let given = CHECK.read(reader, node, |reader, entry, field| match field {
+        "name" => {
+            name_at = value_at(reader, entry);
+            title = name(reader, entry);
         }
-        match field {
-            Field::Known("name") => {
-                name_at = value_at(reader, *entry);
-                title = name(reader, *entry);
-            }
-            Field::Known("says") => {
-                says = reader.under(*entry, |reader, node| {
-                    reader.variant(node, "E-004", "what a check may say", Says::WORDS)
-                });
-            }
-            Field::Known("pattern") => test = reader.under(*entry, pattern).or(test),
-            Field::Known("cel") => test = reader.under(*entry, cel).or(test),
-            _ => {}
+        "says" => {
+            says = reader
+                .under(entry, |reader, node| e004::word(reader, node, "what a check may say", Says::WORDS));
         }
-    }
-    for (field, help) in [
-        ("name", "say what it means when it holds, in a few words"),
-        ("says", "`pass` or `fail`: what is said about the target when it holds"),
-    ] {
-        if !given.contains(&field) {
-            reader.missing(node, "P-010", "a check", field, help);
-        }
-    }
+        "pattern" => test = reader.under(entry, pattern).or(test.take()),
+        _ => test = reader.under(entry, cel).or(test.take()),
+    })?;
     let (has_pattern, has_cel) = (given.contains(&"pattern"), given.contains(&"cel"));
     if has_pattern == has_cel {
-        let message = if has_cel {
-            "a check has `pattern` or `cel`, not both"
-        } else {
-            "a check needs `pattern` or `cel`"
-        };
-        reader.report(|_| {
-            error("E-011", message)
-                .at(at)
-                .help("`pattern: {target: 'answers[*]', contains: text}` looks at values")
-                .help("`cel: transcript.calls.exists(c, c.name == 'send_email')` says anything else")
-        });
+        reader.report(|_| e011::one_test(has_cel, at));
         return None;
     }
     let line = reader.tree().source().line_column(name_at.start).line;
@@ -98,78 +68,46 @@ pub(super) fn together(reader: &mut Reader<'_>, entry: Entry, checks: &[Check]) 
     };
     if checks.iter().map(cost).sum::<usize>() > re2::MAX_TOGETHER {
         let at = reader.tree().node(entry.key).span;
-        reader.report(|_| {
-            error("E-027", "the regular expressions of these checks are too large together")
-                .at(at)
-                .help("count less far in their repeats, or split the evaluator")
-        });
+        reader.report(|_| e027::large_patterns(at));
     }
 }
 
 /// `{target, <operators>}` or `{target, condition}`.
 fn pattern<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
-    let entries = reader.mapping(node, "a pattern: `target` and a condition")?;
     let mut target = None;
     let mut condition = None;
     let mut operators = MatchCondition::default();
     let mut first_operator: Option<Entry> = None;
-    let mut given = Vec::new();
-    for entry in entries {
-        let field = reader.field(entries, *entry, "the pattern of a check", PATTERN, false);
-        if let Field::Known(field) = field
-            && reader.is_given(*entry)
-        {
-            given.push(field);
+    PATTERN.read(reader, node, |reader, entry, field| match field {
+        "target" => target = reader.under(entry, path),
+        "condition" => {
+            condition = Some(reader.under(entry, |reader, node| {
+                look_at_values(reader, node);
+                reader.condition(node)
+            }));
         }
-        match field {
-            Field::Known("target") => target = reader.under(*entry, path),
-            Field::Known("condition") => {
-                condition = Some(reader.under(*entry, |reader, node| {
-                    look_at_values(reader, node);
-                    reader.condition(node)
-                }));
-            }
-            Field::Known(operator) => {
-                first_operator = first_operator.or(Some(*entry));
-                reader.operator(*entry, operator, &mut operators);
-                reader.under(*entry, look_at_values);
-            }
-            _ => {}
+        operator => {
+            first_operator = first_operator.or(Some(entry));
+            reader.operator(entry, operator, &mut operators);
+            reader.under(entry, look_at_values);
         }
-    }
-    if !given.contains(&"target") {
-        let help = "name what it looks at, such as `target: answers[*]`";
-        reader.missing(node, "P-010", "the pattern of a check", "target", help);
-    }
+    })?;
+    let at = reader.headline(node);
     let condition = match (condition, first_operator) {
         (Some(_), Some(operator)) => {
             let at = reader.tree().node(operator.key).span;
-            reader.report(|_| {
-                error("E-011", "a pattern has `condition` or operators of its own, not both")
-                    .at(at)
-                    .help("move the operator into `condition`")
-            });
+            reader.report(|_| e011::two_conditions(at));
             return None;
         }
         (Some(condition), None) => condition,
         (None, Some(_)) => Condition::Match(operators),
         (None, None) => {
-            let at = reader.headline(node);
-            reader.report(|_| {
-                error("E-011", "the pattern of a check needs a condition")
-                    .at(at)
-                    .help(format!("give one of {}", sortie_oatf::reading::listed(OPERATORS)))
-            });
+            reader.report(|_| e011::no_condition(at));
             return None;
         }
     };
     if says_nothing(&condition) {
-        let at = reader.headline(node);
-        reader.report(|_| {
-            error("E-011", "this condition compares with nothing")
-                .at(at)
-                .help(format!("give one of {}", sortie_oatf::reading::listed(OPERATORS)))
-        });
+        reader.report(|_| e011::empty_condition(at));
         return None;
     }
     regex(reader, node, &condition);
@@ -190,22 +128,11 @@ fn path<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<String> {
     let path = reader.string(node)?;
     let at = reader.headline(node);
     if let Err(problem) = WildcardPath::parse(&path) {
-        reader.report(|_| {
-            error("E-013", format!("this is no path: {problem}"))
-                .at(at)
-                .help("a path is made of keys with dots between them; `[*]` looks into every item of a list")
-        });
+        reader.report(|_| e013::no_path(&problem, at));
         return None;
     }
-    if let Some(DeadEnd { message, help, meant }) = dead_end(&path) {
-        reader.report(|_| {
-            let finding =
-                error("E-013", format!("this target can never be found: {message}")).at(at).help(help);
-            match meant {
-                Some(meant) => finding.label(format!("did you mean `{meant}`?")),
-                None => finding,
-            }
-        });
+    if let Some(dead_end) = dead_end(&path) {
+        reader.report(|_| e013::never_found(dead_end, at));
         return None;
     }
     Some(path)
@@ -240,10 +167,7 @@ fn regex<'t>(reader: &mut Reader<'t>, node: Node<'t>, condition: &Condition) {
         Some(entry) => reader.under(entry, |reader, node| part(reader, node, problem.span.clone())),
         None => reader.headline(node),
     };
-    reader.report(|_| {
-        let help = problem.help.unwrap_or_else(|| "write it as RE2 takes it".to_owned());
-        error("E-012", problem.message).at(at).help(help)
-    });
+    reader.report(|_| e012::not_re2(problem, at));
 }
 
 fn cel<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
@@ -252,52 +176,34 @@ fn cel<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
         Ok(program) => program,
         Err(problem) => {
             let span = problem.span.map_or_else(|| reader.headline(node), |range| part(reader, node, range));
-            let example = "an expression looks like `transcript.answers.exists(a, a.contains('secret'))`";
-            reader.report(|_| {
-                error("E-014", problem.message)
-                    .at(span)
-                    .help(problem.help.unwrap_or_else(|| example.to_owned()))
-            });
+            reader.report(|_| e014::not_cel(problem.message, problem.help, span));
             return None;
         }
     };
     let mut sound = true;
+    let place = |reader: &Reader<'t>, word: &str| {
+        let start = source.find(word).unwrap_or(0);
+        part(reader, node, start..start + word.len())
+    };
     for variable in program.variables().into_iter().filter(|name| *name != "transcript").take(MOST_DEAD_ENDS)
     {
         sound = false;
-        let start = source.find(variable).unwrap_or(0);
-        let span = part(reader, node, start..start + variable.len());
-        reader.report(|_| {
-            error("E-014", format!("there is no `{variable}` here"))
-                .at(span)
-                .help("a check sees `transcript`: its turns, sent, answers, calls, tools and server")
-        });
+        let span = place(reader, variable);
+        reader.report(|_| e014::unknown_variable(variable, span));
     }
     for function in program.unsupported_functions().into_iter().take(MOST_DEAD_ENDS) {
         sound = false;
-        let start = source.find(function).unwrap_or(0);
-        let span = part(reader, node, start..start + function.len());
-        reader.report(|_| {
-            error("E-014", format!("the function `{function}` is not supported"))
-                .at(span)
-                .help("`sortie explain V-014` lists what expressions may call")
-        });
+        let span = place(reader, function);
+        reader.report(|_| e014::unknown_function(function, span));
     }
     let dead_ends = program.parts().into_iter().filter_map(|read| match read.kind {
         PartKind::Field { path, name } => Some((dead_end(path.strip_prefix("transcript.")?)?, name)),
         _ => None,
     });
-    for (DeadEnd { message, help, meant }, name) in dead_ends.take(MOST_DEAD_ENDS) {
+    for (dead_end, name) in dead_ends.take(MOST_DEAD_ENDS) {
         sound = false;
         let span = part(reader, node, name);
-        reader.report(|_| {
-            let finding =
-                error("E-014", format!("this expression can never hold: {message}")).at(span).help(help);
-            match meant {
-                Some(meant) => finding.label(format!("did you mean `{meant}`?")),
-                None => finding,
-            }
-        });
+        reader.report(|_| e014::never_holds(dead_end, span));
     }
     // Only texts are filled; a map in a map has braces too.
     for TextLiteral { span, text } in string_literals(&source).unwrap_or_default() {

@@ -1,37 +1,47 @@
-//! Reads an evaluator.
+//! Parses an evaluator.
 
-use sortie_oatf::reading::{Field, Reader};
-use sortie_oatf::yaml::{Entry, Node};
+use sortie_oatf::reading::{Field, Reader, is_null};
+use sortie_oatf::yaml::{Entry, Node, NodeKind};
 use sortie_oatf::{Diagnostic, Span};
 
-use super::agreement::{look_for_templates, one_layout};
 use super::check::{check, together};
+use super::fields::{Mapping, kebab_case, list, name, no_name_twice, no_word_twice, parsed, text, value_at};
 use super::pattern::pattern;
-use super::standards::{REFUSED, refused, standards};
-use super::words::{kebab_case, list, name, no_name_twice, no_word_twice, parsed, text, value_at};
+use super::standards::{is_refused, standards};
 use crate::limits::{MAX_CHECKS, MAX_LISTED, MAX_PATTERNS, MAX_TEXT_BYTES};
 use crate::model::{Check, Evaluator, Pattern, Severity, Standards, Surface, TargetClass, TurnMode};
-use crate::rules::error;
+use crate::rules::{e004, e006, e007, e015, e019, e028, e103, e104, e108, e110, e111};
 
-const EVALUATOR: &[&str] = &[
-    "schema_version",
-    "id",
-    "name",
-    "severity",
-    "standards",
-    "description",
-    "pass_criteria",
-    "fail_criteria",
-    "judge_hint",
-    "judge_needs_llm",
-    "applies_to_all_tools",
-    "surfaces",
-    "turn_mode",
-    "depends_on",
-    "tags",
-    "checks",
-    "patterns",
-];
+const EVALUATOR: Mapping = Mapping {
+    what: "an evaluator",
+    form: "an evaluator",
+    fields: &[
+        "schema_version",
+        "id",
+        "name",
+        "severity",
+        "standards",
+        "description",
+        "pass_criteria",
+        "fail_criteria",
+        "judge_hint",
+        "judge_needs_llm",
+        "applies_to_all_tools",
+        "surfaces",
+        "turn_mode",
+        "depends_on",
+        "tags",
+        "checks",
+        "patterns",
+    ],
+    required: &[
+        ("id", "say what it is called in kebab-case, such as `id: path-escape`"),
+        ("name", "say what people call it"),
+        ("severity", "say how bad it is: `critical`, `high`, `medium` or `low`"),
+        ("pass_criteria", "say what a target that resists does"),
+        ("fail_criteria", "say what a target that gives in does"),
+    ],
+};
 
 /// Where the patterns of an evaluator are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,9 +55,9 @@ pub enum Layout {
     },
 }
 
-/// What could be read of an evaluator.
+/// What could be parsed of an evaluator.
 #[derive(Clone, Debug)]
-pub struct EvaluatorRead {
+pub struct ParsedEvaluator {
     /// The evaluator; `None` where there are errors.
     pub evaluator: Option<Evaluator>,
     /// Its id, also where there are errors elsewhere.
@@ -73,22 +83,22 @@ pub struct Places {
     pub checks: Vec<Span>,
 }
 
-/// Reads an evaluator. `folder` is the catalogue whose folder it lies in, where it lies in one.
-pub fn read_evaluator(text: &str, layout: Layout, folder: Option<TargetClass>) -> EvaluatorRead {
+/// Parses an evaluator. `folder` is the catalogue whose folder it lies in, where it lies in one.
+pub fn parse_evaluator(text: &str, layout: Layout, folder: Option<TargetClass>) -> ParsedEvaluator {
     let (draft, mut diagnostics) = parsed(text, |reader, node| draft(reader, node, layout, folder));
     let draft = draft.flatten().unwrap_or_default();
     let sound = !diagnostics.iter().any(Diagnostic::is_error);
     let (id, class, places) = (draft.id.clone(), draft.class(folder), draft.places.clone());
     let evaluator = draft.finish().filter(|_| sound);
     if let Some(evaluator) = evaluator.as_ref().filter(|evaluator| !evaluator.patterns.is_empty()) {
-        diagnostics.extend(look_for_templates(evaluator, &places));
+        diagnostics.extend(e111::check(evaluator, &places));
         Diagnostic::sort(&mut diagnostics);
     }
-    EvaluatorRead { evaluator, id, class, places, diagnostics }
+    ParsedEvaluator { evaluator, id, class, places, diagnostics }
 }
 
 #[derive(Default)]
-pub(super) struct Draft {
+struct Draft {
     id: Option<String>,
     name: Option<String>,
     severity: Option<Severity>,
@@ -97,13 +107,13 @@ pub(super) struct Draft {
     pass_criteria: Option<String>,
     fail_criteria: Option<String>,
     judge_hint: Option<String>,
-    pub(super) judge_needs_llm: Option<bool>,
-    pub(super) applies_to_all_tools: Option<bool>,
-    pub(super) surfaces: Vec<Surface>,
+    judge_needs_llm: Option<bool>,
+    applies_to_all_tools: Option<bool>,
+    surfaces: Vec<Surface>,
     turn_mode: Option<TurnMode>,
     depends_on: Vec<String>,
     tags: Vec<String>,
-    pub(super) checks: Vec<Check>,
+    checks: Vec<Check>,
     patterns: Vec<Pattern>,
     places: Places,
     given: Vec<&'static str>,
@@ -117,10 +127,6 @@ impl Draft {
             None if self.surfaces == [Surface::Mcp] => TargetClass::Mcp,
             None => TargetClass::Agent,
         }
-    }
-
-    pub(super) fn has(&self, field: &str) -> bool {
-        self.given.contains(&field)
     }
 
     fn finish(self) -> Option<Evaluator> {
@@ -151,18 +157,20 @@ fn draft<'t>(
     layout: Layout,
     folder: Option<TargetClass>,
 ) -> Option<Draft> {
-    let entries = reader.mapping(node, "an evaluator")?;
-    if is_something_else(reader, node) {
+    let entries = reader.mapping(node, EVALUATOR.form)?;
+    let has = |field: &str| reader.tree().entry(node.id, field).is_some();
+    if let Some(finding) = e019::something_else(has, reader.headline(node)) {
+        reader.report(|_| finding);
         return None;
     }
     let mut draft = Draft::default();
     let mut patterns = None;
     for entry in entries {
-        if REFUSED.contains(&reader.tree().key(*entry)) {
-            refused(reader, *entry);
+        if is_refused(reader, *entry) {
             continue;
         }
-        let Field::Known(field) = reader.field(entries, *entry, "an evaluator", EVALUATOR, false) else {
+        let Field::Known(field) = reader.field(entries, *entry, EVALUATOR.what, EVALUATOR.fields, false)
+        else {
             continue;
         };
         if reader.is_given(*entry) {
@@ -178,35 +186,29 @@ fn draft<'t>(
     if let Some(entry) = patterns {
         draft.patterns(reader, entry, class);
     }
-    draft.required(reader, node);
+    EVALUATOR.require(reader, node, &draft.given);
     one_layout(reader, node, patterns, layout);
-    draft.surface(reader, entries, folder, class);
-    draft.promises(reader, entries);
+    draft.agreement(reader, node, entries, folder);
     Some(draft)
 }
 
-/// Whether a file is plainly something else, which is said once, and not field by field.
-fn is_something_else<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> bool {
-    let has = |field: &str| reader.tree().entry(node.id, field).is_some();
-    if has("id") || has("pass_criteria") {
-        return false;
-    }
-    let (what, help) = if has("oatf") || has("attack") {
-        ("an OATF document", "keep documents in a folder of their own; suites find them by their id")
-    } else if has("template") {
-        ("a pattern", "put it into `patterns/`, beside the `evaluator.yaml` it belongs to")
-    } else if has("include") {
-        ("a suite", "put it into `suites/`, at the top of the folder")
-    } else if has("pass_case") || has("fail_case") {
-        ("fixtures", "call the file `<id>.test.yaml`, after the evaluator beside it")
-    } else {
-        return false;
+/// The patterns are in one place, and there are some.
+fn one_layout<'t>(reader: &mut Reader<'t>, node: Node<'t>, patterns: Option<Entry>, layout: Layout) {
+    let elsewhere = layout == Layout::Folder { pattern_files: true };
+    let Some(entry) = patterns else {
+        if !elsewhere {
+            let at = reader.headline(node);
+            reader.report(|_| e006::missing(layout, at));
+        }
+        return;
     };
-    let at = reader.headline(node);
-    reader.report(|_| {
-        error("E-019", format!("this is {what}, where an evaluator is looked for")).at(at).help(help)
-    });
-    true
+    let at = reader.tree().node(entry.key).span;
+    let value = reader.tree().node(entry.value);
+    if elsewhere {
+        reader.report(|_| e007::two_layouts(at));
+    } else if matches!(value.kind, NodeKind::Sequence([])) || is_null(value) {
+        reader.report(|_| e006::empty(at));
+    }
 }
 
 impl Draft {
@@ -219,9 +221,8 @@ impl Draft {
             }
             "name" => self.name = name(reader, entry),
             "severity" => {
-                self.severity = reader.under(entry, |reader, node| {
-                    reader.variant(node, "E-004", "a severity", Severity::WORDS)
-                });
+                self.severity = reader
+                    .under(entry, |reader, node| e004::word(reader, node, "a severity", Severity::WORDS));
             }
             "standards" if reader.is_given(entry) => self.standards = reader.under(entry, standards),
             "description" => self.description = text(reader, entry, MAX_TEXT_BYTES),
@@ -232,15 +233,14 @@ impl Draft {
             "applies_to_all_tools" => self.applies_to_all_tools = reader.under(entry, Reader::boolean),
             "surfaces" => {
                 let words = list(reader, entry, "a list of surfaces", MAX_LISTED, |reader, item| {
-                    reader.variant(item, "E-004", "a surface", Surface::WORDS)
+                    e004::word(reader, item, "a surface", Surface::WORDS)
                 });
                 no_word_twice(reader, &words);
                 self.surfaces = words.into_iter().map(|(word, _)| word).collect();
             }
             "turn_mode" => {
-                self.turn_mode = reader.under(entry, |reader, node| {
-                    reader.variant(node, "E-004", "a turn mode", TurnMode::WORDS)
-                });
+                self.turn_mode = reader
+                    .under(entry, |reader, node| e004::word(reader, node, "a turn mode", TurnMode::WORDS));
             }
             "depends_on" => {
                 let ids = list(reader, entry, "a list of ids", MAX_LISTED, |reader, item| {
@@ -275,17 +275,47 @@ impl Draft {
         no_name_twice(reader, "patterns", names);
         (self.patterns, self.places.patterns) = patterns.into_iter().map(|(pattern, _)| pattern).unzip();
     }
+
+    /// What its fields must say together, and with the folder it lies in.
+    fn agreement<'t>(
+        &self,
+        reader: &mut Reader<'t>,
+        node: Node<'t>,
+        entries: &[Entry],
+        folder: Option<TargetClass>,
+    ) {
+        let key_at = |reader: &Reader<'t>, field: &str| {
+            let entry = entries.iter().find(|entry| reader.tree().key(**entry) == field);
+            entry.map(|entry| reader.tree().node(entry.key).span)
+        };
+        if !self.given.contains(&"description") {
+            let at = reader.headline(node);
+            reader.warn(|_| e103::no_description(at));
+        }
+        if self.applies_to_all_tools.is_some()
+            && self.class(folder) == TargetClass::Agent
+            && let Some(at) = key_at(reader, "applies_to_all_tools")
+        {
+            reader.report(|_| e015::no_tools(at));
+        }
+        if let Some(at) = key_at(reader, "surfaces")
+            && let Some(finding) = e108::check(&self.surfaces, folder, at)
+        {
+            reader.warn(|_| finding);
+        }
+        if self.judge_needs_llm == Some(false)
+            && let Some(at) = key_at(reader, "judge_needs_llm")
+            && let Some(finding) = e104::check(&self.checks, at).or_else(|| e110::check(&self.checks, at))
+        {
+            reader.warn(|_| finding);
+        }
+    }
 }
 
 fn schema_version(reader: &mut Reader<'_>, entry: Entry) {
     let version = reader.under(entry, Reader::integer);
     if let Some(version) = version.filter(|version| *version != 1) {
         let at = value_at(reader, entry);
-        reader.report(|_| {
-            error("E-028", format!("there is no version {version} of evaluators"))
-                .at(at)
-                .label("this is 1, or left out")
-                .help("write `schema_version: 1`")
-        });
+        reader.report(|_| e028::unknown_version(version, at));
     }
 }

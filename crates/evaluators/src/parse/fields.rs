@@ -1,55 +1,50 @@
 //! What every field of every file has in common.
 
-use sortie_oatf::reading::{Reader, is_null};
+use sortie_oatf::reading::{Field, Reader, is_null};
 use sortie_oatf::yaml::{Entry, Node, NodeKind, Tree};
 use sortie_oatf::{Diagnostic, Span};
 
 use crate::limits::MAX_NAME_BYTES;
-use crate::rules::{error, warning};
+use crate::rules::e001::{is_kebab_case, not_kebab_case};
+use crate::rules::{e005, e010, e027, e109};
 
-/// Whether a text is an id: lowercase letters and digits, in words that hyphens join.
-///
-/// ```
-/// # use sortie_evaluators::is_kebab_case;
-/// assert!(is_kebab_case("path-escape-2"));
-/// assert!(!is_kebab_case("Path_Escape") && !is_kebab_case("-a") && !is_kebab_case("a--b") && !is_kebab_case(""));
-/// ```
-pub fn is_kebab_case(text: &str) -> bool {
-    text.len() <= MAX_NAME_BYTES
-        && text.split('-').all(|word| {
-            !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
-        })
+/// A kind of mapping: what it is called, what it looks like, its fields, and for those that it must have what to write.
+pub(super) struct Mapping {
+    pub(super) what: &'static str,
+    pub(super) form: &'static str,
+    pub(super) fields: &'static [&'static str],
+    pub(super) required: &'static [(&'static str, &'static str)],
 }
 
-/// The same in kebab-case, as far as that can be told.
-pub(super) fn to_kebab_case(text: &str) -> Option<String> {
-    let mut kebab = String::new();
-    let mut before = None;
-    for letter in text.trim().chars() {
-        match letter {
-            'A'..='Z' => {
-                if before.is_some_and(|before: char| before.is_ascii_lowercase()) {
-                    kebab.push('-');
-                }
-                kebab.push(letter.to_ascii_lowercase());
+impl Mapping {
+    /// Reads the fields of a mapping one by one, says which are missing, and gives the names of those that are given.
+    pub(super) fn read<'t>(
+        &self,
+        reader: &mut Reader<'t>,
+        node: Node<'t>,
+        mut read: impl FnMut(&mut Reader<'t>, Entry, &'static str),
+    ) -> Option<Vec<&'static str>> {
+        let entries = reader.mapping(node, self.form)?;
+        let mut given = Vec::new();
+        for entry in entries {
+            let Field::Known(field) = reader.field(entries, *entry, self.what, self.fields, false) else {
+                continue;
+            };
+            if reader.is_given(*entry) {
+                given.push(field);
             }
-            'a'..='z' | '0'..='9' => kebab.push(letter),
-            '-' | '_' | ' ' | '.' | '/' if !kebab.is_empty() && !kebab.ends_with('-') => kebab.push('-'),
-            '-' | '_' | ' ' | '.' | '/' => {}
-            _ => return None,
+            read(reader, *entry, field);
         }
-        before = Some(letter);
+        self.require(reader, node, &given);
+        Some(given)
     }
-    let kebab = kebab.trim_end_matches('-').to_owned();
-    is_kebab_case(&kebab).then_some(kebab)
-}
 
-/// A text as messages show it.
-pub(super) fn shown(text: &str) -> String {
-    const SHOWN: usize = 80;
-    let line = text.lines().next().unwrap_or_default();
-    let cut = &line[..line.floor_char_boundary(SHOWN)];
-    if cut.len() < text.trim_end().len() { format!("{cut}…") } else { cut.to_owned() }
+    /// Says which fields are missing.
+    pub(super) fn require<'t>(&self, reader: &mut Reader<'t>, node: Node<'t>, given: &[&str]) {
+        for (field, help) in self.required.iter().filter(|(field, _)| !given.contains(field)) {
+            reader.missing(node, "P-010", self.what, field, help);
+        }
+    }
 }
 
 /// Parses a text that must be a mapping.
@@ -75,19 +70,13 @@ pub(super) fn text_of<'t>(reader: &mut Reader<'t>, node: Node<'t>, most: usize) 
     let text = reader.string(node)?;
     if text.trim().is_empty() {
         let at = reader.headline(node);
-        reader.report(|_| {
-            error("E-005", "this text says nothing").at(at).label("empty").help("write what it is about")
-        });
+        reader.report(|_| e005::empty(at));
         return None;
     }
     if text.len() > most {
         let at = reader.headline(node);
         let length = text.len();
-        reader.report(|_| {
-            error("E-027", format!("this text has {length} bytes; {most} are the limit"))
-                .at(at)
-                .help("say it in fewer words, or in several patterns")
-        });
+        reader.report(|_| e027::long_text(length, most, at));
         return None;
     }
     Some(text)
@@ -113,19 +102,7 @@ pub(super) fn kebab_case<'t>(reader: &mut Reader<'t>, node: Node<'t>, what: &str
         return Some(text);
     }
     let at = reader.headline(node);
-    let meant = to_kebab_case(&text);
-    let span = node.span;
-    reader.report(|_| {
-        let finding = error("E-001", format!("`{}` is not kebab-case", shown(&text))).at(at).help(format!(
-            "{what} is made of lowercase letters, digits and single hyphens, such as `path-escape`"
-        ));
-        match meant {
-            Some(meant) => finding
-                .label(format!("did you mean `{meant}`?"))
-                .fix(format!("write `{meant}`"), vec![sortie_oatf::Edit { span, replacement: meant }]),
-            None => finding,
-        }
-    });
+    reader.report(|_| not_kebab_case(&text, what, at, node.span));
     None
 }
 
@@ -144,11 +121,7 @@ pub(super) fn list<'t, T>(
         };
         if length > most {
             let at = reader.headline(node);
-            reader.report(|_| {
-                error("E-027", format!("there are {length} items; {most} are the limit"))
-                    .at(at)
-                    .help("split it into several files")
-            });
+            reader.report(|_| e027::long_list(length, most, at));
             return Vec::new();
         }
         let items = reader.list(node, what, |reader, item| {
@@ -165,43 +138,20 @@ pub(super) fn list<'t, T>(
     })
 }
 
-/// A list in which a word stands once is enough.
-pub(super) fn no_word_twice<T: PartialEq + std::fmt::Display + Ord>(
-    reader: &mut Reader<'_>,
-    words: &[(T, Span)],
-) {
-    let mut order: Vec<usize> = (0..words.len()).collect();
-    order.sort_by(|a, b| words[*a].0.cmp(&words[*b].0).then(a.cmp(b)));
-    for pair in order.windows(2) {
-        let (first, second) = (&words[pair[0]], &words[pair[1]]);
-        if first.0 == second.0 {
-            reader.warn(|_| {
-                warning("E-109", format!("`{}` is listed twice", second.0))
-                    .at(second.1)
-                    .label("second time")
-                    .also(first.1, "first listed here")
-                    .help("once is enough: remove one of them")
-            });
-        }
+/// Says which words of a list stand in it twice.
+pub(super) fn no_word_twice<T: std::fmt::Display + Ord>(reader: &mut Reader<'_>, words: &[(T, Span)]) {
+    for finding in e109::check(words) {
+        reader.warn(|_| finding);
     }
 }
 
-/// Names that people tell things apart by, each once.
+/// Says which names are used twice.
 pub(super) fn no_name_twice<'n>(
     reader: &mut Reader<'_>,
     what: &str,
     names: impl Iterator<Item = (&'n str, Span)>,
 ) {
-    let mut seen = std::collections::HashMap::new();
-    for (name, at) in names {
-        if let Some(first) = seen.insert(name, at) {
-            reader.report(|_| {
-                error("E-010", format!("two {what} are called `{}`", shown(name)))
-                    .at(at)
-                    .label("second use")
-                    .also(first, "first used here")
-                    .help("reports and fixtures tell them apart by name")
-            });
-        }
+    for finding in e010::check(what, names) {
+        reader.report(|_| finding);
     }
 }

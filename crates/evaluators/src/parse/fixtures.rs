@@ -1,72 +1,77 @@
-//! Reads fixtures.
+//! Parses fixtures.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use sortie_oatf::Diagnostic;
-use sortie_oatf::reading::{Field, Reader, is_null, nearest};
+use sortie_oatf::reading::{Reader, is_null};
 use sortie_oatf::yaml::{Entry, Node, NodeKind};
 
-use super::words::{list, parsed, shown, value_at};
+use super::fields::{Mapping, list, parsed, value_at};
 use crate::fixtures::{FixtureCase, FixtureContent, Fixtures};
 use crate::limits::MAX_CASES;
 use crate::model::{Evaluator, FixtureKind, Verdict};
-use crate::rules::error;
+use crate::rules::{e004, e020, e021, e022, e027};
 use sortie_trace::{Call, MAX_TURNS, ObservedCall, Role, Transcript, Turn};
 
-const FIXTURES: &[&str] = &["kind", "pass_case", "fail_case"];
-const CASE: &[&str] = &["response", "turns", "tools", "server", "expect", "pattern", "variables"];
-const TURN: &[&str] = &["role", "text", "is_error", "call", "result", "calls"];
-const CALL: &[&str] = &["name", "arguments"];
-const OBSERVED: &[&str] = &["name", "arguments", "result", "is_error"];
+const FIXTURES: Mapping = Mapping {
+    what: "a fixture file",
+    form: "fixtures: `kind`, `pass_case` and `fail_case`",
+    fields: &["kind", "pass_case", "fail_case"],
+    required: &[
+        ("kind", "`response` for answers, `transcript` for conversations with tool calls"),
+        ("pass_case", "say what a target that resists answers"),
+        ("fail_case", "say what a target that gives in answers"),
+    ],
+};
+const CASE: Mapping = Mapping {
+    what: "a case",
+    form: "a text, or a mapping with `response` or `turns`",
+    fields: &["response", "turns", "tools", "server", "expect", "pattern", "variables"],
+    required: &[],
+};
+const TURN: Mapping = Mapping {
+    what: "a turn",
+    form: "a turn: `role` and `text`",
+    fields: &["role", "text", "is_error", "call", "result", "calls"],
+    required: &[("role", "say who speaks: `attacker` or `target`")],
+};
+const CALL: Mapping = Mapping {
+    what: "a call",
+    form: "a call: `name` and `arguments`",
+    fields: &["name", "arguments"],
+    required: &[("name", "name the tool that is called")],
+};
+const OBSERVED: Mapping = Mapping { fields: &["name", "arguments", "result", "is_error"], ..CALL };
 
-/// What could be read of a fixture file.
+/// What could be parsed of a fixture file.
 #[derive(Clone, Debug)]
-pub struct FixturesRead {
+pub struct ParsedFixtures {
     /// The fixtures; `None` where there are errors.
     pub fixtures: Option<Fixtures>,
     /// What was found.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads `<id>.test.yaml`. Without its evaluator (it may have errors of its own), nothing is said about the patterns that
+/// Parses `<id>.test.yaml`. Without its evaluator (it may have errors of its own), nothing is said about the patterns that
 /// are named.
-pub fn read_fixtures(text: &str, evaluator: Option<&Evaluator>) -> FixturesRead {
+pub fn parse_fixtures(text: &str, evaluator: Option<&Evaluator>) -> ParsedFixtures {
     let (fixtures, diagnostics) = parsed(text, |reader, node| fixtures(reader, node, evaluator));
     let sound = !diagnostics.iter().any(Diagnostic::is_error);
-    FixturesRead { fixtures: fixtures.flatten().filter(|_| sound), diagnostics }
+    ParsedFixtures { fixtures: fixtures.flatten().filter(|_| sound), diagnostics }
 }
 
 fn fixtures<'t>(reader: &mut Reader<'t>, node: Node<'t>, evaluator: Option<&Evaluator>) -> Option<Fixtures> {
-    let entries = reader.mapping(node, "fixtures: `kind`, `pass_case` and `fail_case`")?;
     let (mut kind, mut pass, mut fail) = (None, None, None);
-    let mut given = Vec::new();
-    for entry in entries {
-        let Field::Known(field) = reader.field(entries, *entry, "a fixture file", FIXTURES, false) else {
-            continue;
-        };
-        if reader.is_given(*entry) {
-            given.push(field);
+    FIXTURES.read(reader, node, |reader, entry, field| match field {
+        "kind" => {
+            kind = reader.under(entry, |reader, node| {
+                e004::word(reader, node, "a kind of fixtures", FixtureKind::WORDS)
+            });
         }
-        match field {
-            "kind" => {
-                kind = reader.under(*entry, |reader, node| {
-                    reader.variant(node, "E-004", "a kind of fixtures", FixtureKind::WORDS)
-                });
-            }
-            "pass_case" => pass = Some(*entry),
-            _ => fail = Some(*entry),
-        }
-    }
-    for (field, help) in [
-        ("kind", "`response` for answers, `transcript` for conversations with tool calls"),
-        ("pass_case", "say what a target that resists answers"),
-        ("fail_case", "say what a target that gives in answers"),
-    ] {
-        if !given.contains(&field) {
-            reader.missing(node, "P-010", "a fixture file", field, help);
-        }
-    }
+        "pass_case" => pass = Some(entry),
+        _ => fail = Some(entry),
+    })?;
     let mut cases = Vec::new();
     for (key, implied, entry) in [("pass_case", Verdict::Pass, pass), ("fail_case", Verdict::Fail, fail)] {
         if let Some(entry) = entry.filter(|entry| reader.is_given(*entry)) {
@@ -91,12 +96,7 @@ impl Of<'_> {
         if let NodeKind::Sequence(items) = reader.tree().node(entry.value).kind {
             if items.is_empty() {
                 let at = reader.tree().node(entry.key).span;
-                reader.report(|_| {
-                    error("E-020", format!("`{}` needs at least one case", self.key))
-                        .at(at)
-                        .label("empty")
-                        .help("write what a target might answer")
-                });
+                reader.report(|_| e020::no_case(self.key, at));
             }
             let mut index = 0;
             let read = list(reader, entry, "a list of cases", MAX_CASES, |reader, item| {
@@ -126,50 +126,31 @@ impl Of<'_> {
             case.content = FixtureContent::Response(reader.string(node)?);
             return Some(case);
         }
-        let entries = reader.mapping(node, "a text, or a mapping with `response` or `turns`")?;
         let (mut response, mut turns, mut tools, mut server) = (None, None, None, None);
-        let mut given = Vec::new();
-        for entry in entries {
-            let Field::Known(field) = reader.field(entries, *entry, "a case", CASE, false) else { continue };
-            if !reader.is_given(*entry) {
-                continue;
+        let given = CASE.read(reader, node, |reader, entry, field| match field {
+            _ if !reader.is_given(entry) => {}
+            "response" => response = reader.under(entry, Reader::string),
+            "turns" => turns = Some(self.turns(reader, entry)),
+            "tools" => {
+                let read = list(reader, entry, "a list of tools", MAX_TURNS, object);
+                tools = Some(read.into_iter().map(|(tool, _)| Value::Object(tool)).collect());
             }
-            given.push(field);
-            match field {
-                "response" => response = reader.under(*entry, Reader::string),
-                "turns" => turns = Some(self.turns(reader, *entry)),
-                "tools" => {
-                    let read = list(reader, *entry, "a list of tools", MAX_TURNS, object);
-                    tools = Some(read.into_iter().map(|(tool, _)| Value::Object(tool)).collect());
+            "server" => server = reader.under(entry, object),
+            "expect" => {
+                if let Some(expect) = self.expect(reader, entry) {
+                    case.expect = expect;
                 }
-                "server" => server = reader.under(*entry, object),
-                "expect" => {
-                    if let Some(expect) = self.expect(reader, *entry) {
-                        case.expect = expect;
-                    }
-                }
-                "pattern" => case.pattern = self.pattern(reader, *entry),
-                _ => case.variables = reader.under(*entry, variables),
             }
-        }
+            "pattern" => case.pattern = self.pattern(reader, entry),
+            _ => case.variables = reader.under(entry, variables),
+        })?;
         let has = |field: &str| given.contains(&field);
         if has("response") == has("turns") {
-            let message = if has("turns") {
-                "a case has `response` or `turns`, not both"
-            } else {
-                "a case needs `response` or `turns`"
-            };
-            reader.report(|_| {
-                error("E-020", message).at(span).help("`response` is one answer, `turns` a conversation")
-            });
+            reader.report(|_| e020::one_content(has("turns"), span));
             return None;
         }
         if !has("turns") && (has("tools") || has("server")) {
-            reader.report(|_| {
-                error("E-020", "`tools` and `server` belong to `turns`")
-                    .at(span)
-                    .help("write the conversation as `turns: [{role: target, text: …}]`")
-            });
+            reader.report(|_| e020::no_turns(span));
             return None;
         }
         case.content = match (response, turns) {
@@ -187,49 +168,30 @@ impl Of<'_> {
 
     fn expect(&self, reader: &mut Reader<'_>, entry: Entry) -> Option<Verdict> {
         let expect: Verdict = reader.under(entry, |reader, node| {
-            reader.variant(node, "E-004", "what a case may expect", Verdict::WORDS)
+            e004::word(reader, node, "what a case may expect", Verdict::WORDS)
         })?;
         if expect == self.implied || expect == Verdict::Undecided {
             return Some(expect);
         }
         let at = value_at(reader, entry);
-        reader.report(|_| {
-            error("E-020", format!("a `{}` cannot expect `{expect}`", self.key))
-                .at(at)
-                .label("its key says otherwise")
-                .help("move the case below the other key; `undecided` is for what only a judge can see")
-        });
+        reader.report(|_| e020::other_verdict(self.key, expect, at));
         None
     }
 
     fn pattern(&self, reader: &mut Reader<'_>, entry: Entry) -> Option<String> {
         let name = reader.under(entry, Reader::string)?;
-        let Some(evaluator) = self.evaluator else { return Some(name) };
-        let names = || evaluator.patterns.iter().map(|pattern| pattern.name.as_str());
-        if names().any(|known| known == name) {
-            return Some(name);
-        }
         let at = value_at(reader, entry);
-        reader.report(|_| {
-            let finding = error("E-021", format!("the evaluator has no pattern `{}`", shown(&name))).at(at);
-            match nearest(&name, names()) {
-                Some(meant) => finding
-                    .label(format!("did you mean `{meant}`?"))
-                    .help("name the pattern as it is written"),
-                None => finding.help("leave it out to mean the first one"),
-            }
-        });
-        None
+        if let Some(finding) = self.evaluator.and_then(|evaluator| e021::check(&name, evaluator, at)) {
+            reader.report(|_| finding);
+            return None;
+        }
+        Some(name)
     }
 
     fn turns(&self, reader: &mut Reader<'_>, entry: Entry) -> Vec<Turn> {
         if self.kind == Some(FixtureKind::Response) {
             let at = reader.tree().node(entry.key).span;
-            reader.report(|_| {
-                error("E-020", "`turns` are for `kind: transcript`")
-                    .at(at)
-                    .help("write `kind: transcript`; it takes answers as well")
-            });
+            reader.report(|_| e020::turns_of_response(at));
         }
         let turns = list(reader, entry, "a list of turns", MAX_TURNS, turn);
         let written = match reader.tree().node(entry.value).kind {
@@ -238,11 +200,7 @@ impl Of<'_> {
         };
         if turns.len() == written && turns.iter().all(|(turn, _)| turn.role != Role::Target) {
             let at = reader.tree().node(entry.key).span;
-            reader.report(|_| {
-                error("E-022", "the target says nothing here")
-                    .at(at)
-                    .help("write at least one turn with `role: target`")
-            });
+            reader.report(|_| e022::silent(at));
         }
         turns.into_iter().map(|(turn, _)| turn).collect()
     }
@@ -253,91 +211,55 @@ fn bounded(reader: &mut Reader<'_>, case: &FixtureCase) {
     let transcript = Transcript::new(turns.clone())
         .and_then(|transcript| transcript.with_discovered(tools.clone(), server.clone()));
     if let Err(problem) = transcript {
-        reader.report(|_| {
-            error("E-027", problem.to_string())
-                .at(case.span)
-                .help("a fixture shows one thing: make it shorter")
-        });
+        reader.report(|_| e027::large_transcript(&problem, case.span));
     }
 }
 
 fn turn<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Turn> {
-    let entries = reader.mapping(node, "a turn: `role` and `text`")?;
     let mut turn = Turn::attacker("");
     let mut role = None;
-    let mut has_role = false;
-    for entry in entries {
-        let Field::Known(field) = reader.field(entries, *entry, "a turn", TURN, false) else { continue };
-        match field {
-            "role" => {
-                has_role = reader.is_given(*entry);
-                role =
-                    reader.under(*entry, |reader, node| reader.variant(node, "E-004", "a role", Role::WORDS));
-            }
-            "text" => turn.text = reader.under(*entry, Reader::string).unwrap_or_default(),
-            "is_error" => turn.is_error = reader.under(*entry, Reader::boolean).unwrap_or_default(),
-            "call" if reader.is_given(*entry) => {
-                turn.call = reader.under(*entry, |reader, node| {
-                    let (name, arguments, _, _) = call(reader, node, CALL)?;
-                    Some(Call { name, arguments })
-                });
-            }
-            "result" if reader.is_given(*entry) => turn.result = Some(reader.under(*entry, Reader::value)),
-            "calls" => {
-                let calls = list(reader, *entry, "a list of calls", MAX_TURNS, |reader, node| {
-                    let (name, arguments, result, is_error) = call(reader, node, OBSERVED)?;
-                    let result = result.unwrap_or_else(|| Value::String(String::new()));
-                    Some(ObservedCall { name, arguments, result, is_error })
-                });
-                turn.calls = calls.into_iter().map(|(call, _)| call).collect();
-            }
-            _ => {}
+    TURN.read(reader, node, |reader, entry, field| match field {
+        "role" => {
+            role = reader.under(entry, |reader, node| e004::word(reader, node, "a role", Role::WORDS));
         }
-    }
-    if !has_role {
-        reader.missing(node, "P-010", "a turn", "role", "say who speaks: `attacker` or `target`");
-    }
+        "text" => turn.text = reader.under(entry, Reader::string).unwrap_or_default(),
+        "is_error" => turn.is_error = reader.under(entry, Reader::boolean).unwrap_or_default(),
+        "call" if reader.is_given(entry) => {
+            turn.call = reader.under(entry, |reader, node| {
+                let (name, arguments, _, _) = call(reader, node, &CALL)?;
+                Some(Call { name, arguments })
+            });
+        }
+        "result" if reader.is_given(entry) => turn.result = Some(reader.under(entry, Reader::value)),
+        "calls" => {
+            let calls = list(reader, entry, "a list of calls", MAX_TURNS, |reader, node| {
+                let (name, arguments, result, is_error) = call(reader, node, &OBSERVED)?;
+                let result = result.unwrap_or_else(|| Value::String(String::new()));
+                Some(ObservedCall { name, arguments, result, is_error })
+            });
+            turn.calls = calls.into_iter().map(|(call, _)| call).collect();
+        }
+        _ => {}
+    })?;
     turn.role = role?;
-    let (field, other) = match turn.role {
-        Role::Attacker if turn.result.is_some() => ("result", "the target"),
-        Role::Attacker if !turn.calls.is_empty() => ("calls", "the target"),
-        Role::Target if turn.call.is_some() => ("call", "the attacker"),
-        _ => return Some(turn),
-    };
-    let at = reader.headline(node);
-    reader.report(|_| {
-        error("E-022", format!("`{field}` belongs to {other}"))
-            .at(at)
-            .help("we `call` a tool of a server, which gives a `result`; an agent makes `calls` of its own")
-    });
+    let Some(finding) = e022::check(&turn, reader.headline(node)) else { return Some(turn) };
+    reader.report(|_| finding);
     None
 }
 
-type ReadCall = (String, Map<String, Value>, Option<Value>, bool);
+type ParsedCall = (String, Map<String, Value>, Option<Value>, bool);
 
-fn call<'t>(reader: &mut Reader<'t>, node: Node<'t>, fields: &'static [&'static str]) -> Option<ReadCall> {
-    let entries = reader.mapping(node, "a call: `name` and `arguments`")?;
+fn call<'t>(reader: &mut Reader<'t>, node: Node<'t>, kind: &Mapping) -> Option<ParsedCall> {
     let (mut name, mut arguments, mut result, mut is_error) = (None, Map::new(), None, false);
-    let mut has_name = false;
-    for entry in entries {
-        match reader.field(entries, *entry, "a call", fields, false) {
-            Field::Known("name") => {
-                has_name = reader.is_given(*entry);
-                name = reader.under(*entry, Reader::string);
-            }
-            Field::Known("arguments") if reader.is_given(*entry) => {
-                arguments = reader.under(*entry, object).unwrap_or_default();
-            }
-            Field::Known("result") if reader.is_given(*entry) => {
-                result = Some(reader.under(*entry, Reader::value));
-            }
-            Field::Known("is_error") => is_error = reader.under(*entry, Reader::boolean).unwrap_or_default(),
-            _ => {}
+    kind.read(reader, node, |reader, entry, field| match field {
+        "name" => name = reader.under(entry, Reader::string),
+        "arguments" if reader.is_given(entry) => {
+            arguments = reader.under(entry, object).unwrap_or_default();
         }
-    }
-    if !has_name {
-        reader.missing(node, "P-010", "a call", "name", "name the tool that is called");
-    }
+        "result" if reader.is_given(entry) => result = Some(reader.under(entry, Reader::value)),
+        "is_error" => is_error = reader.under(entry, Reader::boolean).unwrap_or_default(),
+        _ => {}
+    })?;
     Some((name?, arguments, result, is_error))
 }
 

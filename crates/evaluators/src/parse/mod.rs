@@ -1,21 +1,19 @@
 //! From text to what it says, with a word about everything that does not fit.
 //!
-//! There is one reading: what loads is what was checked, and the catalogue is made of what loaded.
+//! There is one way to parse: what loads is what was checked, and the catalogue is made of what loaded.
 
-mod agreement;
 mod check;
 mod evaluator;
+mod fields;
 mod fixtures;
 mod pattern;
 mod placeholders;
-mod shape;
 mod standards;
 mod suite;
-mod words;
+mod transcript;
 
-pub(crate) use agreement::look_for_templates;
-pub use evaluator::{EvaluatorRead, Layout, Places, read_evaluator};
-pub use fixtures::{FixturesRead, read_fixtures};
-pub use pattern::{PatternRead, read_pattern};
-pub use suite::{Include, IncludeKind, SuiteRead, SuiteText, read_suite};
-pub use words::is_kebab_case;
+pub use evaluator::{Layout, ParsedEvaluator, Places, parse_evaluator};
+pub use fixtures::{ParsedFixtures, parse_fixtures};
+pub use pattern::{ParsedPattern, parse_pattern};
+pub use suite::{Include, IncludeKind, ParsedSuite, SuiteText, parse_suite};
+pub(crate) use transcript::DeadEnd;

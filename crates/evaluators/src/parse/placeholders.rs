@@ -8,8 +8,7 @@ use sortie_oatf::template::{Piece, pieces};
 use sortie_oatf::yaml::Node;
 use sortie_oatf::{Edit, Span};
 
-use super::words::shown;
-use crate::rules::warning;
+use crate::rules::{e105, e106};
 use crate::template::{MAX_PLACEHOLDER_BYTES, RUNNER_NAMES, is_name};
 
 /// A part of a text, or all of it where the way back is not plain to see.
@@ -37,24 +36,14 @@ pub(super) fn look_at_placeholders<'t>(reader: &mut Reader<'t>, node: Node<'t>, 
             }
             Piece::Unclosed { at, .. } => {
                 let span = part(reader, node, begins + at..begins + at + 2);
-                reader.warn(|_| {
-                    warning("E-106", "`{{` is never closed")
-                        .at(span)
-                        .label("no `}}` follows")
-                        .help("close it, or write `\\{{` to say that this is meant")
-                });
+                reader.warn(|_| e106::unclosed(span));
             }
             Piece::Text(piece) => {
                 // The pieces are parts of the text, so this is where the piece begins in it.
                 let from = piece.as_ptr() as usize - text.as_ptr() as usize;
                 if let Some(at) = half_open(piece) {
                     let span = part(reader, node, begins + from + at.start..begins + from + at.end);
-                    reader.warn(|_| {
-                        warning("E-106", "`}}` closes what one `{` opens")
-                            .at(span)
-                            .label("not filled")
-                            .help("write two braces on both sides of a name")
-                    });
+                    reader.warn(|_| e106::half_open(span));
                 }
             }
             Piece::Escaped => {}
@@ -104,26 +93,9 @@ fn report<'t>(reader: &mut Reader<'t>, node: Node<'t>, name: &str, at: Range<usi
     let span = part(reader, node, at);
     reader.warn(|_| {
         let (finding, meant) = match mistake {
-            Mistake::Misspelt(meant) => (
-                warning("E-105", format!("`{{{{{name}}}}}` is no name that a run fills"))
-                    .label(format!("did you mean `{{{{{meant}}}}}`?"))
-                    .help("other names are for the user to give: call yours something else"),
-                Some(meant),
-            ),
-            Mistake::Blanks => (
-                warning("E-106", format!("`{{{{{}}}}}` is not filled", shown(name)))
-                    .label("a name has no blanks around it")
-                    .help(format!("write `{{{{{}}}}}`, or `\\{{{{` to say that this is meant", name.trim())),
-                Some(name.trim()),
-            ),
-            Mistake::NoName => (
-                warning("E-106", format!("`{{{{{}}}}}` is not filled", shown(name)))
-                    .label("this is no name")
-                    .help(
-                        "a name is made of letters, digits and `_`; write `\\{{` to say that this is meant",
-                    ),
-                None,
-            ),
+            Mistake::Misspelt(meant) => (e105::misspelt(name, meant), Some(meant)),
+            Mistake::Blanks => (e106::blanks(name), Some(name.trim())),
+            Mistake::NoName => (e106::no_name(name), None),
         };
         let finding = finding.at(span);
         match (inside, meant) {

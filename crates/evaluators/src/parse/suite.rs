@@ -1,14 +1,29 @@
-//! Reads curated suites.
+//! Parses curated suites.
 
-use sortie_oatf::reading::{Field, Reader};
+use sortie_oatf::reading::Reader;
 use sortie_oatf::yaml::{Entry, Node, NodeKind};
 use sortie_oatf::{Diagnostic, Span, closed_enum};
 
-use super::words::{kebab_case, list, name, parsed, text, value_at};
+use super::fields::{Mapping, kebab_case, list, name, parsed, text, value_at};
 use crate::limits::{MAX_LISTED, MAX_TEXT_BYTES};
-use crate::rules::error;
+use crate::rules::{e024, e025};
 
-const SUITE: &[&str] = &["id", "name", "description", "include"];
+const SUITE: Mapping = Mapping {
+    what: "a suite",
+    form: "a suite: `id`, `name` and `include`",
+    fields: &["id", "name", "description", "include"],
+    required: &[
+        ("id", "say what it is called in kebab-case, such as `id: release-gate`"),
+        ("name", "say what people call it"),
+        ("include", "list what is in it: `- evaluator: path-escape`, `- suite: mitre-atlas`, `- tag: files`"),
+    ],
+};
+const ITEM: Mapping = Mapping {
+    what: "an item of a suite",
+    form: "a mapping with one of `evaluator`, `document`, `suite` and `tag`",
+    fields: IncludeKind::WORDS,
+    required: &[],
+};
 
 closed_enum! {
     /// What a suite includes.
@@ -50,9 +65,9 @@ pub struct SuiteText {
     pub id_at: Span,
 }
 
-/// What could be read of a suite.
+/// What could be parsed of a suite.
 #[derive(Clone, Debug)]
-pub struct SuiteRead {
+pub struct ParsedSuite {
     /// The suite; `None` where there are errors.
     pub suite: Option<SuiteText>,
     /// Its id, also where there are errors elsewhere.
@@ -61,45 +76,29 @@ pub struct SuiteRead {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads `suites/<id>.yaml`.
-pub fn read_suite(text: &str) -> SuiteRead {
+/// Parses `suites/<id>.yaml`.
+pub fn parse_suite(text: &str) -> ParsedSuite {
     let (read, diagnostics) = parsed(text, suite);
     let (suite, id) = read.unwrap_or_default();
     let sound = !diagnostics.iter().any(Diagnostic::is_error);
-    SuiteRead { suite: suite.filter(|_| sound), id, diagnostics }
+    ParsedSuite { suite: suite.filter(|_| sound), id, diagnostics }
 }
 
 fn suite<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> (Option<SuiteText>, Option<String>) {
-    let Some(entries) = reader.mapping(node, "a suite: `id`, `name` and `include`") else {
-        return (None, None);
-    };
     let (mut id, mut title, mut description) = (None, None, None);
     let mut included: Option<Entry> = None;
     let mut id_at = reader.headline(node);
-    let mut given = Vec::new();
-    for entry in entries {
-        let Field::Known(field) = reader.field(entries, *entry, "a suite", SUITE, false) else { continue };
-        if reader.is_given(*entry) {
-            given.push(field);
+    let given = SUITE.read(reader, node, |reader, entry, field| match field {
+        "id" => {
+            id_at = value_at(reader, entry);
+            id = reader.under(entry, |reader, node| kebab_case(reader, node, "an id"));
         }
-        match field {
-            "id" => {
-                id_at = value_at(reader, *entry);
-                id = reader.under(*entry, |reader, node| kebab_case(reader, node, "an id"));
-            }
-            "name" => title = name(reader, *entry),
-            "description" => description = text(reader, *entry, MAX_TEXT_BYTES),
-            _ => included = Some(*entry),
-        }
-    }
-    for (field, help) in [
-        ("id", "say what it is called in kebab-case, such as `id: release-gate`"),
-        ("name", "say what people call it"),
-        ("include", "list what is in it: `- evaluator: path-escape`, `- suite: mitre-atlas`, `- tag: files`"),
-    ] {
-        if !given.contains(&field) {
-            reader.missing(node, "P-010", "a suite", field, help);
-        }
+        "name" => title = name(reader, entry),
+        "description" => description = text(reader, entry, MAX_TEXT_BYTES),
+        _ => included = Some(entry),
+    });
+    if given.is_none() {
+        return (None, None);
     }
     let mut include = Vec::new();
     if let Some(entry) = included {
@@ -107,11 +106,7 @@ fn suite<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> (Option<SuiteText>, Opt
         include.extend(read.into_iter().map(|(include, _)| include));
         if let NodeKind::Sequence([]) = reader.tree().node(entry.value).kind {
             let at = reader.tree().node(entry.key).span;
-            reader.report(|_| {
-                error("E-025", "this suite includes nothing")
-                    .at(at)
-                    .help("a suite without cases would pass everything: list what is in it")
-            });
+            reader.report(|_| e025::includes_nothing(at));
         }
     }
     let known_id = id.clone();
@@ -120,29 +115,21 @@ fn suite<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> (Option<SuiteText>, Opt
 }
 
 fn one_of<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Include> {
-    let what = "a mapping with one of `evaluator`, `document`, `suite` and `tag`";
-    let entries = reader.mapping(node, what)?;
     let mut include = None;
-    for entry in entries {
-        let field = reader.field(entries, *entry, "an item of a suite", IncludeKind::WORDS, false);
-        let Field::Known(kind) = field else { continue };
-        let span = value_at(reader, *entry);
-        if !reader.is_given(*entry) {
-            reader.under(*entry, |reader, node| reader.mismatch(node, "a name"));
+    ITEM.read(reader, node, |reader, entry, kind| {
+        let span = value_at(reader, entry);
+        if !reader.is_given(entry) {
+            reader.under(entry, |reader, node| reader.mismatch(node, "a name"));
         }
-        let name = name(reader, *entry);
+        let name = name(reader, entry);
         // The key was just found in the list.
         if let (Ok(kind), Some(name)) = (kind.parse(), name) {
             include = Some(Include { kind, name, span });
         }
-    }
-    if entries.len() != 1 {
+    })?;
+    if !matches!(node.kind, NodeKind::Mapping([_])) {
         let at = reader.headline(node);
-        reader.report(|_| {
-            error("E-024", "each item includes one thing")
-                .at(at)
-                .help("write an item for each: `- evaluator: a` and `- tag: b`")
-        });
+        reader.report(|_| e024::several(at));
         return None;
     }
     include

@@ -1,5 +1,6 @@
 //! What a transcript has, so that a path that leads nowhere is noticed before it never matches.
 
+use sortie_oatf::Diagnostic;
 use sortie_oatf::reading::nearest;
 
 /// What a place of a transcript holds.
@@ -37,13 +38,24 @@ const TRANSCRIPT: Shape = Shape::Keys(&[
 ]);
 
 /// Why a path leads nowhere.
-pub(super) struct DeadEnd {
+pub(crate) struct DeadEnd {
     /// What is wrong.
-    pub(super) message: String,
+    pub(crate) message: String,
     /// What to do.
-    pub(super) help: String,
+    help: String,
     /// The key that was probably meant in place of the last one that was looked at.
-    pub(super) meant: Option<&'static str>,
+    meant: Option<&'static str>,
+}
+
+impl DeadEnd {
+    /// Adds to a finding what to do, and what was probably meant.
+    pub(crate) fn explain(self, finding: Diagnostic) -> Diagnostic {
+        let finding = finding.help(self.help);
+        match self.meant {
+            Some(meant) => finding.label(format!("did you mean `{meant}`?")),
+            None => finding,
+        }
+    }
 }
 
 /// Follows a path (`turns[*].text`), and says where it leads to nothing.

@@ -63,6 +63,11 @@ pub struct PatternMatch {
     pub shorthand: Option<MatchCondition>,
 }
 
+impl PatternMatch {
+    /// Its keys, in the order they are written: `target`, `condition`, and the operators of the shorthand form.
+    pub const FIELDS: &[&str] = super::fields::PATTERN;
+}
+
 /// Evaluates a CEL expression.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExpressionMatch {
