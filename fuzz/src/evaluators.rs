@@ -2,9 +2,9 @@
 //!
 //! It stands apart from `lib.rs`, whose bodies run in the tests of `sortie-oatf`, which must not depend on evaluators.
 
-use sortie_evaluators::{
-    CompiledChecks, File, Loaded, Root, TargetClass, Values, example_files, load, prove, rule,
-};
+use sortie_evaluators::fixtures::prove;
+use sortie_evaluators::rules::{example_files, rule};
+use sortie_evaluators::{CompiledChecks, File, Loaded, Root, TargetClass, Values, load};
 use sortie_trace::{Transcript, Turn};
 
 /// Any text is a folder of evaluators (`# file: PATH` begins a file), or is refused with reasons that have a page and a

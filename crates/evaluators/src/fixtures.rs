@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 use sortie_oatf::{CompileError, Span};
 
 use crate::checks::{CompiledChecks, Decision};
-use crate::model::{Evaluator, FixtureKind, Pattern, Verdict};
+pub use crate::model::FixtureKind;
+use crate::model::{Evaluator, Pattern, Verdict};
 use crate::template::{ATTACKER_HOST, Values};
 use sortie_trace::{Transcript, TranscriptError, Turn};
 

@@ -7,7 +7,7 @@ use crate::model::{Says, Severity, Surface, TargetClass, TurnMode};
 use crate::suites::Suites;
 
 /// The version of the catalogue's form.
-pub const CATALOGUE_VERSION: u32 = 1;
+const CATALOGUE_VERSION: u32 = 1;
 
 #[derive(Serialize)]
 struct Written<'c> {

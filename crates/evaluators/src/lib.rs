@@ -7,9 +7,9 @@
 //! | step | function | gives |
 //! |---|---|---|
 //! | folders to everything | [`load`] | [`Loaded`]: a [`Catalogue`], [`Suites`], and what was found, by file |
-//! | one file | [`parse_evaluator`], [`parse_pattern`], [`parse_fixtures`], [`parse_suite`] | what it says, and what was found |
+//! | one file | [`parse`] | what it says, and what was found |
 //! | what checks say | [`CompiledChecks::decide`] | a [`Decision`] with its evidence |
-//! | are they right? | [`prove`] | a [`FixtureOutcome`] for each case of the fixtures |
+//! | are they right? | [`fixtures::prove`] | a [`fixtures::FixtureOutcome`] for each case of the fixtures |
 //! | the catalogue as a file | [`Catalogue::to_json`] | the same bytes for the same evaluators |
 //!
 //! There is one reading: what checks fine loads, what loads is in the catalogue, and what is in the catalogue is in its
@@ -35,38 +35,33 @@
 //! assert!(loaded.catalogue.to_json(TargetClass::Agent, &loaded.suites).contains("owasp-llm-top10"));
 //! ```
 
-mod arguments;
+pub mod arguments;
 mod catalogue;
 mod checks;
 mod depends;
 mod files;
-mod fixtures;
+pub mod fixtures;
 mod form;
 mod json;
 mod layout;
 pub mod limits;
 mod load;
 mod model;
-mod parse;
-mod rules;
-mod schema;
-mod suites;
+pub mod parse;
+pub mod rules;
+pub mod schema;
+pub mod suites;
 mod template;
 
-pub use arguments::{Argument, ArgumentsError, ArgumentsTemplate};
 pub use catalogue::{Catalogue, CatalogueEntry, Unknown};
 pub use checks::{Because, CheckError, CompiledChecks, Decision};
 pub use files::{Content, File, FileDiagnostics, Root};
-pub use fixtures::{
-    FIXTURE_CANARY, FixtureCase, FixtureContent, FixtureOutcome, FixtureResult, Fixtures, prove,
-};
 pub use form::{Form, NoArguments};
-pub use json::CATALOGUE_VERSION;
 pub use load::{Loaded, load};
-pub use model::*;
-pub use parse::*;
-pub use rules::e001::is_kebab_case;
-pub use rules::{example_files, rule, rules};
-pub use schema::{SchemaOf, schema};
-pub use suites::{ALIASES, DocumentEntry, Origin, Suite, Suites};
+pub use model::{
+    Check, Evaluator, Pattern, Says, Severity, Standard, Standards, Surface, TargetClass, Test, TurnMode,
+    Verdict,
+};
+pub use rules::is_kebab_case;
+pub use suites::{DocumentEntry, Suite, Suites};
 pub use template::{ATTACKER_HOST, RUNNER_NAMES, Template, Unfilled, Values};

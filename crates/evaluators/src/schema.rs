@@ -30,7 +30,7 @@ pub enum SchemaOf {
 /// Whether a regular expression is one, or a name refers to something, no schema can say.
 ///
 /// ```
-/// use sortie_evaluators::{SchemaOf, schema};
+/// use sortie_evaluators::schema::{SchemaOf, schema};
 ///
 /// let schema: serde_json::Value = serde_json::from_str(&schema(SchemaOf::Evaluator)).unwrap();
 /// assert_eq!(schema["properties"]["severity"]["enum"][0], "critical");

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use sortie_evaluators::{CatalogueEntry, FixtureOutcome, FixtureResult, Verdict};
+use sortie_evaluators::fixtures::{FixtureOutcome, FixtureResult};
+use sortie_evaluators::{CatalogueEntry, Verdict};
 
 use crate::{counted, style, visible, write_json};
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sortie_detect::{CaseInfo, Outcome, Standing};
-use sortie_evaluators::{Catalogue, DocumentEntry, Origin, Standard, Suite};
+use sortie_evaluators::suites::Origin;
+use sortie_evaluators::{Catalogue, DocumentEntry, Standard, Suite};
 use sortie_oatf::frameworks::entry_name;
 
 /// What came of a suite.

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use sortie_evaluators::arguments::ArgumentsTemplate;
 use sortie_evaluators::{
-    ATTACKER_HOST, ArgumentsTemplate, CatalogueEntry, CompiledChecks, Evaluator, Form, NoArguments, Pattern,
-    TargetClass, Values,
+    ATTACKER_HOST, CatalogueEntry, CompiledChecks, Evaluator, Form, NoArguments, Pattern, TargetClass, Values,
 };
 use sortie_oatf::CompileError;
 

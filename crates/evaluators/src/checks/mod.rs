@@ -19,7 +19,8 @@ use sortie_trace::Transcript;
 /// The checks of an evaluator, ready to be asked.
 ///
 /// ```
-/// use sortie_evaluators::{CompiledChecks, Layout, Values, Verdict, parse_evaluator};
+/// use sortie_evaluators::parse::{Layout, parse_evaluator};
+/// use sortie_evaluators::{CompiledChecks, Values, Verdict};
 /// use sortie_trace::{Transcript, Turn};
 ///
 /// let evaluator = parse_evaluator("

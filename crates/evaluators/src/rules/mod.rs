@@ -44,6 +44,8 @@ pub(crate) mod e109;
 pub(crate) mod e110;
 pub(crate) mod e111;
 
+pub use e001::is_kebab_case;
+
 use sortie_oatf::{Diagnostic, DiagnosticSeverity, Edit, Family, Rule, Span};
 
 use crate::files::File;

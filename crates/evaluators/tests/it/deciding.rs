@@ -1,10 +1,9 @@
 //! What checks decide, and what they leave to a judge.
 
 use serde_json::{Map, json};
-use sortie_evaluators::{
-    CompiledChecks, Decision, Evaluator, FixtureResult, Layout, Values, Verdict, parse_evaluator,
-    parse_fixtures, prove,
-};
+use sortie_evaluators::fixtures::{FixtureResult, prove};
+use sortie_evaluators::parse::{Layout, parse_evaluator, parse_fixtures};
+use sortie_evaluators::{CompiledChecks, Decision, Evaluator, Values, Verdict};
 use sortie_trace::{Transcript, Turn};
 
 fn evaluator(checks: &str) -> Evaluator {

@@ -94,7 +94,7 @@ fn every_fault_is_reported() {
             if finding.span.is_none() {
                 failures.push(format!("{name}: nothing is said about where: {}", finding.message));
             }
-            let known = sortie_evaluators::rule(finding.code).or(sortie_oatf::rule(finding.code));
+            let known = sortie_evaluators::rules::rule(finding.code).or(sortie_oatf::rule(finding.code));
             if known.is_none_or(|rule| rule.severity != finding.severity) {
                 failures.push(format!("{name}: {} cannot be explained", finding.code));
             }

@@ -4,7 +4,8 @@
 use crate::arbitrary::{Draft, folder, make, mistake};
 use proptest::prelude::*;
 use serde_json::Value;
-use sortie_evaluators::{CompiledChecks, DocumentEntry, File, Loaded, Root, TargetClass, load, prove};
+use sortie_evaluators::fixtures::prove;
+use sortie_evaluators::{CompiledChecks, DocumentEntry, File, Loaded, Root, TargetClass, load};
 
 fn loaded(files: Vec<File>) -> Loaded {
     let mapped = DocumentEntry {

@@ -14,7 +14,7 @@ fn generated_from(family: Family) -> String {
 
 /// Every rule there is.
 fn rules() -> impl Iterator<Item = &'static Rule> {
-    sortie_oatf::rules().chain(sortie_evaluators::rules())
+    sortie_oatf::rules().chain(sortie_evaluators::rules::rules())
 }
 
 fn page(rule: &Rule) -> String {

@@ -1,6 +1,7 @@
 //! Every page of a rule holds examples, and every example does what the page says.
 
-use sortie_evaluators::{Loaded, Root, example_files, load, rules};
+use sortie_evaluators::rules::{example_files, rules};
+use sortie_evaluators::{Loaded, Root, load};
 use sortie_oatf::{Diagnostic, DiagnosticSeverity, Rule};
 
 fn loaded(example: &str) -> Loaded {

@@ -5,10 +5,10 @@
 //! refuses.
 
 use serde_json::{Map, Value, json};
-use sortie_evaluators::{
-    Layout, SchemaOf, TargetClass, example_files, parse_evaluator, parse_fixtures, parse_pattern,
-    parse_suite, rules, schema,
-};
+use sortie_evaluators::TargetClass;
+use sortie_evaluators::parse::{Layout, parse_evaluator, parse_fixtures, parse_pattern, parse_suite};
+use sortie_evaluators::rules::{example_files, rules};
+use sortie_evaluators::schema::{SchemaOf, schema};
 use sortie_oatf::Diagnostic;
 use sortie_oatf::yaml::{Node, NodeKind, Scalar, Style, Tree};
 

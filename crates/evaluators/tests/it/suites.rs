@@ -1,6 +1,7 @@
 //! Suites: those that follow from standards, and those that somebody wrote.
 
-use sortie_evaluators::{ALIASES, DocumentEntry, File, Loaded, Origin, Root, Standard, load};
+use sortie_evaluators::suites::{ALIASES, Origin};
+use sortie_evaluators::{DocumentEntry, File, Loaded, Root, Standard, load};
 
 fn evaluator(path: &str, id: &str, more: &str) -> File {
     let text = format!(

@@ -1,6 +1,7 @@
 //! Transcripts of which the verdict is known.
 
-use sortie_evaluators::{Evaluator, Fixtures, Says, Verdict};
+use sortie_evaluators::fixtures::Fixtures;
+use sortie_evaluators::{Evaluator, Says, Verdict};
 use sortie_trace::{Transcript, TranscriptError};
 
 use crate::Rubric;

@@ -5,12 +5,12 @@ use sortie_oatf::reading::nearest;
 
 /// All of them, families together, in the order of their codes.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
-    sortie_oatf::rules().chain(sortie_evaluators::rules())
+    sortie_oatf::rules().chain(sortie_evaluators::rules::rules())
 }
 
 /// The one with this code, in any case (`v-013`).
 pub fn rule(code: &str) -> Option<&'static Rule> {
-    sortie_oatf::rule(code).or_else(|| sortie_evaluators::rule(code))
+    sortie_oatf::rule(code).or_else(|| sortie_evaluators::rules::rule(code))
 }
 
 /// The one that was probably meant (`V31`, `e2`).

@@ -1,7 +1,7 @@
 //! `sortie schema`
 
 use clap::{Args, ValueEnum};
-use sortie_evaluators::SchemaOf;
+use sortie_evaluators::schema::SchemaOf;
 
 use crate::console::Console;
 use crate::exit::Exit;
@@ -58,7 +58,7 @@ impl Schema {
             What::Fixtures => SchemaOf::Fixtures,
             What::Suite => SchemaOf::Suite,
         };
-        console.document(&sortie_evaluators::schema(of))?;
+        console.document(&sortie_evaluators::schema::schema(of))?;
         Ok(Exit::Clean)
     }
 }

@@ -5,7 +5,8 @@ use std::io::Write as _;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
-use sortie_evaluators::{ALIASES, Origin, Standard, Suite};
+use sortie_evaluators::suites::{ALIASES, Origin};
+use sortie_evaluators::{Standard, Suite};
 
 use crate::console::Console;
 use crate::evaluators::{InUse, Sources, documents, missing};

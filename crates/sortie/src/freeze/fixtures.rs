@@ -1,7 +1,8 @@
 //! The fixtures of an evaluator, as messages: what somebody thought of when they wrote the check.
 
 use serde_json::{Map, Value, json};
-use sortie_evaluators::{CatalogueEntry, FixtureContent, Values, Verdict};
+use sortie_evaluators::fixtures::FixtureContent;
+use sortie_evaluators::{CatalogueEntry, Values, Verdict};
 use sortie_oatf::{AttackResult, Compiled, Direction, Evaluators, Outcome};
 use sortie_prove::Said;
 use sortie_trace::{Role, Turn};

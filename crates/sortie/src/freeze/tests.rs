@@ -139,7 +139,7 @@ fn recorded(class: TargetClass, turns: &[Turn]) -> String {
 fn kept(
     folder: &Path,
     entry: &CatalogueEntry,
-    case: &sortie_evaluators::FixtureCase,
+    case: &sortie_evaluators::fixtures::FixtureCase,
 ) -> Option<(Values, String)> {
     let transcript = case.transcript(&entry.evaluator).ok()?;
     let decision = CompiledChecks::new(&entry.evaluator.checks).ok()?.decide(&transcript, &case.values());

@@ -52,13 +52,13 @@ fn every_code_looks_as_it_should() {
 }
 
 fn rules() -> impl Iterator<Item = &'static Rule> {
-    sortie_oatf::rules().chain(sortie_evaluators::rules())
+    sortie_oatf::rules().chain(sortie_evaluators::rules::rules())
 }
 
 /// A folder with the files of an example of evaluators.
 fn folder_of(example: &[u8]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for file in sortie_evaluators::example_files(std::str::from_utf8(example).unwrap()) {
+    for file in sortie_evaluators::rules::example_files(std::str::from_utf8(example).unwrap()) {
         let path = folder.path().join(&file.path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         match file.as_text() {

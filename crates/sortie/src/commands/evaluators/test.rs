@@ -1,7 +1,8 @@
 //! `sortie evaluators test`
 
 use clap::Args;
-use sortie_evaluators::{CatalogueEntry, FixtureOutcome, prove};
+use sortie_evaluators::CatalogueEntry;
+use sortie_evaluators::fixtures::{FixtureOutcome, prove};
 
 use super::Format;
 use crate::console::Console;
