@@ -1,4 +1,4 @@
-//! What a caller has read: this crate opens no file.
+//! Files in memory, wherever they come from.
 
 use std::sync::Arc;
 

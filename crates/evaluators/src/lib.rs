@@ -2,7 +2,8 @@
 //!
 //! An evaluator is a YAML file: attacks to try, what it means to resist them, and, where that can be said without a model,
 //! checks that decide. This crate reads evaluators, their fixtures and suites, says what is wrong with them and where, and
-//! decides what checks can. It is pure: text in, model and diagnostics out.
+//! decides what checks can. It is pure but for [`folder`], which loads files within
+//! bounds: text in, model and diagnostics out.
 //!
 //! | step | function | gives |
 //! |---|---|---|
@@ -41,6 +42,7 @@ mod checks;
 mod depends;
 mod files;
 pub mod fixtures;
+pub mod folder;
 mod form;
 mod json;
 mod layout;

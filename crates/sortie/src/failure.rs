@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
+use sortie_evaluators::folder::FolderError;
 use sortie_report::findings::SelectionError;
 
 /// A reason to end with [`Exit::Invalid`](crate::exit::Exit::Invalid).
@@ -53,5 +54,16 @@ impl From<sortie_library::NotFound> for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::new(format!("cannot write the output: {error}"))
+    }
+}
+
+impl From<FolderError> for Failure {
+    fn from(error: FolderError) -> Self {
+        match error {
+            FolderError::Unreadable { folder, source } => Self::at(folder, "read", &source),
+            error => {
+                Self::new(error.to_string()).help("split the folder, or name the part of it that is meant")
+            }
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! Where evaluators come from: those that come with the program, and folders.
 
-mod folder;
 mod repairs;
 mod scope;
 mod sources;

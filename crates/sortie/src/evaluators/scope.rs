@@ -6,10 +6,10 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use sortie_evaluators::folder::{PARTS, Part, is_yaml, load_file, load_folder};
 use sortie_evaluators::{Content, DocumentEntry, File, FileDiagnostics, Loaded, Root, load};
 use sortie_oatf::{Diagnostic, Source, fix_by};
 
-use super::folder::{self, PARTS, Part, is_yaml};
 use super::sources::Sources;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -175,7 +175,7 @@ impl Scope {
         }
         for known in &self.known {
             if !self.places.iter().any(|place| place.folder == *known) {
-                roots.push(folder::read(known, Part::All)?);
+                roots.push(load_folder(known, Part::All)?);
             }
         }
         let roots = sources.with_bundled(roots, console);
@@ -260,13 +260,13 @@ fn checked(roots: &[Root], loaded: &Loaded, meant: &HashSet<String>) -> Vec<Chec
 impl Place {
     fn read(&self) -> Result<Root, Failure> {
         let files = match &self.extent {
-            Extent::Read(part) => return folder::read(&self.folder, *part),
+            Extent::Read(part) => return Ok(load_folder(&self.folder, *part)?),
             Extent::Files(files) => files,
         };
         let mut files: Vec<_> = files.iter().collect();
         files.sort();
         files.dedup();
-        let files = files.into_iter().map(|path| folder::file(path, below(path, &self.folder)));
+        let files = files.into_iter().map(|path| load_file(path, below(path, &self.folder)));
         Ok(Root::new(self.folder.to_string_lossy(), files.collect()))
     }
 

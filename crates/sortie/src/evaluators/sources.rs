@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use sortie_evaluators::folder::{Part, load_folder};
 use sortie_evaluators::{CatalogueEntry, Loaded, Root, Unknown, load};
 use sortie_oatf::Diagnostic;
 
-use super::folder::{self, Part};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::inputs::counted;
@@ -55,7 +55,7 @@ impl Sources {
     pub(crate) fn load(&self, console: &mut Console) -> Result<InUse, Failure> {
         let folders = self.asked(console)?;
         let roots =
-            folders.iter().map(|folder| folder::read(folder, Part::All)).collect::<Result<Vec<_>, _>>()?;
+            folders.iter().map(|folder| load_folder(folder, Part::All)).collect::<Result<Vec<_>, _>>()?;
         let roots = self.with_bundled(roots, console);
         let loaded = load(&roots, &sortie_library::suite_documents());
         if !loaded.is_sound() {

@@ -5,42 +5,63 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use sortie_evaluators::limits::{MAX_FILE_BYTES, MAX_FILES, MAX_ROOT_BYTES};
-use sortie_evaluators::{File, Root};
-
-use crate::failure::Failure;
+use crate::files::{File, Root};
+use crate::limits::{MAX_FILE_BYTES, MAX_FILES, MAX_ROOT_BYTES};
 
 /// Folders are at most so deep: people have two or three levels of categories.
 const MAX_DEPTH: usize = 16;
 
 /// The folders of a root that hold evaluators and suites.
-pub(crate) const PARTS: &[&str] = &["agent", "mcp", "suites"];
+pub const PARTS: &[&str] = &["agent", "mcp", "suites"];
+
+/// Why a folder cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FolderError {
+    /// It is not there, or cannot be read.
+    #[error("`{}` cannot be read: {source}", .folder.display())]
+    Unreadable {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It holds more than a root may.
+    #[error("`{}` has {limit}, which are the limit", .folder.display())]
+    TooLarge {
+        /// The folder.
+        folder: PathBuf,
+        /// What it has too many of.
+        limit: String,
+    },
+}
 
 /// Which part of a root is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub enum Part {
     /// Everything.
     All,
     /// `agent/`, `mcp/` and `suites/`: what else is there is not about evaluators.
     Parts,
 }
 
-/// Reads every YAML file below a folder. What starts with a dot is hidden, and stays so; of other files, the names.
+/// Loads every YAML file below a folder. What starts with a dot is hidden, and stays so; of other files, the names.
 ///
 /// Whatever cannot be read is a file of the root too, with why: nothing is left out without a word. What is larger than a
 /// root may be is not read to its end.
-pub(crate) fn read(folder: &Path, part: Part) -> Result<Root, Failure> {
-    let real = fs::canonicalize(folder).map_err(|error| Failure::at(folder, "read", &error))?;
-    let mut walk = Walk { folder, real, part, files: Vec::new(), bytes: 0 };
+pub fn load_folder(folder: &Path, part: Part) -> Result<Root, FolderError> {
+    let unreadable = |source| FolderError::Unreadable { folder: folder.to_owned(), source };
+    let real = fs::canonicalize(folder).map_err(unreadable)?;
+    let mut walk = Walk { real, part, files: Vec::new(), bytes: 0 };
     walk.below(folder, "", 0).map_err(|problem| match problem {
-        Problem::Io(error) => Failure::at(folder, "read", &error),
-        Problem::Failed(failure) => failure,
+        Problem::Io(error) => unreadable(error),
+        Problem::TooLarge(limit) => FolderError::TooLarge { folder: folder.to_owned(), limit },
     })?;
     Ok(Root::new(folder.to_string_lossy(), walk.files))
 }
 
-/// Reads one file, with its path below the root.
-pub(crate) fn file(path: &Path, below: String) -> File {
+/// Loads one file, with its path below the root.
+pub fn load_file(path: &Path, below: String) -> File {
     match bounded(path) {
         Ok(bytes) => File::bytes(below, &bytes),
         Err(error) => File::unreadable(below, error.to_string()),
@@ -56,11 +77,10 @@ fn bounded(path: &Path) -> io::Result<Vec<u8>> {
 
 enum Problem {
     Io(io::Error),
-    Failed(Failure),
+    TooLarge(String),
 }
 
-struct Walk<'f> {
-    folder: &'f Path,
+struct Walk {
     /// Without links, to tell what leads out of it.
     real: PathBuf,
     part: Part,
@@ -68,7 +88,7 @@ struct Walk<'f> {
     bytes: usize,
 }
 
-impl Walk<'_> {
+impl Walk {
     // Recursion is bounded by the depth.
     fn below(&mut self, folder: &Path, prefix: &str, depth: usize) -> Result<(), Problem> {
         let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
@@ -106,7 +126,7 @@ impl Walk<'_> {
             return self.add(File::unreadable(below, "it is neither a file nor a folder"));
         }
         if is_yaml(path) {
-            return self.add(file(path, below));
+            return self.add(load_file(path, below));
         }
         self.add(File::text(below, ""))
     }
@@ -139,14 +159,12 @@ impl Walk<'_> {
         } else {
             return Ok(());
         };
-        let failure =
-            Failure::new(format!("`{}` has {too_much}, which are the limit", self.folder.display()));
-        Err(Problem::Failed(failure.help("split the folder, or name the part of it that is meant")))
+        Err(Problem::TooLarge(too_much))
     }
 }
 
 /// Whether a file is read: by its name.
-pub(crate) fn is_yaml(path: &Path) -> bool {
+pub fn is_yaml(path: &Path) -> bool {
     let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
     ["yaml", "yml"].iter().any(|yaml| extension.eq_ignore_ascii_case(yaml))
 }
