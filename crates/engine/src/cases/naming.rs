@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use aws_lc_rs::digest::{SHA256, digest};
+use ring::digest::{SHA256, digest};
 
 /// How long a part of an id may be.
 const MAX_PART: usize = 80;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use aws_lc_rs::digest;
+use ring::digest;
 
 use super::canonical::canonical;
 use super::file::Payload;

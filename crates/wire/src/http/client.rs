@@ -110,6 +110,8 @@ impl Client {
             value.set_sensitive(true);
             headers.append(name, value);
         }
+        // Fails when it is installed already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder()
             .default_headers(headers)
             .connect_timeout(options.connect_timeout)
