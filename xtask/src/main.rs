@@ -10,6 +10,7 @@ mod fuzz;
 mod licences;
 mod package;
 mod peers;
+mod release;
 mod source;
 mod step;
 mod test;
@@ -37,6 +38,7 @@ Commands:
                        Fuzz one target or all of them, for N seconds each (60)
   peers [--lock]       Install the programs that end-to-end tests talk to into target/peers, or
                        resolve their lock files in peers/ again
+  release              Build the program as it is shipped, and a file with its lines, into target/ship
   package              Package every crate, and build the program from the packages alone, outside the checkout
   deny                 Check dependencies with cargo-deny against deny.toml
 
@@ -118,6 +120,10 @@ fn run(task: &str, mut arguments: Vec<String>, runner: &mut Runner) -> Result<()
             let lock = take_flag(&mut arguments, "--lock");
             no_more(&arguments)?;
             if lock { peers::lock(runner) } else { peers::run(runner) }
+        }
+        "release" => {
+            no_more(&arguments)?;
+            release::run(runner)
         }
         "package" => {
             no_more(&arguments)?;
