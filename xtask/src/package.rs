@@ -3,6 +3,7 @@
 //! They are unpacked and built outside the checkout, so that nothing can be read from it that is in no package. This takes
 //! as long as a build from nothing, which is why `cargo xtask test` leaves it out.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -97,7 +98,8 @@ fn unpack(packages: &Path, outside: &Path) -> Result<(), String> {
             return Err(format!("`{}` could not be unpacked", package.display()));
         }
         if name != "sortie" {
-            patches += &format!("{name} = {{ path = {:?} }}\n", folder.display().to_string());
+            // A string of TOML is written as one of Rust is. Writing to a string cannot fail.
+            let _ = writeln!(patches, "{name} = {{ path = {:?} }}", folder.display().to_string());
         }
     }
     let config = outside.join(".cargo");

@@ -153,13 +153,11 @@ fn conformance(runner: &mut Runner, fixtures: Option<&Path>) -> Result<(), Failu
         )
     };
     suite("conformance (ours)", &root().join("fixtures/conformance"))?;
-    match fixtures {
-        Some(fixtures) => suite("conformance (official)", &fixtures.join("conformance")),
-        None => {
-            runner.leave_out("the official conformance suite (SORTIE_FIXTURES is not set)");
-            Ok(())
-        }
+    if let Some(fixtures) = fixtures {
+        return suite("conformance (official)", &fixtures.join("conformance"));
     }
+    runner.leave_out("the official conformance suite (SORTIE_FIXTURES is not set)");
+    Ok(())
 }
 
 /// The names of the test programs of all crates, but those of the feature `embeddings`.
