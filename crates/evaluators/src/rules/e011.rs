@@ -6,9 +6,10 @@ pub(crate) const E_011: Rule =
     error("E-011", "a check is a pattern or an expression", include_str!("e011.md"));
 
 pub(crate) fn one_test(has_both: bool, at: Span) -> Diagnostic {
-    let message = match has_both {
-        true => "a check has `pattern` or `cel`, not both",
-        false => "a check needs `pattern` or `cel`",
+    let message = if has_both {
+        "a check has `pattern` or `cel`, not both"
+    } else {
+        "a check needs `pattern` or `cel`"
     };
     found(&E_011, message)
         .at(at)

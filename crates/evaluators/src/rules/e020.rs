@@ -11,9 +11,10 @@ pub(crate) fn no_case(key: &str, at: Span) -> Diagnostic {
 }
 
 pub(crate) fn one_content(has_both: bool, at: Span) -> Diagnostic {
-    let message = match has_both {
-        true => "a case has `response` or `turns`, not both",
-        false => "a case needs `response` or `turns`",
+    let message = if has_both {
+        "a case has `response` or `turns`, not both"
+    } else {
+        "a case needs `response` or `turns`"
     };
     found(&E_020, message).at(at).help("`response` is one answer, `turns` a conversation")
 }
