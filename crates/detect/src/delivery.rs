@@ -1,7 +1,8 @@
 //! What must have been served before silence counts as resistance.
 
 use serde_json::Value;
-use sortie_oatf::Attack;
+use sortie_oatf::extension::RequiredDelivery;
+use sortie_oatf::{Attack, Validated};
 use sortie_trace::{Direction, Kind, Message, Sender};
 
 use crate::outcome::{Delivered, Reach, Undelivered};
@@ -38,17 +39,20 @@ struct Wanted {
 }
 
 impl Delivery {
-    pub(crate) fn new(attack: &Attack) -> Self {
-        match declared(attack) {
-            Some(wanted) => Self { wanted, declared: true },
-            None => Self { wanted: assumed(attack), declared: false },
+    pub(crate) fn new(document: &Validated) -> Self {
+        match document.extension().delivered.as_slice() {
+            [] => Self { wanted: assumed(&document.attack), declared: false },
+            declared => Self {
+                wanted: declared.iter().map(|entry| Wanted::declared(entry, &document.attack)).collect(),
+                declared: true,
+            },
         }
     }
 
     /// Takes note of a message.
     pub(crate) fn message(&mut self, message: &Message) {
         for wanted in self.wanted.iter_mut().filter(|wanted| !wanted.done) {
-            if wanted.what.actor.as_deref() == Some(&message.actor) && wanted.mode == message.mode {
+            if wanted.what.actor == message.actor && wanted.mode == message.mode {
                 match message.sender {
                     Sender::Actor => wanted.sent(message, self.declared),
                     Sender::Agent => wanted.heard(message),
@@ -82,6 +86,18 @@ impl Delivery {
 impl Wanted {
     fn new(what: Undelivered, mode: String) -> Self {
         Self { what, server: is_server(&mode), mode, done: false, waiting: Vec::new() }
+    }
+
+    fn declared(entry: &RequiredDelivery, attack: &Attack) -> Self {
+        let actor = attack.execution.actors.iter().flatten().find(|actor| actor.name == entry.actor);
+        let what = Undelivered {
+            actor: entry.actor.clone(),
+            phase: entry.phase.clone(),
+            surface: Some(entry.surface.clone()),
+            contains: entry.contains.clone(),
+        };
+        // An actor that does not exist has no mode, so nothing it says is ever wanted.
+        Self::new(what, actor.map(|actor| actor.mode.clone()).unwrap_or_default())
     }
 
     /// Our actor sent something: is it what is wanted?
@@ -132,29 +148,6 @@ fn is_same_id(sent: &Value, answered: &Value) -> bool {
     sent == answered || sent.as_f64().is_some_and(|sent| Some(sent) == answered.as_f64())
 }
 
-/// What the document names. `None` when it names nothing, or an empty list, which `sortie check` warns about.
-fn declared(attack: &Attack) -> Option<Vec<Wanted>> {
-    let entries = attack.extensions.get("x-sortie")?.get("delivered")?;
-    let one = std::slice::from_ref(entries);
-    let entries = entries.as_array().map_or(one, Vec::as_slice);
-    let wanted = entries.iter().map(|entry| {
-        let field = |name: &str| entry.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
-        let is_text = |name: &&str| entry.get(name).is_none_or(Value::is_string);
-        let what = Undelivered {
-            actor: field("actor"),
-            phase: field("phase"),
-            // Without an operation nothing is ever wanted: an entry that is not understood does not ask for less.
-            surface: field("surface").filter(|_| ["phase", "contains"].iter().all(is_text)),
-            contains: field("contains"),
-        };
-        let mut actors = attack.execution.actors.iter().flatten();
-        // An actor that does not exist has no mode, so nothing it says is ever wanted.
-        let actor = actors.find(|actor| Some(&actor.name) == what.actor.as_ref());
-        Wanted::new(what, actor.map(|actor| actor.mode.clone()).unwrap_or_default())
-    });
-    Some(wanted.collect::<Vec<_>>()).filter(|wanted| !wanted.is_empty())
-}
-
 /// What is assumed: the last phase of a server; of a client, when there is no server.
 fn assumed(attack: &Attack) -> Vec<Wanted> {
     let actors = || attack.execution.actors.iter().flatten();
@@ -162,7 +155,7 @@ fn assumed(attack: &Attack) -> Vec<Wanted> {
     let counted = actors().filter(|actor| is_server(&actor.mode) == any_server);
     let wanted = counted.map(|actor| {
         let phase = actor.phases.last().and_then(|phase| phase.name.clone());
-        let what = Undelivered { actor: Some(actor.name.clone()), phase, surface: None, contains: None };
+        let what = Undelivered { actor: actor.name.clone(), phase, surface: None, contains: None };
         Wanted::new(what, actor.mode.clone())
     });
     wanted.collect()

@@ -98,7 +98,7 @@ impl Detector {
             lenient: false,
             lifecycle: Lifecycle::default(),
             actors: reach::actors(attack),
-            delivery: Delivery::new(attack),
+            delivery: Delivery::new(document.document()),
             notes: Vec::new(),
             document,
         }

@@ -146,9 +146,7 @@ pub(crate) fn not_delivered(reach: &Reach) -> Option<Failure> {
 }
 
 fn describe(missing: &Undelivered) -> String {
-    let Some(actor) = &missing.actor else {
-        return "an entry of `x-sortie.delivered` that names no actor".to_owned();
-    };
+    let actor = &missing.actor;
     let what = match &missing.surface {
         Some(surface) => format!("`{surface}`"),
         None => "more than a handshake".to_owned(),

@@ -302,8 +302,8 @@ pub enum Delivered {
 /// Something that was to be served.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Undelivered {
-    /// By which actor; `None` when the document does not say it in a way that is understood.
-    pub actor: Option<String>,
+    /// By which actor.
+    pub actor: String,
     /// In which phase; `None` for any.
     pub phase: Option<String>,
     /// By which operation; `None` for any that is more than a handshake.

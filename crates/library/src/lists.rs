@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use sortie_oatf::{Attack, Category, SeverityLevel, Tier};
+use sortie_oatf::{Attack, Category, SeverityLevel, Tier, Validated};
 use sortie_report::{counted, style, write_json};
 
 use crate::{BundledDocument, Coverage, Dimension, Member};
@@ -38,13 +38,14 @@ struct Row<'l> {
 /// Writes documents of the library for people. `all` is how many there are.
 pub fn write_list(
     out: &mut dyn Write,
-    chosen: &[&(&BundledDocument, Attack)],
+    chosen: &[&(&BundledDocument, Validated)],
     all: usize,
     color: bool,
 ) -> io::Result<()> {
     let modes = |attack| modes(attack).join("+");
-    let width = chosen.iter().map(|(_, attack)| modes(attack).len()).max().unwrap_or(0);
-    for (entry, attack) in chosen {
+    let width = chosen.iter().map(|(_, document)| modes(&document.attack).len()).max().unwrap_or(0);
+    for (entry, document) in chosen {
+        let attack = &document.attack;
         let id = style::paint(color, style::STRONG, entry.id());
         let name = attack.name.as_deref().unwrap_or_default();
         writeln!(out, "{id}  {:width$}  {name}", modes(attack))?;
@@ -54,8 +55,9 @@ pub fn write_list(
 }
 
 /// Writes documents of the library for other tools.
-pub fn write_list_json(out: &mut dyn Write, chosen: &[&(&BundledDocument, Attack)]) -> io::Result<()> {
-    let documents = chosen.iter().map(|(entry, attack)| {
+pub fn write_list_json(out: &mut dyn Write, chosen: &[&(&BundledDocument, Validated)]) -> io::Result<()> {
+    let documents = chosen.iter().map(|(entry, document)| {
+        let attack = &document.attack;
         let class = attack.classification.as_ref();
         Row {
             id: entry.id(),

@@ -60,6 +60,7 @@ mod diagnostic;
 mod duration;
 mod error;
 mod evaluate;
+pub mod extension;
 mod extension_points;
 mod fix;
 mod fmt;

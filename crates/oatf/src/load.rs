@@ -3,6 +3,7 @@
 use std::ops::Deref;
 
 use crate::diagnostic::{Diagnostic, OatfError, ValidationError};
+use crate::extension::Extension;
 use crate::model::Document;
 use crate::normalize::into_normalized;
 use crate::parse::parse;
@@ -13,7 +14,10 @@ use crate::validate::{ValidationResult, validate};
 /// There are two ways to one: [`load`] and [`Validated::new`]. Code that takes one may rely on every guarantee
 /// of normalisation: there are actors, indicators have ids and protocols, patterns have conditions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Validated(Document);
+pub struct Validated {
+    document: Document,
+    extension: Extension,
+}
 
 impl Validated {
     /// Validates and normalises a document; gives the warnings beside it.
@@ -28,12 +32,22 @@ impl Validated {
     /// ```
     pub fn new(document: Document) -> Result<(Self, Vec<Diagnostic>), Vec<ValidationError>> {
         let ValidationResult { errors, warnings } = validate(&document);
-        if errors.is_empty() { Ok((Self(into_normalized(document)), warnings)) } else { Err(errors) }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        // S-010 has found every error in it.
+        let (extension, _) = Extension::read(&document.attack);
+        Ok((Self { document: into_normalized(document), extension }, warnings))
+    }
+
+    /// What its `x-sortie` says.
+    pub fn extension(&self) -> &Extension {
+        &self.extension
     }
 
     /// The document itself. What is done to it from here on is nobody's promise.
     pub fn into_inner(self) -> Document {
-        self.0
+        self.document
     }
 }
 
@@ -41,7 +55,7 @@ impl Deref for Validated {
     type Target = Document;
 
     fn deref(&self) -> &Document {
-        &self.0
+        &self.document
     }
 }
 

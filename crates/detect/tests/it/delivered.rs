@@ -11,10 +11,10 @@ fn wants(delivered: &str) -> String {
     RUG_PULL.replace("  name: Rug pull", &format!("  name: Rug pull\n  x-sortie: {{delivered: {delivered}}}"))
 }
 
-fn missing(run: &Run) -> Vec<(Option<&str>, Option<&str>, Option<&str>)> {
+fn missing(run: &Run) -> Vec<(&str, Option<&str>, Option<&str>)> {
     let missing = run.reach.missing.iter();
     missing
-        .map(|missing| (missing.actor.as_deref(), missing.phase.as_deref(), missing.surface.as_deref()))
+        .map(|missing| (missing.actor.as_str(), missing.phase.as_deref(), missing.surface.as_deref()))
         .collect()
 }
 
@@ -26,7 +26,7 @@ fn a_payload_in_a_tool_result_is_not_delivered_by_listing_tools() {
     story.asked("tools/list", json!({})).stops("agent_exit");
     let run = story.run();
     assert_eq!((run.reach.delivered, run.verdict.result), (Delivered::No, AttackResult::Error));
-    assert_eq!(missing(&run), [(Some("default"), None, Some("tools/call"))]);
+    assert_eq!(missing(&run), [("default", None, Some("tools/call"))]);
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn everything_that_is_declared_must_have_been_served_from_its_phase() {
     );
     let mut story = Story::of(&text);
     story.asked("tools/list", json!({})).asked("tools/call", json!({"arguments": {"path": "/"}}));
-    assert_eq!(missing(&story.run()), [(Some("default"), Some("strike"), Some("tools/call"))]);
+    assert_eq!(missing(&story.run()), [("default", Some("strike"), Some("tools/call"))]);
     story.enters("strike").asked("tools/call", json!({"arguments": {"path": "/"}})).stops("idle");
     let run = story.run();
     assert_eq!((run.reach.delivered, run.verdict.result), (Delivered::Yes, AttackResult::NotExploited));
@@ -92,32 +92,12 @@ fn a_handshake_delivers_nothing_unless_it_is_declared() {
 }
 
 #[test]
-fn what_nobody_can_serve_is_never_delivered() {
-    let wrong = [
-        "[{actor: nobody, surface: tools/list}]",
-        "[{actor: default, phase: nowhere, surface: tools/list}]",
-        "[{actor: default}]",
-        "[{actor: default, surface: tools/list, contains: nothing of the kind}]",
-        "[{actor: default, surface: tools/list, contains: [tools]}]",
-        "[{actor: default, surface: tools/list, phase: [strike]}]",
-        "[{surface: tools/list}]",
-        "[tools/list]",
-        "tools/list",
-    ];
-    for delivered in wrong {
-        let mut story = Story::of(&wants(delivered));
-        story.asked("tools/list", json!({})).enters("strike").asked("tools/list", json!({})).stops("idle");
-        let run = story.run();
-        assert_eq!(run.reach.delivered, Delivered::No, "{delivered}");
-        assert_eq!(run.verdict.result, AttackResult::Error, "{delivered}");
-    }
-}
-
-#[test]
-fn an_empty_list_declares_nothing() {
-    let mut story = Story::of(&wants("[]"));
-    story.enters("strike").asked("tools/list", json!({}));
-    assert_eq!(story.run().reach.delivered, Delivered::Assumed);
+fn what_nobody_says_is_never_delivered() {
+    let text = wants("[{actor: default, surface: tools/list, contains: nothing of the kind}]");
+    let mut story = Story::of(&text);
+    story.asked("tools/list", json!({})).enters("strike").asked("tools/list", json!({})).stops("idle");
+    let run = story.run();
+    assert_eq!((run.reach.delivered, run.verdict.result), (Delivered::No, AttackResult::Error));
 }
 
 const CLIENTS: &str = "
@@ -177,7 +157,7 @@ fn with_servers_about_one_of_them_must_have_answered() {
     story.actor("user", "a2a_client").enters("only").asks("message/send").is_told("message/send");
     let run = story.run();
     assert_eq!(run.reach.delivered, Delivered::No);
-    assert_eq!(missing(&run), [(Some("tools"), Some("only"), None), (Some("peer"), Some("only"), None)]);
+    assert_eq!(missing(&run), [("tools", Some("only"), None), ("peer", Some("only"), None)]);
     story.actor("peer", "a2a_server").asked("agent_card/get", json!({}));
     assert_eq!(story.run().reach.delivered, Delivered::No, "a card is how agents get to know each other");
     story.asked("message/send", json!({}));

@@ -164,8 +164,7 @@ impl Options {
 
     /// The task that the agent is given: the user's, else the document's.
     pub fn prompt<'p>(&'p self, document: &'p Compiled) -> Option<&'p str> {
-        let of_document = || document.document().attack.extensions.get("x-sortie")?.get("prompt")?.as_str();
-        self.prompt.as_deref().or_else(of_document)
+        self.prompt.as_deref().or(document.document().extension().prompt.as_deref())
     }
 
     /// How long to watch after the end: the document's word must be used, says the specification.

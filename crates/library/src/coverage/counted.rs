@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use sortie_oatf::bindings::{known_modes, known_protocols, known_surfaces};
-use sortie_oatf::{Attack, Category, Impact, Tier, frameworks};
+use sortie_oatf::{Category, Impact, Tier, Validated, frameworks};
 
 use super::known::{ATLAS_NOTES, BEYOND, DELIVERY, EVASION, TOP_TENS};
 use super::members::{Kind, SHAPES};
@@ -73,8 +73,8 @@ impl Dimension {
     }
 
     /// Counts a document once for each of its members.
-    fn add(&mut self, id: &str, attack: &Attack) {
-        for word in self.kind.members(attack) {
+    fn add(&mut self, id: &str, document: &Validated) {
+        for word in self.kind.members(document) {
             let known = self.members.iter().position(|known| known.word == word);
             let at = match known {
                 Some(at) => at,
@@ -106,12 +106,12 @@ impl Member {
 
 impl Coverage {
     /// Counts documents, each with its id.
-    pub fn of<'a>(attacks: impl IntoIterator<Item = (&'a str, &'a Attack)>) -> Self {
+    pub fn of<'a>(documents: impl IntoIterator<Item = (&'a str, &'a Validated)>) -> Self {
         let mut coverage = Self { version: VERSION, documents: 0, dimensions: dimensions(), beyond: BEYOND };
-        for (id, attack) in attacks {
+        for (id, document) in documents {
             coverage.documents += 1;
             for dimension in &mut coverage.dimensions {
-                dimension.add(id, attack);
+                dimension.add(id, document);
             }
         }
         for dimension in &mut coverage.dimensions {
@@ -169,11 +169,9 @@ mod tests {
     use crate::{BundledDocument, documents};
 
     fn of_the_library() -> Coverage {
-        let attacks: Vec<_> = documents()
-            .iter()
-            .map(|entry| (entry.id(), entry.document().expect("it loads").into_inner().attack))
-            .collect();
-        Coverage::of(attacks.iter().map(|(id, attack)| (*id, attack)))
+        let loaded: Vec<_> =
+            documents().iter().map(|entry| (entry.id(), entry.document().expect("it loads"))).collect();
+        Coverage::of(loaded.iter().map(|(id, document)| (*id, document)))
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What one document covers.
 
-use serde_json::Value;
 use sortie_oatf::bindings::{Reachability, Side, is_agent_side, known_surfaces, reachability};
-use sortie_oatf::{Attack, Direction, Indicator, extract_protocol, frameworks};
+use sortie_oatf::extension::RequiredDelivery;
+use sortie_oatf::{Attack, Direction, Indicator, Validated, extract_protocol, frameworks};
 
 use super::known::{DELIVERY, EVASION};
 
@@ -28,7 +28,8 @@ pub(super) const SHAPES: &[&str] = &["single phase", "several phases", "several 
 
 impl Kind {
     /// What a document covers of it. The same may come twice.
-    pub(super) fn members(self, attack: &Attack) -> Vec<String> {
+    pub(super) fn members(self, document: &Validated) -> Vec<String> {
+        let attack = &document.attack;
         let class = attack.classification.as_ref();
         let indicators = || attack.indicators.iter().flatten();
         let actors = || attack.execution.actors.iter().flatten();
@@ -42,7 +43,7 @@ impl Kind {
             Self::Tiers => indicators().filter_map(|own| own.tier).map(|tier| tier.to_string()).collect(),
             Self::Methods => indicators().map(method).collect(),
             Self::Delivery => {
-                let served = delivered(attack);
+                let served = delivered(document);
                 let at = |place: &&super::known::Place| {
                     place.surfaces.iter().any(|surface| served.iter().any(|(_, served)| served == surface))
                 };
@@ -55,7 +56,7 @@ impl Kind {
                 .filter(|(tag, _)| has_tag(attack, tag))
                 .map(|(tag, _)| (*tag).to_owned())
                 .collect(),
-            Self::Operations(protocol) => operations(attack, protocol),
+            Self::Operations(protocol) => operations(document, protocol),
             Self::Framework(name) => class
                 .iter()
                 .flat_map(|class| class.mappings.iter().flatten())
@@ -97,19 +98,19 @@ fn shapes(attack: &Attack) -> Vec<String> {
 }
 
 /// What must have been served: protocols and operations (`x-sortie.delivered`).
-fn delivered(attack: &Attack) -> Vec<(String, String)> {
-    let own = attack.extensions.get("x-sortie").and_then(|own| own.get("delivered"));
-    let read = |entry: &Value| {
-        let name = entry.get("actor")?.as_str()?;
-        let actor = attack.execution.actors.iter().flatten().find(|actor| actor.name == name)?;
-        Some((extract_protocol(&actor.mode).to_owned(), entry.get("surface")?.as_str()?.to_owned()))
+fn delivered(document: &Validated) -> Vec<(String, String)> {
+    let read = |entry: &RequiredDelivery| {
+        let mut actors = document.attack.execution.actors.iter().flatten();
+        let actor = actors.find(|actor| actor.name == entry.actor)?;
+        Some((extract_protocol(&actor.mode).to_owned(), entry.surface.clone()))
     };
-    own.and_then(Value::as_array).into_iter().flatten().filter_map(read).collect()
+    document.extension().delivered.iter().filter_map(read).collect()
 }
 
 /// The operations of a protocol that an attack is delivered by, and those in which its indicators look at the agent.
-fn operations(attack: &Attack, protocol: &str) -> Vec<String> {
-    let served = delivered(attack).into_iter().filter(|(of, _)| of == protocol).map(|(_, surface)| surface);
+fn operations(document: &Validated, protocol: &str) -> Vec<String> {
+    let attack = &document.attack;
+    let served = delivered(document).into_iter().filter(|(of, _)| of == protocol).map(|(_, surface)| surface);
     let indicators = attack.indicators.iter().flatten();
     let own = indicators.filter(|indicator| indicator.protocol.as_deref() == Some(protocol));
     served.chain(own.flat_map(|indicator| looked_at(attack, indicator, protocol))).collect()

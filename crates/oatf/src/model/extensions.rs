@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// One `x-` field.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Extension {
+pub struct ExtensionField {
     /// Its key.
     pub name: String,
     /// Its value.
@@ -15,7 +15,7 @@ pub struct Extension {
 
 /// The `x-` fields of one object, in source order.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Extensions(Vec<Extension>);
+pub struct Extensions(Vec<ExtensionField>);
 
 impl Extensions {
     /// The value of a field.
@@ -24,7 +24,7 @@ impl Extensions {
     }
 
     /// All fields, in source order.
-    pub fn iter(&self) -> std::slice::Iter<'_, Extension> {
+    pub fn iter(&self) -> std::slice::Iter<'_, ExtensionField> {
         self.0.iter()
     }
 
@@ -35,7 +35,7 @@ impl Extensions {
 
     /// Adds a field after the given one.
     pub fn push(&mut self, name: impl Into<String>, value: Value, after: Option<&str>) {
-        self.0.push(Extension { name: name.into(), value, after: after.map(Into::into) });
+        self.0.push(ExtensionField { name: name.into(), value, after: after.map(Into::into) });
     }
 
     /// Lets what followed one field follow another, which has taken its place.
@@ -52,7 +52,7 @@ impl Extensions {
     pub(crate) fn arrange(&mut self, order: &[&str], given: &[&str]) {
         let rank =
             |field: &str| order.iter().position(|known| *known == field).map_or(usize::MAX, |at| at + 1);
-        let rank_of = |extension: &Extension| extension.after.as_deref().map_or(0, rank);
+        let rank_of = |extension: &ExtensionField| extension.after.as_deref().map_or(0, rank);
         for extension in &mut self.0 {
             let limit = rank_of(extension);
             let anchor = given.iter().filter(|field| rank(field) <= limit).max_by_key(|field| rank(field));
@@ -63,8 +63,8 @@ impl Extensions {
 }
 
 impl<'e> IntoIterator for &'e Extensions {
-    type Item = &'e Extension;
-    type IntoIter = std::slice::Iter<'e, Extension>;
+    type Item = &'e ExtensionField;
+    type IntoIter = std::slice::Iter<'e, ExtensionField>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.iter()

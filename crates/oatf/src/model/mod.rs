@@ -27,7 +27,7 @@ pub use execution::{
     Actor, ExactNumbers, Execution, Extractor, Phase, ProtocolEvent, ResponseEntry, SynthesizeBlock, Trigger,
     TriggerResult, TriggerState,
 };
-pub use extensions::{Extension, Extensions};
+pub use extensions::{ExtensionField, Extensions};
 pub use indicator::{ExpressionMatch, Indicator, PatternMatch, SemanticExamples, SemanticMatch};
 pub use verdict::{AttackVerdict, EvaluationSummary, IndicatorVerdict};
 

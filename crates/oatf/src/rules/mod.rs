@@ -14,6 +14,7 @@ mod walk;
 mod warning;
 
 pub use page::{Example, Page};
+pub(crate) use places::execution;
 pub(crate) use report::Report;
 
 use crate::diagnostic::{Diagnostic, DiagnosticSeverity};

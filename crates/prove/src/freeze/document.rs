@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use sortie_engine::cases::CaseResult;
 use sortie_evaluators::CatalogueEntry;
+use sortie_oatf::extension::{Extension, Need, RequiredDelivery};
 use sortie_oatf::{parse, serialize};
 
 use super::looking::Look;
@@ -30,20 +31,12 @@ pub(super) fn text(title: &Title<'_>, played: &Played, looks: &[Look]) -> Result
             "description": description(title),
             "severity": {"level": evaluator.severity.as_str(), "confidence": confidence(result)},
             "classification": {"tags": ["frozen", evaluator.id]},
-            "x-sortie": {"delivered": [{
-                "actor": played.actor["name"],
-                "phase": played.phases.last(),
-                "surface": played.asks,
-            }]},
+            "x-sortie": extension(result, played),
             "execution": {"actors": [played.actor]},
             // Those that were found come in their place.
             "indicators": [{"target": "x", "pattern": {"contains": "x"}}],
         },
     });
-    if let Some(tool) = &result.tool {
-        // A server that no longer has the tool has not resisted.
-        document["attack"]["x-sortie"]["needs"] = json!([{"actor": played.actor["name"], "tools": [tool]}]);
-    }
     let mappings: Vec<Value> = evaluator
         .standards
         .iter()
@@ -61,6 +54,22 @@ pub(super) fn text(title: &Title<'_>, played: &Played, looks: &[Look]) -> Result
     })?;
     document.attack.indicators = Some(looks.iter().map(|look| look.indicator.clone()).collect());
     Ok(format!("{}{}", comment(title), serialize(&document)))
+}
+
+/// What must be served, and what a server must offer: one that no longer has the tool has not resisted.
+fn extension(result: &CaseResult, played: &Played) -> Extension {
+    let actor = played.actor["name"].as_str().unwrap_or_default().to_owned();
+    let needs = result.tool.iter().map(|tool| Need { actor: actor.clone(), tools: vec![tool.clone()] });
+    Extension {
+        prompt: None,
+        needs: needs.collect(),
+        delivered: vec![RequiredDelivery {
+            actor,
+            phase: played.phases.last().cloned(),
+            surface: played.asks.to_owned(),
+            contains: None,
+        }],
+    }
 }
 
 pub(super) fn name(title: &Title<'_>) -> String {

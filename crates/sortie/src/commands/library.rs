@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
 use sortie_oatf::bindings::known_modes;
-use sortie_oatf::{Attack, Category};
+use sortie_oatf::{Attack, Category, Validated};
 
 use crate::console::Console;
 use crate::exit::Exit;
@@ -119,8 +119,8 @@ impl List {
         let all = documents();
         let covering = self.covering(&all)?;
         self.refuse_unknown_tags(&all)?;
-        let takes = |(entry, attack): &&(&BundledDocument, Attack)| {
-            self.takes(attack) && covering.iter().all(|ids| ids.iter().any(|id| id == entry.id()))
+        let takes = |(entry, document): &&(&BundledDocument, Validated)| {
+            self.takes(&document.attack) && covering.iter().all(|ids| ids.iter().any(|id| id == entry.id()))
         };
         let chosen: Vec<_> = all.iter().filter(takes).collect();
         if chosen.is_empty() {
@@ -142,8 +142,8 @@ impl List {
             && self.tag.iter().all(|tag| tags(attack).any(|own| own == tag))
     }
 
-    fn refuse_unknown_tags(&self, all: &[(&BundledDocument, Attack)]) -> Result<(), Failure> {
-        let known = || all.iter().flat_map(|(_, attack)| tags(attack)).map(String::as_str);
+    fn refuse_unknown_tags(&self, all: &[(&BundledDocument, Validated)]) -> Result<(), Failure> {
+        let known = || all.iter().flat_map(|(_, document)| tags(&document.attack)).map(String::as_str);
         match self.tag.iter().find(|tag| !known().any(|known| known == tag.as_str())) {
             Some(tag) => Err(unknown("--tag", tag, "has the tag", nearest(tag, known()))),
             None => Ok(()),
@@ -151,7 +151,7 @@ impl List {
     }
 
     /// The documents that cover each thing that was asked for.
-    fn covering(&self, all: &[(&BundledDocument, Attack)]) -> Result<Vec<Vec<String>>, Failure> {
+    fn covering(&self, all: &[(&BundledDocument, Validated)]) -> Result<Vec<Vec<String>>, Failure> {
         let coverage = covered(all);
         let ids = |asked: &String| {
             let is = |member: &&sortie_library::Member| member.word.eq_ignore_ascii_case(asked);
@@ -289,11 +289,11 @@ impl Coverage {
     }
 }
 
-fn documents() -> Vec<(&'static BundledDocument, Attack)> {
-    let load = |entry: &'static BundledDocument| Some((entry, entry.document()?.into_inner().attack));
+fn documents() -> Vec<(&'static BundledDocument, Validated)> {
+    let load = |entry: &'static BundledDocument| Some((entry, entry.document()?));
     library::documents().iter().filter_map(load).collect()
 }
 
-fn covered(documents: &[(&BundledDocument, Attack)]) -> Covered {
-    Covered::of(documents.iter().map(|(entry, attack)| (entry.id(), attack)))
+fn covered(documents: &[(&BundledDocument, Validated)]) -> Covered {
+    Covered::of(documents.iter().map(|(entry, document)| (entry.id(), document)))
 }

@@ -12,6 +12,7 @@ mod demo;
 mod eval;
 mod evaluators;
 mod explain;
+mod extension;
 mod fix;
 mod fmt;
 #[cfg(unix)]

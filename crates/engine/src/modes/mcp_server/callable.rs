@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
+use sortie_oatf::extension::KEY;
 use sortie_oatf::{CompiledResponses, ResponseEntry};
 
 use super::step::Step;
@@ -65,8 +66,7 @@ pub(super) enum Chosen<'c> {
 
 impl Callable {
     fn new(payload: &Payload, what: What) -> Result<Self, String> {
-        let completions =
-            extension(payload, "completions").map(|found| completions(&found)).unwrap_or_default();
+        let completions = own(payload, "completions").map(|found| completions(&found)).unwrap_or_default();
         let Some(list) = payload.get("responses").filter(|list| !list.value().is_null()) else {
             return Ok(Self { responses: None, entries: Vec::new(), completions });
         };
@@ -75,7 +75,11 @@ impl Callable {
         for item in list.items() {
             compiled.push(ResponseEntry::from_value(item.value()).map_err(|error| error.to_string())?);
             let synthesis = Synthesis::of(&item, what.shape());
-            entries.push(Entry { result: result(&item, what), during: Step::all(&item)?, synthesis });
+            entries.push(Entry {
+                result: result(&item, what),
+                during: Step::all(&item).map_err(|error| error.to_string())?,
+                synthesis,
+            });
         }
         let responses = CompiledResponses::new(&compiled).map_err(|error| error.to_string())?;
         Ok(Self { responses: Some(responses), entries, completions })
@@ -105,7 +109,7 @@ fn result(entry: &Payload, what: What) -> Wording {
             _ => Wording::of(content),
         };
     }
-    let rest = entry.without(&["when", "content", "synthesize", "x-sortie"]);
+    let rest = entry.without(&["when", "content", "synthesize", KEY]);
     let empty = Payload::plain(json!([]));
     let members: &[(&str, &Payload)] = &[(main, &empty)];
     Wording::of(rest.preceded_by(members))
@@ -121,8 +125,8 @@ pub(super) struct Callables {
 impl Callables {
     pub(super) fn new(state: Option<Payload>, what: What) -> Result<Self, String> {
         let (before, hidden): (_, &[&str]) = match what {
-            What::Tool => ("{\"tools\":", &["responses", "x-sortie"]),
-            What::Prompt => ("{\"prompts\":", &["responses", "completions", "x-sortie"]),
+            What::Tool => ("{\"tools\":", &["responses"]),
+            What::Prompt => ("{\"prompts\":", &["responses", "completions", KEY]),
         };
         let (list, items) = listed(state, before, hidden);
         let mut by_name = HashMap::new();
@@ -161,8 +165,8 @@ pub(super) fn listed(
 }
 
 /// What our extension says under a key, wherever it stands: in `x-sortie`, or beside it.
-pub(super) fn extension(payload: &Payload, key: &str) -> Option<Payload> {
-    payload.get("x-sortie").and_then(|extension| extension.get(key)).or_else(|| payload.get(key))
+pub(super) fn own(payload: &Payload, key: &str) -> Option<Payload> {
+    payload.get(KEY).and_then(|extension| extension.get(key)).or_else(|| payload.get(key))
 }
 
 /// Completions by argument: a list of values, or a completion as it is.

@@ -28,7 +28,7 @@ impl Elicitation {
         let entry = ResponseEntry::from_value(item.value()).map_err(|error| error.to_string())?;
         let when = CompiledResponses::new(&[entry]).map_err(|error| error.to_string())?;
         let mode = item.value().get("mode").and_then(Value::as_str);
-        let mut params = item.without(&["when", "x-sortie"]);
+        let mut params = item.without(&["when"]);
         if mode.is_none_or(|mode| mode == "form") {
             // A form without fields; a schema is required, and clients refuse a question without.
             let empty = Payload::plain(json!({"type": "object", "properties": {}}));

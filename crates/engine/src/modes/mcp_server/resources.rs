@@ -3,13 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
+use sortie_oatf::extension::KEY;
 
-use super::callable::{completions, extension, listed};
+use super::callable::{completions, listed, own};
 use super::wording::Wording;
 use crate::payload::Payload;
 
 /// The members of a resource that belong to OATF or to us.
-const HIDDEN: &[&str] = &["content", "completions", "x-sortie"];
+const HIDDEN: &[&str] = &["content", "completions", KEY];
 
 /// Resources and templates of resources.
 #[derive(Debug)]
@@ -34,8 +35,7 @@ impl Resources {
         let mut by_uri = HashMap::new();
         for item in items {
             if let Some(uri) = item.value().get("uri").and_then(Value::as_str) {
-                let content =
-                    extension(&item, "content").unwrap_or_else(|| Payload::plain(json!({"text": ""})));
+                let content = own(&item, "content").unwrap_or_else(|| Payload::plain(json!({"text": ""})));
                 by_uri.entry(uri.to_owned()).or_insert_with(|| contents(&item, &content));
             }
         }
@@ -43,10 +43,8 @@ impl Resources {
         let templated = items.iter().filter_map(|item| {
             Some(Template {
                 uri: UriTemplate::new(item.value().get("uriTemplate")?.as_str()?),
-                contents: extension(item, "content").map(|content| contents(item, &content)),
-                completions: extension(item, "completions")
-                    .map(|found| completions(&found))
-                    .unwrap_or_default(),
+                contents: own(item, "content").map(|content| contents(item, &content)),
+                completions: own(item, "completions").map(|found| completions(&found)).unwrap_or_default(),
             })
         });
         Self { list, by_uri, templated: templated.collect(), templates }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
-use sortie_engine::modes::mcp_server::{Options, start};
+use sortie_engine::modes::mcp_server::Options;
 
 use crate::mcp_server::agent::{Agent, Events, named, request, serve, serve_with};
 
@@ -16,7 +16,6 @@ const THINGS: &str = r#"
           description: "{{request.cursor}}says {{request.x}}"
           inputSchema: {type: object, minimum: 1.10, big: 123456789012345678901234567890}
           x-unknown: [1e2, null]
-          x-sortie: {note: ours}
           responses:
             - when: {arguments.city: Bern}
               content: {content: [{type: text, text: "{{request.arguments.city}}!"}], structuredContent: {n: 2.50}, isError: false, odd: {}}
@@ -343,15 +342,4 @@ async fn nobody_answers_for_another() {
     agent.answer(&asked["id"], json!({"content": {"text": "mine"}})).await;
     events.message().await;
     assert_eq!(events.message().await["result"]["content"][0]["text"], "it said mine");
-}
-
-#[tokio::test]
-async fn a_state_that_makes_no_sense_is_refused_at_the_start() {
-    for during in ["[{dance: 1}]", "7", "[{wait_ms: soon}]"] {
-        let state = format!("{{tools: [{{name: t, responses: [{{x-sortie: {{during: {during}}}}}]}}]}}");
-        let stage = crate::server_stage::Stage::new(&format!("    mode: mcp_server\n    state: {state}"));
-        let error = start(stage.actor.clone(), Options::default()).await.unwrap_err();
-        assert!(error.to_string().contains("phase-1") && error.to_string().contains("during"), "{error}");
-        assert_eq!(error.failure(), "internal");
-    }
 }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::state::items;
 use crate::bindings::Side;
+use crate::extension::KEY;
 use crate::model::{Action, ActionKind, Document};
 use crate::node_path::NodePath;
 use crate::path::WildcardPath;
@@ -273,7 +274,7 @@ impl<'d> Speech<'d> {
         }
         let list: Vec<_> = items(state, path, key)
             .map(|(item, _)| match item.as_object() {
-                Some(item) => without(item, &["responses", "content", "completions", "x-sortie"]),
+                Some(item) => without(item, &["responses", "content", "completions", KEY]),
                 None => item.clone(),
             })
             .collect();

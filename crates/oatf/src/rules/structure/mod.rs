@@ -9,6 +9,7 @@ mod s006;
 mod s007;
 mod s008;
 mod s009;
+mod s010;
 
 use super::Rule;
 
@@ -22,4 +23,5 @@ pub(super) const RULES: &[&Rule] = &[
     &s007::S_007,
     &s008::S_008,
     &s009::S_009,
+    &s010::S_010,
 ];

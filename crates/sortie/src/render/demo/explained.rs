@@ -20,8 +20,7 @@ pub(super) fn write(number: usize, finding: &Finding<'_>, view: &DemoView) -> St
         format!("Finding {number}: {} {}", row.entry.id(), attack.name.as_deref().unwrap_or_default());
     let mut text = format!("{}\n", style::paint(view.color, style::STRONG, &line(&title)));
     text.push_str(&view.indented(&visible(attack.description.as_deref().unwrap_or_default()), 2));
-    let own = attack.extensions.get("x-sortie");
-    if let Some(task) = own.and_then(|own| own.get("prompt")).and_then(|task| task.as_str()) {
+    if let Some(task) = &row.document.compiled.document().extension().prompt {
         text.push_str(&entry(view, style::NOTE, "the task", task));
     }
     if let Some(told) = &finding.told {

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
-use serde_json::Value;
 use sortie_oatf::{AttackResult, Tier};
 use sortie_practice::Behaviour;
 use unicode_width::UnicodeWidthStr as _;
@@ -147,9 +146,8 @@ const GROUPS: [(&str, &str, &str); 8] = [
 
 fn group(row: &Row) -> String {
     let folder = row.entry.path.split('/').next().unwrap_or_default();
-    let delivered = row.attack().extensions.get("x-sortie").and_then(|own| own.get("delivered"));
-    let surface =
-        delivered.and_then(|all| all.get(0)?.get("surface")).and_then(Value::as_str).unwrap_or_default();
+    let delivered = &row.document.compiled.document().extension().delivered;
+    let surface = delivered.first().map_or("", |first| first.surface.as_str());
     let of = |wanted: &str| GROUPS.iter().find(|(known, by, _)| *known == folder && *by == wanted);
     of(surface).or_else(|| of("")).map_or_else(|| folder.to_owned(), |(_, _, name)| (*name).to_owned())
 }

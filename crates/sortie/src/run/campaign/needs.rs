@@ -2,7 +2,6 @@
 
 use sortie_engine::cases::{Options, discover};
 use sortie_engine::modes;
-use sortie_engine::run::Need;
 use sortie_engine::targets::{Offer, Target};
 
 use crate::run::resolve::{Prepared, Unfit};
@@ -31,7 +30,7 @@ async fn missing(prepared: &Prepared, options: &Options, seen: &mut Seen) -> Opt
     if prepared.options.agent.is_some() {
         return None;
     }
-    for need in Need::of(&prepared.document.compiled) {
+    for need in &prepared.document.compiled.document().extension().needs {
         let Some(at) = prepared.options.targets.get(&need.actor) else { continue };
         let known = if let Some(known) = seen.iter().position(|(other, _)| other == at) {
             known
