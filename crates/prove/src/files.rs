@@ -3,24 +3,25 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::failure::Failure;
-use crate::replace::{create_whole, replace};
+use sortie_report::files::{FileError, create_whole, replace};
 
 /// What is to be written into a folder of proofs.
-pub(crate) struct Proofs {
-    pub(crate) folder: PathBuf,
+#[derive(Clone, Debug)]
+pub struct ProofFiles {
+    /// The folder; made when it is not there.
+    pub folder: PathBuf,
     /// Recordings, none of which is there yet, by name.
-    pub(crate) traces: Vec<(String, String)>,
+    pub traces: Vec<(String, String)>,
     /// The manifest, where it changes: its file, and its text.
-    pub(crate) manifest: Option<(PathBuf, String)>,
+    pub manifest: Option<(PathBuf, String)>,
 }
 
-impl Proofs {
+impl ProofFiles {
     /// Writes recordings first and the manifest last, so that it never names what is not there. What was written before
     /// something fails is taken away again.
-    pub(crate) fn write(&self) -> Result<(), Failure> {
+    pub fn write(&self) -> Result<(), FileError> {
         let is_new = !self.folder.exists();
-        fs::create_dir_all(&self.folder).map_err(|error| Failure::at(&self.folder, "make", &error))?;
+        fs::create_dir_all(&self.folder).map_err(|error| FileError::io(&self.folder, "make", error))?;
         let mut done = Vec::new();
         let written = self.write_into(&mut done);
         if written.is_err() {
@@ -35,7 +36,7 @@ impl Proofs {
         written
     }
 
-    fn write_into(&self, done: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    fn write_into(&self, done: &mut Vec<PathBuf>) -> Result<(), FileError> {
         for (name, text) in &self.traces {
             let path = self.folder.join(name);
             create_whole(&path, text)?;
@@ -65,13 +66,13 @@ mod tests {
             names
         };
         let manifest = Some((parent.path().join("nowhere/proofs.yaml"), String::new()));
-        let proofs = Proofs { folder: folder.clone(), traces: traces.clone(), manifest };
+        let proofs = ProofFiles { folder: folder.clone(), traces: traces.clone(), manifest };
         assert!(proofs.write().is_err());
         assert!(!folder.exists(), "{:?}", names());
 
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("b.jsonl"), "evidence").unwrap();
-        let proofs = Proofs { folder: folder.clone(), traces, manifest: None };
+        let proofs = ProofFiles { folder: folder.clone(), traces, manifest: None };
         assert!(proofs.write().is_err());
         assert_eq!(names(), ["b.jsonl"]);
         assert_eq!(fs::read_to_string(folder.join("b.jsonl")).unwrap(), "evidence");

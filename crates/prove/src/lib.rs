@@ -23,10 +23,32 @@
 //! let report = Report::new(vec![prove(&document, "attack.yaml", proofs.as_ref())]);
 //! assert!(report.is_proved(), "{:#?}", report.documents[0].findings);
 //! ```
+//!
+//! A finding of an evaluator becomes such a document, with proofs, without the command line:
+//!
+//! ```no_run
+//! use sortie_evaluators::load;
+//! use sortie_prove::FreezeRequest;
+//!
+//! let (evaluators, _) = sortie_library::bundled_evaluators(&[]);
+//! let loaded = load(&[evaluators], &sortie_library::suite_documents());
+//! let request = FreezeRequest {
+//!     folder: "run".into(),
+//!     case: "path-escape/parent-folders/read_note".to_owned(),
+//!     file: Some("escape.yaml".into()),
+//!     id: None,
+//!     values: Default::default(),
+//! };
+//! let frozen = request.draft(&loaded.catalogue).unwrap().proved().unwrap();
+//! assert!(frozen.proved.proved);
+//! frozen.write().unwrap();
+//! ```
 
 mod adding;
 mod checks;
+mod files;
 mod folder;
+mod freeze;
 mod manifest;
 mod mutate;
 mod near;
@@ -41,9 +63,11 @@ mod scene;
 mod steady;
 
 pub use adding::{NotAdded, Recorded, added};
+pub use files::ProofFiles;
 pub use folder::{
     MANIFEST, MAX_PROOF_BYTES, MAX_PROOFS_BYTES, Proofs, ProofsError, folder_of, is_proofs_folder, missing,
 };
+pub use freeze::{Draft, FreezeError, FreezeRequest, Frozen};
 pub use manifest::{Manifest, Proof, Said, Shows, Survivor};
 pub use mutate::{MOST_MUTANTS, Mutant, Operator};
 pub use near::{NearMiss, NearMisses};

@@ -14,6 +14,7 @@
 
 mod canonical;
 mod evaluator;
+pub mod files;
 pub mod findings;
 mod fixtures;
 mod human;

@@ -5,6 +5,8 @@ use std::io;
 use std::path::Path;
 
 use sortie_evaluators::folder::FolderError;
+use sortie_prove::FreezeError;
+use sortie_report::files::FileError;
 use sortie_report::findings::SelectionError;
 
 /// A reason to end with [`Exit::Invalid`](crate::exit::Exit::Invalid).
@@ -35,6 +37,18 @@ impl Failure {
             return Self::new(format!("there is no file or folder `{name}`"));
         }
         Self::new(format!("cannot {verb} `{name}`: {error}"))
+    }
+}
+
+impl From<FreezeError> for Failure {
+    fn from(error: FreezeError) -> Self {
+        Self { message: error.to_string(), help: error.help() }
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        Self { message: error.to_string(), help: error.help().map(str::to_owned) }
     }
 }
 

@@ -9,13 +9,11 @@ mod documents;
 mod evaluators;
 mod exit;
 mod failure;
-mod freeze;
 mod inputs;
 mod program;
 mod recognize;
 mod record;
 mod render;
-mod replace;
 mod run;
 mod suggest;
 

@@ -6,9 +6,9 @@ use sortie_evaluators::CatalogueEntry;
 use sortie_oatf::extension::{Extension, Need, RequiredDelivery};
 use sortie_oatf::{parse, serialize};
 
+use super::FreezeError;
 use super::looking::Look;
 use super::playing::Played;
-use crate::failure::Failure;
 
 /// What a document says beside its attack.
 pub(super) struct Title<'t> {
@@ -18,7 +18,7 @@ pub(super) struct Title<'t> {
 }
 
 /// The text of the document.
-pub(super) fn text(title: &Title<'_>, played: &Played, looks: &[Look]) -> Result<String, Failure> {
+pub(super) fn text(title: &Title<'_>, played: &Played, looks: &[Look]) -> Result<String, FreezeError> {
     let Title { id, result, entry } = title;
     let evaluator = &entry.evaluator;
     let mut document = json!({
@@ -45,12 +45,9 @@ pub(super) fn text(title: &Title<'_>, played: &Played, looks: &[Look]) -> Result
     if !mappings.is_empty() {
         document["attack"]["classification"]["mappings"] = mappings.into();
     }
-    let broken = |error: &dyn std::fmt::Display| {
-        Failure::new(format!("the case cannot be written as a document: {error}"))
-    };
     let mut document = parse(&document.to_string()).map_err(|errors| {
         let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        broken(&errors.join("; "))
+        FreezeError::Unwritable(errors.join("; "))
     })?;
     document.attack.indicators = Some(looks.iter().map(|look| look.indicator.clone()).collect());
     Ok(format!("{}{}", comment(title), serialize(&document)))

@@ -1,10 +1,10 @@
 //! The fixtures of an evaluator, as messages: what somebody thought of when they wrote the check.
 
+use crate::Said;
 use serde_json::{Map, Value, json};
 use sortie_evaluators::fixtures::FixtureContent;
 use sortie_evaluators::{CatalogueEntry, Values, Verdict};
 use sortie_oatf::{AttackResult, Compiled, Direction, Evaluators, Outcome};
-use sortie_prove::Said;
 use sortie_trace::{Role, Turn};
 
 use super::place::{Place, Shows};

@@ -9,9 +9,9 @@ use sortie_oatf::{
 };
 use sortie_trace::{Observed, Sender};
 
+use super::FreezeError;
 use super::cel::translated;
 use super::place::{Place, Shows, list_of, places};
-use crate::failure::Failure;
 
 /// A quote with fewer words may be said by anybody, and counts only where there is no other.
 const TELLING_WORDS: usize = 3;
@@ -35,24 +35,21 @@ pub(super) struct Finding<'f> {
 
 impl Finding<'_> {
     /// The indicators that say of what was recorded what was said of the case.
-    pub(super) fn looks(&self) -> Result<Vec<Look>, Failure> {
+    pub(super) fn looks(&self) -> Result<Vec<Look>, FreezeError> {
         match &self.result.decided_by {
             Some(DecidedBy::Check { check, .. }) => self.check(check).map(|look| vec![look]),
             Some(DecidedBy::Judge { opinion }) => self.quotes(opinion),
-            None => Err(Failure::new("the results do not say what decided this case: they were changed")),
+            None => Err(FreezeError::Undecided),
         }
     }
 
-    fn check(&self, name: &str) -> Result<Look, Failure> {
+    fn check(&self, name: &str) -> Result<Look, FreezeError> {
         let evaluator = &self.entry.evaluator;
         let Some(check) = evaluator.checks.iter().find(|check| check.name == name) else {
-            return Err(Failure::new(format!("`{}` has no check `{name}` any more", evaluator.id))
-                .help("freeze with the evaluators that the run was made with (`--evaluators DIR`)"));
+            return Err(FreezeError::NoCheck { evaluator: evaluator.id.clone(), check: name.to_owned() });
         };
-        let test = check.test.fill(self.values).map_err(|unfilled| {
-            Failure::new(format!("the check `{name}`: {unfilled}"))
-                .help("say what the run was given: `--var NAME=VALUE`")
-        })?;
+        let test = check.test.fill(self.values);
+        let test = test.map_err(|unfilled| FreezeError::Unfilled { check: name.to_owned(), unfilled })?;
         let protocol = self.protocol;
         let (path, tried): (&str, Vec<Option<Look>>) = match &test {
             Test::Pattern { target, condition } => {
@@ -71,40 +68,31 @@ impl Finding<'_> {
                 (list_of(cel), places(protocol, list_of(cel)).into_iter().map(of).collect())
             }
         };
-        let by_hand = "write it by hand: `sortie new` gives a document to start from, and the trace of the case says what was said";
         if tried.is_empty() {
-            return Err(Failure::new(format!(
-                "the check `{name}` looks at `{path}`, which no message of `{protocol}` has"
-            ))
-            .help(by_hand));
+            return Err(FreezeError::NoPlace {
+                check: name.to_owned(),
+                path: path.to_owned(),
+                protocol: protocol.to_owned(),
+            });
         }
         let looks: Vec<Look> = tried.into_iter().flatten().collect();
         if looks.is_empty() {
-            return Err(Failure::new(format!(
-                "the check `{name}` is about more than one message, and an indicator looks at one"
-            ))
-            .help(by_hand));
+            return Err(FreezeError::SeveralMessages(name.to_owned()));
         }
         let found = looks.into_iter().find(|look| look.fires(self.observed));
-        found.ok_or_else(|| match self.waited() {
-            Some(failure) => failure,
-            None => Failure::new(format!("the check `{name}` holds in no message that was recorded of this case")).help(
-                "either it takes several messages, or the evaluator was changed since: `--evaluators DIR` names those of the run",
-            )
+        found.ok_or_else(|| {
+            if self.waited() { FreezeError::Waited } else { FreezeError::Silent(name.to_owned()) }
         })
     }
 
-    /// Why nothing is found of an agent that had to be asked for its task again.
-    fn waited(&self) -> Option<Failure> {
+    /// Whether the agent had to be asked for its task again.
+    fn waited(&self) -> bool {
         let asked = |seen: &Observed<'_>| seen.surfaces.iter().any(|surface| surface == "tasks/get");
-        self.observed.iter().any(asked).then(|| {
-            Failure::new("the agent had to be asked for its task again, and a document cannot wait for that")
-                .help("write it by hand, with phases that wait: `sortie new --mode a2a_client` gives a document to start from")
-        })
+        self.observed.iter().any(asked)
     }
 
     /// The target's own words, as a judge quoted them. White space may differ.
-    fn quotes(&self, opinion: &Value) -> Result<Vec<Look>, Failure> {
+    fn quotes(&self, opinion: &Value) -> Result<Vec<Look>, FreezeError> {
         let quotes = ["/ruling/quotes", "/quotes", "/opinion/ruling/quotes"];
         let quotes = quotes.iter().find_map(|place| opinion.pointer(place)?.as_array());
         let text = |quote: &Value| quote.as_str().or_else(|| quote.get("text")?.as_str()).map(str::to_owned);
@@ -125,11 +113,7 @@ impl Finding<'_> {
             looks.extend(found.filter(|found| !looks.iter().any(|known| known.indicator == found.indicator)));
         }
         if looks.is_empty() {
-            if let Some(failure) = self.waited() {
-                return Err(failure);
-            }
-            return Err(Failure::new("a judge decided this case, and quotes nothing that one message holds")
-                .help("write a document by hand: `sortie new` gives one to start from"));
+            return Err(if self.waited() { FreezeError::Waited } else { FreezeError::NoQuote });
         }
         Ok(looks)
     }

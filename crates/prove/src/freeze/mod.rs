@@ -2,6 +2,7 @@
 
 mod cel;
 mod document;
+mod error;
 mod fixtures;
 mod folder;
 mod looking;
@@ -20,15 +21,16 @@ use serde_json::Value;
 use sortie_detect::{Detector, Place};
 use sortie_engine::cases::{CaseResult, canary};
 use sortie_engine::targets::{ACTOR, PHASE};
-use sortie_evaluators::{ATTACKER_HOST, CatalogueEntry, Values};
+use sortie_evaluators::{ATTACKER_HOST, Catalogue, CatalogueEntry, Values};
 use sortie_oatf::{AttackResult, Compiled, load};
-use sortie_prove::Proved;
+use sortie_report::files::{FileError, create_whole};
 use sortie_trace::Transcript;
 use sortie_trace::{Deriver, Observed, Record, TracedDocument};
 
-use crate::evaluators::InUse;
-use crate::failure::Failure;
+use crate::files::ProofFiles;
+use crate::{MANIFEST, Proved, folder_of};
 use document::Title;
+pub use error::FreezeError;
 use folder::Kept;
 use looking::{Finding, Look};
 use place::Shows;
@@ -45,33 +47,58 @@ const GAVE_IN: &str = "gave-in.jsonl";
 const REFUSED: &str = "refused-and-quoted.jsonl";
 
 /// What is to be frozen.
-pub(crate) struct Asked {
-    pub(crate) folder: PathBuf,
-    pub(crate) case: String,
+#[derive(Clone, Debug)]
+pub struct FreezeRequest {
+    /// The folder of the run.
+    pub folder: PathBuf,
+    /// The case, by its id.
+    pub case: String,
     /// The file of the document; its name follows from the case where this is not said.
-    pub(crate) file: Option<PathBuf>,
+    pub file: Option<PathBuf>,
     /// The id of the document.
-    pub(crate) id: Option<String>,
+    pub id: Option<String>,
     /// What the run was told about placeholders.
-    pub(crate) values: Values,
+    pub values: Values,
 }
 
 /// A document and its proofs, not written yet.
-pub(crate) struct Frozen {
-    pub(crate) file: PathBuf,
-    pub(crate) text: String,
-    pub(crate) manifest: String,
+#[derive(Debug)]
+pub struct Frozen {
+    /// The file of the document.
+    pub file: PathBuf,
+    /// The text of the document.
+    pub text: String,
+    /// The manifest of its proofs.
+    pub manifest: String,
     /// Recordings, by name.
-    pub(crate) traces: Vec<(String, String)>,
+    pub traces: Vec<(String, String)>,
     /// Traces among them that nobody recorded.
-    pub(crate) made: Vec<String>,
+    pub made: Vec<String>,
     /// How many mutants nothing was found against.
-    pub(crate) accepted: usize,
-    pub(crate) proved: Proved,
+    pub accepted: usize,
+    /// What is proved about it.
+    pub proved: Proved,
+}
+
+impl Frozen {
+    /// Writes all of it, or nothing: the proofs first, so that no document stands there without them.
+    pub fn write(&self) -> Result<(), FileError> {
+        let folder = folder_of(&self.file);
+        if let Some(path) = [&self.file, &folder].into_iter().find(|path| path.exists()) {
+            return Err(FileError::IsThere(path.clone()));
+        }
+        let manifest = Some((folder.join(MANIFEST), self.manifest.clone()));
+        ProofFiles { folder: folder.clone(), traces: self.traces.clone(), manifest }.write()?;
+        create_whole(&self.file, &self.text).inspect_err(|_| {
+            // It was not there before.
+            let _ = std::fs::remove_dir_all(&folder);
+        })
+    }
 }
 
 /// A document that was made of a case, and what may prove it.
-pub(crate) struct Draft {
+#[derive(Debug)]
+pub struct Draft {
     file: PathBuf,
     text: String,
     compiled: Arc<Compiled>,
@@ -81,7 +108,7 @@ pub(crate) struct Draft {
 
 impl Draft {
     /// Adds near misses, and proves the document.
-    pub(crate) fn proved(self) -> Result<Frozen, Failure> {
+    pub fn proved(self) -> Result<Frozen, FreezeError> {
         let Self { file, text, compiled, shown, made } = self;
         let case = Case::build(&compiled, &file, shown)?;
         let traces = case.traces().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
@@ -90,14 +117,12 @@ impl Draft {
     }
 }
 
-impl Asked {
+impl FreezeRequest {
     /// Makes a document of a case, and recordings of what was recorded.
-    pub(crate) fn draft(&self, used: &InUse) -> Result<Draft, Failure> {
+    pub fn draft(&self, catalogue: &Catalogue) -> Result<Draft, FreezeError> {
         let kept = Kept::open(&self.folder)?;
         let result = kept.finding(&self.case)?;
-        let entry = used
-            .entry(&result.evaluator)
-            .map_err(|failure| failure.help("name the folder that the run was given: `--evaluators DIR`"))?;
+        let entry = catalogue.find(&result.evaluator)?;
         let transcript = result.transcript.clone().unwrap_or_default();
         let recorded = kept.records(result)?;
         let is_recorded = recorded.is_some();
@@ -111,7 +136,7 @@ impl Asked {
         let observed = observed(&records);
         let finding = Finding { result, entry, protocol, values: &values, observed: &observed };
         let looks = finding.looks()?;
-        let Some(look) = looks.first() else { return Err(Failure::new("nothing says what to look for")) };
+        let Some(look) = looks.first() else { return Err(FreezeError::NothingToLookFor) };
         let played = playing::played(&mode, &transcript, &records, &look.place)?;
         let id = self.id.clone().unwrap_or_else(|| id_of(&result.id));
         let title = Title { id: &id, result, entry };
@@ -170,7 +195,7 @@ struct Stage<'s> {
 }
 
 impl Stage<'_> {
-    fn gave_in(&self, records: &[Record], is_recorded: bool) -> Result<Shown, Failure> {
+    fn gave_in(&self, records: &[Record], is_recorded: bool) -> Result<Shown, FreezeError> {
         let text = traces::text(&traces::in_phases(records, self.played), self.traced)?;
         let about = if is_recorded {
             "The finding that was frozen."
@@ -187,7 +212,12 @@ impl Stage<'_> {
     }
 
     /// Other cases of the run, in which the same target resisted where the document looks.
-    fn resisted(&self, kept: &Kept, finding: &CaseResult, ours: &Transcript) -> Result<Vec<Shown>, Failure> {
+    fn resisted(
+        &self,
+        kept: &Kept,
+        finding: &CaseResult,
+        ours: &Transcript,
+    ) -> Result<Vec<Shown>, FreezeError> {
         let mut shown = Vec::new();
         // Many are alike, and a folder may have thousands.
         for result in kept.resisted(finding).into_iter().take(200) {
@@ -231,7 +261,7 @@ impl Stage<'_> {
     }
 
     /// A target that refuses, and repeats as much of the attack as the indicators bear.
-    fn refused(&self, records: &[Record], transcript: &Transcript) -> Result<Option<Shown>, Failure> {
+    fn refused(&self, records: &[Record], transcript: &Transcript) -> Result<Option<Shown>, FreezeError> {
         let Some(place) = self.looks.first().map(|look| &look.place) else { return Ok(None) };
         for refusal in refusal::refusals(transcript) {
             let records = if place.shows == Shows::Tools {
@@ -254,9 +284,8 @@ impl Stage<'_> {
     }
 
     /// What the document makes of a trace.
-    fn judged(&self, trace: &str) -> Result<(AttackResult, Vec<String>), Failure> {
-        let broken =
-            |error: &dyn std::fmt::Display| Failure::new(format!("the trace cannot be evaluated: {error}"));
+    fn judged(&self, trace: &str) -> Result<(AttackResult, Vec<String>), FreezeError> {
+        let broken = |error: &dyn std::fmt::Display| FreezeError::Unevaluated(error.to_string());
         let detector = Detector::new(Arc::clone(self.compiled)).map_err(|error| broken(&error))?;
         let mut detectors = [detector];
         sortie_detect::replay(trace.as_bytes(), &mut detectors).map_err(|error| broken(&error))?;
@@ -278,7 +307,7 @@ fn observed(records: &[Record]) -> Vec<Observed<'_>> {
 }
 
 /// The mode in which the target was attacked, where a document has it.
-fn mode_of(records: &[Record]) -> Result<String, Failure> {
+fn mode_of(records: &[Record]) -> Result<String, FreezeError> {
     let mode = records.iter().find_map(|record| match record {
         Record::Phase(entered) => Some(entered.mode.as_str()),
         Record::Message(message) => Some(message.mode.as_str()),
@@ -286,19 +315,13 @@ fn mode_of(records: &[Record]) -> Result<String, Failure> {
     });
     match mode {
         Some(mode @ ("mcp_client" | "a2a_client" | "ag_ui_client")) => Ok(mode.to_owned()),
-        Some(mode) => Err(Failure::new(format!(
-            "the target was `{}`, which no document can attack: documents speak MCP, A2A and AG-UI",
-            mode.trim_end_matches("_client")
-        ))
-        .help("attack the same agent over one of these and freeze that; or keep the case, and `sortie run … --replay` it")),
-        None => Err(Failure::new("nothing was recorded of this case")),
+        Some(mode) => Err(FreezeError::OtherProtocol(mode.trim_end_matches("_client").to_owned())),
+        None => Err(FreezeError::NothingRecorded),
     }
 }
 
-fn compiled(text: &str) -> Result<Arc<Compiled>, Failure> {
-    let broken = |error: &dyn std::fmt::Display| {
-        Failure::new(format!("the document that comes of this case is not valid: {error}"))
-    };
+fn compiled(text: &str) -> Result<Arc<Compiled>, FreezeError> {
+    let broken = |error: &dyn std::fmt::Display| FreezeError::InvalidDocument(error.to_string());
     let loaded = load(text).map_err(|errors| {
         let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
         broken(&errors.join("; "))

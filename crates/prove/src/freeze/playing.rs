@@ -5,8 +5,8 @@ use sortie_engine::targets::{ACTOR, PHASE};
 use sortie_trace::{Message, Record, Sender};
 use sortie_trace::{Role, Transcript, Turn};
 
+use super::FreezeError;
 use super::place::{Place, Shows};
-use crate::failure::Failure;
 
 /// How a case is played again.
 pub(super) struct Played {
@@ -24,7 +24,7 @@ pub(super) fn played(
     transcript: &Transcript,
     records: &[Record],
     place: &Place,
-) -> Result<Played, Failure> {
+) -> Result<Played, FreezeError> {
     let turns: Vec<&Turn> = transcript.turns().iter().filter(|turn| turn.role == Role::Attacker).collect();
     let phases: Vec<String> = match turns.len() {
         0 | 1 => vec![PHASE.to_owned()],
@@ -41,7 +41,7 @@ pub(super) fn played(
         states.push(match (mode, asks) {
             ("mcp_client", "tools/list") => json!({"actions": [{"method": asks}]}),
             ("mcp_client", _) => {
-                let call = turn.call.as_ref().ok_or_else(|| Failure::new("the transcript does not say what was called"))?;
+                let call = turn.call.as_ref().ok_or(FreezeError::NoCall)?;
                 let arguments = escaped(&Value::Object(call.arguments.clone()));
                 json!({"actions": [{"method": asks, "params": {"name": escaped(&call.name.as_str().into()), "arguments": arguments}}]})
             }

@@ -4,11 +4,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::FreezeError;
+use crate::{Fate, NearMisses, Proofs, Proved, Said, prove};
 use serde_json::{Value, json};
 use sortie_oatf::{AttackResult, Compiled};
-use sortie_prove::{Fate, NearMisses, Proofs, Proved, Said, prove};
-
-use crate::failure::Failure;
 
 /// Messages show fields that nobody had, and so bring mutants of their own; after so many rounds what is left is accepted.
 const ROUNDS: usize = 4;
@@ -40,7 +39,11 @@ pub(super) struct Case {
 
 impl Case {
     /// Adds near misses until every mutant is told from the document, or nothing more is found; the rest is accepted.
-    pub(super) fn build(document: &Arc<Compiled>, file: &Path, shown: Vec<Shown>) -> Result<Self, Failure> {
+    pub(super) fn build(
+        document: &Arc<Compiled>,
+        file: &Path,
+        shown: Vec<Shown>,
+    ) -> Result<Self, FreezeError> {
         let mut case = Self::proved_by(document, file, shown, Vec::new())?;
         let mut near_misses = NearMisses::default();
         for _ in 0..ROUNDS {
@@ -79,16 +82,16 @@ impl Case {
         file: &Path,
         shown: Vec<Shown>,
         accepted: Vec<String>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, FreezeError> {
         let nothing = Proved {
-            document: sortie_prove::Document { file: String::new(), id: None, name: String::new() },
+            document: crate::Document { file: String::new(), id: None, name: String::new() },
             proved: false,
             manifest: None,
             proofs: Vec::new(),
             indicators: Vec::new(),
             mutants: Vec::new(),
             left_out: 0,
-            score: sortie_prove::Score::default(),
+            score: crate::Score::default(),
             findings: Vec::new(),
         };
         let mut case = Self { shown, accepted, proved: nothing };
@@ -97,11 +100,10 @@ impl Case {
         Ok(case)
     }
 
-    fn read(&self, document: &Compiled, file: &Path) -> Result<Proofs, Failure> {
+    fn read(&self, document: &Compiled, file: &Path) -> Result<Proofs, FreezeError> {
         let traces: Vec<(&str, &str)> = self.traces().collect();
-        let manifest = sortie_prove::folder_of(file).join(sortie_prove::MANIFEST);
-        Proofs::carried(&manifest, &self.manifest(), &traces, document.document())
-            .map_err(|error| Failure::new(format!("what proves the document cannot be written: {error}")))
+        let manifest = crate::folder_of(file).join(crate::MANIFEST);
+        Ok(Proofs::carried(&manifest, &self.manifest(), &traces, document.document())?)
     }
 
     /// The recordings, by name.

@@ -5,13 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use sortie_evaluators::{CatalogueEntry, CompiledChecks, TargetClass, Values, Verdict};
+use sortie_evaluators::{Catalogue, CatalogueEntry, CompiledChecks, TargetClass, Values, Verdict};
 use sortie_trace::{Content, Direction, Header, Kind, Message, PhaseEntered, Record, Sender, Stopped};
 use sortie_trace::{Role, Transcript, Turn};
 
-use super::Asked;
-use crate::console::Console;
-use crate::evaluators::{InUse, Sources};
+use super::FreezeRequest;
 
 /// All of them take minutes: `SORTIE_FREEZE_ALL=1` asks for that.
 const STEP: usize = 61;
@@ -167,9 +165,11 @@ fn kept(
     Some((case.values(), because.check))
 }
 
-fn bundled() -> InUse {
-    let mut console = Console::new(anstream::ColorChoice::Never);
-    Sources::default().load(&mut console).unwrap_or_else(|failure| panic!("{}", failure.message))
+fn bundled() -> Catalogue {
+    let (root, _) = sortie_library::bundled_evaluators(&[]);
+    let loaded = sortie_evaluators::load(&[root], &sortie_library::suite_documents());
+    assert!(loaded.is_sound());
+    loaded.catalogue
 }
 
 #[test]
@@ -178,22 +178,22 @@ fn nearly_all_findings_of_bundled_checks_can_be_frozen_and_are_proved() {
     let all = std::env::var_os("SORTIE_FREEZE_ALL").is_some();
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
     let (mut drafts, mut proved, mut killed, mut tried) = (0, 0, 0, 0);
-    for entry in used.loaded.catalogue.entries() {
+    for entry in used.entries() {
         for case in entry.fixtures.iter().flat_map(|fixtures| &fixtures.cases) {
             let folder = tempfile::tempdir().unwrap();
             let Some((values, check)) = kept(folder.path(), entry, case) else { continue };
             let (folder, id) = (folder.path().to_owned(), &entry.evaluator.id);
-            let asked = Asked { folder, case: "case/one".to_owned(), file: None, id: None, values };
-            let draft = match asked.draft(&used) {
+            let request = FreezeRequest { folder, case: "case/one".to_owned(), file: None, id: None, values };
+            let draft = match request.draft(&used) {
                 Ok(draft) => draft,
                 Err(failure) => {
-                    *refused.entry(format!("{id}: {check}: {}", failure.message)).or_default() += 1;
+                    *refused.entry(format!("{id}: {check}: {failure}")).or_default() += 1;
                     continue;
                 }
             };
             drafts += 1;
             if all || drafts % STEP == 0 {
-                let frozen = draft.proved().unwrap_or_else(|failure| panic!("{id}: {}", failure.message));
+                let frozen = draft.proved().unwrap_or_else(|failure| panic!("{id}: {failure}"));
                 assert!(frozen.proved.proved, "{id}, {}: {:#?}", case.name, frozen.proved.findings);
                 let score = &frozen.proved.score;
                 (proved, killed, tried) = (proved + 1, killed + score.killed, tried + score.tried);

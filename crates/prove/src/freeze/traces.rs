@@ -1,12 +1,12 @@
 //! Traces of cases, as traces of the document that is made of one of them.
 
+use crate::steady;
 use serde_json::{Value, json};
-use sortie_prove::steady;
 use sortie_trace::{Content, Header, PhaseEntered, Record, Redactor, Sender, TracedDocument, Writer};
 
+use super::FreezeError;
 use super::place::{Place, Shows};
 use super::playing::{Played, is_request};
-use crate::failure::Failure;
 
 /// What the header of a trace says that nobody recorded.
 pub(super) const MADE: &str = "sortie freeze, made of the finding: nobody recorded this";
@@ -181,8 +181,8 @@ pub(super) fn of_tools(tools: &[Value], server: &Value, mode: &str, actor: &str,
 }
 
 /// The text of a trace that is one of a document.
-pub(super) fn text(records: &[Record], document: &TracedDocument) -> Result<String, Failure> {
-    let fail = |error: &dyn std::fmt::Display| Failure::new(format!("the trace cannot be written: {error}"));
+pub(super) fn text(records: &[Record], document: &TracedDocument) -> Result<String, FreezeError> {
+    let fail = |error: &dyn std::fmt::Display| FreezeError::UnwritableTrace(error.to_string());
     let mut records = records.iter().cloned();
     let Some(Record::Header(mut header)) = records.next() else {
         return Err(fail(&"it has no header"));
@@ -192,5 +192,5 @@ pub(super) fn text(records: &[Record], document: &TracedDocument) -> Result<Stri
     for mut record in records {
         writer.append(std::time::UNIX_EPOCH, &mut record).map_err(|error| fail(&error))?;
     }
-    steady(writer.into_inner().as_slice(), &[]).map_err(|error| fail(&error))
+    Ok(steady(writer.into_inner().as_slice(), &[])?)
 }

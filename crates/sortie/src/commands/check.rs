@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::{self, Content, Input, counted};
 use crate::render::{Checked, FindingsFormat, Totals};
-use crate::replace::replace;
+use sortie_report::files::replace;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -11,7 +11,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::{self, Content, Input, counted};
-use crate::replace::replace;
+use sortie_report::files::replace;
 
 const EXAMPLES: &str = "\
 Examples:

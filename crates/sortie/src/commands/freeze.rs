@@ -4,16 +4,14 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use sortie_prove::{MANIFEST, Report, folder_of, write_proofs};
+use sortie_prove::{FreezeRequest, Frozen, Report, write_proofs};
+use sortie_report::files::FileError;
 
 use crate::console::Console;
 use crate::evaluators::Sources;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::freeze::{Asked, Frozen};
 use crate::inputs::counted;
-use crate::record::Proofs;
-use crate::replace::create_whole;
 use crate::run::value;
 
 const EXAMPLES: &str = "\
@@ -67,9 +65,13 @@ impl Freeze {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let values = self.var.iter().map(|text| value(text)).collect::<Result<_, _>>()?;
         let used = self.sources.load(console)?;
-        let asked = Asked { folder: self.run, case: self.case, file: self.out, id: self.id, values };
-        let frozen = asked.draft(&used)?.proved()?;
-        write(&frozen)?;
+        let request =
+            FreezeRequest { folder: self.run, case: self.case, file: self.out, id: self.id, values };
+        let frozen = request.draft(&used.loaded.catalogue)?.proved()?;
+        frozen.write().map_err(|error| match error {
+            FileError::IsThere(_) => Failure::from(error).help("name another file with `--out FILE`"),
+            error => error.into(),
+        })?;
         let Frozen { file, traces, made, accepted, proved, .. } = frozen;
         let report = Report::new(vec![proved]);
         let mut text = Vec::new();
@@ -95,23 +97,4 @@ impl Freeze {
         }
         Ok(if report.is_proved() { Exit::Clean } else { Exit::Findings })
     }
-}
-
-/// Writes all of it, or nothing: the proofs first, so that no document stands there without them.
-fn write(frozen: &Frozen) -> Result<(), Failure> {
-    let Frozen { file, text, manifest, traces, .. } = frozen;
-    let folder = folder_of(file);
-    for path in [file.as_path(), folder.as_path()] {
-        if path.exists() {
-            return Err(Failure::new(format!("`{}` is there, and is not written over", path.display()))
-                .help("name another file with `--out FILE`"));
-        }
-    }
-    let manifest = Some((folder.join(MANIFEST), manifest.clone()));
-    let proofs = Proofs { folder: folder.clone(), traces: traces.clone(), manifest };
-    proofs.write()?;
-    create_whole(file, text).inspect_err(|_| {
-        // It was not there before.
-        let _ = std::fs::remove_dir_all(&folder);
-    })
 }

@@ -16,8 +16,8 @@ use crate::library::{
     self, BundledDocument, Coverage as Covered, write_coverage, write_list, write_list_json,
 };
 use crate::render::write_json;
-use crate::replace::create;
 use crate::suggest::nearest;
+use sortie_report::files::create;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::replace::create;
+use sortie_report::files::create;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -7,7 +7,7 @@ use sortie_report::findings::Selection;
 use super::scope::Opened;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::replace::replace;
+use sortie_report::files::replace;
 
 /// What is to be done with the repairs that findings offer.
 #[derive(Clone, Copy, Debug)]

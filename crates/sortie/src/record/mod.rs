@@ -4,8 +4,6 @@ mod agents;
 mod missing;
 mod session;
 mod truth;
-mod written;
 
 pub(crate) use agents::{USUAL, named};
 pub(crate) use session::{Ready, Session};
-pub(crate) use written::Proofs;

@@ -8,12 +8,11 @@ use sortie_detect::Outcome;
 use sortie_engine::modes::Address;
 use sortie_engine::run::Options;
 use sortie_practice::{Behaviour, obeyed};
-use sortie_prove::{MANIFEST, MAX_PROOF_BYTES, ProofsError, added, folder_of, steady};
+use sortie_prove::{MANIFEST, MAX_PROOF_BYTES, ProofFiles, ProofsError, added, folder_of, steady};
 use tokio_util::sync::CancellationToken;
 
 use super::missing::{Missing, Wanted, missing};
 use super::truth::Truth;
-use super::written::Proofs;
 use crate::console::Console;
 use crate::documents::Document;
 use crate::exit::Exit;
@@ -268,7 +267,7 @@ impl Lacking<'_> {
             Some((file, text))
         };
         let traces = kept.iter().map(|kept| (kept.file.clone(), kept.text.clone())).collect();
-        Proofs { folder, traces, manifest }.write()
+        Ok(ProofFiles { folder, traces, manifest }.write()?)
     }
 }
 

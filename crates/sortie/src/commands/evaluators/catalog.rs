@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::counted;
 use crate::render::visible;
-use crate::replace::create;
+use sortie_report::files::create;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -85,7 +85,7 @@ impl Catalog {
                 .help("name another folder with `--out DIR`, or move the file away"));
         }
         fs::create_dir_all(&self.out).map_err(|error| Failure::at(&self.out, "write", &error))?;
-        create(path, text, true)
+        Ok(create(path, text, true)?)
     }
 }
 

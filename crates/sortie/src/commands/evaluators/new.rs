@@ -11,8 +11,8 @@ use crate::console::Console;
 use crate::evaluators::Sources;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::replace::create;
 use crate::suggest::suggestion;
+use sortie_report::files::create;
 
 const EXAMPLES: &str = "\
 Examples:
