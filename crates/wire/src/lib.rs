@@ -9,7 +9,8 @@
 //! | [`sse`] | [`sse::Decoder`] | [`sse::encode`], [`sse::comment`] |
 //! | [`http`] | [`http::Listener`], [`http::read_body`] | [`http::Client`], [`http::Streams`] |
 //! | [`ag_ui`] | [`ag_ui::Event`], [`ag_ui::Transcript`] | [`ag_ui::follow_up`] |
-//! | [`mcp`] | [`mcp::client::Happened`], [`mcp::server::Service`] | [`mcp::client::Link`], [`mcp::server::Outlet`] |
+//! | [`mcp`] | [`mcp::client::Handler`], [`mcp::server::Service`] | [`mcp::client::Session`], [`mcp::server::Outlet`] |
+//! | [`a2a`] | [`a2a::Client::card`] | [`a2a::Client::call`] |
 //! | [`stdio`] | [`stdio::Lines`] | [`stdio::write_line`], [`stdio::Child`] |
 //!
 //! Peers are hostile. Everything that a peer could make grow has a bound in [`Limits`], nothing recurses as deep as a

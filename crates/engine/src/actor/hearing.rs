@@ -78,6 +78,16 @@ impl Actor {
         self.hear(&mut inner, phase, message, events)
     }
 
+    /// The same for a request or notification to a server actor whose envelope was read already: `params` is JSON text.
+    pub(crate) fn heard_body(self: &Arc<Self>, events: &[&str], spoken: Spoken<'_>, params: &str) -> Heard {
+        let message = self.message(Sender::Agent, spoken);
+        let (value, notes) = Deriver::body(params);
+        let mut inner = self.lock();
+        self.expire(&mut inner);
+        let phase = self.phases[inner.index].clone();
+        self.hear(&mut inner, phase, Unheard { message, seen: Some(Seen { value, notes }) }, events)
+    }
+
     /// The same for an answer, or an item of a stream, to what was said in an earlier phase: it is recorded as belonging to
     /// that one. Only what belongs to the present phase can end it.
     pub fn heard_in(self: &Arc<Self>, phase: &Arc<Phase>, events: &[&str], spoken: Spoken<'_>) -> Heard {
@@ -142,7 +152,14 @@ impl Actor {
     /// A message before its phase is known, and what it says where nothing else has to be known for that: the actor is
     /// not locked meanwhile, so that requests are read side by side (`cargo xtask bench wire`).
     fn unheard(&self, sender: Sender, spoken: Spoken<'_>) -> Unheard {
-        let message = Message {
+        let message = self.message(sender, spoken);
+        let seen =
+            (!self.is_client() && sender == Sender::Agent).then(|| seen(&mut Deriver::new(), &message));
+        Unheard { message, seen }
+    }
+
+    fn message(&self, sender: Sender, spoken: Spoken<'_>) -> Message {
+        Message {
             seq: 0,
             time: String::new(),
             actor: self.name.clone(),
@@ -156,10 +173,7 @@ impl Actor {
             connection: spoken.connection.to_owned(),
             sender,
             content: Content::from_wire(spoken.bytes),
-        };
-        let seen =
-            (!self.is_client() && sender == Sender::Agent).then(|| seen(&mut Deriver::new(), &message));
-        Unheard { message, seen }
+        }
     }
 
     /// The message as indicators see it, before anything is redacted: an attack may use what the trace must not hold.
@@ -185,5 +199,46 @@ fn source(direction: Direction) -> ExtractorSource {
     match direction {
         Direction::Request => ExtractorSource::Request,
         Direction::Response => ExtractorSource::Response,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sortie_wire::Limits;
+    use sortie_wire::jsonrpc::{self, Incoming};
+
+    use super::*;
+
+    /// What is seen live must be what is seen when the trace is read.
+    #[test]
+    fn params_are_seen_as_the_trace_shows_them() {
+        for text in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"x","params":null}"#,
+            r#"{"jsonrpc":"2.0","method":"x","params":{"a":1},"params":{"a":1.00,"a":2}}"#,
+            r#"{"jsonrpc":"2.0","id":"q","par\u0061ms":[1],"method":"x","result":5}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"half":"\ud800","huge":1e999}}"#,
+        ] {
+            let incoming = jsonrpc::read(text.as_bytes(), &Limits::default()).unwrap();
+            let asks = matches!(incoming, Incoming::Request { .. });
+            let message = Message {
+                seq: 0,
+                time: String::new(),
+                actor: "a".to_owned(),
+                mode: "mcp_server".to_owned(),
+                phase: "p".to_owned(),
+                protocol: "mcp".to_owned(),
+                surfaces: vec!["x".to_owned()],
+                direction: Direction::Request,
+                kind: if asks { Kind::Request } else { Kind::Notification },
+                id: None,
+                connection: "c".to_owned(),
+                sender: Sender::Agent,
+                content: Content::from_wire(text.as_bytes()),
+            };
+            let expected = seen(&mut Deriver::new(), &message);
+            let (value, notes) = Deriver::body(incoming.body().map_or("{}", |body| body.get()));
+            assert_eq!((value, notes), (expected.value, expected.notes), "{text}");
+        }
     }
 }

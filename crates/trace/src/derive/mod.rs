@@ -172,6 +172,13 @@ impl Deriver {
         Observed::new(message, seen, notes)
     }
 
+    /// What indicators see of params, or of the whole of a message without an envelope, where no other message matters: so
+    /// it is for server actors.
+    pub fn body(json: &str) -> (Value, Vec<Note>) {
+        let mut notes = Vec::new();
+        (value(json, &mut notes), notes)
+    }
+
     /// Passes over a message that nobody looks at. It costs nothing where no later one can refer to it, which is so for
     /// all messages of server actors.
     pub fn skip(&mut self, message: &Message) {

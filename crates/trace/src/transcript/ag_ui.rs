@@ -1,6 +1,6 @@
 //! What an AG-UI agent says in one run, put together from its events.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{ObservedCall, Turn};
 
@@ -10,6 +10,8 @@ pub struct AgUiRun {
     /// Texts by the id of their message, in the order in which they began.
     texts: Vec<(String, String)>,
     calls: Vec<AgUiCall>,
+    /// The whole conversation as the agent sees it, when it has told.
+    snapshot: Option<Vec<Value>>,
     error: Option<String>,
     is_over: bool,
     bytes: usize,
@@ -61,6 +63,9 @@ impl AgUiRun {
                     call.result = Some(result);
                 }
             }
+            "messages_snapshot" => {
+                self.snapshot = event.get("messages").and_then(Value::as_array).cloned();
+            }
             "run_finished" => self.is_over = true,
             "run_error" => {
                 self.is_over = true;
@@ -80,6 +85,29 @@ impl AgUiRun {
         self.bytes
     }
 
+    /// Adds what was said to the messages with which a run began, so that the next one begins with all of them. A
+    /// conversation that the agent has told takes their place.
+    pub fn continue_from(&self, messages: &mut Vec<Value>) {
+        if let Some(snapshot) = &self.snapshot {
+            messages.clone_from(snapshot);
+            return;
+        }
+        let mut calls = self.calls.iter().map(AgUiCall::json).collect::<Vec<_>>();
+        for (id, text) in &self.texts {
+            let mut message = json!({"id": id, "role": "assistant", "content": text});
+            // They stand with the first message.
+            if !calls.is_empty() {
+                message["toolCalls"] = Value::Array(std::mem::take(&mut calls));
+            }
+            messages.push(message);
+        }
+        let results = self.calls.iter().filter_map(|call| Some((call, call.result.as_ref()?)));
+        messages.extend(results.map(|(call, result)| {
+            let id = format!("{}-result", call.id);
+            json!({"id": id, "role": "tool", "toolCallId": call.id, "content": result})
+        }));
+    }
+
     /// What the agent said in the run, as a turn.
     pub fn turn(&self) -> Turn {
         let mut texts: Vec<&str> = self.texts.iter().map(|(_, text)| text.as_str()).collect();
@@ -92,6 +120,10 @@ impl AgUiRun {
 }
 
 impl AgUiCall {
+    fn json(&self) -> Value {
+        json!({"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}})
+    }
+
     fn observed(&self) -> ObservedCall {
         let arguments = match serde_json::from_str(&self.arguments) {
             Ok(Value::Object(arguments)) => arguments,

@@ -5,3 +5,4 @@ mod client;
 mod fuzz_corpus;
 mod peer;
 mod server;
+mod session;

@@ -45,20 +45,17 @@ pub(super) fn capability(method: &str) -> Option<&'static str> {
     ASKED.iter().find(|(asked, _)| *asked == method).map(|(_, capability)| *capability)
 }
 
-/// Whether a message says of itself that it is of a revision without handshakes.
-pub(super) fn claims(bytes: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Request {
-        params: Params,
-    }
+/// Whether params say that they are of a revision without handshakes.
+pub(super) fn claims(params: Option<&RawValue>) -> bool {
     #[derive(Deserialize)]
     struct Params {
         #[serde(rename = "_meta")]
         meta: Map<String, Value>,
     }
+    let Some(params) = params else { return false };
     // Most do not, and need no reading.
-    memchr::memmem::find(bytes, VERSION.as_bytes()).is_some()
-        && serde_json::from_slice(bytes).is_ok_and(|Request { params }| params.meta.contains_key(VERSION))
+    memchr::memmem::find(params.get().as_bytes(), VERSION.as_bytes()).is_some()
+        && serde_json::from_str(params.get()).is_ok_and(|Params { meta }| meta.contains_key(VERSION))
 }
 
 /// A version is not spoken, and which one is.

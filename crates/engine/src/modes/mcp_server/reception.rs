@@ -24,6 +24,8 @@ use sortie_wire::mcp::revision;
 pub(super) struct Post<'p> {
     pub(super) peer: &'p Arc<Peer>,
     pub(super) bytes: &'p [u8],
+    /// Params, result or error, when it is a message.
+    pub(super) body: Option<&'p RawValue>,
     pub(super) headers: Option<&'p HeaderMap>,
 }
 
@@ -71,16 +73,16 @@ impl Service for Server {
     }
 
     fn hear(self: &Arc<Self>, peer: &Arc<Peer>, arrival: Arrival<'_>) -> Reply {
-        let post = Post { peer, bytes: arrival.bytes, headers: arrival.headers };
-        match arrival.message {
-            Ok(Incoming::Batch(items)) => self.batch(post, &items),
+        let post = Post::new(peer, &arrival);
+        match &arrival.message {
+            Ok(Incoming::Batch(items)) => self.batch(post, items),
             message => self.one(post, message),
         }
     }
 
     fn refuse(self: &Arc<Self>, name: &str, arrival: Arrival<'_>, answer: &Bytes) {
         let peer = Arc::new(Peer::new(name, Transport::Single, self.actor.clone()));
-        let post = Post { peer: &peer, bytes: arrival.bytes, headers: arrival.headers };
+        let post = Post::new(&peer, &arrival);
         let (method, half, id) = outline(&arrival.message);
         let heard = post.heard(&[], method, half, id.as_ref());
         Self::said(&peer, &heard.phase, method, (Direction::Response, Kind::Error), id.as_ref(), answer);
@@ -88,14 +90,14 @@ impl Service for Server {
 }
 
 impl Server {
-    fn one(self: &Arc<Self>, post: Post<'_>, message: Result<Incoming, Malformed>) -> Reply {
-        if let Some(reply) = self.unspoken(post, &message) {
+    fn one(self: &Arc<Self>, post: Post<'_>, message: &Result<Incoming, Malformed>) -> Reply {
+        if let Some(reply) = self.unspoken(post, message) {
             return reply;
         }
         match message {
             Ok(Incoming::Request { id, method, .. }) => self.request(post, id, method),
-            Ok(Incoming::Notification { method, .. }) => self.notification(post, &method),
-            Ok(Incoming::Response { id, .. }) => self.answered(post, Some(&id), Kind::Response),
+            Ok(Incoming::Notification { method, .. }) => self.notification(post, method),
+            Ok(Incoming::Response { id, .. }) => self.answered(post, Some(id), Kind::Response),
             Ok(Incoming::Error { id, .. }) => self.answered(post, id.as_deref(), Kind::Error),
             Ok(Incoming::Batch(_)) => {
                 Self::malformed(post, &jsonrpc::error(None, -32600, "a batch within a batch", None), None)
@@ -112,7 +114,7 @@ impl Server {
         let version = post.headers?.get("mcp-protocol-version")?.to_str().unwrap_or_default();
         // Handshakes decide on the version themselves, and what needs none is refused in its own way.
         let asks = |wanted: &str| matches!(message, Ok(Incoming::Request { method, .. }) if method == wanted);
-        let modern = || modern::claims(post.bytes) && self.is_modern_spoken(&post.peer.actor.phase());
+        let modern = || modern::claims(post.body) && self.is_modern_spoken(&post.peer.actor.phase());
         if self.speaks(post.peer, version) || asks("initialize") || asks(modern::DISCOVER) || modern() {
             return None;
         }
@@ -125,13 +127,13 @@ impl Server {
         Some(refusing(answer, StatusCode::BAD_REQUEST))
     }
 
-    fn request(self: &Arc<Self>, post: Post<'_>, id: Box<RawValue>, method: String) -> Reply {
+    fn request(self: &Arc<Self>, post: Post<'_>, id: &RawValue, method: &str) -> Reply {
         let peer = post.peer;
         let id_value = serde_json::from_str(id.get()).unwrap_or_default();
-        let modern = self.is_modern(post, &method);
-        let events = self.events(modern, &method);
-        let heard = post.heard(&events, &method, (Direction::Request, Kind::Request), Some(&id_value));
-        let asking = Asking { id, id_value, method, modern };
+        let modern = self.is_modern(post, method);
+        let events = self.events(modern, method);
+        let heard = post.heard(&events, method, (Direction::Request, Kind::Request), Some(&id_value));
+        let asking = Asking { id: id.to_owned(), id_value, method: method.to_owned(), modern };
         if asking.method != "initialize" && peer.is_ready_now() {
             self.welcome(peer);
         }
@@ -191,7 +193,7 @@ impl Server {
             // Who has shaken hands speaks a revision with handshakes, unless a header says otherwise.
             let header = post.headers.and_then(|headers| headers.get("mcp-protocol-version"));
             let named = header.is_some_and(|version| version == revision::STATELESS);
-            let claims = || !post.peer.has_agreed() && modern::claims(post.bytes);
+            let claims = || !post.peer.has_agreed() && modern::claims(post.body);
             if !named && !claims() {
                 return false;
             }
@@ -256,13 +258,18 @@ impl Server {
         }
         let replies = items.iter().map(|item| {
             let bytes = item.get().as_bytes();
-            self.one(Post { bytes, ..post }, jsonrpc::read(bytes, &self.options.listen.limits))
+            let message = jsonrpc::read(bytes, &self.options.listen.limits);
+            self.one(Post { bytes, body: body(&message), ..post }, &message)
         });
         Reply::Several(replies.collect())
     }
 }
 
-impl Post<'_> {
+impl<'p> Post<'p> {
+    fn new(peer: &'p Arc<Peer>, arrival: &'p Arrival<'_>) -> Self {
+        Self { peer, bytes: arrival.bytes, body: body(&arrival.message), headers: arrival.headers }
+    }
+
     /// Writes down that it was heard, which may end the phase.
     pub(super) fn heard(
         &self,
@@ -273,7 +280,16 @@ impl Post<'_> {
     ) -> Heard {
         let surfaces = [method];
         let surfaces: &[&str] = if method.is_empty() { &[] } else { &surfaces };
-        self.peer.actor.heard(events, self.spoken(surfaces, half, id))
+        let spoken = self.spoken(surfaces, half, id);
+        match (half.0, method, self.body) {
+            // Its envelope was read already, and is not read again.
+            (Direction::Request, _, Some(body)) => self.peer.actor.heard_body(events, spoken, body.get()),
+            // Without params there are none to look at.
+            (Direction::Request, method, None) if !method.is_empty() => {
+                self.peer.actor.heard_body(events, spoken, "{}")
+            }
+            _ => self.peer.actor.heard(events, spoken),
+        }
     }
 
     fn spoken<'s>(
@@ -319,6 +335,10 @@ fn answering(message: Bytes, status: StatusCode, heard: Heard) -> Reply {
 
 fn refusing(message: Bytes, status: StatusCode) -> Reply {
     Reply::Answer(Answer { message, status, then: None })
+}
+
+fn body(message: &Result<Incoming, Malformed>) -> Option<&RawValue> {
+    message.as_ref().ok().and_then(Incoming::body)
 }
 
 /// What a message that nobody deals with is: its method, its half of an exchange, its id.
