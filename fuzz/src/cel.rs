@@ -1,7 +1,8 @@
 //! CEL.
 
 use serde_json::{Map, Value, json};
-use sortie_oatf::cel::{CelEvaluator, DefaultCelEvaluator, Program};
+use sortie_oatf::cel::Program;
+use sortie_oatf::{CelEvaluator, DefaultCelEvaluator};
 
 use super::line_and_rest;
 
@@ -33,7 +34,11 @@ pub fn cel(data: &[u8]) {
     }
     let context =
         Map::from_iter([("message".to_owned(), message.clone()), ("missing".to_owned(), Value::Null)]);
-    assert_eq!(DefaultCelEvaluator::new().evaluate(source, &context), answer, "`{source}` in one shot");
+    assert_eq!(
+        DefaultCelEvaluator::new().evaluate(source, &context),
+        answer.clone().map_err(Into::into),
+        "`{source}` in one shot"
+    );
     // The line ends a comment; the parentheses may be one pair too many.
     if let Ok(enclosed) = Program::compile(&format!("({source}\n)")) {
         assert_eq!(enclosed.evaluate(&variables).ok(), answer.ok(), "`{source}` in parentheses");

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use sortie_oatf::parse_bytes;
+
 use super::fixture::{Fields, open};
 use super::{CaseResult, Checked, failed, result};
-use crate::parse::parse_bytes;
 
 pub(super) fn valid(path: &str, content: &[u8]) -> CaseResult {
     let checked = match parse_bytes(content) {

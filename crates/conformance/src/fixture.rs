@@ -1,11 +1,10 @@
 //! Reads suites: lists of cases with `name`, `id`, `input` and `expected`.
 
 use serde_json::Value;
+use sortie_syntax::yaml::{Entry, Node, NodeKind, Tree};
+use sortie_syntax::{Diagnostic, Reader, utf8};
 
 use super::{CaseResult, Checked, failed, result};
-use crate::diagnostic::Diagnostic;
-use crate::parse::{Reader, utf8};
-use crate::yaml::{Entry, Node, NodeKind, Tree};
 
 /// What is checked for a case of some suite. The reader has the fields beside `name` and `id`.
 pub(super) type Check = for<'t> fn(&mut Fields<'t>) -> Checked;
@@ -147,7 +146,7 @@ pub(super) fn expect<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, expe
 
 /// Compares JSON by value, as the specification does.
 pub(super) fn expect_value(what: &str, found: &Value, expected: &Value) -> Checked {
-    if crate::json::equal(found, expected) {
+    if sortie_expr::json::equal(found, expected) {
         Ok(())
     } else {
         Err(format!("{what} is {found}, expected {expected}"))

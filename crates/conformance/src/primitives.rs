@@ -3,19 +3,16 @@
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
+use sortie_expr::path::{resolve_simple_path, resolve_wildcard_path};
+use sortie_oatf::{
+    ExtractorSource, ProtocolEvent, ResponseEntry, TriggerResult, TriggerState, compute_effective_state,
+    evaluate_condition, evaluate_extractor, evaluate_predicate, evaluate_trigger, extract_protocol, fragment,
+    interpolate_template, interpolate_value, parse_duration, select_response,
+};
+use sortie_syntax::yaml::Node;
 
 use super::Checked;
 use super::fixture::{Check, Fields, expect_value};
-use crate::duration::parse_duration;
-use crate::evaluate::{
-    compute_effective_state, evaluate_condition, evaluate_extractor, evaluate_predicate, evaluate_trigger,
-    extract_protocol, select_response,
-};
-use crate::model::{ExtractorSource, ProtocolEvent, ResponseEntry, TriggerResult, TriggerState};
-use crate::parse::Reader;
-use crate::path::{resolve_simple_path, resolve_wildcard_path};
-use crate::template::{interpolate_template, interpolate_value};
-use crate::yaml::Node;
 
 pub(super) fn for_file(name: &str) -> Option<Check> {
     Some(match name {
@@ -70,7 +67,7 @@ fn check_duration(case: &mut Fields<'_>) -> Checked {
 fn check_condition(case: &mut Fields<'_>) -> Checked {
     let mut input = case.below("input")?;
     let node = input.need("condition")?;
-    let condition = input.part(node, &[], Reader::condition)?;
+    let condition = input.part(node, &[], fragment::condition)?;
     let value = input.value("value")?;
     input.finish()?;
     let found = evaluate_condition(&condition, &value);
@@ -80,7 +77,7 @@ fn check_condition(case: &mut Fields<'_>) -> Checked {
 fn check_predicate(case: &mut Fields<'_>) -> Checked {
     let mut input = case.below("input")?;
     let node = input.need("predicate")?;
-    let predicate = input.part(node, &[], Reader::predicate)?.unwrap_or_default();
+    let predicate = input.part(node, &[], fragment::predicate)?.unwrap_or_default();
     let value = input.value("value")?;
     input.finish()?;
     let found = evaluate_predicate(&predicate, &value);
@@ -120,7 +117,7 @@ fn check_value(case: &mut Fields<'_>) -> Checked {
 fn check_extractor(case: &mut Fields<'_>) -> Checked {
     let mut input = case.below("input")?;
     let node = input.need("extractor")?;
-    let extractor = input.part(node, &[], Reader::extractor)?;
+    let extractor = input.part(node, &[], fragment::extractor)?;
     let message = input.value("message")?;
     let direction = input.text("direction")?;
     let direction: ExtractorSource =
@@ -156,7 +153,7 @@ fn check_response(case: &mut Fields<'_>) -> Checked {
 fn check_trigger(case: &mut Fields<'_>) -> Checked {
     let mut input = case.below("input")?;
     let node = input.need("trigger")?;
-    let trigger = input.part(node, &[], Reader::trigger)?.unwrap_or_default();
+    let trigger = input.part(node, &[], fragment::trigger)?.unwrap_or_default();
     let event = match input.need("event")? {
         node if is_mapping(node) => {
             let mut fields = input.fields_of(node)?;
@@ -182,7 +179,7 @@ fn check_trigger(case: &mut Fields<'_>) -> Checked {
 }
 
 fn is_mapping(node: Node<'_>) -> bool {
-    matches!(node.kind, crate::yaml::NodeKind::Mapping(_))
+    matches!(node.kind, sortie_syntax::yaml::NodeKind::Mapping(_))
 }
 
 fn check_protocol(case: &mut Fields<'_>) -> Checked {
@@ -195,7 +192,7 @@ fn check_protocol(case: &mut Fields<'_>) -> Checked {
 fn check_state(case: &mut Fields<'_>) -> Checked {
     let mut input = case.below("input")?;
     let node = input.need("phases")?;
-    let phases = input.part(node, &[], Reader::phases)?.unwrap_or_default();
+    let phases = input.part(node, &[], fragment::phases)?.unwrap_or_default();
     let index = input.value("phase_index")?.as_u64().ok_or("`phase_index` must be a number")?;
     input.finish()?;
     let index = usize::try_from(index).map_err(|_| "`phase_index` is too large")?;

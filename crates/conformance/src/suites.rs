@@ -3,24 +3,15 @@
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
+use sortie_oatf::{
+    Attack, Correlation, CorrelationLogic, DefaultCelEvaluator, Document, EvaluationError, Evaluators,
+    IndicatorResult, IndicatorVerdict, Outcome, SemanticEvaluator, SemanticExamples, SemanticIntentClass,
+    compute_verdict, fragment, normalize, parse, serialize, validate,
+};
+use sortie_syntax::Diagnostic;
 
 use super::Checked;
 use super::fixture::{Check, Fields, expect, expect_value};
-use crate::cel::DefaultCelEvaluator;
-use crate::compile::{Evaluators, Outcome};
-use crate::diagnostic::Diagnostic;
-use crate::error::EvaluationError;
-use crate::evaluate::outcome;
-use crate::extension_points::SemanticEvaluator;
-use crate::model::{
-    Attack, Correlation, CorrelationLogic, Document, IndicatorResult, IndicatorVerdict, SemanticExamples,
-    SemanticIntentClass,
-};
-use crate::normalize::normalize;
-use crate::parse::{Reader, parse};
-use crate::serialize::serialize;
-use crate::validate::validate;
-use crate::verdict::compute_verdict;
 
 pub(super) fn for_folder(folder: &str) -> Option<Check> {
     Some(match folder {
@@ -150,7 +141,7 @@ impl SemanticEvaluator for Scripted {
 fn check_evaluate(case: &mut Fields<'_>) -> Checked {
     let mut input = case.below("input")?;
     let node = input.need("indicator")?;
-    let indicator = input.part(node, &[], Reader::indicator)?;
+    let indicator = input.part(node, &[], fragment::indicator)?;
     let message = input.value("message")?;
     let cel = match input.optional_value("cel_evaluator") {
         None => true,
@@ -173,7 +164,7 @@ fn check_evaluate(case: &mut Fields<'_>) -> Checked {
         cel: cel.then_some(const { &DefaultCelEvaluator::new() } as _),
         semantic: semantic.as_ref().map(|scripted| scripted as _),
     };
-    let outcome = outcome(&indicator, &message, evaluators);
+    let outcome = Outcome::of(&indicator, &message, evaluators);
     let why = outcome.evidence().unwrap_or_default();
     expect(&format!("the result ({why})"), &outcome.result().as_str(), &case.text("expected")?.as_str())?;
     if let Some(kind) = case.optional_value("expected_error_kind") {
@@ -194,7 +185,7 @@ fn check_verdict(case: &mut Fields<'_>) -> Checked {
     let mut indicators = Vec::new();
     for node in input.list("indicators")? {
         // These indicators have an id and a tier only: nothing is evaluated.
-        indicators.push(input.part(node, &["P-010"], Reader::indicator)?);
+        indicators.push(input.part(node, &["P-010"], fragment::indicator)?);
     }
     let mut verdicts = HashMap::new();
     for node in input.list("verdicts")? {
@@ -231,7 +222,7 @@ fn check_verdict(case: &mut Fields<'_>) -> Checked {
     expect_value("the summary", &found, &expected.value("evaluation_summary")?)?;
     if let Some(tier) = expected.take("max_tier") {
         let tier = expected.to_value(tier);
-        expect_value("the tier", &json!(verdict.max_tier.map(crate::model::Tier::as_str)), &tier)?;
+        expect_value("the tier", &json!(verdict.max_tier.map(sortie_oatf::Tier::as_str)), &tier)?;
     }
     expected.finish()
 }

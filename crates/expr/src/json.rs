@@ -7,18 +7,18 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Number, Value};
 
 /// Compact JSON in insertion order: what extractors read and give.
-pub(crate) fn text(value: &Value) -> String {
+pub fn text(value: &Value) -> String {
     value.to_string()
 }
 
 /// Compact JSON with sorted keys: what string operators and templates see.
-pub(crate) fn sorted_text(value: &Value) -> String {
+pub fn sorted_text(value: &Value) -> String {
     // Writing to memory does not fail, and every key is a string.
     serde_json::to_string(&Sorted(value)).unwrap_or_default()
 }
 
 /// A value as a string operator sees it: strings as they are, the rest as [`sorted_text`].
-pub(crate) fn as_text(value: &Value) -> Cow<'_, str> {
+pub fn as_text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => Cow::Borrowed(text),
         other => Cow::Owned(sorted_text(other)),
@@ -28,7 +28,7 @@ pub(crate) fn as_text(value: &Value) -> Cow<'_, str> {
 /// The value under a key.
 ///
 /// In a small object it is found by looking, which takes a third of the time of hashing; most are small.
-pub(crate) fn field<'v>(object: &'v Map<String, Value>, key: &str) -> Option<&'v Value> {
+pub fn field<'v>(object: &'v Map<String, Value>, key: &str) -> Option<&'v Value> {
     const LOOK_UP_TO: usize = 8;
     if object.len() <= LOOK_UP_TO {
         object.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
@@ -38,7 +38,7 @@ pub(crate) fn field<'v>(object: &'v Map<String, Value>, key: &str) -> Option<&'v
 }
 
 /// What a value is, for a sentence.
-pub(crate) fn kind(value: &Value) -> &'static str {
+pub fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -71,7 +71,7 @@ impl Serialize for Sorted<'_> {
 }
 
 /// Deep equality: numbers by value, objects without regard to key order.
-pub(crate) fn equal(a: &Value, b: &Value) -> bool {
+pub fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => compare_numbers(a, b) == Some(Ordering::Equal),
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
@@ -83,7 +83,7 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
 }
 
 /// Compares numbers by their exact mathematical value; large integers never pass through a double.
-pub(crate) fn compare_numbers(a: &Number, b: &Number) -> Option<Ordering> {
+pub fn compare_numbers(a: &Number, b: &Number) -> Option<Ordering> {
     match (integer(a), integer(b)) {
         (Some(a), Some(b)) => Some(a.cmp(&b)),
         (Some(a), None) => compare_integer(a, b.as_f64()?),

@@ -42,7 +42,7 @@ impl JsonPathError {
 /// Parses a selector.
 ///
 /// ```
-/// let error = sortie_oatf::jsonpath::parse("$.tools[0").unwrap_err();
+/// let error = sortie_expr::jsonpath::parse("$.tools[0").unwrap_err();
 /// assert_eq!((error.message.as_str(), error.at), ("`[` is never closed", Some(7)));
 /// ```
 pub fn parse(selector: &str) -> Result<JsonPath, JsonPathError> {

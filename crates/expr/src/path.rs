@@ -22,7 +22,7 @@ pub struct PathError {
 
 impl PathError {
     /// The part of the path that is wrong.
-    pub(crate) fn extent(&self, path: &str) -> Range<usize> {
+    pub fn extent(&self, path: &str) -> Range<usize> {
         let rest = path.get(self.at..).unwrap_or_default();
         let end = match self.reason {
             // There is nothing to point at but the dots around it.
@@ -154,7 +154,7 @@ impl WildcardPath {
     }
 
     /// Whether a text is a path, at no cost but the reading.
-    pub(crate) fn check(path: &str) -> Result<(), PathError> {
+    pub fn check(path: &str) -> Result<(), PathError> {
         each_segment(path, true, |_, _| ())
     }
 
@@ -242,8 +242,8 @@ fn visit<'v, B>(
 ///
 /// ```
 /// let message = serde_json::json!({"arguments": {"command": "ls"}});
-/// assert_eq!(sortie_oatf::resolve_simple_path("arguments.command", &message).unwrap(), "ls");
-/// assert!(sortie_oatf::resolve_simple_path("arguments.path", &message).is_none());
+/// assert_eq!(sortie_expr::path::resolve_simple_path("arguments.command", &message).unwrap(), "ls");
+/// assert!(sortie_expr::path::resolve_simple_path("arguments.path", &message).is_none());
 /// ```
 pub fn resolve_simple_path<'v>(path: &str, value: &'v Value) -> Option<&'v Value> {
     SimplePath::parse(path).ok()?.resolve(value)
@@ -253,7 +253,7 @@ pub fn resolve_simple_path<'v>(path: &str, value: &'v Value) -> Option<&'v Value
 ///
 /// ```
 /// let message = serde_json::json!({"tools": [{"name": "a"}, {"name": "b"}]});
-/// assert_eq!(sortie_oatf::resolve_wildcard_path("tools[*].name", &message), ["a", "b"]);
+/// assert_eq!(sortie_expr::path::resolve_wildcard_path("tools[*].name", &message), ["a", "b"]);
 /// ```
 pub fn resolve_wildcard_path<'v>(path: &str, value: &'v Value) -> Vec<&'v Value> {
     WildcardPath::parse(path).map(|path| path.resolve(value)).unwrap_or_default()

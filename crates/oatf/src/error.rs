@@ -1,6 +1,46 @@
-//! What may go wrong when a document is evaluated or played.
+//! What may go wrong when a document is loaded, evaluated or played.
 
 use std::fmt;
+
+use sortie_expr::cel::{CelError, CelErrorKind};
+use sortie_syntax::{Diagnostic, ParseError};
+
+/// A document breaks a rule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{rule} at `{path}`: {message}")]
+pub struct ValidationError {
+    /// The rule (`V-001`).
+    pub rule: &'static str,
+    /// The section of the specification that says so.
+    pub spec_ref: &'static str,
+    /// What happened.
+    pub message: String,
+    /// Dot-path of the offending field.
+    pub path: String,
+    /// The same, with spans, labels, help and fixes.
+    pub diagnostic: Box<Diagnostic>,
+}
+
+/// What `load` may fail with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OatfError {
+    /// The text is no document.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// The document breaks a rule.
+    #[error(transparent)]
+    Validation(#[from] ValidationError),
+}
+
+impl OatfError {
+    /// The finding behind the error.
+    pub fn diagnostic(&self) -> &Diagnostic {
+        match self {
+            Self::Parse(error) => &error.diagnostic,
+            Self::Validation(error) => &error.diagnostic,
+        }
+    }
+}
 
 /// Why an evaluation gave no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,6 +95,17 @@ impl EvaluationError {
     /// An error that knows no indicator yet.
     pub fn new(kind: EvaluationErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), indicator_id: None }
+    }
+}
+
+impl From<CelError> for EvaluationError {
+    fn from(error: CelError) -> Self {
+        let kind = match error.kind {
+            CelErrorKind::Unsupported => EvaluationErrorKind::UnsupportedMethod,
+            CelErrorKind::Type => EvaluationErrorKind::TypeError,
+            CelErrorKind::Value => EvaluationErrorKind::CelError,
+        };
+        Self::new(kind, error.message)
     }
 }
 

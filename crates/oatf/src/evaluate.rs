@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::cel::CelEvaluator;
 use crate::compile::{
     CompiledCondition, CompiledExpression, CompiledExtractor, CompiledIndicator, CompiledPattern,
     CompiledPredicate, CompiledResponses, CompiledTrigger, Evaluators, Outcome,
 };
 use crate::error::{EvaluationError, EvaluationErrorKind};
-use crate::extension_points::SemanticEvaluator;
+use crate::extension_points::{CelEvaluator, SemanticEvaluator};
 use crate::model::{
     Condition, ExpressionMatch, Extractor, ExtractorSource, Indicator, IndicatorVerdict, MatchPredicate,
     PatternMatch, Phase, ProtocolEvent, ResponseEntry, Trigger, TriggerResult, TriggerState,
@@ -62,7 +61,7 @@ pub fn evaluate_indicator(
     semantic_evaluator: Option<&dyn SemanticEvaluator>,
 ) -> IndicatorVerdict {
     let evaluators = Evaluators { cel: cel_evaluator, semantic: semantic_evaluator };
-    let outcome = outcome(indicator, message, evaluators);
+    let outcome = Outcome::of(indicator, message, evaluators);
     IndicatorVerdict {
         indicator_id: indicator.id.clone().unwrap_or_default(),
         result: outcome.result(),
@@ -72,15 +71,17 @@ pub fn evaluate_indicator(
     }
 }
 
-/// The same with its reasons, as evidence or a kind of error.
-pub(crate) fn outcome(indicator: &Indicator, message: &Value, evaluators: Evaluators<'_>) -> Outcome {
-    match CompiledIndicator::new(indicator) {
-        Ok(compiled) => compiled.evaluate(message, evaluators),
-        // Without an evaluator an expression is skipped, whatever it says.
-        Err(_) if indicator.expression.is_some() && evaluators.cel.is_none() => {
-            Outcome::Skipped("there is no CEL evaluator")
+impl Outcome {
+    /// What an indicator says about a message, with its reasons, as evidence or a kind of error.
+    pub fn of(indicator: &Indicator, message: &Value, evaluators: Evaluators<'_>) -> Self {
+        match CompiledIndicator::new(indicator) {
+            Ok(compiled) => compiled.evaluate(message, evaluators),
+            // Without an evaluator an expression is skipped, whatever it says.
+            Err(_) if indicator.expression.is_some() && evaluators.cel.is_none() => {
+                Outcome::Skipped("there is no CEL evaluator")
+            }
+            Err(error) => Outcome::Error(error.into()),
         }
-        Err(error) => Outcome::Error(error.into()),
     }
 }
 

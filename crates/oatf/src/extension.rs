@@ -16,11 +16,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use sortie_syntax::{NodePath, nearest};
 
 use crate::model::{Attack, Document, Extensions};
-use crate::node_path::NodePath;
 use crate::rules::execution;
-use crate::suggest::nearest;
 
 /// The key of the extension.
 pub const KEY: &str = "x-sortie";

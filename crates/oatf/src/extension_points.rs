@@ -1,12 +1,78 @@
-//! Engines that the format declares and does not bring along.
+//! Engines that the format declares: one for CEL comes along, the others do not.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
+use sortie_expr::cel::Program;
+use sortie_expr::cel::limits::Clock;
 
-use crate::error::{EvaluationError, GenerationError};
+use crate::error::{EvaluationError, EvaluationErrorKind, GenerationError};
 use crate::model::{SemanticExamples, SemanticIntentClass};
 
 /// The score from which a semantic indicator matches when it does not say (specification §6.4).
 pub const DEFAULT_SEMANTIC_THRESHOLD: f64 = 0.7;
+
+/// Evaluates CEL expressions (specification §6.1). An implementation has no side effects.
+pub trait CelEvaluator {
+    /// Evaluates an expression against named variables.
+    ///
+    /// # Errors
+    /// Whatever keeps the expression from having a value.
+    fn evaluate(&self, expression: &str, context: &Map<String, Value>) -> Result<Value, EvaluationError>;
+
+    /// Evaluates an expression that is already compiled; a variable that is `None` is null.
+    ///
+    /// The default implementation copies the variables into a context and passes the source on, so that
+    /// an implementation from outside needs only [`CelEvaluator::evaluate`].
+    ///
+    /// # Errors
+    /// As [`CelEvaluator::evaluate`].
+    fn evaluate_program(
+        &self,
+        program: &Program,
+        variables: &[(&str, Option<&Value>)],
+    ) -> Result<Value, EvaluationError> {
+        let context = variables
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.cloned().unwrap_or(Value::Null)))
+            .collect();
+        self.evaluate(program.source(), &context)
+    }
+}
+
+/// The evaluator of this crate. A step budget bounds every evaluation; a clock, when one is passed in, puts a
+/// [deadline](sortie_expr::cel::limits::DEADLINE) behind it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DefaultCelEvaluator {
+    clock: Option<Clock>,
+}
+
+impl DefaultCelEvaluator {
+    /// An evaluator bounded by its step budget alone.
+    pub const fn new() -> Self {
+        Self { clock: None }
+    }
+
+    /// An evaluator with a deadline behind its step budget.
+    pub const fn with_clock(clock: Clock) -> Self {
+        Self { clock: Some(clock) }
+    }
+}
+
+impl CelEvaluator for DefaultCelEvaluator {
+    fn evaluate(&self, expression: &str, context: &Map<String, Value>) -> Result<Value, EvaluationError> {
+        let program = Program::compile(expression)
+            .map_err(|error| EvaluationError::new(EvaluationErrorKind::CelError, error.to_string()))?;
+        let variables: Vec<_> = context.iter().map(|(name, value)| (name.as_str(), Some(value))).collect();
+        Ok(program.evaluate_within(&variables, self.clock)?)
+    }
+
+    fn evaluate_program(
+        &self,
+        program: &Program,
+        variables: &[(&str, Option<&Value>)],
+    ) -> Result<Value, EvaluationError> {
+        Ok(program.evaluate_within(variables, self.clock)?)
+    }
+}
 
 /// Says how much a text has an intent (specification §6.2).
 ///

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::diagnostic::{Diagnostic, Edit, Fix};
-use crate::source::Span;
+use sortie_syntax::{Diagnostic, Edit, Fix, Span};
+
 use crate::validate::{Analysis, analyze};
 
 /// One repair can make room for the next, so rounds follow each other until nothing changes. Real documents

@@ -53,10 +53,7 @@
 //! ```
 
 pub mod bindings;
-pub mod cel;
 mod compile;
-pub mod conformance;
-mod diagnostic;
 mod duration;
 mod error;
 mod evaluate;
@@ -65,55 +62,57 @@ mod extension_points;
 mod fix;
 mod fmt;
 pub mod frameworks;
-mod json;
-pub mod jsonpath;
 mod load;
 mod model;
-mod node_path;
 mod normalize;
 mod parse;
-mod path;
-pub mod re2;
-pub mod reading;
 mod rules;
 mod schema;
 mod serialize;
-mod source;
-mod suggest;
 pub mod template;
 mod validate;
 mod verdict;
-pub mod yaml;
 
 pub use bindings::{known_modes, known_protocols};
-pub use cel::{CelEvaluator, DefaultCelEvaluator};
 pub use compile::*;
-pub use diagnostic::{
-    Diagnostic, DiagnosticSeverity, Edit, Fix, Label, MAX_FINDINGS, OatfError, ParseError, ParseErrorKind,
-    ValidationError,
-};
 pub use duration::{DurationError, parse_duration};
-pub use error::{EvaluationError, EvaluationErrorKind, GenerationError, GenerationErrorKind};
+pub use error::{
+    EvaluationError, EvaluationErrorKind, GenerationError, GenerationErrorKind, OatfError, ValidationError,
+};
 pub use evaluate::{
     compute_effective_state, evaluate_condition, evaluate_expression, evaluate_extractor, evaluate_indicator,
     evaluate_pattern, evaluate_predicate, evaluate_trigger, extract_protocol, select_response,
 };
-pub use extension_points::{DEFAULT_SEMANTIC_THRESHOLD, GenerationProvider, SemanticEvaluator};
+pub use extension_points::{
+    CelEvaluator, DEFAULT_SEMANTIC_THRESHOLD, DefaultCelEvaluator, GenerationProvider, SemanticEvaluator,
+};
 pub use fix::{Fixed, fix, fix_by};
 pub use fmt::{FormatError, Formatted, format};
 pub use load::{LoadResult, Validated, load};
 pub use model::*;
-pub use node_path::{NodePath, Segment};
 pub use normalize::{into_normalized, normalize};
-pub use parse::{parse, parse_bytes, utf8};
-pub use path::{
-    MAX_PATH_DEPTH, PathError, PathErrorReason, SimplePath, WildcardPath, resolve_simple_path,
-    resolve_wildcard_path,
-};
-pub use rules::{Example, Family, Page, Rule, nearest_rule, rule, rules};
+pub use parse::{fragment, parse, parse_bytes};
+pub use rules::{nearest_rule, rule, rules};
 pub use schema::schema;
 pub use serialize::serialize;
-pub use source::{LineColumn, Source, Span};
 pub use template::{interpolate_template, interpolate_value};
 pub use validate::{Analysis, ValidationResult, analyze, lint, validate};
 pub use verdict::compute_verdict;
+
+// Names of the crates below, until every caller takes them from there.
+#[doc(hidden)]
+pub mod reading {
+    pub use sortie_syntax::{Field, Reader, is_null, listed, nearest};
+}
+#[doc(hidden)]
+pub use sortie_expr::path::{
+    MAX_PATH_DEPTH, PathError, PathErrorReason, SimplePath, WildcardPath, resolve_simple_path,
+    resolve_wildcard_path,
+};
+#[doc(hidden)]
+pub use sortie_expr::{cel, jsonpath, re2};
+#[doc(hidden)]
+pub use sortie_syntax::{
+    Diagnostic, DiagnosticSeverity, Edit, ExactNumbers, Example, Fix, Label, LineColumn, MAX_FINDINGS,
+    NodePath, Page, ParseError, ParseErrorKind, Rule, Segment, Source, Span, closed_enum, utf8, yaml,
+};

@@ -2,7 +2,9 @@
 
 use std::ops::Deref;
 
-use crate::diagnostic::{Diagnostic, OatfError, ValidationError};
+use sortie_syntax::Diagnostic;
+
+use crate::error::{OatfError, ValidationError};
 use crate::extension::Extension;
 use crate::model::Document;
 use crate::normalize::into_normalized;

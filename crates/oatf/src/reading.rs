@@ -1,6 +1,7 @@
 //! Reading whatever else is written in the same YAML, with the same answers to a mistake.
 //!
-//! [`Tree`](crate::yaml::Tree) has the keys and values with their places, and a [`Reader`] makes typed values of them.
+//! [`Tree`](sortie_syntax::yaml::Tree) has the keys and values with their places, and a [`Reader`] makes typed values of them.
 
-pub use crate::parse::{Field, Reader, is_null, listed};
-pub use crate::suggest::nearest;
+pub use sortie_syntax::{is_null, listed, nearest};
+
+pub use crate::parse::{Field, Reader};

@@ -3,17 +3,18 @@
 use std::borrow::Cow;
 
 use serde_json::{Number, Value};
+use sortie_syntax::ExactNumbers;
+use sortie_syntax::yaml::emit::{self, Item, Node, boolean};
+use sortie_syntax::yaml::style;
 
 use crate::model::{
     Action, ActionKind, Actor, Attack, Category, Classification, Condition, Correlation, CorrelationLogic,
-    Direction, Document, ExactNumbers, Execution, ExpressionMatch, Extensions, Extractor, FrameworkMapping,
-    Indicator, IndicatorMethod, LogAction, LogLevel, MatchCondition, MatchPredicate, PatternMatch, Phase,
-    Reference, Relationship, SemanticExamples, SemanticIntentClass, SemanticMatch, SendAction, Severity,
-    SeverityLevel, Status, Tier, Trigger,
+    Direction, Document, Execution, ExpressionMatch, Extensions, Extractor, FrameworkMapping, Indicator,
+    IndicatorMethod, LogAction, LogLevel, MatchCondition, MatchPredicate, PatternMatch, Phase, Reference,
+    Relationship, SemanticExamples, SemanticIntentClass, SemanticMatch, SendAction, Severity, SeverityLevel,
+    Status, Tier, Trigger,
 };
 use crate::normalize::normalize;
-use crate::yaml::emit::{self, Item, Node, boolean};
-use crate::yaml::style;
 
 /// The canonical YAML of a document: normalised, fields in the order of the specification, block style.
 ///
@@ -24,7 +25,7 @@ use crate::yaml::style;
 /// lay out a file and keep them, use [`crate::format`].
 ///
 /// The canonical form is longer, and up to four levels deeper, than what was written. A document that only just keeps
-/// to the limits of [`crate::yaml`] may therefore be refused when it is read again.
+/// to the limits of [`sortie_syntax::yaml`] may therefore be refused when it is read again.
 ///
 /// ```
 /// let document = sortie_oatf::parse("

@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use serde_json::{Map, Value};
-
-use crate::diagnostic::{Diagnostic, DiagnosticSeverity};
-use crate::json::sorted_text;
-use crate::path::resolve_simple_path;
+use sortie_expr::json::sorted_text;
+use sortie_expr::path::resolve_simple_path;
+use sortie_syntax::{Diagnostic, DiagnosticSeverity};
 
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]

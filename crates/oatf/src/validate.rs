@@ -1,10 +1,11 @@
 //! Checks documents against the rules.
 
-use crate::diagnostic::{Diagnostic, ValidationError};
+use sortie_syntax::{Diagnostic, NodePath};
+
+use crate::error::ValidationError;
 use crate::model::Document;
-use crate::node_path::NodePath;
 use crate::parse::{self, Parsed};
-use crate::rules::{self, Family};
+use crate::rules;
 
 /// Everything that is wrong with a document, and everything that looks wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,16 +39,15 @@ impl ValidationResult {
 /// assert_eq!(rules, ["V-035", "V-006"]);
 /// ```
 pub fn validate(document: &Document) -> ValidationResult {
-    let families = [Family::Validation, Family::Structure, Family::Warning];
     let (errors, warnings): (Vec<_>, Vec<_>) =
-        rules::run(document, &[], &families).into_iter().partition(Diagnostic::is_error);
+        rules::run(document, &[], rules::CONFORMANCE).into_iter().partition(Diagnostic::is_error);
     ValidationResult { errors: errors.into_iter().map(validation_error).collect(), warnings }
 }
 
 /// Looks for what is legal and still a mistake: our own lints, ordered by place. A document of more than 256 KiB,
 /// or 5,000 keys and values, is not looked at.
 pub fn lint(document: &Document) -> Vec<Diagnostic> {
-    rules::run(document, &[], &[Family::Lint])
+    rules::lint(document)
 }
 
 /// What could be made of a text, and everything that can be said about it.
@@ -87,12 +87,10 @@ pub fn analyze(text: &str) -> Analysis {
     if let Some(document) = &document {
         let unreadable: Vec<NodePath> =
             diagnostics.iter().filter_map(|finding| finding.path.clone()).collect();
-        let mut families = vec![Family::Validation, Family::Structure, Family::Warning];
         // Lints reason about the whole document: half of one would give half-true advice.
-        if diagnostics.is_empty() {
-            families.push(Family::Lint);
-        }
-        diagnostics.extend(rules::run(document, &unreadable, &families));
+        let lints = if diagnostics.is_empty() { rules::lint(document) } else { Vec::new() };
+        diagnostics.extend(rules::run(document, &unreadable, rules::CONFORMANCE));
+        diagnostics.extend(lints);
         Diagnostic::sort(&mut diagnostics);
     }
     Analysis { document, diagnostics }

@@ -37,7 +37,7 @@ impl fmt::Display for DiagnosticSeverity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParseErrorKind {
-    /// The text is not YAML, or not the YAML that OATF allows.
+    /// The text is not YAML, or not the YAML that is allowed here.
     Syntax,
     /// A field is missing, unknown, or holds something of another type.
     TypeMismatch,
@@ -188,7 +188,7 @@ impl Diagnostic {
 /// Findings of one stage, kept within [`MAX_FINDINGS`]. Errors are counted apart from warnings, so that no
 /// flood of warnings can hide that a document is refused.
 #[derive(Debug, Default)]
-pub(crate) struct Findings {
+pub struct Findings {
     kept: Vec<Diagnostic>,
     errors: usize,
     warnings: usize,
@@ -203,14 +203,14 @@ impl Findings {
     }
 
     /// Counts a finding, and says whether it is still worth describing.
-    pub(crate) fn has_room(&mut self, severity: DiagnosticSeverity) -> bool {
+    pub fn has_room(&mut self, severity: DiagnosticSeverity) -> bool {
         let count = self.count(severity);
         *count += 1;
         *count <= MAX_FINDINGS
     }
 
     /// Whether no more findings of this severity will be kept.
-    pub(crate) fn is_full(&self, severity: DiagnosticSeverity) -> bool {
+    pub fn is_full(&self, severity: DiagnosticSeverity) -> bool {
         let count = match severity {
             DiagnosticSeverity::Error => self.errors,
             DiagnosticSeverity::Warning => self.warnings,
@@ -219,29 +219,31 @@ impl Findings {
     }
 
     /// How many errors there were, kept or not.
-    pub(crate) fn errors(&self) -> usize {
+    pub fn errors(&self) -> usize {
         self.errors
     }
 
     /// Keeps a finding that there was room for.
-    pub(crate) fn keep(&mut self, finding: Diagnostic) -> &mut Diagnostic {
+    pub fn keep(&mut self, finding: Diagnostic) -> &mut Diagnostic {
         self.kept.push(finding);
         let last = self.kept.len() - 1;
         &mut self.kept[last]
     }
 
-    pub(crate) fn push(&mut self, finding: Diagnostic) {
+    /// Keeps a finding, if there is room for it.
+    pub fn push(&mut self, finding: Diagnostic) {
         if self.has_room(finding.severity) {
             self.keep(finding);
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether nothing was kept.
+    pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 
     /// The findings, in the order of the source; the last of a kind says how many were left out.
-    pub(crate) fn finish(self) -> Vec<Diagnostic> {
+    pub fn finish(self) -> Vec<Diagnostic> {
         let Self { mut kept, errors, warnings } = self;
         Diagnostic::sort(&mut kept);
         for finding in &mut kept {
@@ -283,7 +285,8 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    pub(crate) fn new(diagnostic: Diagnostic, source: &Source) -> Self {
+    /// The error that a finding is, with its line and column in the source.
+    pub fn new(diagnostic: Diagnostic, source: &Source) -> Self {
         let at = diagnostic.span.map(|span| source.line_column(span.start));
         Self {
             kind: diagnostic.kind.unwrap_or(ParseErrorKind::Syntax),
@@ -296,46 +299,26 @@ impl ParseError {
     }
 }
 
-/// A document breaks a rule.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{rule} at `{path}`: {message}")]
-pub struct ValidationError {
-    /// The rule (`V-001`).
-    pub rule: &'static str,
-    /// The section of the specification that says so.
-    pub spec_ref: &'static str,
-    /// What happened.
-    pub message: String,
-    /// Dot-path of the offending field.
-    pub path: String,
-    /// The same, with spans, labels, help and fixes.
-    pub diagnostic: Box<Diagnostic>,
-}
-
-/// What `load` may fail with.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OatfError {
-    /// The text is no document.
-    #[error(transparent)]
-    Parse(#[from] ParseError),
-    /// The document breaks a rule.
-    #[error(transparent)]
-    Validation(#[from] ValidationError),
-}
-
-impl OatfError {
-    /// The finding behind the error.
-    pub fn diagnostic(&self) -> &Diagnostic {
-        match self {
-            Self::Parse(error) => &error.diagnostic,
-            Self::Validation(error) => &error.diagnostic,
-        }
-    }
-}
-
 fn place(line: Option<usize>, column: Option<usize>) -> String {
     match (line, column) {
         (Some(line), Some(column)) => format!("{line}:{column}: "),
         _ => String::new(),
     }
+}
+
+/// The text of a file, or the error that says where it stops being text.
+pub fn utf8(input: &[u8]) -> Result<&str, ParseError> {
+    std::str::from_utf8(input).map_err(|error| {
+        let valid = error.valid_up_to();
+        // The prefix was just found to be valid, so nothing is replaced.
+        let prefix = String::from_utf8_lossy(&input[..valid]);
+        let finding = Diagnostic::parse(
+            ParseErrorKind::Syntax,
+            "P-002",
+            format!("byte {valid} (0x{:02x}) is not UTF-8", input[valid]),
+        )
+        .at(Span::new(valid, valid))
+        .help("save the file as UTF-8");
+        ParseError::new(finding, &Source::new(prefix))
+    })
 }

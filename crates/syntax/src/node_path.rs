@@ -17,7 +17,7 @@ pub enum Segment {
 /// itself contain a dot (`trigger.match` has keys such as `arguments.command`).
 ///
 /// ```
-/// use sortie_oatf::NodePath;
+/// use sortie_syntax::NodePath;
 ///
 /// let path = NodePath::root().key("attack").key("indicators").index(0).key("target");
 /// assert_eq!(path.to_string(), "attack.indicators[0].target");
@@ -52,15 +52,18 @@ impl NodePath {
         self
     }
 
-    pub(crate) fn push_key(&mut self, key: &str) {
+    /// Goes one key further.
+    pub fn push_key(&mut self, key: &str) {
         self.0.push(Segment::Key(key.to_owned()));
     }
 
-    pub(crate) fn push_index(&mut self, index: usize) {
+    /// Goes one position further.
+    pub fn push_index(&mut self, index: usize) {
         self.0.push(Segment::Index(index));
     }
 
-    pub(crate) fn pop(&mut self) {
+    /// Goes one step back.
+    pub fn pop(&mut self) {
         self.0.pop();
     }
 

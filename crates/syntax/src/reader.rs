@@ -1,11 +1,11 @@
 //! Reads typed values from tree nodes, and reports what does not fit.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use serde_json::{Map, Number, Value};
 
 use crate::diagnostic::{Diagnostic, DiagnosticSeverity, Edit, Findings, ParseErrorKind};
-use crate::model::{ExactNumbers, Extensions};
 use crate::node_path::{NodePath, Segment};
 use crate::source::Span;
 use crate::suggest::nearest;
@@ -17,14 +17,33 @@ enum Step<'t> {
     Index(usize),
 }
 
+/// Numbers of a pass-through value that JSON can say and [`serde_json::Number`] cannot (`1.10`, an
+/// integer of thirty digits), by JSON pointer from the root of that value, as they were written.
+///
+/// Whoever puts the value on a wire writes these literals instead of the numbers in their place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExactNumbers(pub BTreeMap<String, String>);
+
+impl ExactNumbers {
+    /// The literal at a JSON pointer.
+    pub fn get(&self, pointer: &str) -> Option<&str> {
+        self.0.get(pointer).map(String::as_str)
+    }
+
+    /// Whether every number prints as it was written.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 /// A walk over a tree that knows where it is and collects findings.
 ///
 /// It reads documents, and whatever else is written in the same YAML and wants the same answers to a mistake: an
 /// unknown field is underlined and the one that was meant is named, a value of another type is said to be one.
 ///
 /// ```
-/// use sortie_oatf::reading::{Field, Reader};
-/// use sortie_oatf::yaml::Tree;
+/// use sortie_syntax::yaml::Tree;
+/// use sortie_syntax::{Field, Reader};
 ///
 /// let (tree, _) = Tree::parse("nmae: A list");
 /// let tree = tree.unwrap();
@@ -40,7 +59,7 @@ enum Step<'t> {
 /// assert_eq!(reader.finish()[0].label.as_deref(), Some("did you mean `name`?"));
 /// ```
 pub struct Reader<'t> {
-    pub(super) tree: &'t Tree,
+    tree: &'t Tree,
     path: Vec<Step<'t>>,
     findings: Findings,
 }
@@ -264,7 +283,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reports a required field that is not there, with more to say about it.
-    pub(super) fn missing_with(
+    pub fn missing_with(
         &mut self,
         node: Node<'t>,
         rule: &'static str,
@@ -330,7 +349,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    pub(super) fn number(&mut self, node: Node<'t>) -> Option<Number> {
+    /// A number.
+    pub fn number(&mut self, node: Node<'t>) -> Option<Number> {
         match scalar(node) {
             Some(Scalar::Null) => None,
             Some(Scalar::Number { value, .. }) => Some(value),
@@ -394,20 +414,20 @@ impl<'t> Reader<'t> {
     }
 
     /// Any value as JSON, and the numbers in it that JSON would print differently.
-    pub(super) fn value_and_numbers(&mut self, node: Node<'t>) -> (Value, ExactNumbers) {
+    pub fn value_and_numbers(&mut self, node: Node<'t>) -> (Value, ExactNumbers) {
         let mut numbers = ExactNumbers::default();
         let value = self.value_at(node, self.path.len(), &mut numbers);
         (value, numbers)
     }
 
     /// Where the reader is, for [`value_at`](Self::value_at).
-    pub(super) fn depth(&self) -> usize {
+    pub fn depth(&self) -> usize {
         self.path.len()
     }
 
     /// Any value as JSON; its numbers that JSON would print differently are added, by pointers from what is `base` deep.
     // Recursion is bounded: the tree is at most `MAX_NESTING` deep.
-    pub(super) fn value_at(&mut self, node: Node<'t>, base: usize, numbers: &mut ExactNumbers) -> Value {
+    pub fn value_at(&mut self, node: Node<'t>, base: usize, numbers: &mut ExactNumbers) -> Value {
         match node.kind {
             NodeKind::Scalar(text, style) => {
                 let resolved = resolve(text, style);
@@ -454,15 +474,9 @@ impl<'t> Reader<'t> {
         }
         pointer
     }
-
-    /// Keeps an `x-` field, remembering the field of the format it follows.
-    pub(super) fn extension(&mut self, entry: Entry, after: Option<&str>, into: &mut Extensions) {
-        let value = self.under(entry, Self::value);
-        into.push(self.tree.key(entry), value, after);
-    }
 }
 
-pub(super) fn resolve(text: &str, style: Style) -> Scalar<'_> {
+fn resolve(text: &str, style: Style) -> Scalar<'_> {
     match style {
         Style::Plain => Scalar::resolve(text),
         _ => Scalar::String(text),

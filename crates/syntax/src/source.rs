@@ -64,7 +64,7 @@ impl Source {
     }
 
     /// The first byte of the line that a byte stands in.
-    pub(crate) fn line_start(&self, offset: usize) -> usize {
+    pub fn line_start(&self, offset: usize) -> usize {
         let line = self.line_starts.partition_point(|start| *start <= offset);
         self.line_starts[line - 1] // the first entry is 0, so `line` is at least 1
     }

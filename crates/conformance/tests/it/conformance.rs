@@ -1,7 +1,7 @@
 //! The official fixtures, and our own in the same layout.
 
 use crate::support;
-use sortie_oatf::conformance::{ConformanceReport, FixtureFile, run};
+use sortie_conformance::{ConformanceReport, FixtureFile, run};
 
 fn failures(report: &ConformanceReport) -> Vec<String> {
     let failed = report.cases.iter().filter(|case| !case.passed);
@@ -14,7 +14,7 @@ fn failures(report: &ConformanceReport) -> Vec<String> {
 #[ignore = "needs the official fixtures: SORTIE_FIXTURES=… cargo xtask test"]
 fn all_official_cases_pass() {
     let folder = support::official();
-    let report = run(&support::read_fixtures(&folder.join("conformance")));
+    let report = run(&crate::read_fixtures(&folder.join("conformance")));
     let failures = failures(&report);
     assert!(failures.is_empty(), "{} failed\n{}", failures.len(), failures.join("\n"));
     assert_eq!(report.passed(), 414);
@@ -25,7 +25,7 @@ fn all_official_cases_pass() {
 #[ignore = "needs the official fixtures: SORTIE_FIXTURES=… cargo xtask test"]
 fn a_changed_official_expectation_fails_on_exactly_that_case() {
     let folder = support::official();
-    let original = support::read_fixtures(&folder.join("conformance"));
+    let original = crate::read_fixtures(&folder.join("conformance"));
     let changes = [
         (
             "validate/suite.yaml",

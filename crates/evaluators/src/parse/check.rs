@@ -3,7 +3,7 @@
 use sortie_oatf::cel::{PartKind, Program, TextLiteral, string_literals};
 use sortie_oatf::reading::Reader;
 use sortie_oatf::yaml::{Entry, Node, NodeKind};
-use sortie_oatf::{Condition, MatchCondition, PatternMatch, Span, WildcardPath, re2};
+use sortie_oatf::{Condition, MatchCondition, PatternMatch, Span, WildcardPath, fragment, re2};
 
 use super::fields::{Mapping, name, text_of, value_at};
 use super::placeholders::{look_at_placeholders, part};
@@ -83,12 +83,12 @@ fn pattern<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
         "condition" => {
             condition = Some(reader.under(entry, |reader, node| {
                 look_at_values(reader, node);
-                reader.condition(node)
+                fragment::condition(reader, node)
             }));
         }
         operator => {
             first_operator = first_operator.or(Some(entry));
-            reader.operator(entry, operator, &mut operators);
+            fragment::operator(reader, entry, operator, &mut operators);
             reader.under(entry, look_at_values);
         }
     })?;

@@ -46,7 +46,7 @@ pub(crate) mod e111;
 
 pub use e001::is_kebab_case;
 
-use sortie_oatf::{Diagnostic, DiagnosticSeverity, Edit, Family, Rule, Span};
+use sortie_oatf::{Diagnostic, DiagnosticSeverity, Edit, Rule, Span};
 
 use crate::files::File;
 
@@ -62,20 +62,20 @@ const RULES: &[&Rule] = &[
 ];
 
 const fn error(code: &'static str, title: &'static str, explain: &'static str) -> Rule {
-    Rule::found_elsewhere(code, title, DiagnosticSeverity::Error, Family::Evaluators, explain)
+    Rule { code, spec: "", title, severity: DiagnosticSeverity::Error, explain, check: () }
 }
 
 const fn warning(code: &'static str, title: &'static str, explain: &'static str) -> Rule {
-    Rule::found_elsewhere(code, title, DiagnosticSeverity::Warning, Family::Evaluators, explain)
+    Rule { code, spec: "", title, severity: DiagnosticSeverity::Warning, explain, check: () }
 }
 
 /// All rules of evaluators, in the order of their codes.
-pub fn rules() -> impl Iterator<Item = &'static Rule> {
-    RULES.iter().copied()
+pub fn rules() -> impl Iterator<Item = Rule> {
+    RULES.iter().map(|rule| **rule)
 }
 
 /// The rule with this code, in any case (`e-003`).
-pub fn rule(code: &str) -> Option<&'static Rule> {
+pub fn rule(code: &str) -> Option<Rule> {
     rules().find(|rule| rule.code.eq_ignore_ascii_case(code))
 }
 

@@ -42,8 +42,9 @@ fn check(rule: &Rule) -> Result<(), String> {
 
 #[test]
 fn every_page_proves_its_rule() {
-    let failures: Vec<_> =
-        rules().filter_map(|rule| check(rule).err().map(|error| format!("{}: {error}", rule.code))).collect();
+    let failures: Vec<_> = rules()
+        .filter_map(|rule| check(&rule).err().map(|error| format!("{}: {error}", rule.code)))
+        .collect();
     assert!(failures.is_empty(), "{} pages fail\n{}", failures.len(), failures.join("\n"));
 }
 

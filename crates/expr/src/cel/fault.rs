@@ -5,7 +5,27 @@
 
 use super::ast::{Ast, Node, NodeId};
 use super::value::Type;
-use crate::error::{EvaluationError, EvaluationErrorKind};
+
+/// Why an evaluation gave no value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct CelError {
+    /// What sort of error it is.
+    pub kind: CelErrorKind,
+    /// What happened, and in which part of the expression.
+    pub message: String,
+}
+
+/// What sort of error an evaluation ended with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CelErrorKind {
+    /// The expression calls a function that this implementation lacks.
+    Unsupported,
+    /// Types do not fit.
+    Type,
+    /// A missing field, an index out of range, an overflow, a limit.
+    Value,
+}
 
 /// A fault and the part of the expression where it arose.
 #[derive(Debug, Clone, Copy)]
@@ -53,20 +73,20 @@ impl FaultKind {
 }
 
 impl Fault {
-    /// The error the SDK reports, quoting the part of the expression that failed.
+    /// The error that is reported, quoting the part of the expression that failed.
     #[cold]
-    pub(super) fn into_error(self, ast: &Ast, source: &str) -> EvaluationError {
+    pub(super) fn into_error(self, ast: &Ast, source: &str) -> CelError {
         let kind = match self.kind {
-            FaultKind::Unsupported => EvaluationErrorKind::UnsupportedMethod,
+            FaultKind::Unsupported => CelErrorKind::Unsupported,
             FaultKind::NoOverload(..) | FaultKind::NotBoolean(_) | FaultKind::NotJson(_) => {
-                EvaluationErrorKind::TypeError
+                CelErrorKind::Type
             }
-            _ => EvaluationErrorKind::CelError,
+            _ => CelErrorKind::Value,
         };
         let span = ast.span(self.at).range();
         let place = excerpt(source.get(span).unwrap_or(source));
         let what = self.describe(ast);
-        EvaluationError::new(kind, format!("{what} in `{place}`"))
+        CelError { kind, message: format!("{what} in `{place}`") }
     }
 
     fn describe(self, ast: &Ast) -> String {

@@ -1,7 +1,6 @@
 //! CEL, the Common Expression Language, over JSON messages.
 //!
-//! [`Program`] is an expression compiled once and evaluated on borrowed messages. [`CelEvaluator`] is the
-//! extension point of the SDK specification (§6.1) for those who bring their own implementation.
+//! [`Program`] is an expression compiled once and evaluated on borrowed messages.
 //!
 //! # Language
 //! The grammar, operators, macros (`has`, `all`, `exists`, `exists_one`, `map`, `filter`) and standard
@@ -16,7 +15,7 @@
 //!   `split`, `substring`, `trim`, `reverse`, `join`
 //! - lists: `slice`, `flatten` (one level), `sort`, `distinct`, `reverse`
 //!
-//! Not supported, and an `unsupported_method` error where reached: `format`, `strings.quote`, the
+//! Not supported, and [`CelErrorKind::Unsupported`] where reached: `format`, `strings.quote`, the
 //! `math`, `sets`, `base64` and other namespaces, `cel.bind`, message construction `Type{…}`. Optional
 //! syntax (`a.?b`) and escaped identifiers (`` a.`b-c` ``) are options of some implementations, not of
 //! the standard, and are syntax errors.
@@ -31,7 +30,6 @@
 mod ast;
 mod conversions;
 mod evaluation;
-mod evaluator;
 mod fault;
 mod fields;
 mod functions;
@@ -50,7 +48,7 @@ mod syntax;
 mod time;
 mod value;
 
-pub use evaluator::{CelEvaluator, DefaultCelEvaluator};
+pub use fault::{CelError, CelErrorKind};
 pub use fields::FieldAccess;
 pub use parts::{Part, PartKind};
 pub use program::Program;
@@ -85,7 +83,7 @@ pub fn string_literals(source: &str) -> Result<Vec<TextLiteral>, SyntaxError> {
 /// A text as a string literal.
 ///
 /// ```
-/// assert_eq!(sortie_oatf::cel::quoted("a\"b\n"), r#""a\"b\u000a""#);
+/// assert_eq!(sortie_expr::cel::quoted("a\"b\n"), r#""a\"b\u000a""#);
 /// ```
 pub fn quoted(text: &str) -> String {
     use std::fmt::Write as _;

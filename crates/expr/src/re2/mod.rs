@@ -1,6 +1,6 @@
 //! Regular expressions exactly as RE2 reads them, on Rust's linear-time engine.
 //!
-//! OATF names RE2 as its dialect. Rust's `regex` is close, and close is the dangerous case: `\d` and `\w`
+//! Rust's `regex` is close, and close is the dangerous case: `\d` and `\w`
 //! match far more there, `[a&&b]` means something else, `\<` is a word boundary, `{{name}}` is an error. So
 //! this module has its own parser. It follows RE2's default options (UTF-8, Perl syntax, leftmost-first),
 //! and builds the engine's syntax tree directly, without going through pattern text again.
@@ -31,13 +31,13 @@ mod scripts;
 mod unicode;
 
 pub use self::error::{Re2Error, Re2ErrorKind};
-pub(crate) use self::regex::{COMPILING, SMALL_SIZE, size};
-pub use self::regex::{MAX_TOGETHER, Regex, check, cost};
+pub(crate) use self::regex::SMALL_SIZE;
+pub use self::regex::{COMPILING, MAX_TOGETHER, Regex, check, cost, size};
 
 /// A pattern that matches a text as it is, and nothing else.
 ///
 /// ```
-/// use sortie_oatf::re2::{Regex, quote};
+/// use sortie_expr::re2::{Regex, quote};
 ///
 /// assert_eq!(quote("a.b (c)"), r"a\.b \(c\)");
 /// assert!(Regex::new(&quote("1+1=2?")).unwrap().is_match("is 1+1=2?"));

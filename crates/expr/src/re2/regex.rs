@@ -32,7 +32,7 @@ const MAX_PREFILTERED: usize = 8 * 1024;
 /// Searches take time linear in the text, and can run on many threads at once.
 ///
 /// ```
-/// use sortie_oatf::re2::{Re2ErrorKind, Regex};
+/// use sortie_expr::re2::{Re2ErrorKind, Regex};
 ///
 /// let key = Regex::new(r"(?i)api[_-]key:\s*(\w+)").unwrap();
 /// assert_eq!(key.find("my API_KEY: s3cret"), Some(3..18));
@@ -131,7 +131,7 @@ impl Regex {
 
     /// About how many byte transitions the automaton has: the slowest search looks at each of them for every byte
     /// of the text.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.compiled.size
     }
 
@@ -152,7 +152,7 @@ impl fmt::Debug for Regex {
 /// Whether [`Regex::new`] would accept `pattern`, without compiling it; if so, how many groups capture.
 ///
 /// ```
-/// use sortie_oatf::re2::check;
+/// use sortie_expr::re2::check;
 ///
 /// assert_eq!(check("token=([a-z0-9]+)"), Ok(1));
 /// assert!(check("(?!example)").is_err());
@@ -162,7 +162,7 @@ pub fn check(pattern: &str) -> Result<usize, Re2Error> {
 }
 
 /// What compiling the smallest pattern costs, with its first search, in [sizes](Regex::size): 150 µs.
-pub(crate) const COMPILING: usize = 1_000;
+pub const COMPILING: usize = 1_000;
 
 /// What the patterns of one document may [cost](cost) together: about fifty milliseconds of compiling.
 pub const MAX_TOGETHER: usize = 300_000;
@@ -173,7 +173,7 @@ pub fn cost(pattern: &str) -> Result<usize, Re2Error> {
 }
 
 /// How large `pattern` would be once compiled, see [`Regex::size`].
-pub(crate) fn size(pattern: &str) -> Result<usize, Re2Error> {
+pub fn size(pattern: &str) -> Result<usize, Re2Error> {
     parse(pattern).map(|parsed| parsed.node.size())
 }
 

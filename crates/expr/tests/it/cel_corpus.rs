@@ -1,8 +1,7 @@
 //! The corpus of expressions in `tests/cel`, with the answers of another implementation.
 
 use serde_json::{Value, json};
-use sortie_oatf::EvaluationErrorKind;
-use sortie_oatf::cel::Program;
+use sortie_expr::cel::{CelErrorKind, Program};
 
 /// Numbers of different kinds are the same answer: the corpus went through JSON.
 fn same(left: &Value, right: &Value) -> bool {
@@ -26,7 +25,7 @@ fn answer(corpus: &Value, case: &Value) -> Result<Value, Value> {
         Program::compile(case["expression"].as_str().unwrap()).map_err(|_| refused(json!("syntax")))?;
     let message = &corpus["messages"][case["message"].as_str().unwrap()];
     program.evaluate(&[("message", Some(message))]).map_err(|error| match error.kind {
-        EvaluationErrorKind::TypeError => refused(json!("type_error")),
+        CelErrorKind::Type => refused(json!("type_error")),
         _ => refused(json!("cel_error")),
     })
 }

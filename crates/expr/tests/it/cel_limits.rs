@@ -2,11 +2,10 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use sortie_oatf::cel::Program;
-use sortie_oatf::cel::limits::{MAX_DEPTH, MAX_NESTING, MAX_SOURCE_BYTES};
-use sortie_oatf::{EvaluationError, EvaluationErrorKind};
+use sortie_expr::cel::limits::{MAX_DEPTH, MAX_NESTING, MAX_SOURCE_BYTES};
+use sortie_expr::cel::{CelError, CelErrorKind, Program};
 
-fn evaluate(source: &str, message: &Value) -> Result<Value, EvaluationError> {
+fn evaluate(source: &str, message: &Value) -> Result<Value, CelError> {
     Program::compile(source)
         .unwrap_or_else(|error| panic!("{source}: {error}"))
         .evaluate(&[("message", Some(message))])
@@ -93,7 +92,7 @@ fn a_source_beyond_the_cap_is_refused_and_below_it_located() {
 fn assert_budget(source: &str, message: &Value) {
     let program = Program::compile(source).unwrap();
     let error = program.evaluate(&[("message", Some(message))]).unwrap_err();
-    assert_eq!(error.kind, EvaluationErrorKind::CelError, "{source}: {error}");
+    assert_eq!(error.kind, CelErrorKind::Value, "{source}: {error}");
     assert!(error.message.contains("step budget"), "{source}: {error}");
 }
 

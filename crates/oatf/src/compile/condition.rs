@@ -7,12 +7,12 @@ use std::ops::{ControlFlow, Range};
 
 use memchr::memmem::Finder;
 use serde_json::{Number, Value};
+use sortie_expr::json;
+use sortie_expr::path::{SimplePath, WildcardPath};
+use sortie_expr::re2::Regex;
 
 use super::error::CompileError;
-use crate::json;
 use crate::model::{Condition, MatchCondition, MatchPredicate};
-use crate::path::{SimplePath, WildcardPath};
-use crate::re2::Regex;
 
 /// Whether a value compared with a bound satisfies it.
 type Holds = fn(Ordering) -> bool;

@@ -1,12 +1,13 @@
 //! A whole document, compiled.
 
+use sortie_syntax::NodePath;
+
 use super::error::CompileError;
 use super::extractor::CompiledExtractor;
 use super::indicator::CompiledIndicator;
 use super::trigger::CompiledTrigger;
 use crate::load::Validated;
 use crate::model::{Actor, Indicator, Phase};
-use crate::node_path::NodePath;
 
 /// A document in the form that evaluates. It can only be made of a [`Validated`] one.
 ///

@@ -1,12 +1,13 @@
 //! Why something could not be compiled.
 
-use crate::cel::SyntaxError;
+use sortie_expr::cel::SyntaxError;
+use sortie_expr::jsonpath::JsonPathError;
+use sortie_expr::path::PathError;
+use sortie_expr::re2::Re2Error;
+
 use crate::duration::DurationError;
 use crate::error::{EvaluationError, EvaluationErrorKind};
-use crate::jsonpath::JsonPathError;
 use crate::model::OperandError;
-use crate::path::PathError;
-use crate::re2::Re2Error;
 
 /// A part of a document cannot be evaluated. Validation finds all of these, and says where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,12 +4,11 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 use serde_json_path::JsonPath;
+use sortie_expr::re2::Regex;
+use sortie_expr::{json, jsonpath};
 
 use super::error::CompileError;
-use crate::json;
-use crate::jsonpath;
 use crate::model::{Extractor, ExtractorSource, ExtractorType};
-use crate::re2::Regex;
 
 /// An extractor, ready to be applied.
 #[derive(Clone, Debug)]

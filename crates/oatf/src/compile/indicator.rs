@@ -3,18 +3,20 @@
 use std::ops::ControlFlow;
 
 use serde_json::Value;
+use sortie_expr::cel::Program;
+use sortie_expr::json;
+use sortie_expr::path::{SimplePath, WildcardPath};
 
 use super::condition::{CompiledCondition, Found};
 use super::error::CompileError;
 use super::evidence::Evidence;
-use crate::cel::{CelEvaluator, DefaultCelEvaluator, Program};
 use crate::error::{EvaluationError, EvaluationErrorKind};
-use crate::extension_points::{DEFAULT_SEMANTIC_THRESHOLD, SemanticEvaluator};
-use crate::json;
+use crate::extension_points::{
+    CelEvaluator, DEFAULT_SEMANTIC_THRESHOLD, DefaultCelEvaluator, SemanticEvaluator,
+};
 use crate::model::{
     Condition, Direction, ExpressionMatch, Indicator, IndicatorResult, PatternMatch, SemanticMatch, Tier,
 };
-use crate::path::{SimplePath, WildcardPath};
 
 /// The engines that evaluation may use. What needs one that is not there is skipped, and says so.
 #[derive(Clone, Copy, Default)]

@@ -1,9 +1,8 @@
 //! The comments of a text, found by the parser, since only it knows a `#` in a string from one that is not.
 
 use granit_parser::{Event, Parser};
-
-use crate::source::Span;
-use crate::yaml::MAX_NESTING;
+use sortie_syntax::Span;
+use sortie_syntax::yaml::MAX_NESTING;
 
 /// A comment.
 #[derive(Clone, Copy, Debug)]

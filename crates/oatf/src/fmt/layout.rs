@@ -5,14 +5,15 @@
 
 use std::borrow::Cow;
 
+use sortie_syntax::yaml::emit::{self, Collection, Item, Node, Row, STEP};
+use sortie_syntax::yaml::style::{double_quoted, is_plain};
+use sortie_syntax::yaml::{Entry, NodeId, NodeKind, Style, Tree};
+use sortie_syntax::{Source, Span};
+
 use super::FormatError;
 use super::comments::{Comment, comments};
 use super::scalar::{block_scalar, flow_scalar};
 use super::shape::{DOCUMENT, Shape};
-use crate::source::{Source, Span};
-use crate::yaml::emit::{self, Collection, Item, Node, Row, STEP};
-use crate::yaml::style::{double_quoted, is_plain};
-use crate::yaml::{Entry, NodeId, NodeKind, Style, Tree};
 
 /// The widest line that a collection in flow style may make.
 const WIDTH: usize = 100;

@@ -8,9 +8,10 @@ mod shape;
 
 use std::borrow::Cow;
 
-use crate::diagnostic::ParseError;
+use sortie_syntax::ParseError;
+use sortie_syntax::yaml::{MAX_DOCUMENT_BYTES, Tree};
+
 use crate::parse::parse;
-use crate::yaml::{MAX_DOCUMENT_BYTES, Tree};
 
 /// A text, laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use sortie_syntax::yaml::{Entry, NodeId, NodeKind, Scalar, Style, Tree};
+
 use super::shape::{DOCUMENT, Shape};
-use crate::yaml::{Entry, NodeId, NodeKind, Scalar, Style, Tree};
 
 /// Whether two trees hold the same document: the same values, numbers to the digit, keys in the same order
 /// wherever the order is the author's.

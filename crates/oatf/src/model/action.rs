@@ -2,8 +2,9 @@
 
 use indexmap::IndexMap;
 use serde_json::Value;
+use sortie_syntax::ExactNumbers;
 
-use super::{ExactNumbers, Extensions, LogLevel};
+use super::{Extensions, LogLevel};
 
 /// An entry action.
 #[derive(Clone, Debug, PartialEq)]

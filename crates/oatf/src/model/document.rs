@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use sortie_syntax::yaml::Tree;
+use sortie_syntax::{LineColumn, NodePath, Segment, Span};
+
 use super::Attack;
-use crate::node_path::{NodePath, Segment};
-use crate::source::{LineColumn, Span};
-use crate::yaml::Tree;
 
 /// An OATF document as its author wrote it.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,8 +1,7 @@
 //! How an attack is played: actors, phases, triggers, extractors.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
+use sortie_syntax::ExactNumbers;
 
 use super::{
     Action, AdvanceReason, Condition, Extensions, ExtractorSource, ExtractorType, MatchPredicate, Mode,
@@ -72,25 +71,6 @@ impl Phase {
     /// ```
     pub fn resolved_mode<'a>(&'a self, actor: &'a Actor) -> &'a str {
         self.mode.as_deref().unwrap_or(&actor.mode)
-    }
-}
-
-/// Numbers of a pass-through value that JSON can say and [`serde_json::Number`] cannot (`1.10`, an
-/// integer of thirty digits), by JSON pointer from the root of that value, as they were written.
-///
-/// Whoever puts the value on a wire writes these literals instead of the numbers in their place.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ExactNumbers(pub BTreeMap<String, String>);
-
-impl ExactNumbers {
-    /// The literal at a JSON pointer.
-    pub fn get(&self, pointer: &str) -> Option<&str> {
-        self.0.get(pointer).map(String::as_str)
-    }
-
-    /// Whether every number prints as it was written.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 

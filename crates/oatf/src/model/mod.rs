@@ -24,7 +24,7 @@ pub use enums::{
     SeverityLevel, Status, Tier,
 };
 pub use execution::{
-    Actor, ExactNumbers, Execution, Extractor, Phase, ProtocolEvent, ResponseEntry, SynthesizeBlock, Trigger,
+    Actor, Execution, Extractor, Phase, ProtocolEvent, ResponseEntry, SynthesizeBlock, Trigger,
     TriggerResult, TriggerState,
 };
 pub use extensions::{ExtensionField, Extensions};

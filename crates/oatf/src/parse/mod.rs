@@ -7,16 +7,19 @@
 mod attack;
 mod execution;
 mod indicator;
-mod reader;
 
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, ParseError, ParseErrorKind};
-use crate::model::Document;
-use crate::source::{Source, Span};
-use crate::yaml::Tree;
+use sortie_syntax::yaml::{Entry, Tree};
+use sortie_syntax::{Diagnostic, ParseError, Reader, Source, utf8};
 
-pub use reader::{Field, Reader, is_null, listed};
+use crate::model::{Document, Extensions};
+
+/// Readers of the parts of a document, for whatever holds one outside a document.
+pub mod fragment {
+    pub use super::execution::{extractor, phases, trigger};
+    pub use super::indicator::{condition, indicator, operator, predicate};
+}
 
 /// What could be read of a text, and everything that is wrong with it.
 pub(crate) struct Parsed {
@@ -33,7 +36,7 @@ pub(crate) fn read(text: &str) -> Parsed {
     };
     let tree = Arc::new(tree);
     let mut reader = Reader::new(&tree);
-    let document = reader.document();
+    let document = attack::document(&mut reader);
     findings.append(&mut reader.finish());
     Diagnostic::sort(&mut findings);
     let document = document.map(|mut document| {
@@ -76,19 +79,8 @@ pub fn parse_bytes(input: &[u8]) -> Result<Document, Vec<ParseError>> {
     parse(utf8(input).map_err(|error| vec![error])?)
 }
 
-/// The text of a file, or the error that says where it stops being text.
-pub fn utf8(input: &[u8]) -> Result<&str, ParseError> {
-    std::str::from_utf8(input).map_err(|error| {
-        let valid = error.valid_up_to();
-        // The prefix was just found to be valid, so nothing is replaced.
-        let prefix = String::from_utf8_lossy(&input[..valid]);
-        let finding = Diagnostic::parse(
-            ParseErrorKind::Syntax,
-            "P-002",
-            format!("byte {valid} (0x{:02x}) is not UTF-8", input[valid]),
-        )
-        .at(Span::new(valid, valid))
-        .help("save the file as UTF-8");
-        ParseError::new(finding, &Source::new(prefix))
-    })
+/// Keeps an `x-` field, remembering the field of the format it follows.
+fn extension(reader: &mut Reader<'_>, entry: Entry, after: Option<&str>, into: &mut Extensions) {
+    let value = reader.under(entry, Reader::value);
+    into.push(reader.tree().key(entry), value, after);
 }

@@ -1,9 +1,9 @@
 //! The parts of a document that rules look at, with the paths they stand at.
 
 use serde_json::Value;
+use sortie_syntax::NodePath;
 
 use crate::model::{Actor, Condition, Document, Extractor, Indicator, Phase};
-use crate::node_path::NodePath;
 use crate::rules::walk::ConditionAt;
 
 /// A list of phases: an actor's, or the one of the multi-phase form.

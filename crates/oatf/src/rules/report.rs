@@ -3,14 +3,13 @@
 use std::fmt;
 use std::ops::Range;
 
+use sortie_expr::re2::{self, Regex};
+use sortie_syntax::yaml::{Node, NodeKind, Tree};
+use sortie_syntax::{Diagnostic, DiagnosticSeverity, Edit, Findings, Label, NodePath, Segment, Span};
+
 use super::Rule;
 use crate::compile::CompiledCondition;
-use crate::diagnostic::{Diagnostic, DiagnosticSeverity, Edit, Findings, Label};
 use crate::model::{Condition, Document, MatchCondition};
-use crate::node_path::{NodePath, Segment};
-use crate::re2::{self, Regex};
-use crate::source::Span;
-use crate::yaml::{Node, NodeKind, Tree};
 
 /// Messages, labels and help are cut after so many bytes: names in a document may be megabytes long.
 const MAX_TEXT: usize = 1000;
@@ -287,7 +286,7 @@ impl<'d> Finding<'_, 'd> {
     /// Offers a repair.
     pub(crate) fn fix(self, title: impl Into<String>, edits: Vec<Edit>) -> Self {
         if !edits.is_empty() {
-            self.finding.fix = Some(crate::diagnostic::Fix { title: title.into(), edits });
+            self.finding.fix = Some(sortie_syntax::Fix { title: title.into(), edits });
         }
         self
     }

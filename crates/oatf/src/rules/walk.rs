@@ -5,10 +5,9 @@
 
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
+use sortie_syntax::{NodePath, Segment, listed};
 
 use crate::model::{ActionKind, Condition, Document, Extractor, MatchCondition, Phase};
-use crate::node_path::{NodePath, Segment};
-use crate::parse::listed;
 use crate::rules::report::Shown;
 use crate::template::may_refer;
 

@@ -1,10 +1,7 @@
-//! The format and its languages, from outside: one program for all tests, so that it is linked once.
+//! The format, from outside: one program for all tests, so that it is linked once.
 
 mod arbitrary;
-mod cel_corpus;
-mod cel_limits;
-mod cel_programs;
-mod conformance;
+mod cel_evaluators;
 mod documents;
 mod examples;
 mod fast_equals_plain;
@@ -14,9 +11,7 @@ mod hostile;
 mod lints;
 mod normalization;
 mod one_mistake;
-mod own_fixtures;
 mod plain;
-mod re2_oracle;
 mod rule_fixes;
 mod rule_pages;
 mod scenarios;

@@ -4,17 +4,17 @@ use sortie_oatf::Rule;
 use sortie_oatf::reading::nearest;
 
 /// All of them, families together, in the order of their codes.
-pub fn rules() -> impl Iterator<Item = &'static Rule> {
+pub fn rules() -> impl Iterator<Item = Rule> {
     sortie_oatf::rules().chain(sortie_evaluators::rules::rules())
 }
 
 /// The one with this code, in any case (`v-013`).
-pub fn rule(code: &str) -> Option<&'static Rule> {
+pub fn rule(code: &str) -> Option<Rule> {
     sortie_oatf::rule(code).or_else(|| sortie_evaluators::rules::rule(code))
 }
 
 /// The one that was probably meant (`V31`, `e2`).
-pub fn nearest_rule(code: &str) -> Option<&'static Rule> {
+pub fn nearest_rule(code: &str) -> Option<Rule> {
     // A number without its zeros is the likeliest slip, and further from the code than other codes are.
     let letters = code.trim_end_matches(|digit: char| digit.is_ascii_digit());
     let padded = format!("{}-{:0>3}", letters.trim_end_matches(['-', '_', ' ']), &code[letters.len()..]);

@@ -76,7 +76,7 @@ pub enum SelectionError {
         /// What it was given.
         text: String,
         /// The rule that was probably meant.
-        nearest: Option<&'static Rule>,
+        nearest: Option<Rule>,
     },
     /// Something that holds errors was to be allowed.
     #[error("`--allow {0}`: an error cannot be allowed")]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use sortie_oatf::conformance::{CaseResult, ConformanceReport, FixtureFile, run};
+use sortie_conformance::{CaseResult, ConformanceReport, FixtureFile, run};
 
 use crate::console::Console;
 use crate::exit::Exit;

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use clap::Args;
-use sortie_oatf::{Family, Rule};
 use sortie_report::findings::{nearest_rule, rule, rules};
 use sortie_report::{markdown, style};
+use sortie_syntax::Rule;
 
 use crate::console::Console;
 use crate::exit::Exit;
@@ -35,7 +35,7 @@ pub(crate) struct Explain {
 impl Explain {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         match self.code {
-            Some(code) => page(rule(&code).ok_or_else(|| unknown(&code))?, console)?,
+            Some(code) => page(&rule(&code).ok_or_else(|| unknown(&code))?, console)?,
             None => list(console)?,
         }
         Ok(Exit::Clean)
@@ -45,8 +45,8 @@ impl Explain {
 fn page(rule: &Rule, console: &mut Console) -> std::io::Result<()> {
     let color = console.color;
     let title = style::paint(color, style::STRONG, &format!("{}: {}", rule.code, rule.title));
-    let origin = match (rule.family, rule.spec) {
-        (Family::Evaluators, _) => "a rule of evaluators".to_owned(),
+    let origin = match (rule.family(), rule.spec) {
+        ('E', _) => "a rule of evaluators".to_owned(),
         (_, "") => "a rule of Sortie's".to_owned(),
         (_, spec) => format!("OATF {spec}"),
     };
@@ -57,7 +57,7 @@ fn page(rule: &Rule, console: &mut Console) -> std::io::Result<()> {
 fn list(console: &mut Console) -> std::io::Result<()> {
     for rule in rules() {
         let code = style::paint(console.color, style::STRONG, rule.code);
-        writeln!(console.out, "{code}  {}  {}", severity(rule, console.color, 7), rule.title)?;
+        writeln!(console.out, "{code}  {}  {}", severity(&rule, console.color, 7), rule.title)?;
     }
     Ok(())
 }

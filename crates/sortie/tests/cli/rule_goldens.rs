@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use snapbox::IntoData;
-use sortie_oatf::{Family, Rule};
+use sortie_syntax::Rule;
 
 use crate::{golden, sortie_in, stdout, tests};
 
@@ -13,13 +13,13 @@ fn every_code_looks_as_it_should() {
     let folder = tempfile::tempdir().unwrap();
     let mut failures = Vec::new();
     for rule in rules() {
-        let Some(example) = wrong_example(rule) else {
+        let Some(example) = wrong_example(&rule) else {
             failures.push(format!("{}: its page has no wrong example", rule.code));
             continue;
         };
         // What stands beside a document is looked at only when it is asked for.
         let asked: &[&str] = if rule.code == "L-023" { &["--deny", "proofs"] } else { &[] };
-        let shown = if rule.family == Family::Evaluators {
+        let shown = if rule.family() == 'E' {
             stdout(sortie_in(folder_of(&example).path()).args([
                 "evaluators",
                 "check",
@@ -51,7 +51,7 @@ fn every_code_looks_as_it_should() {
     );
 }
 
-fn rules() -> impl Iterator<Item = &'static Rule> {
+fn rules() -> impl Iterator<Item = Rule> {
     sortie_oatf::rules().chain(sortie_evaluators::rules::rules())
 }
 

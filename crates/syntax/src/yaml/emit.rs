@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::style;
 
 /// Columns per level.
-pub(crate) const STEP: usize = 2;
+pub const STEP: usize = 2;
 
 /// Longer keys are written in the explicit form (`? key`): readers give up looking for the colon after 1024
 /// characters.
@@ -18,7 +18,7 @@ const LONGEST_KEY: usize = 1000;
 
 /// What can stand under a key or in a list.
 #[derive(Debug)]
-pub(crate) enum Node<'t> {
+pub enum Node<'t> {
     /// One line: a scalar, or a collection in flow style. Empty for a null that is not written.
     Line(Cow<'t, str>),
     /// A quoted or plain scalar that the author cut into lines.
@@ -38,41 +38,41 @@ pub(crate) enum Node<'t> {
 
 /// The items of a mapping or a sequence.
 #[derive(Debug, Default)]
-pub(crate) struct Collection<'t> {
+pub struct Collection<'t> {
     /// The items; those of a mapping have keys.
-    pub(crate) items: Vec<Item<'t>>,
+    pub items: Vec<Item<'t>>,
     /// What stands below the last one.
-    pub(crate) foot: Vec<Row<'t>>,
+    pub foot: Vec<Row<'t>>,
 }
 
 /// A value, its key, and the comments about it.
 #[derive(Debug)]
-pub(crate) struct Item<'t> {
+pub struct Item<'t> {
     /// What stands on lines of its own above it.
-    pub(crate) above: Vec<Row<'t>>,
+    pub above: Vec<Row<'t>>,
     /// The key, as it is to be written.
-    pub(crate) key: Option<Cow<'t, str>>,
+    pub key: Option<Cow<'t, str>>,
     /// The value.
-    pub(crate) value: Node<'t>,
+    pub value: Node<'t>,
     /// A comment on its line: that of a scalar, or the one that opens a block.
-    pub(crate) beside: Option<&'t str>,
+    pub beside: Option<&'t str>,
 }
 
 impl<'t> Item<'t> {
     /// An entry of a mapping.
-    pub(crate) fn entry(key: Cow<'t, str>, value: Node<'t>) -> Self {
+    pub fn entry(key: Cow<'t, str>, value: Node<'t>) -> Self {
         Self { above: Vec::new(), key: Some(key), value, beside: None }
     }
 
     /// An item of a sequence.
-    pub(crate) fn unnamed(value: Node<'t>) -> Self {
+    pub fn unnamed(value: Node<'t>) -> Self {
         Self { above: Vec::new(), key: None, value, beside: None }
     }
 }
 
 /// A line that holds no data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Row<'t> {
+pub enum Row<'t> {
     /// Nothing.
     Blank,
     /// A comment, from its `#`.
@@ -81,7 +81,7 @@ pub(crate) enum Row<'t> {
 
 impl<'t> Node<'t> {
     /// A mapping; `{}` when there is nothing in it.
-    pub(crate) fn mapping(items: Vec<Item<'t>>) -> Self {
+    pub fn mapping(items: Vec<Item<'t>>) -> Self {
         if items.is_empty() {
             return Self::Line(Cow::Borrowed("{}"));
         }
@@ -89,7 +89,7 @@ impl<'t> Node<'t> {
     }
 
     /// A sequence; `[]` when there is nothing in it.
-    pub(crate) fn sequence(items: impl Iterator<Item = Node<'t>>) -> Self {
+    pub fn sequence(items: impl Iterator<Item = Node<'t>>) -> Self {
         let items: Vec<_> = items.map(Item::unnamed).collect();
         if items.is_empty() {
             return Self::Line(Cow::Borrowed("[]"));
@@ -99,7 +99,7 @@ impl<'t> Node<'t> {
 
     /// Any JSON value.
     // Recursion is bounded as it is for whoever made the value: documents stop at 100 levels, JSON at 128.
-    pub(crate) fn value(value: &'t Value) -> Self {
+    pub fn value(value: &'t Value) -> Self {
         match value {
             Value::Null => Self::Line(Cow::Borrowed("null")),
             Value::Bool(value) => Self::Line(Cow::Borrowed(boolean(*value))),
@@ -122,7 +122,8 @@ impl<'t> Node<'t> {
     }
 }
 
-pub(crate) fn boolean(boolean: bool) -> &'static str {
+/// A boolean as YAML writes it.
+pub fn boolean(boolean: bool) -> &'static str {
     if boolean { "true" } else { "false" }
 }
 
@@ -136,7 +137,7 @@ pub(crate) fn boolean(boolean: bool) -> &'static str {
 /// use serde_json::json;
 ///
 /// let value = json!({"answer": "yes", "hidden": "a\u{200b}b", "list": [1, "two\nlines"], "empty": {}});
-/// assert_eq!(sortie_oatf::yaml::emit(&value), r#"answer: "yes"
+/// assert_eq!(sortie_syntax::yaml::emit(&value), r#"answer: "yes"
 /// hidden: "a\u200bb"
 /// list:
 ///   - 1
@@ -153,7 +154,7 @@ pub fn emit(value: &Value) -> String {
 }
 
 /// Writes a collection that stands at the left margin, or any other node on a line of its own.
-pub(crate) fn write(node: &Node<'_>, out: &mut String) {
+pub fn write(node: &Node<'_>, out: &mut String) {
     let mut writer = Writer { out };
     match node.collection() {
         Some(collection) => writer.collection(collection, 0, false),

@@ -5,12 +5,12 @@
 //! on after each such finding so that one pass reports them all.
 
 mod build;
-pub(crate) mod emit;
+pub mod emit;
 mod scalar;
-pub(crate) mod style;
+pub mod style;
 mod subspan;
 mod tree;
-pub(crate) mod visible;
+pub mod visible;
 
 pub use emit::emit;
 pub use scalar::Scalar;

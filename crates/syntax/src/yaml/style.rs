@@ -11,7 +11,7 @@ use super::visible::{all_visible, is_visible};
 
 /// A string: plain where every reader reads it so, a literal block for text of several lines that shows all
 /// it has, double-quoted otherwise.
-pub(crate) fn string(text: &str) -> Node<'_> {
+pub fn string(text: &str) -> Node<'_> {
     if is_plain(text) {
         return Node::Line(Cow::Borrowed(text));
     }
@@ -19,12 +19,12 @@ pub(crate) fn string(text: &str) -> Node<'_> {
 }
 
 /// A string that has one line to itself: a key, or an item in flow style.
-pub(crate) fn key(text: &str) -> Cow<'_, str> {
+pub fn key(text: &str) -> Cow<'_, str> {
     if is_plain(text) { Cow::Borrowed(text) } else { Cow::Owned(double_quoted(text)) }
 }
 
 /// Whether a text can stand without quotes in block style.
-pub(crate) fn is_plain(text: &str) -> bool {
+pub fn is_plain(text: &str) -> bool {
     let Some(first) = text.chars().next() else { return false };
     let indicator = matches!(
         first,
@@ -96,7 +96,7 @@ fn literal(text: &str) -> Option<Node<'_>> {
 }
 
 /// The header of a block scalar with these lines, whose text ends in that many line feeds.
-pub(crate) fn header(indicator: char, lines: &[Cow<'_, str>], line_feeds: usize) -> String {
+pub fn header(indicator: char, lines: &[Cow<'_, str>], line_feeds: usize) -> String {
     let mut header = String::from(indicator);
     // Readers find the indentation at the first line that has text, and must not find more than there is.
     let first = lines.iter().find(|line| !line.is_empty());
@@ -112,7 +112,7 @@ pub(crate) fn header(indicator: char, lines: &[Cow<'_, str>], line_feeds: usize)
 }
 
 /// A text in double quotes, on one line, with an escape for everything that does not show.
-pub(crate) fn double_quoted(text: &str) -> String {
+pub fn double_quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     let mut before = None;
@@ -130,7 +130,7 @@ pub(crate) fn double_quoted(text: &str) -> String {
 }
 
 /// An escape that YAML and, below U+10000, JSON understand.
-pub(crate) fn escape(c: char, out: &mut String) {
+pub fn escape(c: char, out: &mut String) {
     use std::fmt::Write;
     match c {
         '\n' => out.push_str("\\n"),

@@ -6,7 +6,7 @@
 /// Whether `next`, standing after `before`, shows on the page as what it is.
 ///
 /// Line feeds and tabs are invisible here: who writes them as they are must know what they do.
-pub(crate) fn is_visible(before: Option<char>, next: char) -> bool {
+pub fn is_visible(before: Option<char>, next: char) -> bool {
     match next {
         ' '..='~' => true,
         // Emoji presentation, after what is likely an emoji. A second selector in a row carries something else.
@@ -16,7 +16,7 @@ pub(crate) fn is_visible(before: Option<char>, next: char) -> bool {
 }
 
 /// Whether a whole text shows on the page as what it is.
-pub(crate) fn all_visible(text: &str) -> bool {
+pub fn all_visible(text: &str) -> bool {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return true;
     }

@@ -1,10 +1,9 @@
 //! Repairs in the source text.
 
-use crate::diagnostic::Edit;
 use crate::model::Document;
-use crate::node_path::NodePath;
-use crate::yaml::{NodeKind, Style};
 use serde_json::Value;
+use sortie_syntax::yaml::{NodeKind, Style};
+use sortie_syntax::{Edit, NodePath};
 
 /// Writes another text in place of the scalar at `path`, quoted unless it was not and need not be.
 ///

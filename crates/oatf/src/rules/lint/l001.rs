@@ -1,14 +1,15 @@
 use std::collections::HashMap;
 
+use sortie_expr::path::{SimplePath, WildcardPath};
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::NodePath;
+
 use super::payload::{self, Message};
 use super::scope::{Scope, scopes};
 use super::state;
 use crate::bindings::{Nearest, Reachability, Reason, Side, is_agent_side, reachability};
-use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::model::Document;
-use crate::node_path::NodePath;
-use crate::path::{SimplePath, WildcardPath};
-use crate::rules::{Family, Report, Rule};
+use crate::rules::{Report, Rule};
 
 /// A target leads to something in the messages that its indicator selects.
 pub(crate) const L_001: Rule = Rule {
@@ -16,7 +17,6 @@ pub(crate) const L_001: Rule = Rule {
     spec: "",
     title: "a target leads to something",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l001.md"),
     check: Some(|document, report| {
         let mut look = Look { document, known: HashMap::new(), unreachable: 0, payload: None };

@@ -1,11 +1,12 @@
+use sortie_expr::path::WildcardPath;
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::NodePath;
+
 use super::payload::{self, Message};
 use super::scope::{Scope, scopes};
 use crate::bindings::{Reachability, known_protocols, reachability};
-use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::model::Document;
-use crate::node_path::NodePath;
-use crate::path::WildcardPath;
-use crate::rules::{Family, Report, Rule};
+use crate::rules::{Report, Rule};
 
 /// An indicator does not match what the attack itself sends.
 pub(crate) const L_002: Rule = Rule {
@@ -13,7 +14,6 @@ pub(crate) const L_002: Rule = Rule {
     spec: "§6",
     title: "an indicator does not match by itself",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l002.md"),
     check: Some(|document, report| {
         let mut messages: Option<Vec<Message<'_>>> = None;

@@ -1,7 +1,8 @@
-use crate::diagnostic::DiagnosticSeverity::Warning;
+use sortie_expr::re2::Regex;
+use sortie_syntax::DiagnosticSeverity::Warning;
+
 use crate::model::{Condition, ExtractorType};
-use crate::re2::Regex;
-use crate::rules::{Family, Rule};
+use crate::rules::Rule;
 
 /// A regular expression asks for something.
 pub(crate) const L_003: Rule = Rule {
@@ -9,7 +10,6 @@ pub(crate) const L_003: Rule = Rule {
     spec: "",
     title: "a regular expression asks for something",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l003.md"),
     check: Some(|document, report| {
         for (path, condition) in document.conditions() {

@@ -1,8 +1,9 @@
 use std::collections::HashSet;
 
+use sortie_syntax::DiagnosticSeverity::Warning;
+
 use super::templates;
-use crate::diagnostic::DiagnosticSeverity::Warning;
-use crate::rules::{Family, Rule};
+use crate::rules::Rule;
 
 /// An extractor is used.
 pub(crate) const L_004: Rule = Rule {
@@ -10,7 +11,6 @@ pub(crate) const L_004: Rule = Rule {
     spec: "",
     title: "an extractor is used",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l004.md"),
     check: Some(|document, report| {
         let mut used = HashSet::new();

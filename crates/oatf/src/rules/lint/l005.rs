@@ -1,9 +1,10 @@
 use std::collections::HashSet;
 
+use sortie_syntax::DiagnosticSeverity::Warning;
+
 use super::templates::{self, Reference};
-use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::model::Document;
-use crate::rules::{Family, Report, Rule};
+use crate::rules::{Report, Rule};
 
 /// A template can be filled where it stands.
 ///
@@ -13,7 +14,6 @@ pub(crate) const L_005: Rule = Rule {
     spec: "§5.6",
     title: "a template can be filled where it stands",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l005.md"),
     check: Some(|document, report| {
         let lists = document.phase_lists();

@@ -3,15 +3,14 @@ use std::collections::HashSet;
 use super::edits;
 use super::scope::{side_of_event, wants_absence};
 use crate::bindings::{Reachability, Side, is_agent_side, is_known_event, reachability};
-use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::model::{ActionKind, Condition, Document, Phase, Trigger};
-use crate::node_path::NodePath;
-use crate::path::SimplePath;
 use crate::rules::places::PhaseList;
 use crate::rules::walk::protocol_of;
-use crate::rules::{Family, Report, Rule};
-use crate::suggest::nearest;
+use crate::rules::{Report, Rule};
 use serde_json::Value;
+use sortie_expr::path::SimplePath;
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::{NodePath, nearest};
 
 /// Every phase can be reached.
 ///
@@ -21,7 +20,6 @@ pub(crate) const L_006: Rule = Rule {
     spec: "§5.3",
     title: "every phase can be reached",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l006.md"),
     check: Some(|document, report| {
         for list in document.phase_lists() {

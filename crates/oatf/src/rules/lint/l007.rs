@@ -1,11 +1,9 @@
 use super::state::items;
-use crate::diagnostic::DiagnosticSeverity::Warning;
-use crate::diagnostic::Edit;
 use crate::model::Document;
-use crate::node_path::NodePath;
-use crate::rules::{Family, Rule};
-use crate::source::Span;
+use crate::rules::Rule;
 use serde_json::Value;
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::{Edit, NodePath, Span};
 
 /// What a tool answers is a result object.
 pub(crate) const L_007: Rule = Rule {
@@ -13,7 +11,6 @@ pub(crate) const L_007: Rule = Rule {
     spec: "§7.1.4",
     title: "what a tool answers is a result object",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l007.md"),
     check: Some(|document, report| {
         for state in document.states().into_iter().filter(|state| state.mode == Some("mcp_server")) {

@@ -1,5 +1,6 @@
-use crate::diagnostic::DiagnosticSeverity::Warning;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Warning;
+
+use crate::rules::Rule;
 
 /// A semantic indicator has two positive and two negative examples.
 pub(crate) const L_008: Rule = Rule {
@@ -7,7 +8,6 @@ pub(crate) const L_008: Rule = Rule {
     spec: "§6.4",
     title: "a semantic indicator has two positive and two negative examples",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l008.md"),
     check: Some(|document, report| {
         for (path, indicator) in document.indicators() {

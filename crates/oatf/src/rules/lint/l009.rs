@@ -1,7 +1,8 @@
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::NodePath;
+
 use super::scope::{Scope, scopes};
-use crate::diagnostic::DiagnosticSeverity::Warning;
-use crate::node_path::NodePath;
-use crate::rules::{Family, Rule};
+use crate::rules::Rule;
 
 /// Some indicator looks at what the agent does.
 pub(crate) const L_009: Rule = Rule {
@@ -9,7 +10,6 @@ pub(crate) const L_009: Rule = Rule {
     spec: "§6",
     title: "some indicator looks at what the agent does",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l009.md"),
     check: Some(|document, report| {
         let scopes = scopes(document);

@@ -1,9 +1,10 @@
+use sortie_expr::cel;
+use sortie_expr::re2::MAX_TOGETHER;
+use sortie_syntax::DiagnosticSeverity::Warning;
+
 use super::scope::{Scope, scopes};
 use crate::bindings::{Reachability, Reason, Side, reachability};
-use crate::cel;
-use crate::diagnostic::DiagnosticSeverity::Warning;
-use crate::re2::MAX_TOGETHER;
-use crate::rules::{Family, Rule};
+use crate::rules::Rule;
 
 /// An expression reads no field that a message may lack.
 pub(crate) const L_010: Rule = Rule {
@@ -11,7 +12,6 @@ pub(crate) const L_010: Rule = Rule {
     spec: "§6.3",
     title: "an expression reads no field that a message may lack",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l010.md"),
     check: Some(|document, report| {
         let mut patterns = 0;

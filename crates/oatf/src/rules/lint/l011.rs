@@ -1,8 +1,9 @@
+use sortie_syntax::DiagnosticSeverity::Warning;
+
 use super::scope::{Scope, scopes};
 use crate::bindings::Side;
-use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::model::Condition;
-use crate::rules::{Family, Rule};
+use crate::rules::Rule;
 
 /// A string operator does not search a message that carries our own request.
 pub(crate) const L_011: Rule = Rule {
@@ -10,7 +11,6 @@ pub(crate) const L_011: Rule = Rule {
     spec: "§4.1",
     title: "a search leaves out the request inside a response",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l011.md"),
     check: Some(|document, report| {
         for scope in scopes(document) {

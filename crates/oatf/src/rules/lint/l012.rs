@@ -1,9 +1,9 @@
 use super::edits;
-use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::model::{Condition, OPERATORS};
-use crate::rules::{Family, Rule};
-use crate::suggest::nearest;
+use crate::rules::Rule;
 use serde_json::Value;
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::nearest;
 
 /// A condition that looks like an operator is one.
 pub(crate) const L_012: Rule = Rule {
@@ -11,7 +11,6 @@ pub(crate) const L_012: Rule = Rule {
     spec: "§5.3",
     title: "a condition that looks like an operator is one",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l012.md"),
     check: Some(|document, report| {
         for (path, condition) in document.conditions() {

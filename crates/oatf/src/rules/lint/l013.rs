@@ -1,13 +1,12 @@
 use super::edits;
 use super::state::items;
 use crate::bindings::{dispatch_lists, known_modes, nearest_structural_key, structural_keys};
-use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::model::Document;
-use crate::node_path::NodePath;
 use crate::rules::places::State;
-use crate::rules::{Family, Report, Rule};
-use crate::suggest::nearest;
+use crate::rules::{Report, Rule};
 use serde_json::Value;
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::{NodePath, nearest};
 
 /// A state has the keys of its mode.
 pub(crate) const L_013: Rule = Rule {
@@ -15,7 +14,6 @@ pub(crate) const L_013: Rule = Rule {
     spec: "§7",
     title: "a state has the keys of its mode",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l013.md"),
     check: Some(|document, report| {
         for state in document.states() {

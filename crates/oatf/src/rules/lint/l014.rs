@@ -1,7 +1,8 @@
-use crate::diagnostic::DiagnosticSeverity::Warning;
-use crate::node_path::NodePath;
-use crate::rules::{Family, Report, Rule};
-use crate::yaml::{NodeId, NodeKind, Style, Tree};
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::NodePath;
+use sortie_syntax::yaml::{NodeId, NodeKind, Style, Tree};
+
+use crate::rules::{Report, Rule};
 
 /// A key has a value.
 pub(crate) const L_014: Rule = Rule {
@@ -9,7 +10,6 @@ pub(crate) const L_014: Rule = Rule {
     spec: "",
     title: "a key has a value",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l014.md"),
     check: Some(|document, report| {
         if let Some(tree) = document.tree() {

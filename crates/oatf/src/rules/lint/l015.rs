@@ -1,8 +1,9 @@
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::NodePath;
+
 use super::edits;
-use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::frameworks::{FRAMEWORKS, Problem, is_well_formed, normalise};
-use crate::node_path::NodePath;
-use crate::rules::{Family, Rule};
+use crate::rules::Rule;
 
 /// A mapping names an entry that its framework has.
 pub(crate) const L_015: Rule = Rule {
@@ -10,7 +11,6 @@ pub(crate) const L_015: Rule = Rule {
     spec: "§4.3",
     title: "a mapping names an entry that its framework has",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l015.md"),
     check: Some(|document, report| {
         let mappings =

@@ -1,9 +1,9 @@
 use super::payload::weight;
-use crate::diagnostic::DiagnosticSeverity::Warning;
-use crate::json::{compare_numbers, sorted_text};
 use crate::model::{Condition, MatchCondition};
-use crate::rules::{Family, Rule};
+use crate::rules::Rule;
 use serde_json::Number;
+use sortie_expr::json::{compare_numbers, sorted_text};
+use sortie_syntax::DiagnosticSeverity::Warning;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
@@ -13,7 +13,6 @@ pub(crate) const L_016: Rule = Rule {
     spec: "§5.3",
     title: "a condition can hold",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l016.md"),
     check: Some(|document, report| {
         for (path, condition) in document.conditions() {

@@ -1,9 +1,10 @@
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::nearest;
+
 use super::edits;
 use crate::bindings::structural_keys;
-use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::model::ActionKind;
-use crate::rules::{Family, Rule};
-use crate::suggest::nearest;
+use crate::rules::Rule;
 
 /// An entry action is one that the mode has.
 pub(crate) const L_017: Rule = Rule {
@@ -11,7 +12,6 @@ pub(crate) const L_017: Rule = Rule {
     spec: "§7",
     title: "an entry action is one that the mode has",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l017.md"),
     check: Some(|document, report| {
         for list in document.phase_lists() {

@@ -1,11 +1,11 @@
 use std::collections::HashMap;
 
 use super::state::items;
-use crate::diagnostic::DiagnosticSeverity::Warning;
-use crate::node_path::NodePath;
 use crate::rules::places::State;
-use crate::rules::{Family, Report, Rule};
+use crate::rules::{Report, Rule};
 use serde_json::Value;
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::NodePath;
 
 /// A state can be served as it is meant.
 pub(crate) const L_018: Rule = Rule {
@@ -13,7 +13,6 @@ pub(crate) const L_018: Rule = Rule {
     spec: "§7",
     title: "a state can be served as it is meant",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l018.md"),
     check: Some(|document, report| {
         for state in document.states() {

@@ -1,12 +1,12 @@
 use super::edits;
 use crate::bindings::{is_known_surface, nearest_surface};
-use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::extension::{Extension, KEY};
 use crate::model::{Document, Phase};
-use crate::node_path::NodePath;
 use crate::rules::walk::protocol_of;
-use crate::rules::{Family, Report, Rule};
+use crate::rules::{Report, Rule};
 use serde_json::Value;
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::NodePath;
 
 /// What `x-sortie.delivered` asks for can be served.
 pub(crate) const L_019: Rule = Rule {
@@ -14,7 +14,6 @@ pub(crate) const L_019: Rule = Rule {
     spec: "",
     title: "what `x-sortie.delivered` asks for can be served",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l019.md"),
     check: Some(|document, report| {
         let (extension, errors) = Extension::read(&document.attack);

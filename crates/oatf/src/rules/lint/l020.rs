@@ -1,9 +1,9 @@
 use super::state::items;
-use crate::diagnostic::DiagnosticSeverity::Warning;
-use crate::diagnostic::Edit;
-use crate::rules::{Family, Rule};
-use crate::yaml::{NodeKind, Style};
+use crate::rules::Rule;
 use serde_json::Value;
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::Edit;
+use sortie_syntax::yaml::{NodeKind, Style};
 
 /// What an A2A agent answers is a task or a message.
 pub(crate) const L_020: Rule = Rule {
@@ -11,7 +11,6 @@ pub(crate) const L_020: Rule = Rule {
     spec: "§7.2.4",
     title: "what an A2A agent answers is a task or a message",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l020.md"),
     check: Some(|document, report| {
         for state in document.states().into_iter().filter(|state| state.mode == Some("a2a_server")) {

@@ -4,14 +4,14 @@ use super::edits;
 use super::scope::{side_of_event, wants_absence};
 use super::state::items;
 use crate::bindings::{DispatchList, Reachability, dispatch_lists, reachability};
-use crate::diagnostic::DiagnosticSeverity::Warning;
-use crate::json::sorted_text;
 use crate::model::{Condition, Document};
-use crate::node_path::NodePath;
-use crate::path::SimplePath;
 use crate::rules::walk::protocol_of;
-use crate::rules::{Family, Report, Rule};
+use crate::rules::{Report, Rule};
 use serde_json::{Map, Value};
+use sortie_expr::json::sorted_text;
+use sortie_expr::path::SimplePath;
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::NodePath;
 
 /// Every entry of a response list can be chosen.
 pub(crate) const L_021: Rule = Rule {
@@ -19,7 +19,6 @@ pub(crate) const L_021: Rule = Rule {
     spec: "§7.0.1",
     title: "every entry of a response list can be chosen",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l021.md"),
     check: Some(|document, report| {
         for state in document.states() {

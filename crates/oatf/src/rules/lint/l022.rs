@@ -1,9 +1,10 @@
+use sortie_syntax::DiagnosticSeverity::Warning;
+
 use super::{edits, state};
 use crate::bindings::{Reachability, Side, is_agent_side, reachability};
-use crate::diagnostic::DiagnosticSeverity::Warning;
 use crate::model::{ExtractorSource, ExtractorType};
+use crate::rules::Rule;
 use crate::rules::walk::protocol_of;
-use crate::rules::{Family, Rule};
 
 /// An extractor finds something.
 pub(crate) const L_022: Rule = Rule {
@@ -11,7 +12,6 @@ pub(crate) const L_022: Rule = Rule {
     spec: "§5.5",
     title: "an extractor finds something",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l022.md"),
     check: Some(|document, report| {
         let mut left = MOST_QUESTIONS;

@@ -1,5 +1,6 @@
-use crate::diagnostic::DiagnosticSeverity::Warning;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Warning;
+
+use crate::rules::Rule;
 
 /// A document has proofs. Whoever knows where the document stands looks for them, and only when asked to: there is
 /// nothing to be seen in the document itself.
@@ -8,7 +9,6 @@ pub(crate) const L_023: Rule = Rule {
     spec: "",
     title: "a document has proofs",
     severity: Warning,
-    family: Family::Lint,
     explain: include_str!("l023.md"),
     check: None,
 };

@@ -6,13 +6,13 @@
 use std::ops::ControlFlow;
 
 use serde_json::{Map, Value, json};
+use sortie_expr::path::WildcardPath;
+use sortie_syntax::NodePath;
 
 use super::state::items;
 use crate::bindings::Side;
 use crate::extension::KEY;
 use crate::model::{Action, ActionKind, Document};
-use crate::node_path::NodePath;
-use crate::path::WildcardPath;
 use crate::rules::places;
 use crate::rules::walk::protocol_of;
 use crate::template::{Piece, pieces};

@@ -1,8 +1,9 @@
 //! Which messages an indicator looks at.
 
+use sortie_syntax::NodePath;
+
 use crate::bindings::{Reachability, Side, is_agent_side, reachability};
 use crate::model::{Condition, Direction, Document, Indicator};
-use crate::node_path::NodePath;
 use crate::rules::walk::protocol_of;
 
 /// An indicator, with everything that says which messages it is shown.

@@ -1,10 +1,10 @@
 //! Walks through pass-through state.
 
 use serde_json::Value;
+use sortie_syntax::NodePath;
 
 use crate::bindings::structural_keys;
 use crate::model::Document;
-use crate::node_path::NodePath;
 use crate::rules::walk::protocol_of;
 
 /// The elements of the list under a key, with their paths; none when there is no such list.

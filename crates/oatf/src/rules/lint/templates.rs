@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use crate::model::{ActionKind, Condition, Document};
-use crate::node_path::NodePath;
 use crate::rules::places::{self, each_string};
 use crate::template::{Piece, pieces};
 use serde_json::Value;
+use sortie_syntax::NodePath;
 
 /// A `{{name}}` somewhere in a document.
 pub(super) struct Reference<'d> {

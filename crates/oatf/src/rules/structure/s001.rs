@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 use crate::rules::walk::ConditionAt;
-use crate::rules::{Family, Rule};
 
 /// No condition is an empty mapping: in patterns, triggers and `when` inside states.
 pub(crate) const S_001: Rule = Rule {
@@ -8,7 +9,6 @@ pub(crate) const S_001: Rule = Rule {
     spec: "",
     title: "a condition compares with something",
     severity: Error,
-    family: Family::Structure,
     explain: include_str!("s001.md"),
     check: Some(|document, report| {
         document.each_condition(|at, condition| {

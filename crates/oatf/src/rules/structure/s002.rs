@@ -1,5 +1,6 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 
 /// No `any_of` is an empty list: in patterns, triggers and `when` inside states.
 pub(crate) const S_002: Rule = Rule {
@@ -7,7 +8,6 @@ pub(crate) const S_002: Rule = Rule {
     spec: "",
     title: "`any_of` offers something",
     severity: Error,
-    family: Family::Structure,
     explain: include_str!("s002.md"),
     check: Some(|document, report| {
         document.each_condition(|at, condition| {

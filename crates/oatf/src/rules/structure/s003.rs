@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 use crate::rules::walk::INDICATORS;
-use crate::rules::{Family, Rule};
 
 /// `semantic.examples` has `positive` or `negative`.
 pub(crate) const S_003: Rule = Rule {
@@ -8,7 +9,6 @@ pub(crate) const S_003: Rule = Rule {
     spec: "",
     title: "examples hold examples",
     severity: Error,
-    family: Family::Structure,
     explain: include_str!("s003.md"),
     check: Some(|document, report| {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {

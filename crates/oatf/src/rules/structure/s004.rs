@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 use crate::rules::walk::ATTACK;
-use crate::rules::{Family, Rule};
 
 /// `attack.impact`, when present, is not empty.
 pub(crate) const S_004: Rule = Rule {
@@ -8,7 +9,6 @@ pub(crate) const S_004: Rule = Rule {
     spec: "",
     title: "impact, when present, is not empty",
     severity: Error,
-    family: Family::Structure,
     explain: include_str!("s004.md"),
     check: Some(|document, report| {
         if document.attack.impact.as_ref().is_some_and(Vec::is_empty)

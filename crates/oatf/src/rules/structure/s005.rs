@@ -1,5 +1,6 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 
 /// `trigger.count` is at least 1.
 pub(crate) const S_005: Rule = Rule {
@@ -7,7 +8,6 @@ pub(crate) const S_005: Rule = Rule {
     spec: "",
     title: "triggers count from one",
     severity: Error,
-    family: Family::Structure,
     explain: include_str!("s005.md"),
     check: Some(|document, report| {
         document.each_phase(|phase| {

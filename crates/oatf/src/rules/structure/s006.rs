@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 use crate::rules::walk::ATTACK;
-use crate::rules::{Family, Rule};
 
 /// `created` and `modified` are ISO 8601: a date, or a date and time with a time zone.
 pub(crate) const S_006: Rule = Rule {
@@ -8,7 +9,6 @@ pub(crate) const S_006: Rule = Rule {
     spec: "",
     title: "dates are dates",
     severity: Error,
-    family: Family::Structure,
     explain: include_str!("s006.md"),
     check: Some(|document, report| {
         let attack = &document.attack;

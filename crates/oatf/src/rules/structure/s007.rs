@@ -1,9 +1,9 @@
 use serde_json::Value;
+use sortie_syntax::DiagnosticSeverity::Error;
+use sortie_syntax::listed;
 
 use crate::bindings::structural_keys;
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::parse::listed;
-use crate::rules::{Family, Rule};
+use crate::rules::Rule;
 
 /// Every `state` is a mapping.
 pub(crate) const S_007: Rule = Rule {
@@ -11,7 +11,6 @@ pub(crate) const S_007: Rule = Rule {
     spec: "",
     title: "a state is a mapping",
     severity: Error,
-    family: Family::Structure,
     explain: include_str!("s007.md"),
     check: Some(|document, report| {
         document.each_state(|state| {

@@ -1,11 +1,11 @@
 use serde_json::Value;
+use sortie_syntax::DiagnosticSeverity::Error;
+use sortie_syntax::listed;
 
 use crate::bindings::dispatch_lists;
-use crate::diagnostic::DiagnosticSeverity::Error;
 use crate::model::{Condition, OPERATORS};
-use crate::parse::listed;
 use crate::rules::walk::{ListAt, Trail};
-use crate::rules::{Family, Report, Rule};
+use crate::rules::{Report, Rule};
 
 /// Response lists are lists, their entries mappings, and each `when` maps paths to conditions.
 ///
@@ -16,7 +16,6 @@ pub(crate) const S_008: Rule = Rule {
     spec: "",
     title: "response lists are lists of entries",
     severity: Error,
-    family: Family::Structure,
     explain: include_str!("s008.md"),
     check: Some(|document, report| {
         document.each_response_list(|list| {

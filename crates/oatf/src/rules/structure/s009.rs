@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 use crate::rules::walk::INDICATORS;
-use crate::rules::{Family, Rule};
 
 /// A pattern has `condition` or an operator.
 pub(crate) const S_009: Rule = Rule {
@@ -8,7 +9,6 @@ pub(crate) const S_009: Rule = Rule {
     spec: "",
     title: "a pattern has a condition",
     severity: Error,
-    family: Family::Structure,
     explain: include_str!("s009.md"),
     check: Some(|document, report| {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {

@@ -1,7 +1,8 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+
 use crate::extension;
+use crate::rules::Rule;
 use crate::rules::lint::edits;
-use crate::rules::{Family, Rule};
 
 /// `x-sortie` is understood, all of it.
 pub(crate) const S_010: Rule = Rule {
@@ -9,7 +10,6 @@ pub(crate) const S_010: Rule = Rule {
     spec: "",
     title: "`x-sortie` has known keys, the right types and names that exist",
     severity: Error,
-    family: Family::Structure,
     explain: include_str!("s010.md"),
     check: Some(|document, report| {
         for error in extension::check(document) {

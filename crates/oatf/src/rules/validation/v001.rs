@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::node_path::NodePath;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+use sortie_syntax::NodePath;
+
+use crate::rules::Rule;
 
 /// `oatf` is there, and names a supported version.
 ///
@@ -10,7 +11,6 @@ pub(crate) const V_001: Rule = Rule {
     spec: "§11.1.1",
     title: "`oatf` names a supported version of the format",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v001.md"),
     check: Some(|document, report| {
         if document.oatf == SUPPORTED {

@@ -1,5 +1,6 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 
 /// There is exactly one `attack`, and it is a mapping. Found while parsing.
 pub(crate) const V_003: Rule = Rule {
@@ -7,7 +8,6 @@ pub(crate) const V_003: Rule = Rule {
     spec: "§11.1.3",
     title: "a document has exactly one attack",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v003.md"),
     check: None,
 };

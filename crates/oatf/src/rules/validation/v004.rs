@@ -1,5 +1,6 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 
 /// `attack.execution` is there. Found while parsing.
 pub(crate) const V_004: Rule = Rule {
@@ -7,7 +8,6 @@ pub(crate) const V_004: Rule = Rule {
     spec: "§11.1.4",
     title: "an attack has an execution",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v004.md"),
     check: None,
 };

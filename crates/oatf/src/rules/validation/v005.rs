@@ -1,11 +1,9 @@
 use serde_json::Value;
+use sortie_syntax::DiagnosticSeverity::Error;
+use sortie_syntax::{NodePath, listed, nearest};
 
-use crate::diagnostic::DiagnosticSeverity::Error;
 use crate::model::ElicitationMode;
-use crate::node_path::NodePath;
-use crate::parse::listed;
-use crate::rules::{Family, Report, Rule};
-use crate::suggest::nearest;
+use crate::rules::{Report, Rule};
 
 /// Closed enumerations hold only their members.
 ///
@@ -16,7 +14,6 @@ pub(crate) const V_005: Rule = Rule {
     spec: "§11.1.5",
     title: "closed enumerations hold only their members",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v005.md"),
     check: Some(|document, report| {
         document.each_state(|state| {

@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::node_path::NodePath;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+use sortie_syntax::NodePath;
+
+use crate::rules::Rule;
 
 /// `indicators`, when present, is not empty.
 pub(crate) const V_006: Rule = Rule {
@@ -8,7 +9,6 @@ pub(crate) const V_006: Rule = Rule {
     spec: "§11.1.9",
     title: "indicators, when present, are not empty",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v006.md"),
     check: Some(|document, report| {
         if document.attack.indicators.as_ref().is_some_and(Vec::is_empty) {

@@ -1,5 +1,6 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 
 /// Every list of phases has at least one.
 pub(crate) const V_007: Rule = Rule {
@@ -7,7 +8,6 @@ pub(crate) const V_007: Rule = Rule {
     spec: "§11.1.7, §11.1.8",
     title: "a list of phases is not empty",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v007.md"),
     check: Some(|document, report| {
         for list in document.phase_lists() {

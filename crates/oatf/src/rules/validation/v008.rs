@@ -1,5 +1,6 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 
 /// At most one phase of a list is terminal (has no `trigger`), and it is the last.
 pub(crate) const V_008: Rule = Rule {
@@ -7,7 +8,6 @@ pub(crate) const V_008: Rule = Rule {
     spec: "§11.1.7",
     title: "only the last phase has no trigger",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v008.md"),
     check: Some(|document, report| {
         for list in document.phase_lists() {

@@ -1,5 +1,6 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 
 /// The first phase of each list has `state`.
 pub(crate) const V_009: Rule = Rule {
@@ -7,7 +8,6 @@ pub(crate) const V_009: Rule = Rule {
     spec: "§11.1.7",
     title: "the first phase has a state",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v009.md"),
     check: Some(|document, report| {
         for list in document.phase_lists() {

@@ -1,10 +1,11 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+use sortie_syntax::NodePath;
+
 use crate::model::Indicator;
-use crate::node_path::NodePath;
-use crate::rules::{Family, Rule};
+use crate::rules::Rule;
 
 /// Indicator ids are unique, those that are generated included.
 pub(crate) const V_010: Rule = Rule {
@@ -12,7 +13,6 @@ pub(crate) const V_010: Rule = Rule {
     spec: "§11.1.10",
     title: "indicator ids are unique",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v010.md"),
     check: Some(|document, report| {
         let Some(indicators) = &document.attack.indicators else { return };

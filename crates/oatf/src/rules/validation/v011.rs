@@ -1,8 +1,9 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 
 /// Phase names are unique within their list. Two actors may use the same ones.
 pub(crate) const V_011: Rule = Rule {
@@ -10,7 +11,6 @@ pub(crate) const V_011: Rule = Rule {
     spec: "§11.1.7",
     title: "phase names are unique within their list",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v011.md"),
     check: Some(|document, report| {
         for list in document.phase_lists() {

@@ -1,7 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::node_path::NodePath;
-use crate::parse::listed;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+use sortie_syntax::{NodePath, listed};
+
+use crate::rules::Rule;
 
 /// Exactly one of `pattern`, `expression` and `semantic` per indicator.
 pub(crate) const V_012: Rule = Rule {
@@ -9,7 +9,6 @@ pub(crate) const V_012: Rule = Rule {
     spec: "§11.1.11",
     title: "an indicator decides in exactly one way",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v012.md"),
     check: Some(|document, report| {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {

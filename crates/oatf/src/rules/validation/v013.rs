@@ -1,8 +1,9 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_expr::re2;
+use sortie_syntax::DiagnosticSeverity::Error;
+
 use crate::model::ExtractorType;
-use crate::re2;
 use crate::rules::walk::Trail;
-use crate::rules::{Family, Report, Rule};
+use crate::rules::{Report, Rule};
 
 /// Every regular expression is RE2.
 pub(crate) const V_013: Rule = Rule {
@@ -10,7 +11,6 @@ pub(crate) const V_013: Rule = Rule {
     spec: "§6.2",
     title: "every regular expression is RE2",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v013.md"),
     check: Some(|document, report| {
         let mut left = Some(re2::MAX_TOGETHER);

@@ -1,8 +1,8 @@
-use crate::cel;
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::re2;
+use sortie_expr::{cel, re2};
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 use crate::rules::walk::INDICATORS;
-use crate::rules::{Family, Rule};
 
 /// How long the expressions of one document may be together: reading them takes some twenty milliseconds.
 const MAX_BYTES: usize = 256 * 1024;
@@ -13,7 +13,6 @@ pub(crate) const V_014: Rule = Rule {
     spec: "§6.3",
     title: "every expression is CEL",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v014.md"),
     check: Some(|document, report| {
         let mut left = MAX_BYTES;

@@ -1,9 +1,10 @@
 use std::ops::Range;
 
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::jsonpath;
+use sortie_expr::jsonpath;
+use sortie_syntax::DiagnosticSeverity::Error;
+
 use crate::model::ExtractorType;
-use crate::rules::{Family, Rule};
+use crate::rules::Rule;
 
 /// Every `JSONPath` selector is one of RFC 9535.
 pub(crate) const V_015: Rule = Rule {
@@ -11,7 +12,6 @@ pub(crate) const V_015: Rule = Rule {
     spec: "§5.5",
     title: "every JSONPath is one of RFC 9535",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v015.md"),
     check: Some(|document, report| {
         document.each_extractor(|trail, extractor| {

@@ -1,5 +1,6 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 use crate::template::{Piece, pieces};
 
 /// No template reference is left open.
@@ -8,7 +9,6 @@ pub(crate) const V_016: Rule = Rule {
     spec: "§5.7",
     title: "every template reference is closed",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v016.md"),
     check: Some(|document, report| {
         document.each_template(|at, template, _| {

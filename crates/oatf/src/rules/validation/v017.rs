@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::node_path::NodePath;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+use sortie_syntax::NodePath;
+
+use crate::rules::Rule;
 
 /// `severity.confidence` is from 0 to 100.
 pub(crate) const V_017: Rule = Rule {
@@ -8,7 +9,6 @@ pub(crate) const V_017: Rule = Rule {
     spec: "§4.3",
     title: "the confidence of a severity is from 0 to 100",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v017.md"),
     check: Some(|document, report| {
         let confidence = document.attack.severity.as_ref().and_then(|severity| severity.confidence);

@@ -1,7 +1,8 @@
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::NodePath;
+
 use crate::bindings::{is_known_surface, known_protocols, nearest_surface};
-use crate::diagnostic::DiagnosticSeverity::Warning;
-use crate::node_path::NodePath;
-use crate::rules::{Family, Rule};
+use crate::rules::Rule;
 
 /// A surface is an operation of the indicator's protocol, where we know the protocol.
 pub(crate) const V_018: Rule = Rule {
@@ -9,7 +10,6 @@ pub(crate) const V_018: Rule = Rule {
     spec: "§7",
     title: "a surface is an operation of its protocol",
     severity: Warning,
-    family: Family::Validation,
     explain: include_str!("v018.md"),
     check: Some(|document, report| {
         let mode = document.attack.execution.mode.as_deref();

@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::parse::listed;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+use sortie_syntax::listed;
+
+use crate::rules::Rule;
 
 /// A trigger has `count` and `match` only together with `event`.
 pub(crate) const V_019: Rule = Rule {
@@ -8,7 +9,6 @@ pub(crate) const V_019: Rule = Rule {
     spec: "§5.3",
     title: "`count` and `match` need an event",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v019.md"),
     check: Some(|document, report| {
         for list in document.phase_lists() {

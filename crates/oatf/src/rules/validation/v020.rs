@@ -1,5 +1,6 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 
 /// No anchors, aliases, merge keys and tags. Found while the YAML is read.
 pub(crate) const V_020: Rule = Rule {
@@ -7,7 +8,6 @@ pub(crate) const V_020: Rule = Rule {
     spec: "§11.1.1",
     title: "no anchors, aliases, merge keys or tags",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v020.md"),
     check: None,
 };

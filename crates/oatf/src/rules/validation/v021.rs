@@ -1,7 +1,8 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::node_path::NodePath;
-use crate::path::{PathErrorReason, WildcardPath};
-use crate::rules::{Family, Rule};
+use sortie_expr::path::{PathErrorReason, WildcardPath};
+use sortie_syntax::DiagnosticSeverity::Error;
+use sortie_syntax::NodePath;
+
+use crate::rules::Rule;
 
 /// Every `target` is a wildcard dot-path.
 pub(crate) const V_021: Rule = Rule {
@@ -9,7 +10,6 @@ pub(crate) const V_021: Rule = Rule {
     spec: "§6.1, §6.2, §6.4",
     title: "every target is a wildcard dot-path",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v021.md"),
     check: Some(|document, report| {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {

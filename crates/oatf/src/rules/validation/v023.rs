@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::node_path::NodePath;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+use sortie_syntax::NodePath;
+
+use crate::rules::Rule;
 
 /// `attack.id` is a name and a number.
 pub(crate) const V_023: Rule = Rule {
@@ -8,7 +9,6 @@ pub(crate) const V_023: Rule = Rule {
     spec: "§4.2",
     title: "the id of an attack is a name and a number",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v023.md"),
     check: Some(|document, report| {
         if let Some(id) = &document.attack.id

@@ -1,7 +1,8 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+use sortie_syntax::NodePath;
+
 use crate::model::Indicator;
-use crate::node_path::NodePath;
-use crate::rules::{Family, Rule};
+use crate::rules::Rule;
 
 /// With `attack.id`, indicator ids are that id, a hyphen and a number.
 ///
@@ -11,7 +12,6 @@ pub(crate) const V_024: Rule = Rule {
     spec: "§6.1",
     title: "the id of an indicator continues that of its attack",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v024.md"),
     check: Some(|document, report| {
         let attack = &document.attack;

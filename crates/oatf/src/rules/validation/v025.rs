@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::node_path::NodePath;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+use sortie_syntax::NodePath;
+
+use crate::rules::Rule;
 
 /// `indicator.confidence` is from 0 to 100.
 pub(crate) const V_025: Rule = Rule {
@@ -8,7 +9,6 @@ pub(crate) const V_025: Rule = Rule {
     spec: "§6.1",
     title: "the confidence of an indicator is from 0 to 100",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v025.md"),
     check: Some(|document, report| {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {

@@ -1,7 +1,8 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::path::{PathErrorReason, SimplePath};
+use sortie_expr::path::{PathErrorReason, SimplePath};
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 use crate::rules::walk::INDICATORS;
-use crate::rules::{Family, Rule};
 
 /// Every value of `expression.variables` is a simple dot-path.
 pub(crate) const V_026: Rule = Rule {
@@ -9,7 +10,6 @@ pub(crate) const V_026: Rule = Rule {
     spec: "§6.3",
     title: "variables stand for simple paths",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v026.md"),
     check: Some(|document, report| {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {

@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::path::{PathErrorReason, SimplePath};
-use crate::rules::{Family, Rule};
+use sortie_expr::path::{PathErrorReason, SimplePath};
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 
 /// Every key of a predicate is a simple dot-path: in `trigger.match`, and in `when` inside states.
 pub(crate) const V_027: Rule = Rule {
@@ -8,7 +9,6 @@ pub(crate) const V_027: Rule = Rule {
     spec: "§5.4",
     title: "predicates name simple paths",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v027.md"),
     check: Some(|document, report| {
         document.each_predicate_entry(|at, key, _| {

@@ -1,7 +1,8 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+
 use crate::model::{Document, Phase};
 use crate::rules::walk::{EXECUTION, INDICATORS, is_name, protocol_of};
-use crate::rules::{Family, Report, Rule};
+use crate::rules::{Report, Rule};
 
 /// Without `execution.mode`: phases of the multi-phase form have one and the same mode, and indicators have a
 /// protocol.
@@ -13,7 +14,6 @@ pub(crate) const V_028: Rule = Rule {
     spec: "§5.1",
     title: "without a mode for all, each says its own",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v028.md"),
     check: Some(|document, report| {
         let execution = &document.attack.execution;

@@ -1,7 +1,8 @@
+use sortie_syntax::DiagnosticSeverity::Warning;
+
 use crate::bindings;
-use crate::diagnostic::DiagnosticSeverity::Warning;
+use crate::rules::Rule;
 use crate::rules::report::Shown;
-use crate::rules::{Family, Rule};
 
 /// Trigger events are known to the mode of their actor.
 pub(crate) const V_029: Rule = Rule {
@@ -9,7 +10,6 @@ pub(crate) const V_029: Rule = Rule {
     spec: "§7",
     title: "triggers wait for events that their actor can see",
     severity: Warning,
-    family: Family::Validation,
     explain: include_str!("v029.md"),
     check: Some(|document, report| {
         document.each_phase(|phase| {

@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 use crate::rules::walk::EXECUTION;
-use crate::rules::{Family, Rule};
 
 /// Exactly one of `state`, `phases` and `actors`; `state` comes with `mode`.
 pub(crate) const V_030: Rule = Rule {
@@ -8,7 +9,6 @@ pub(crate) const V_030: Rule = Rule {
     spec: "§5.1",
     title: "an execution has one of three forms",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v030.md"),
     check: Some(|document, report| {
         let execution = &document.attack.execution;

@@ -1,8 +1,9 @@
 use std::collections::HashMap;
 
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 use crate::rules::walk::{ACTORS, is_name};
-use crate::rules::{Family, Rule};
 
 /// Actors: at least one, named once each, `[a-z][a-z0-9_]*`, with a mode and a phase.
 ///
@@ -12,7 +13,6 @@ pub(crate) const V_031: Rule = Rule {
     spec: "§5.1",
     title: "actors are named once, and have a mode and a phase",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v031.md"),
     check: Some(|document, report| {
         let Some(actors) = &document.attack.execution.actors else { return };

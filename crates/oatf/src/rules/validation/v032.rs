@@ -1,9 +1,10 @@
 use std::cell::LazyCell;
 
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+use sortie_syntax::nearest;
+
+use crate::rules::Rule;
 use crate::rules::walk::{ACTOR_NAME, Reference, is_name};
-use crate::rules::{Family, Rule};
-use crate::suggest::nearest;
 use crate::template::{Piece, pieces};
 
 /// Every `{{actor.extractor}}` names an actor of the document.
@@ -12,7 +13,6 @@ pub(crate) const V_032: Rule = Rule {
     spec: "§5.5",
     title: "templates name actors that exist",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v032.md"),
     check: Some(|document, report| {
         if report.may_lack(ACTOR_NAME) {

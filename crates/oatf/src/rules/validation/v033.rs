@@ -1,7 +1,7 @@
 use serde_json::Value;
+use sortie_syntax::DiagnosticSeverity::Error;
 
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::rules::{Family, Rule};
+use crate::rules::Rule;
 
 /// At most one entry of a response list has no `when`.
 ///
@@ -11,7 +11,6 @@ pub(crate) const V_033: Rule = Rule {
     spec: "§11.1.14",
     title: "a response list has one fallback",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v033.md"),
     check: Some(|document, report| {
         document.each_response_list(|list| {

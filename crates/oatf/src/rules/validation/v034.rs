@@ -1,9 +1,10 @@
+use sortie_syntax::DiagnosticSeverity::Error;
+use sortie_syntax::nearest;
+
 use crate::bindings::{known_modes, known_protocols};
-use crate::diagnostic::DiagnosticSeverity::Error;
 use crate::rules::report::Finding;
 use crate::rules::walk::{ACTORS, EXECUTION, INDICATORS, Trail, is_name, protocol_of};
-use crate::rules::{Family, Report, Rule};
-use crate::suggest::nearest;
+use crate::rules::{Report, Rule};
 
 /// Modes are `[a-z][a-z0-9_]*_(server|client)`, protocols `[a-z][a-z0-9_]*`.
 pub(crate) const V_034: Rule = Rule {
@@ -11,7 +12,6 @@ pub(crate) const V_034: Rule = Rule {
     spec: "§5.1",
     title: "modes and protocols have the form of one",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v034.md"),
     check: Some(|document, report| {
         let execution = &document.attack.execution;

@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 use crate::rules::walk::ATTACK;
-use crate::rules::{Family, Rule};
 
 /// `attack.version` is at least 1.
 pub(crate) const V_035: Rule = Rule {
@@ -8,7 +9,6 @@ pub(crate) const V_035: Rule = Rule {
     spec: "§4.2",
     title: "versions count from one",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v035.md"),
     check: Some(|document, report| {
         if let Some(version) = document.attack.version.filter(|version| *version < 1) {

@@ -1,7 +1,8 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+
 use crate::duration::parse_duration;
+use crate::rules::Rule;
 use crate::rules::report::Finding;
-use crate::rules::{Family, Rule};
 
 /// `trigger.after` is a duration.
 pub(crate) const V_036: Rule = Rule {
@@ -9,7 +10,6 @@ pub(crate) const V_036: Rule = Rule {
     spec: "§5.2",
     title: "`after` is a duration",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v036.md"),
     check: Some(|document, report| {
         document.each_phase(|phase| {

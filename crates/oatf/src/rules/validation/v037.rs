@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 use crate::rules::walk::is_name;
-use crate::rules::{Family, Rule};
 
 /// Extractor names are `[a-z][a-z0-9_]*`.
 pub(crate) const V_037: Rule = Rule {
@@ -8,7 +9,6 @@ pub(crate) const V_037: Rule = Rule {
     spec: "§5.5",
     title: "extractors have names that templates can use",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v037.md"),
     check: Some(|document, report| {
         document.each_phase(|phase| {

@@ -1,5 +1,6 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 
 /// `phase.extractors`, when present, is not empty.
 pub(crate) const V_038: Rule = Rule {
@@ -7,7 +8,6 @@ pub(crate) const V_038: Rule = Rule {
     spec: "§11.1.7",
     title: "extractors, when present, are not empty",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v038.md"),
     check: Some(|document, report| {
         document.each_phase(|phase| {

@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 use crate::rules::walk::INDICATORS;
-use crate::rules::{Family, Rule};
 
 /// Every key of `expression.variables` is an identifier of CEL.
 pub(crate) const V_039: Rule = Rule {
@@ -8,7 +9,6 @@ pub(crate) const V_039: Rule = Rule {
     spec: "§11.1.15",
     title: "variables have names that CEL can use",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v039.md"),
     check: Some(|document, report| {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {

@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+
 use crate::model::Trigger;
-use crate::rules::{Family, Rule};
+use crate::rules::Rule;
 
 /// A trigger has `event` or `after`.
 ///
@@ -10,7 +11,6 @@ pub(crate) const V_040: Rule = Rule {
     spec: "§5.3",
     title: "a trigger waits for something",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v040.md"),
     check: Some(|document, report| {
         document.each_phase(|phase| {

@@ -1,7 +1,8 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+use sortie_syntax::listed;
+
 use crate::model::ActionKind;
-use crate::parse::listed;
-use crate::rules::{Family, Rule};
+use crate::rules::Rule;
 
 /// An action has exactly one key that is not `x-`.
 pub(crate) const V_041: Rule = Rule {
@@ -9,7 +10,6 @@ pub(crate) const V_041: Rule = Rule {
     spec: "§11.1.16",
     title: "an action does one thing",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v041.md"),
     check: Some(|document, report| {
         document.each_phase(|phase| {

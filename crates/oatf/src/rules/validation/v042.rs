@@ -1,7 +1,8 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_expr::re2;
+use sortie_syntax::DiagnosticSeverity::Error;
+
 use crate::model::ExtractorType;
-use crate::re2;
-use crate::rules::{Family, Rule};
+use crate::rules::Rule;
 
 /// The selector of a regex extractor has a capture group.
 pub(crate) const V_042: Rule = Rule {
@@ -9,7 +10,6 @@ pub(crate) const V_042: Rule = Rule {
     spec: "§5.5",
     title: "a regex extractor captures something",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v042.md"),
     check: Some(|document, report| {
         document.each_phase(|phase| {

@@ -1,5 +1,6 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 
 /// `phase.on_enter`, when present, is not empty.
 pub(crate) const V_043: Rule = Rule {
@@ -7,7 +8,6 @@ pub(crate) const V_043: Rule = Rule {
     spec: "§5.2",
     title: "entry actions, when present, are not empty",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v043.md"),
     check: Some(|document, report| {
         document.each_phase(|phase| {

@@ -1,7 +1,8 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 use crate::rules::report::Shown;
 use crate::rules::walk::ACTORS;
-use crate::rules::{Family, Rule};
 
 /// In the multi-actor form, `phase.mode` is `actor.mode`.
 pub(crate) const V_044: Rule = Rule {
@@ -9,7 +10,6 @@ pub(crate) const V_044: Rule = Rule {
     spec: "§5.2",
     title: "a phase has the mode of its actor",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v044.md"),
     check: Some(|document, report| {
         for (actor_index, actor) in document.attack.execution.actors.iter().flatten().enumerate() {

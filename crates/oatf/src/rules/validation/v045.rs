@@ -1,10 +1,10 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::diagnostic::Edit;
+use sortie_syntax::DiagnosticSeverity::Error;
+use sortie_syntax::yaml::NodeKind;
+use sortie_syntax::{Edit, Span};
+
 use crate::model::Document;
+use crate::rules::Rule;
 use crate::rules::walk::ATTACK;
-use crate::rules::{Family, Rule};
-use crate::source::Span;
-use crate::yaml::NodeKind;
 
 /// `attack.impact` has no duplicates.
 pub(crate) const V_045: Rule = Rule {
@@ -12,7 +12,6 @@ pub(crate) const V_045: Rule = Rule {
     spec: "§4.2",
     title: "an impact is named once",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v045.md"),
     check: Some(|document, report| {
         let impact = document.attack.impact.as_deref().unwrap_or_default();

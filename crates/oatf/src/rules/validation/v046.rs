@@ -1,8 +1,9 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+
 use crate::duration::parse_duration;
+use crate::rules::Rule;
 use crate::rules::validation::v036::suggest;
 use crate::rules::walk::ATTACK;
-use crate::rules::{Family, Rule};
 
 /// `attack.grace_period` is a duration.
 pub(crate) const V_046: Rule = Rule {
@@ -10,7 +11,6 @@ pub(crate) const V_046: Rule = Rule {
     spec: "§4.2",
     title: "`grace_period` is a duration",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v046.md"),
     check: Some(|document, report| {
         if let Some(period) = &document.attack.grace_period

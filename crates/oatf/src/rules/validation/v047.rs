@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 use crate::rules::walk::{ATTACK, INDICATORS};
-use crate::rules::{Family, Rule};
 
 /// `correlation` only stands beside `indicators`.
 pub(crate) const V_047: Rule = Rule {
@@ -8,7 +9,6 @@ pub(crate) const V_047: Rule = Rule {
     spec: "§2.3a",
     title: "correlation comes with indicators",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v047.md"),
     check: Some(|document, report| {
         let attack = &document.attack;

@@ -1,9 +1,10 @@
 use std::cell::LazyCell;
 
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+use sortie_syntax::nearest;
+
+use crate::rules::Rule;
 use crate::rules::walk::{ACTOR_NAME, INDICATORS, is_name};
-use crate::rules::{Family, Rule};
-use crate::suggest::nearest;
 
 /// `indicator.actor` is the name of an actor.
 pub(crate) const V_048: Rule = Rule {
@@ -11,7 +12,6 @@ pub(crate) const V_048: Rule = Rule {
     spec: "§6.1",
     title: "indicators name actors that exist",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v048.md"),
     check: Some(|document, report| {
         if report.may_lack(ACTOR_NAME) {

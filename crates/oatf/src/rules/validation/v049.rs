@@ -1,7 +1,8 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
+use sortie_syntax::DiagnosticSeverity::Error;
+
 use crate::model::IndicatorMethod;
+use crate::rules::Rule;
 use crate::rules::walk::INDICATORS;
-use crate::rules::{Family, Rule};
 
 /// `indicator.method` agrees with the key that is present.
 pub(crate) const V_049: Rule = Rule {
@@ -9,7 +10,6 @@ pub(crate) const V_049: Rule = Rule {
     spec: "§6.1",
     title: "`method` says what the indicator does",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v049.md"),
     check: Some(|document, report| {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {

@@ -1,5 +1,6 @@
-use crate::diagnostic::DiagnosticSeverity::Error;
-use crate::rules::{Family, Rule};
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
 
 /// `indicator.tier` is `ingested`, `local_action` or `boundary_breach`.
 ///
@@ -9,7 +10,6 @@ pub(crate) const V_050: Rule = Rule {
     spec: "§6.5",
     title: "a tier is one of the three",
     severity: Error,
-    family: Family::Validation,
     explain: include_str!("v050.md"),
     check: None,
 };

@@ -1,7 +1,8 @@
-use crate::diagnostic::DiagnosticSeverity::Warning;
-use crate::node_path::NodePath;
-use crate::rules::{Family, Rule};
-use crate::yaml::NodeKind;
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::NodePath;
+use sortie_syntax::yaml::NodeKind;
+
+use crate::rules::Rule;
 
 /// `oatf` is the first key of the document. The specification lists this as V-002, too.
 pub(crate) const W_001: Rule = Rule {
@@ -9,7 +10,6 @@ pub(crate) const W_001: Rule = Rule {
     spec: "§11.1.2",
     title: "`oatf` is the first key",
     severity: Warning,
-    family: Family::Warning,
     explain: include_str!("w001.md"),
     check: Some(|document, report| {
         let Some(tree) = document.tree() else { return };

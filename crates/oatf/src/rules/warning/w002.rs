@@ -1,10 +1,10 @@
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::{NodePath, listed};
+
 use crate::bindings::known_modes;
-use crate::diagnostic::DiagnosticSeverity::Warning;
-use crate::node_path::NodePath;
-use crate::parse::listed;
 use crate::rules::walk::is_name;
 use crate::rules::warning::w003::nearest_protocol;
-use crate::rules::{Family, Report, Rule, places};
+use crate::rules::{Report, Rule, places};
 
 /// A mode that has the form of one is one that a binding defines.
 ///
@@ -14,7 +14,6 @@ pub(crate) const W_002: Rule = Rule {
     spec: "SDK §3.2",
     title: "a mode is one that a binding defines",
     severity: Warning,
-    family: Family::Warning,
     explain: include_str!("w002.md"),
     check: Some(|document, report| {
         let execution = &document.attack.execution;

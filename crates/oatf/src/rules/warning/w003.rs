@@ -1,9 +1,9 @@
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::{NodePath, listed};
+
 use crate::bindings::known_protocols;
-use crate::diagnostic::DiagnosticSeverity::Warning;
-use crate::node_path::NodePath;
-use crate::parse::listed;
 use crate::rules::walk::is_name;
-use crate::rules::{Family, Report, Rule};
+use crate::rules::{Report, Rule};
 
 /// A protocol that has the form of one is one that a binding defines.
 ///
@@ -13,7 +13,6 @@ pub(crate) const W_003: Rule = Rule {
     spec: "SDK §3.2",
     title: "a protocol is one that a binding defines",
     severity: Warning,
-    family: Family::Warning,
     explain: include_str!("w003.md"),
     check: Some(|document, report| {
         let mut unknown: Vec<(&str, Vec<NodePath>)> = Vec::new();

@@ -1,11 +1,12 @@
 use std::cell::LazyCell;
 use std::ops::Range;
 
-use crate::diagnostic::DiagnosticSeverity::Warning;
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::nearest;
+
+use crate::rules::Rule;
 use crate::rules::report::{Finding, Shown};
 use crate::rules::walk::{Cast, EXTRACTOR_NAMES, Reference, Scope, is_name};
-use crate::rules::{Family, Rule};
-use crate::suggest::nearest;
 use crate::template::{Piece, pieces};
 
 /// Every `{{name}}` and `{{actor.name}}` names an extractor that may have captured something by then: one of
@@ -15,7 +16,6 @@ pub(crate) const W_004: Rule = Rule {
     spec: "§5.6",
     title: "templates name extractors that exist",
     severity: Warning,
-    family: Family::Warning,
     explain: include_str!("w004.md"),
     check: Some(|document, report| {
         if EXTRACTOR_NAMES.iter().any(|kind| report.may_lack(kind)) {

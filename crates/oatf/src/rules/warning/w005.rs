@@ -1,12 +1,13 @@
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::listed;
+
 use crate::bindings::known_protocols;
-use crate::diagnostic::DiagnosticSeverity::Warning;
-use crate::parse::listed;
+use crate::rules::Rule;
 use crate::rules::report::Shown;
 use crate::rules::walk::{ACTOR_MODE, INDICATORS, protocol_of};
-use crate::rules::{Family, Rule};
 
 /// The protocol of an indicator is one that an actor speaks; where it names an actor, that one.
 ///
@@ -16,7 +17,6 @@ pub(crate) const W_005: Rule = Rule {
     spec: "§6.1",
     title: "indicators look at protocols that are spoken",
     severity: Warning,
-    family: Family::Warning,
     explain: include_str!("w005.md"),
     check: Some(|document, report| {
         let modes = document.modes();

@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Warning;
+use sortie_syntax::DiagnosticSeverity::Warning;
+
 use crate::rules::walk::Trail;
-use crate::rules::{Family, Report, Rule};
+use crate::rules::{Report, Rule};
 
 /// No `synthesize` in response entries and `run_agent_input`: it is reserved for a later version.
 pub(crate) const W_006: Rule = Rule {
@@ -8,7 +9,6 @@ pub(crate) const W_006: Rule = Rule {
     spec: "§7.4",
     title: "`synthesize` is reserved",
     severity: Warning,
-    family: Family::Warning,
     explain: include_str!("w006.md"),
     check: Some(|document, report| {
         document.each_response_list(|list| {

@@ -1,6 +1,7 @@
-use crate::diagnostic::DiagnosticSeverity::Warning;
+use sortie_syntax::DiagnosticSeverity::Warning;
+
+use crate::rules::Rule;
 use crate::rules::walk::INDICATORS;
-use crate::rules::{Family, Rule};
 
 /// No `semantic` indicators: what they find depends on the model that is asked.
 pub(crate) const W_007: Rule = Rule {
@@ -8,7 +9,6 @@ pub(crate) const W_007: Rule = Rule {
     spec: "§6.4",
     title: "meaning is in the eye of a model",
     severity: Warning,
-    family: Family::Warning,
     explain: include_str!("w007.md"),
     check: Some(|document, report| {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {

@@ -3,8 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sortie_oatf::conformance::FixtureFile;
-
 /// The folder of official fixtures, for tests that are ignored unless they are asked for.
 pub(crate) fn official() -> PathBuf {
     official_if_named().expect("SORTIE_FIXTURES names the folder of the official fixtures")
@@ -34,13 +32,4 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found
-}
-
-/// A fixture folder, read.
-pub(crate) fn read_fixtures(folder: &Path) -> Vec<FixtureFile> {
-    let read = |path: &PathBuf| FixtureFile {
-        path: path.strip_prefix(folder).unwrap().to_str().unwrap().replace('\\', "/"),
-        content: fs::read(path).unwrap(),
-    };
-    files_below(folder).iter().map(read).collect()
 }
