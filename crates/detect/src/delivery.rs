@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use sortie_oatf::extension::RequiredDelivery;
-use sortie_oatf::{Attack, Validated};
+use sortie_oatf::{Attack, Mode, Validated};
 use sortie_trace::{Direction, Kind, Message, Sender};
 
 use crate::outcome::{Delivered, Reach, Undelivered};
@@ -162,7 +162,7 @@ fn assumed(attack: &Attack) -> Vec<Wanted> {
 }
 
 fn is_server(mode: &str) -> bool {
-    mode.ends_with("_server")
+    Mode::of(mode).is_server()
 }
 
 /// A message whose operation nobody knows is no more than one.

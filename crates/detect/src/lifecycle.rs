@@ -1,7 +1,7 @@
 //! What happened to a run, apart from what was said.
 
 use sortie_oatf::Attack;
-use sortie_trace::{ActorFailed, AgentExit, Header, Origin, Record};
+use sortie_trace::{ActorFailed, ActorFailure, AgentExit, Header, Origin, Record, StopReason};
 
 use crate::failure::{Failure, FailureKind, Fault};
 use crate::outcome::{Actor, Delivered, Reach, Undelivered};
@@ -12,7 +12,7 @@ pub(crate) struct Lifecycle {
     header: Option<Header>,
     failed: Option<ActorFailed>,
     agent_exit: Option<AgentExit>,
-    pub(crate) stopped_by: Option<String>,
+    pub(crate) stopped_by: Option<StopReason>,
     /// What the run says about its end.
     said: Option<String>,
     /// The time of the last record.
@@ -80,19 +80,24 @@ impl Lifecycle {
     }
 
     fn actor_failure(&self) -> Option<Failure> {
-        let Some(ActorFailed { actor, failure: word, message, .. }) = &self.failed else {
-            return (self.stopped_by.as_deref() == Some("failure")).then(|| {
+        let Some(ActorFailed { actor, failure: why, message, .. }) = &self.failed else {
+            return (self.stopped_by == Some(StopReason::Failure)).then(|| {
                 let unknown = "the run stopped because of a failure that was not recorded";
                 failure(FailureKind::ActorFailed, Fault::Harness, self.said.as_deref().unwrap_or(unknown))
             });
         };
-        let (kind, fault, what) = match word.as_str() {
-            "bind_failed" => (FailureKind::BindFailed, Fault::Harness, "could not listen"),
-            "target_refused" => (FailureKind::TargetRefused, Fault::Agent, "was refused by its target"),
-            "protocol_error" => {
+        let (kind, fault, what) = match why {
+            ActorFailure::BindFailed => (FailureKind::BindFailed, Fault::Harness, "could not listen"),
+            ActorFailure::TargetRefused => {
+                (FailureKind::TargetRefused, Fault::Agent, "was refused by its target")
+            }
+            ActorFailure::ProtocolError => {
                 (FailureKind::ProtocolError, Fault::Agent, "was answered against the protocol")
             }
-            _ => (FailureKind::ActorFailed, Fault::Harness, "failed"),
+            // A word that is not known blames nobody else.
+            ActorFailure::Internal | ActorFailure::Other(_) => {
+                (FailureKind::ActorFailed, Fault::Harness, "failed")
+            }
         };
         let message = format!("actor `{actor}` {what}: {message}");
         Some(Failure { kind, fault, actor: Some(actor.clone()), message })
@@ -100,9 +105,9 @@ impl Lifecycle {
 
     /// A run that was stopped on a match is whole only for those who see the match.
     fn cut_short(&self, watched: Watched) -> Option<Failure> {
-        let (fault, message) = match self.stopped_by.as_deref() {
+        let (fault, message) = match &self.stopped_by {
             None => (Fault::Harness, "the trace ends before the run did, so what came after is not known"),
-            Some("match") if !watched.exploited => (
+            Some(StopReason::Match) if !watched.exploited => (
                 Fault::None,
                 "the run was stopped on a match that is none here, so what would have come after is not known",
             ),
@@ -113,7 +118,7 @@ impl Lifecycle {
 
     /// An agent that we ended ourselves, at the end of a run, did not crash.
     fn crash(&self) -> Option<Failure> {
-        let exit = self.agent_exit.as_ref().filter(|_| self.stopped_by.as_deref() == Some("agent_exit"))?;
+        let exit = self.agent_exit.as_ref().filter(|_| self.stopped_by == Some(StopReason::AgentExit))?;
         let how = match (exit.signal, exit.code) {
             (Some(signal), _) => format!("was ended by signal {signal}"),
             (None, Some(0)) => return None,

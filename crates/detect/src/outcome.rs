@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sortie_evaluators::{Severity, Values};
 use sortie_oatf::{AttackResult, EvaluationSummary, IndicatorResult, Tier, closed_enum};
 use sortie_trace::Transcript;
-use sortie_trace::{Direction, Observed, Sender};
+use sortie_trace::{Direction, Observed, Sender, StopReason};
 
 use crate::failure::Failure;
 use crate::judged::Judged;
@@ -34,7 +34,7 @@ pub struct Outcome {
     /// How far each actor of a document got.
     pub actors: Vec<Actor>,
     /// Why playing it ended; `None` when nobody recorded that, or it was not played.
-    pub stopped_by: Option<String>,
+    pub stopped_by: Option<StopReason>,
     /// What kept it from being played or decided as a whole.
     pub failure: Option<Failure>,
     /// The file that holds what was said.

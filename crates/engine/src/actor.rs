@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use sortie_oatf::{Compiled, TriggerState, extract_protocol};
-use sortie_trace::Deriver;
+use sortie_oatf::{Compiled, Mode, TriggerState, extract_protocol};
+use sortie_trace::{ActorFailure, Deriver};
 use tokio::sync::watch;
 
 pub use entry::EntryAction;
@@ -150,8 +150,8 @@ impl Actor {
         self.context.recorder.warn(format!("`{}`: {text}", self.name));
     }
 
-    /// It cannot go on: `bind_failed`, `target_refused`, `protocol_error`, `internal`.
-    pub fn failed(&self, failure: &str, message: &str) {
+    /// It cannot go on.
+    pub fn failed(&self, failure: ActorFailure, message: &str) {
         self.context.recorder.actor_failed(&self.name, failure, message);
     }
 
@@ -177,7 +177,7 @@ impl Actor {
     }
 
     fn is_client(&self) -> bool {
-        self.mode.ends_with("_client")
+        Mode::of(&self.mode).is_client()
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

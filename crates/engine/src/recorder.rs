@@ -7,12 +7,13 @@ use std::time::{Instant, SystemTime};
 use serde_json::Value;
 use sortie_detect::{Detector, Place};
 use sortie_trace::{
-    ActorFailed, AgentExit, Deriver, Header, Listening, Message, Note, Observed, PhaseEntered, Record,
-    Redactor, Sender, Stopped, WriteError, Writer,
+    ActorFailed, ActorFailure, AgentExit, Deriver, Header, Listening, Message, Note, Observed, PhaseEnd,
+    PhaseEntered, Record, Redactor, Sender, StopReason, Stopped, WriteError, Writer,
 };
 use tokio::sync::watch;
 
 use crate::event::{RunEvent, Watcher};
+use sortie_oatf::Mode;
 
 /// How many warnings are kept; the rest are counted.
 const MAX_WARNINGS: usize = 100;
@@ -110,13 +111,13 @@ impl Recorder {
     /// Something was said. What an actor has made of it already is taken over where the trace would say the same, and
     /// given back.
     pub fn message(&self, message: Message, seen: Option<Seen>) -> Option<Seen> {
-        let usable = !self.redacts && message.mode.ends_with("_server");
+        let usable = !self.redacts && Mode::of(&message.mode).is_server();
         let (usable, rest) = if usable { (seen, None) } else { (None, seen) };
         rest.or(self.append(Record::Message(Box::new(message)), usable))
     }
 
     /// An actor entered a phase.
-    pub fn phase(&self, actor: &str, mode: &str, phase: &str, index: usize, because: Option<&str>) {
+    pub fn phase(&self, actor: &str, mode: &str, phase: &str, index: usize, because: Option<PhaseEnd>) {
         self.append(
             Record::Phase(PhaseEntered {
                 seq: 0,
@@ -125,7 +126,7 @@ impl Recorder {
                 mode: mode.to_owned(),
                 phase: phase.to_owned(),
                 index,
-                because: because.map(str::to_owned),
+                because,
             }),
             None,
         );
@@ -137,14 +138,14 @@ impl Recorder {
         self.append(Record::Listening(Listening { seq: 0, time: String::new(), actor, url }), None);
     }
 
-    /// An actor cannot go on: `bind_failed`, `target_refused`, `protocol_error`, `internal`.
-    pub fn actor_failed(&self, actor: &str, failure: &str, message: &str) {
+    /// An actor cannot go on.
+    pub fn actor_failed(&self, actor: &str, failure: ActorFailure, message: &str) {
         self.append(
             Record::ActorFailed(ActorFailed {
                 seq: 0,
                 time: String::new(),
                 actor: actor.to_owned(),
-                failure: failure.to_owned(),
+                failure,
                 message: message.to_owned(),
             }),
             None,
@@ -157,8 +158,8 @@ impl Recorder {
     }
 
     /// The run ended, for a reason that `message` explains where no record does. What happens later is not recorded.
-    pub fn stopped(&self, because: &str, message: Option<&str>) {
-        let (because, message) = (because.to_owned(), message.map(str::to_owned));
+    pub fn stopped(&self, because: StopReason, message: Option<&str>) {
+        let message = message.map(str::to_owned);
         self.append(Record::Stopped(Stopped { seq: 0, time: String::new(), because, message }), None);
         self.lock().closed = true;
     }

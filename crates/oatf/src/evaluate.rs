@@ -15,7 +15,7 @@ use crate::error::{EvaluationError, EvaluationErrorKind};
 use crate::extension_points::{CelEvaluator, SemanticEvaluator};
 use crate::model::{
     Condition, ExpressionMatch, Extractor, ExtractorSource, Indicator, IndicatorVerdict, MatchPredicate,
-    PatternMatch, Phase, ProtocolEvent, ResponseEntry, Trigger, TriggerResult, TriggerState,
+    Mode, PatternMatch, Phase, ProtocolEvent, ResponseEntry, Trigger, TriggerResult, TriggerState,
 };
 
 /// Whether a pattern matches a message (specification §4.2). Its target is the root when it has none.
@@ -149,7 +149,7 @@ pub fn evaluate_trigger(
 
 /// The protocol of a mode (specification §5.9): `mcp` for `mcp_server`.
 pub fn extract_protocol(mode: &str) -> &str {
-    mode.strip_suffix("_server").or_else(|| mode.strip_suffix("_client")).unwrap_or(mode)
+    Mode::protocol(mode).unwrap_or(mode)
 }
 
 /// The state in force in a phase (specification §5.10): its own, or the last one before it. `None` when no

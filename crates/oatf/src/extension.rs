@@ -18,6 +18,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use sortie_syntax::{NodePath, nearest};
 
+use crate::model::Mode;
 use crate::model::{Attack, Document, Extensions};
 use crate::rules::execution;
 
@@ -152,7 +153,7 @@ pub(crate) fn check(document: &Document) -> Vec<ExtensionError> {
     reader.references(document);
     reader.places(document);
     for state in document.states() {
-        let items = if state.mode == Some("mcp_server") { MCP_SERVER } else { &[] };
+        let items = if state.mode.map(Mode::of) == Some(Mode::McpServer) { MCP_SERVER } else { &[] };
         reader.state(state.value, &state.path, items);
     }
     reader.errors
@@ -371,7 +372,7 @@ impl Reader {
         for (index, entry) in entries("needs").enumerate() {
             let path = path.clone().key("needs").index(index);
             if let Some(actor) = self.actor(&actors, entry, &path)
-                && actor.mode.is_some_and(|mode| mode != "mcp_client")
+                && actor.mode.is_some_and(|mode| Mode::of(mode) != Mode::McpClient)
             {
                 let message = "this actor attacks no MCP server, so it needs no tools of one";
                 self.error(&path.key("actor"), message).help =

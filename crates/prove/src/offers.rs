@@ -1,7 +1,7 @@
 //! Which operations a run of a document can have.
 
 use serde_json::Value;
-use sortie_oatf::{Action, ActionKind, Phase, Validated};
+use sortie_oatf::{Action, ActionKind, Mode, Phase, Validated};
 
 /// Whether an agent that keeps to the protocol can come to an operation when the actors of these modes play the
 /// document: an agent does not ask a server for what it says it does not have, and a client asks for what stands in its
@@ -15,11 +15,11 @@ pub(crate) fn offers(document: &Validated, modes: &[&str], surface: &str) -> boo
     let mut able = false;
     for actor in playing {
         let states: Vec<&Value> = actor.phases.iter().filter_map(|phase| phase.state.as_ref()).collect();
-        let of_state = match actor.mode.as_str() {
-            "mcp_server" => mcp_server(&states, surface),
-            "mcp_client" => mcp_client(&states, surface),
-            "a2a_server" => a2a_server(&states, surface),
-            "a2a_client" => a2a_client(&states, surface),
+        let of_state = match Mode::of(&actor.mode) {
+            Mode::McpServer => mcp_server(&states, surface),
+            Mode::McpClient => mcp_client(&states, surface),
+            Mode::A2aServer => a2a_server(&states, surface),
+            Mode::A2aClient => a2a_client(&states, surface),
             _ => true,
         };
         able |= of_state || actor.phases.iter().any(|phase| sends(phase, surface));

@@ -61,8 +61,10 @@ impl TraceView {
             Record::Header(_) => Ok(()),
             Record::Message(message) => self.message(&start, message, observed, out),
             Record::Phase(phase) => {
-                let because =
-                    phase.because.as_ref().map_or(String::new(), |why| format!(" ({})", short(why, NAME)));
+                let because = phase
+                    .because
+                    .as_ref()
+                    .map_or(String::new(), |why| format!(" ({})", short(why.as_str(), NAME)));
                 let (actor, name) = (short(&phase.actor, NAME), short(&phase.phase, NAME));
                 self.separator(&start, style::STRONG, &format!("{actor}: {name}{because}"), out)
             }
@@ -71,7 +73,7 @@ impl TraceView {
                 writeln!(out, "{start}{actor} listens at {url}")
             }
             Record::ActorFailed(failed) => {
-                let failure = style::paint(self.color, style::ERROR, &short(&failed.failure, NAME));
+                let failure = style::paint(self.color, style::ERROR, &short(failed.failure.as_str(), NAME));
                 let (actor, message) = (short(&failed.actor, NAME), short(&failed.message, SENTENCE));
                 writeln!(out, "{start}{actor} failed: {failure}: {message}")
             }
@@ -81,7 +83,7 @@ impl TraceView {
                 (None, None) => writeln!(out, "{start}the agent ended"),
             },
             Record::Stopped(stopped) => {
-                let mut words = format!("stopped: {}", short(&stopped.because, NAME));
+                let mut words = format!("stopped: {}", short(stopped.because.as_str(), NAME));
                 if let Some(message) = &stopped.message {
                     let _ = write!(words, ": {}", short(message, SENTENCE)); // writing to a string cannot fail
                 }

@@ -43,6 +43,7 @@ mod record;
 mod redact;
 mod time;
 mod transcript;
+mod words;
 mod writer;
 
 pub use content::Content;
@@ -59,4 +60,5 @@ pub use transcript::{
     AgUiRun, Call, MAX_TRANSCRIPT_BYTES, MAX_TURNS, ObservedCall, Role, SESSION_BYTES, Transcriber,
     Transcript, TranscriptError, Turn, UnreadableAnswer,
 };
+pub use words::{ActorFailure, PhaseEnd, StopReason};
 pub use writer::{MAX_TRACE_BYTES, WriteError, Writer};

@@ -26,7 +26,7 @@ const KEPT: usize = 256 * 1024;
 /// {"record":"stop"#;
 /// let (header, mut records) = Trace::open(text.as_bytes()).unwrap();
 /// assert_eq!(header.written_by, "me");
-/// assert!(matches!(records.next(), Some(Ok(Record::Stopped(stopped))) if stopped.because == "idle"));
+/// assert!(matches!(records.next(), Some(Ok(Record::Stopped(stopped))) if stopped.because.as_str() == "idle"));
 /// assert!(records.next().is_none());
 /// assert!(records.was_cut());
 /// ```

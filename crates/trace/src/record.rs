@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::content::Content;
 use crate::time::format_time;
+use crate::words::{ActorFailure, PhaseEnd, StopReason};
 
 /// The version of the format. A reader refuses a trace of a later one.
 pub const VERSION: u32 = 1;
@@ -292,9 +293,9 @@ pub struct PhaseEntered {
     pub phase: String,
     /// Its position among the actor's phases, from zero.
     pub index: usize,
-    /// Why the one before it ended: `event_matched`, `timeout`; absent for the first.
+    /// Why the one before it ended; absent for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub because: Option<String>,
+    pub because: Option<PhaseEnd>,
 }
 
 /// A server actor accepts connections.
@@ -321,8 +322,8 @@ pub struct ActorFailed {
     pub time: String,
     /// The actor.
     pub actor: String,
-    /// A stable word: `bind_failed`, `target_refused`, `protocol_error`, `internal`.
-    pub failure: String,
+    /// Why.
+    pub failure: ActorFailure,
     /// What happened.
     pub message: String,
 }
@@ -351,8 +352,8 @@ pub struct Stopped {
     pub seq: u64,
     /// When.
     pub time: String,
-    /// Why: `agent_exit`, `idle`, `max_duration`, `interrupted`, `match`, `failure`.
-    pub because: String,
+    /// Why.
+    pub because: StopReason,
     /// What happened, where `because` does not say enough and no other record does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,

@@ -54,11 +54,11 @@ pub enum WriteError {
 ///
 /// ```
 /// use std::time::{Duration, UNIX_EPOCH};
-/// use sortie_trace::{Header, Record, Redactor, Stopped, Writer};
+/// use sortie_trace::{Header, Record, Redactor, StopReason, Stopped, Writer};
 ///
 /// let start = UNIX_EPOCH + Duration::from_secs(1_795_000_000);
 /// let mut writer = Writer::begin(Vec::new(), Header::run("sortie 0.1.0", start), Redactor::default()).unwrap();
-/// let mut end = Record::Stopped(Stopped { seq: 0, time: String::new(), because: "idle".into(), message: None });
+/// let mut end = Record::Stopped(Stopped { seq: 0, time: String::new(), because: StopReason::Idle, message: None });
 /// assert_eq!(writer.append(start + Duration::from_millis(1500), &mut end).unwrap(), 1);
 /// assert_eq!(end.time(), "2026-11-18T11:06:41.500000Z");
 ///
@@ -170,10 +170,10 @@ mod tests {
 
     use super::*;
     use crate::record::tests::message;
-    use crate::{Content, Stopped, Trace};
+    use crate::{Content, StopReason, Stopped, Trace};
 
     fn stopped() -> Record {
-        Record::Stopped(Stopped { seq: 0, time: String::new(), because: "idle".into(), message: None })
+        Record::Stopped(Stopped { seq: 0, time: String::new(), because: StopReason::Idle, message: None })
     }
 
     fn header() -> Header {

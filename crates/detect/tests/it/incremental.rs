@@ -135,7 +135,7 @@ proptest! {
             message.seq = at as u64 + 1;
         }
         let document = &*DOCUMENT;
-        let mut detector = Detector::new(document.clone()).unwrap();
+        let mut detector = Detector::new(document.clone());
         let header = Header {
             version: VERSION,
             origin: Origin::Foreign,

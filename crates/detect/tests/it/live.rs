@@ -102,11 +102,16 @@ fn record() -> impl Strategy<Value = Record> {
 }
 
 fn stopped(because: &str) -> Record {
-    Record::Stopped(Stopped { seq: 0, time: String::new(), because: because.to_owned(), message: None })
+    Record::Stopped(Stopped {
+        seq: 0,
+        time: String::new(),
+        because: sortie_trace::StopReason::parse(because),
+        message: None,
+    })
 }
 
 fn detector() -> Detector {
-    Detector::new(compiled(DOCUMENT)).unwrap()
+    Detector::new(compiled(DOCUMENT))
 }
 
 /// The run as it happens, and what is written of it.

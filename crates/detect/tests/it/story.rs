@@ -59,8 +59,13 @@ impl Story {
         let first = &document.document().attack.execution.actors.as_ref().unwrap()[0];
         let actor = (first.name.clone(), first.mode.clone());
         let phase = first.phases[0].name.clone().unwrap();
-        let mut story =
-            Self { detector: Detector::new(document).expect("indicators"), seq: 0, actor, phase, id: 0 };
+        let mut story = Self {
+            detector: Detector::new(document).require_indicators().expect("indicators"),
+            seq: 0,
+            actor,
+            phase,
+            id: 0,
+        };
         story.detector.lifecycle(&Record::Header(Header {
             version: VERSION,
             origin,
@@ -167,7 +172,7 @@ impl Story {
         self.detector.lifecycle(&Record::Stopped(Stopped {
             seq,
             time,
-            because: because.into(),
+            because: sortie_trace::StopReason::parse(because),
             message: None,
         }));
         self

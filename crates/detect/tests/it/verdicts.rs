@@ -239,9 +239,9 @@ fn what_needs_a_model_is_skipped_without_one_also_when_nothing_was_selected() {
 #[test]
 fn a_document_without_indicators_is_refused() {
     let document = "{oatf: '0.1', attack: {execution: {mode: mcp_server, state: {tools: []}}}}";
-    assert!(Detector::new(compiled(document)).is_err());
+    assert!(Detector::new(compiled(document)).require_indicators().is_err());
     let mut simulated = Story::of(RUG_PULL);
-    simulated.detector = Detector::simulating(compiled(document));
+    simulated.detector = Detector::new(compiled(document));
     simulated.enters("phase-1").asked("tools/list", json!({})).stops("idle");
     let run = simulated.run();
     assert_eq!((run.verdict.result, run.standing()), (AttackResult::Error, Standing::Skipped));

@@ -9,6 +9,7 @@ use sortie_oatf::{AdvanceReason, CompiledTrigger, TriggerState};
 use super::entry::EntryAction;
 use super::{Actor, Inner};
 use crate::phase::Phase;
+use sortie_trace::PhaseEnd;
 
 /// A phase that was just entered, with what is to be done first.
 #[derive(Debug)]
@@ -44,8 +45,8 @@ impl Actor {
             return;
         }
         let because = match reason {
-            AdvanceReason::EventMatched => "event_matched",
-            AdvanceReason::Timeout => "timeout",
+            AdvanceReason::EventMatched => PhaseEnd::EventMatched,
+            AdvanceReason::Timeout => PhaseEnd::Timeout,
         };
         self.enter(inner, next, Some(because));
     }
@@ -61,7 +62,7 @@ impl Actor {
         }
     }
 
-    fn enter(self: &Arc<Self>, inner: &mut Inner, index: usize, because: Option<&str>) {
+    fn enter(self: &Arc<Self>, inner: &mut Inner, index: usize, because: Option<PhaseEnd>) {
         let phase = self.phases[index].clone();
         inner.index = index;
         inner.since = Instant::now();

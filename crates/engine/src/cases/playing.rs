@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sortie_evaluators::{Values, Verdict};
-use sortie_trace::{MAX_TRACE_BYTES, Redactor};
+use sortie_trace::{MAX_TRACE_BYTES, Redactor, StopReason};
 use sortie_trace::{Transcript, Turn};
 
 use super::case::{Case, Play};
@@ -134,9 +134,9 @@ impl Stage {
             log.failed(error);
         }
         let ended = log.stopped(match &played {
-            Ok(Ok(())) => "idle",
-            Ok(Err(Failure::Attacker(Undecided::Stop(_)))) | Err(_) => "interrupted",
-            Ok(Err(_)) => "failure",
+            Ok(Ok(())) => StopReason::Idle,
+            Ok(Err(Failure::Attacker(Undecided::Stop(_)))) | Err(_) => StopReason::Interrupted,
+            Ok(Err(_)) => StopReason::Failure,
         });
         match played? {
             Ok(()) => Ok(ended.map_err(|error| error.to_string())),

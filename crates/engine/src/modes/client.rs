@@ -1,5 +1,6 @@
 //! How every client actor begins.
 
+use sortie_trace::ActorFailure;
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -21,9 +22,10 @@ pub(crate) async fn prepare<S, C, E: Display>(
         .iter()
         .map(|phase| script(phase).map_err(|reason| format!("phase `{}`: {reason}", phase.name)));
     let scripts: Result<Vec<S>, String> = scripts.collect();
-    let scripts = scripts.map_err(|reason| actor.failed("internal", &reason)).ok()?;
+    let scripts = scripts.map_err(|reason| actor.failed(ActorFailure::Internal, &reason)).ok()?;
     let connected = actor.context().end.run_until_cancelled(connect).await?;
-    let connected = connected.map_err(|reason| actor.failed("target_refused", &reason.to_string())).ok()?;
+    let connected =
+        connected.map_err(|reason| actor.failed(ActorFailure::TargetRefused, &reason.to_string())).ok()?;
     Some((scripts, connected))
 }
 

@@ -14,7 +14,7 @@ pub mod mcp_server;
 mod responses;
 
 pub use listen::ListenOptions;
-use sortie_trace::{Direction, Kind};
+use sortie_trace::{ActorFailure, Direction, Kind};
 pub use sortie_wire::mcp::McpRevision;
 pub use sortie_wire::{Address, Endpoint};
 use tokio::task::JoinHandle;
@@ -52,10 +52,10 @@ pub enum StartError {
 
 impl StartError {
     /// The word that stands for it in a trace.
-    pub fn failure(&self) -> &'static str {
+    pub fn failure(&self) -> ActorFailure {
         match self {
-            Self::Bind { .. } => "bind_failed",
-            Self::State { .. } => "internal",
+            Self::Bind { .. } => ActorFailure::BindFailed,
+            Self::State { .. } => ActorFailure::Internal,
         }
     }
 }

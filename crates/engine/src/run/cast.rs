@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sortie_oatf::{Compiled, known_modes};
+use sortie_oatf::{Compiled, Mode, known_modes};
 use tokio::task::{JoinError, JoinSet};
 
 use super::command::Addresses;
@@ -13,6 +13,7 @@ use crate::modes::{
     Endpoint, ListenOptions, Serving, StartError, a2a_client, a2a_server, ag_ui_client, mcp_client,
     mcp_server,
 };
+use sortie_trace::ActorFailure;
 
 /// The actors of a run, and what they are doing.
 pub(super) struct Cast {
@@ -150,14 +151,14 @@ impl Cast {
 
 fn panicked(actor: &Actor, error: &JoinError) -> Finished {
     if error.is_panic() {
-        actor.failed("internal", "the code that plays it panicked; this is a bug of Sortie");
+        actor.failed(ActorFailure::Internal, "the code that plays it panicked; this is a bug of Sortie");
         return Finished::Panicked;
     }
     Finished::Client
 }
 
 fn is_server(actor: &Actor) -> bool {
-    actor.mode().ends_with("_server")
+    Mode::of(actor.mode()).is_server()
 }
 
 async fn serve(actor: Arc<Actor>, options: &Options) -> Result<Serving, StartError> {
@@ -167,7 +168,7 @@ async fn serve(actor: Arc<Actor>, options: &Options) -> Result<Serving, StartErr
         hosts: options.hosts.clone(),
         limits: options.limits,
     };
-    if actor.mode() == "a2a_server" {
+    if Mode::of(actor.mode()) == Mode::A2aServer {
         let options = a2a_server::Options {
             listen,
             verbatim_card: options.verbatim_card,
@@ -187,14 +188,14 @@ async fn serve(actor: Arc<Actor>, options: &Options) -> Result<Serving, StartErr
 
 async fn play(actor: Arc<Actor>, target: Endpoint, options: &Options) {
     let (limits, connect_timeout) = (options.limits, options.connect_timeout);
-    match actor.mode() {
-        "mcp_client" => {
+    match Mode::of(actor.mode()) {
+        Mode::McpClient => {
             let wire = options.wire.clone();
             let options =
                 mcp_client::Options { limits, connect_timeout, wire, ..mcp_client::Options::default() };
             mcp_client::play(actor, target, options).await;
         }
-        "a2a_client" => {
+        Mode::A2aClient => {
             let allow_hosts = options.allow_hosts.clone();
             let options = a2a_client::Options {
                 limits,

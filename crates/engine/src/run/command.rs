@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
-use sortie_oatf::Compiled;
+use sortie_oatf::{Compiled, Mode};
 
 /// Where the server actors of a run are, and what tells the agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,20 +38,21 @@ impl Addresses {
     /// What will be there, before anything listens.
     pub(super) fn planned(document: &Compiled) -> Self {
         let actors = document.document().attack.execution.actors.iter().flatten();
-        let servers = actors.filter(|actor| ["mcp_server", "a2a_server"].contains(&actor.mode.as_str()));
+        let servers =
+            actors.filter(|actor| matches!(Mode::of(&actor.mode), Mode::McpServer | Mode::A2aServer));
         let servers =
             servers.map(|actor| (actor.name.clone(), actor.mode.clone(), "http://127.0.0.1".into()));
         Self { servers: servers.collect(), mcp_config: "mcp.json".into() }
     }
 
-    fn first(&self, mode: &str) -> Option<&str> {
-        self.servers.iter().find(|(_, known, _)| known == mode).map(|(.., url)| url.as_str())
+    fn first(&self, mode: Mode) -> Option<&str> {
+        self.servers.iter().find(|(_, known, _)| Mode::of(known) == mode).map(|(.., url)| url.as_str())
     }
 
     /// The same as environment variables.
     pub(super) fn env(&self) -> Vec<(String, String)> {
         let mut env = vec![("SORTIE_MCP_CONFIG".to_owned(), self.mcp_config.clone())];
-        for (name, mode) in [("SORTIE_MCP_URL", "mcp_server"), ("SORTIE_A2A_URL", "a2a_server")] {
+        for (name, mode) in [("SORTIE_MCP_URL", Mode::McpServer), ("SORTIE_A2A_URL", Mode::A2aServer)] {
             env.extend(self.first(mode).map(|url| (name.to_owned(), url.to_owned())));
         }
         let named = self.servers.iter();
@@ -63,15 +64,15 @@ impl Addresses {
 
     /// The MCP servers in the form that most agents read.
     pub(super) fn mcp_servers(&self) -> Value {
-        let servers = self.servers.iter().filter(|(_, mode, _)| mode == "mcp_server");
+        let servers = self.servers.iter().filter(|(_, mode, _)| Mode::of(mode) == Mode::McpServer);
         let servers = servers.map(|(actor, _, url)| (actor.clone(), json!({"type": "http", "url": url})));
         json!({"mcpServers": servers.collect::<Map<_, _>>()})
     }
 
     fn value(&self, name: &str, prompt: Option<&str>) -> Result<Option<String>, CommandError> {
         Ok(match name {
-            "mcp_url" => self.first("mcp_server").map(str::to_owned),
-            "a2a_url" => self.first("a2a_server").map(str::to_owned),
+            "mcp_url" => self.first(Mode::McpServer).map(str::to_owned),
+            "a2a_url" => self.first(Mode::A2aServer).map(str::to_owned),
             "mcp_config" => Some(self.mcp_config.clone()),
             "prompt" => Some(prompt.ok_or(CommandError::NoPrompt)?.to_owned()),
             _ => {
@@ -84,7 +85,7 @@ impl Addresses {
 
     fn known(&self) -> String {
         let mut known = String::from("`{prompt}`, `{mcp_config}`");
-        for (name, mode) in [("mcp_url", "mcp_server"), ("a2a_url", "a2a_server")] {
+        for (name, mode) in [("mcp_url", Mode::McpServer), ("a2a_url", Mode::A2aServer)] {
             if self.first(mode).is_some() {
                 let _ = write!(known, ", `{{{name}}}`"); // writing to a string cannot fail
             }

@@ -1,5 +1,7 @@
 //! Why a run ends.
 
+use sortie_trace::StopReason;
+
 /// Why a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -18,15 +20,15 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// The word that stands for it in a trace.
-    pub const fn as_str(&self) -> &'static str {
+    /// What stands for it in a trace.
+    pub const fn reason(&self) -> StopReason {
         match self {
-            Self::AgentExit => "agent_exit",
-            Self::Match => "match",
-            Self::Idle => "idle",
-            Self::MaxDuration => "max_duration",
-            Self::Interrupted => "interrupted",
-            Self::Failure(_) => "failure",
+            Self::AgentExit => StopReason::AgentExit,
+            Self::Match => StopReason::Match,
+            Self::Idle => StopReason::Idle,
+            Self::MaxDuration => StopReason::MaxDuration,
+            Self::Interrupted => StopReason::Interrupted,
+            Self::Failure(_) => StopReason::Failure,
         }
     }
 

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sortie_oatf::{Compiled, SemanticEvaluator, known_modes, parse_duration};
+use sortie_oatf::{Compiled, Mode, SemanticEvaluator, known_modes, parse_duration};
 use sortie_trace::{MAX_TRACE_BYTES, Redactor};
 use sortie_wire::Limits;
 use tokio_util::sync::CancellationToken;
@@ -134,19 +134,21 @@ impl Options {
     pub fn check(&self, document: &Compiled) -> Result<(), Misfit> {
         let actors = || document.document().attack.execution.actors.iter().flatten();
         let playable = || actors().filter(|actor| known_modes().contains(&actor.mode.as_str()));
-        let is = |name: &str, suffix: &str| {
-            playable().any(|actor| actor.name == *name && actor.mode.ends_with(suffix))
+        let is = |name: &str, side: fn(Mode) -> bool| {
+            playable().any(|actor| actor.name == *name && side(Mode::of(&actor.mode)))
         };
-        if let Some(name) = self.listen.keys().find(|name| !is(name, "_server")) {
+        if let Some(name) = self.listen.keys().find(|name| !is(name, Mode::is_server)) {
             return Err(Misfit::NoServer { actor: name.clone() });
         }
-        if let Some(name) = self.targets.keys().find(|name| !is(name, "_client")) {
+        if let Some(name) = self.targets.keys().find(|name| !is(name, Mode::is_client)) {
             return Err(Misfit::NoClient { actor: name.clone() });
         }
-        if self.stdio && !matches!(playable().collect::<Vec<_>>()[..], [only] if only.mode == "mcp_server") {
+        if self.stdio
+            && !matches!(playable().collect::<Vec<_>>()[..], [only] if Mode::of(&only.mode) == Mode::McpServer)
+        {
             return Err(Misfit::Stdio);
         }
-        for actor in playable().filter(|actor| actor.mode.ends_with("_client")) {
+        for actor in playable().filter(|actor| Mode::of(&actor.mode).is_client()) {
             if !self.targets.contains_key(&actor.name) {
                 return Err(Misfit::NoTarget { actor: actor.name.clone(), mode: actor.mode.clone() });
             }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 use serde_json::Value;
-use sortie_oatf::{ActionKind, Compiled, CorrelationLogic, Indicator, Trigger, known_modes};
+use sortie_oatf::{ActionKind, Compiled, CorrelationLogic, Indicator, Mode, Trigger, known_modes};
 
 use super::options::Options;
 use crate::modes::Address;
@@ -110,7 +110,7 @@ impl Plan {
 
 fn planned_actor(actor: &sortie_oatf::Actor, options: &Options) -> PlannedActor {
     let known = known_modes().contains(&actor.mode.as_str());
-    let server = known && actor.mode.ends_with("_server");
+    let server = known && Mode::of(&actor.mode).is_server();
     let address = || options.address(&actor.name).to_string();
     let listens = server.then(|| if options.stdio { "stdio".to_owned() } else { address() });
     let target = options.targets.get(&actor.name).map(|target| match &target.address {
@@ -181,8 +181,8 @@ fn serves(mode: &str, state: &Value) -> Vec<String> {
         });
         items.collect::<Vec<_>>()
     };
-    match mode {
-        "mcp_server" => {
+    match Mode::of(mode) {
+        Mode::McpServer => {
             let instructions = state.get("instructions").map(|_| "instructions".to_owned());
             let mut serves: Vec<_> = instructions.into_iter().collect();
             serves.extend(named("tool", "tools", "name"));
@@ -192,7 +192,7 @@ fn serves(mode: &str, state: &Value) -> Vec<String> {
             serves.extend(named("elicitation", "elicitations", "message"));
             serves
         }
-        "a2a_server" => {
+        Mode::A2aServer => {
             let card = state.get("agent_card").and_then(|card| card.get("name")).and_then(Value::as_str);
             let mut serves = vec![format!("agent card `{}`", card.unwrap_or("of our own"))];
             let responses = state.get("task_responses").and_then(Value::as_array).map_or(0, Vec::len);
@@ -212,7 +212,7 @@ fn serves(mode: &str, state: &Value) -> Vec<String> {
 
 /// What a client sends in a state.
 fn sends(mode: &str, state: &Value) -> Vec<String> {
-    if mode == "ag_ui_client" {
+    if Mode::of(mode) == Mode::AgUiClient {
         let Some(input) = state.get("run_agent_input") else { return Vec::new() };
         let messages = input.get("messages").and_then(Value::as_array).map_or(0, Vec::len);
         let tools = input.get("tools").and_then(Value::as_array).map_or(0, Vec::len);

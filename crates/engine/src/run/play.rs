@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use sortie_detect::{Detector, Outcome, Place};
 use sortie_oatf::Compiled;
-use sortie_trace::{Header, TracedDocument};
+use sortie_trace::{ActorFailure, Header, TracedDocument};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -84,7 +84,7 @@ fn begin(case: &Case, options: &Options, watcher: Arc<dyn Watcher>) -> Result<Re
     let trace = case.folder.file("trace.jsonl")?;
     let log = case.folder.file("run.log")?;
     let watcher = Arc::new(Journal::new(log, options.redactor.clone(), watcher));
-    let detector = Detector::simulating(case.document.clone()).lenient(options.lenient);
+    let detector = Detector::new(case.document.clone()).lenient(options.lenient);
     let recorder = Recorder::begin(
         Box::new(trace),
         header,
@@ -270,7 +270,7 @@ impl Stage<'_> {
         self.context.recorder.agent_exit(status.and_then(|status| status.code()), signal);
         if status.is_some_and(|status| status.success()) {
             for actor in self.cast.unheard() {
-                actor.failed("target_refused", "the agent ended before it accepted a connection");
+                actor.failed(ActorFailure::TargetRefused, "the agent ended before it accepted a connection");
             }
         }
     }
@@ -285,7 +285,7 @@ impl Stage<'_> {
         };
         let _ = tokio::join!(agent, timeout(CLOSING, self.cast.closed()));
         drop(self.cast);
-        self.context.recorder.stopped(ending.as_str(), ending.message());
+        self.context.recorder.stopped(ending.reason(), ending.message());
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) async fn scored(case: &Case, options: &Options, recorder: &Recorder) 
     if !indicators.any(|indicator| indicator.semantic.is_some()) {
         return None;
     }
-    let detector = Detector::simulating(case.document.clone()).lenient(options.lenient).with_semantic(engine);
+    let detector = Detector::new(case.document.clone()).lenient(options.lenient).with_semantic(engine);
     let path = case.folder.trace();
     let scoring = tokio::task::spawn_blocking(move || {
         let mut detectors = [detector];

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use sortie_wire::http::ClientError;
 
 use crate::modes::excerpt::excerpt;
+use sortie_trace::ActorFailure;
 
 /// Why a target could not be talked to. Of what the target itself says there is an excerpt at most.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
@@ -108,17 +109,17 @@ impl TargetError {
     }
 
     /// The word that stands for it in a trace.
-    pub(crate) const fn failure(&self) -> &'static str {
+    pub(crate) const fn failure(&self) -> ActorFailure {
         match self {
-            Self::Refused(_) | Self::Refusal { .. } | Self::Status { .. } => "target_refused",
+            Self::Refused(_) | Self::Refusal { .. } | Self::Status { .. } => ActorFailure::TargetRefused,
             Self::Invalid(_)
             | Self::Trace(_)
             | Self::NotKept(_)
             | Self::NotRecorded(_)
             | Self::CannotBeTold
-            | Self::CannotBeCalled => "internal",
+            | Self::CannotBeCalled => ActorFailure::Internal,
             Self::TimedOut { .. } | Self::Gone(_) | Self::Protocol { .. } | Self::TooLong { .. } => {
-                "protocol_error"
+                ActorFailure::ProtocolError
             }
         }
     }

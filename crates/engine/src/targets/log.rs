@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 use sortie_trace::{
-    ActorFailed, Content, Direction, Header, Kind, Message, PhaseEntered, Record, Redactor, Sender, Stopped,
-    WriteError, Writer, parse_time,
+    ActorFailed, Content, Direction, Header, Kind, Message, PhaseEntered, Record, Redactor, Sender,
+    StopReason, Stopped, WriteError, Writer, parse_time,
 };
 
 use super::error::TargetError;
@@ -131,14 +131,13 @@ impl Log {
             seq: 0,
             time: String::new(),
             actor: ACTOR.to_owned(),
-            failure: error.failure().to_owned(),
+            failure: error.failure(),
             message: error.to_string(),
         }));
     }
 
-    /// It is over, because of `idle`, `interrupted` or `failure`.
-    pub fn stopped(&self, because: &str) -> Result<(), WriteError> {
-        let because = because.to_owned();
+    /// It is over.
+    pub fn stopped(&self, because: StopReason) -> Result<(), WriteError> {
         self.append(Record::Stopped(Stopped { seq: 0, time: String::new(), because, message: None }))
             .map(drop)
     }

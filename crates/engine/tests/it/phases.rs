@@ -30,7 +30,11 @@ impl Shared {
         let bytes = self.0.lock().unwrap().clone();
         let (_, records) = Trace::open(&bytes[..]).unwrap();
         let lines = records.map(|record| match record.unwrap() {
-            Record::Phase(phase) => format!("enter {} {}", phase.phase, phase.because.unwrap_or_default()),
+            Record::Phase(phase) => format!(
+                "enter {} {}",
+                phase.phase,
+                phase.because.map(|why| why.to_string()).unwrap_or_default()
+            ),
             Record::Message(message) => format!("{:?} in {}", message.kind, message.phase).to_lowercase(),
             other => other.name().to_owned(),
         });
@@ -47,7 +51,7 @@ fn actor(execution: &str) -> (Arc<Actor>, Shared) {
         Header::run("test", SystemTime::now()),
         Redactor::default(),
         1 << 20,
-        Detector::simulating(document.clone()),
+        Detector::new(document.clone()),
         Arc::new(()),
     );
     let context = Context {

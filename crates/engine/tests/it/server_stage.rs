@@ -65,7 +65,7 @@ impl Stage {
             Header::run("test", SystemTime::now()),
             Redactor::default(),
             1 << 24,
-            Detector::simulating(document.clone()),
+            Detector::new(document.clone()),
             warnings.clone(),
         );
         let context = Context {

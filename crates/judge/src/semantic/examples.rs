@@ -136,12 +136,22 @@ fn without(examples: &SemanticExamples, kind: ExampleKind, index: usize) -> Sema
     others
 }
 
+/// The examples that an engine was tried with.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Looked {
+    intent: String,
+    intent_class: Option<SemanticIntentClass>,
+    threshold: Option<u64>,
+    positive: Option<Vec<String>>,
+    negative: Option<Vec<String>>,
+}
+
 /// An engine that is used for an indicator only if it gets the indicator's examples right. It looks once for each; an
 /// indicator whose examples it gets wrong is an error that names them.
 #[derive(Debug)]
 pub struct CheckedExamples<E> {
     engine: E,
-    looked: Mutex<HashMap<String, Result<(), EvaluationError>>>,
+    looked: Mutex<HashMap<Looked, Result<(), EvaluationError>>>,
 }
 
 impl<E: SemanticEngine> CheckedExamples<E> {
@@ -162,7 +172,13 @@ impl<E: SemanticEngine> CheckedExamples<E> {
         threshold: Option<f64>,
         examples: &SemanticExamples,
     ) -> Result<(), EvaluationError> {
-        let key = format!("{intent:?} {intent_class:?} {threshold:?} {examples:?}");
+        let key = Looked {
+            intent: intent.to_owned(),
+            intent_class,
+            threshold: threshold.map(f64::to_bits),
+            positive: examples.positive.clone(),
+            negative: examples.negative.clone(),
+        };
         // Held while it looks: one look is enough for all threads.
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         let look = || {

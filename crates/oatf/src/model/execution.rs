@@ -4,7 +4,7 @@ use serde_json::Value;
 use sortie_syntax::ExactNumbers;
 
 use super::{
-    Action, AdvanceReason, Condition, Extensions, ExtractorSource, ExtractorType, MatchPredicate, Mode,
+    Action, AdvanceReason, Condition, Extensions, ExtractorSource, ExtractorType, MatchPredicate,
     OperandError,
 };
 
@@ -12,7 +12,7 @@ use super::{
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Execution {
     /// Attacker posture (`mcp_server`).
-    pub mode: Option<Mode>,
+    pub mode: Option<String>,
     /// State of the single-phase form.
     pub state: Option<Value>,
     /// Phases of the multi-phase form.
@@ -31,7 +31,7 @@ pub struct Actor {
     /// Unique name.
     pub name: String,
     /// Attacker posture.
-    pub mode: Mode,
+    pub mode: String,
     /// What it does, in order.
     pub phases: Vec<Phase>,
     /// Its `x-` fields.
@@ -46,7 +46,7 @@ pub struct Phase {
     /// What it is for.
     pub description: Option<String>,
     /// Attacker posture, where it is not inherited.
-    pub mode: Option<Mode>,
+    pub mode: Option<String>,
     /// What the actor serves or sends; the previous phase's when absent.
     pub state: Option<Value>,
     /// Values captured from messages.

@@ -12,6 +12,7 @@ mod execution;
 mod extensions;
 pub(crate) mod fields;
 mod indicator;
+mod mode;
 mod verdict;
 
 pub use action::{Action, ActionKind, LogAction, SendAction};
@@ -29,6 +30,7 @@ pub use execution::{
 };
 pub use extensions::{ExtensionField, Extensions};
 pub use indicator::{ExpressionMatch, Indicator, PatternMatch, SemanticExamples, SemanticMatch};
+pub use mode::Mode;
 pub use verdict::{AttackVerdict, EvaluationSummary, IndicatorVerdict};
 
 /// A JSON value: what protocol messages and pass-through state are made of.
@@ -36,8 +38,6 @@ pub use serde_json::Value;
 
 /// An open string naming a protocol (`mcp`, `a2a`, `ag_ui`, or one we do not know).
 pub type Protocol = String;
-/// An open string naming an attacker posture (`mcp_server`, `a2a_client`, …).
-pub type Mode = String;
 /// An open string naming a protocol operation (`tools/call`, `agent_card/get`, …).
 pub type Surface = String;
 /// An open string naming a security framework (`atlas`, `owasp_llm`, …).

@@ -436,7 +436,7 @@ pub(crate) fn is_name(name: &str) -> bool {
 
 /// The protocol part of a mode.
 pub(crate) fn protocol_of(mode: &str) -> Option<&str> {
-    mode.strip_suffix("_server").or_else(|| mode.strip_suffix("_client"))
+    crate::model::Mode::protocol(mode)
 }
 
 #[cfg(test)]

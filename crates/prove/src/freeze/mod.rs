@@ -22,7 +22,7 @@ use sortie_detect::{Detector, Place};
 use sortie_engine::cases::{CaseResult, canary};
 use sortie_engine::targets::{ACTOR, PHASE};
 use sortie_evaluators::{ATTACKER_HOST, Catalogue, CatalogueEntry, Values};
-use sortie_oatf::{AttackResult, Compiled, load};
+use sortie_oatf::{AttackResult, Compiled, Mode, extract_protocol, load};
 use sortie_report::files::{FileError, create_whole};
 use sortie_trace::Transcript;
 use sortie_trace::{Deriver, Observed, Record, TracedDocument};
@@ -131,7 +131,7 @@ impl FreezeRequest {
             traces::of_tools(transcript.tools(), &server, "mcp_client", ACTOR, PHASE)
         });
         let mode = mode_of(&records)?;
-        let protocol = mode.trim_end_matches("_client");
+        let protocol = extract_protocol(&mode);
         let values = self.values_of(result, entry, &transcript);
         let observed = observed(&records);
         let finding = Finding { result, entry, protocol, values: &values, observed: &observed };
@@ -286,7 +286,8 @@ impl Stage<'_> {
     /// What the document makes of a trace.
     fn judged(&self, trace: &str) -> Result<(AttackResult, Vec<String>), FreezeError> {
         let broken = |error: &dyn std::fmt::Display| FreezeError::Unevaluated(error.to_string());
-        let detector = Detector::new(Arc::clone(self.compiled)).map_err(|error| broken(&error))?;
+        let detector = Detector::new(Arc::clone(self.compiled));
+        let detector = detector.require_indicators().map_err(|error| broken(&error))?;
         let mut detectors = [detector];
         sortie_detect::replay(trace.as_bytes(), &mut detectors).map_err(|error| broken(&error))?;
         let [detector] = detectors;
@@ -314,8 +315,10 @@ fn mode_of(records: &[Record]) -> Result<String, FreezeError> {
         _ => None,
     });
     match mode {
-        Some(mode @ ("mcp_client" | "a2a_client" | "ag_ui_client")) => Ok(mode.to_owned()),
-        Some(mode) => Err(FreezeError::OtherProtocol(mode.trim_end_matches("_client").to_owned())),
+        Some(mode) if matches!(Mode::of(mode), Mode::McpClient | Mode::A2aClient | Mode::AgUiClient) => {
+            Ok(mode.to_owned())
+        }
+        Some(mode) => Err(FreezeError::OtherProtocol(extract_protocol(mode).to_owned())),
         None => Err(FreezeError::NothingRecorded),
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use sortie_engine::targets::{ACTOR, PHASE};
+use sortie_oatf::Mode;
 use sortie_trace::{Message, Record, Sender};
 use sortie_trace::{Role, Transcript, Turn};
 
@@ -30,22 +31,23 @@ pub(super) fn played(
         0 | 1 => vec![PHASE.to_owned()],
         count => (1..=count).map(|turn| format!("turn-{turn}")).collect(),
     };
-    let asks = match mode {
-        "mcp_client" if place.shows == Shows::Tools => "tools/list",
-        "mcp_client" => "tools/call",
-        "a2a_client" => "message/send",
+    let attacker = Mode::of(mode);
+    let asks = match attacker {
+        Mode::McpClient if place.shows == Shows::Tools => "tools/list",
+        Mode::McpClient => "tools/call",
+        Mode::A2aClient => "message/send",
         _ => "run_agent_input",
     };
     let mut states = Vec::new();
     for (at, turn) in turns.iter().enumerate() {
-        states.push(match (mode, asks) {
-            ("mcp_client", "tools/list") => json!({"actions": [{"method": asks}]}),
-            ("mcp_client", _) => {
+        states.push(match (attacker, asks) {
+            (Mode::McpClient, "tools/list") => json!({"actions": [{"method": asks}]}),
+            (Mode::McpClient, _) => {
                 let call = turn.call.as_ref().ok_or(FreezeError::NoCall)?;
                 let arguments = escaped(&Value::Object(call.arguments.clone()));
                 json!({"actions": [{"method": asks, "params": {"name": escaped(&call.name.as_str().into()), "arguments": arguments}}]})
             }
-            ("a2a_client", _) => message_send(turn, at, asked(records, asks).nth(at)),
+            (Mode::A2aClient, _) => message_send(turn, at, asked(records, asks).nth(at)),
             _ => run_agent_input(&turns, at, transcript, asked(records, asks).nth(at)),
         });
     }
@@ -56,8 +58,8 @@ pub(super) fn played(
         let mut phase = json!({"name": name, "state": state});
         if at < last {
             let answer = format!("answer_{}", at + 1);
-            let known = match mode {
-                "a2a_client" => vec![("context", "$.contextId"), ("task", "$.id")],
+            let known = match attacker {
+                Mode::A2aClient => vec![("context", "$.contextId"), ("task", "$.id")],
                 _ => vec![(answer.as_str(), "$._text")],
             };
             let used = known.into_iter().filter(|(name, _)| told[at].contains(&format!("{{{{{name}}}}}")));
@@ -65,7 +67,8 @@ pub(super) fn played(
             if !extractors.is_empty() {
                 phase["extractors"] = extractors.into();
             }
-            phase["trigger"] = json!({"event": if mode == "ag_ui_client" { "run_finished" } else { asks }});
+            phase["trigger"] =
+                json!({"event": if attacker == Mode::AgUiClient { "run_finished" } else { asks }});
         }
         phase
     });

@@ -6,7 +6,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use sortie_evaluators::{Catalogue, CatalogueEntry, CompiledChecks, TargetClass, Values, Verdict};
-use sortie_trace::{Content, Direction, Header, Kind, Message, PhaseEntered, Record, Sender, Stopped};
+use sortie_trace::{
+    Content, Direction, Header, Kind, Message, PhaseEntered, Record, Sender, StopReason, Stopped,
+};
 use sortie_trace::{Role, Transcript, Turn};
 
 use super::FreezeRequest;
@@ -126,7 +128,7 @@ fn recorded(class: TargetClass, turns: &[Turn]) -> String {
         because: None,
     });
     let stopped =
-        Record::Stopped(Stopped { seq: 0, time: String::new(), because: "idle".to_owned(), message: None });
+        Record::Stopped(Stopped { seq: 0, time: String::new(), because: StopReason::Idle, message: None });
     for mut record in std::iter::once(phase).chain(trace.records).chain([stopped]) {
         writer.append(std::time::UNIX_EPOCH, &mut record).unwrap();
     }

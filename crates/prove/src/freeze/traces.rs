@@ -2,7 +2,9 @@
 
 use crate::steady;
 use serde_json::{Value, json};
-use sortie_trace::{Content, Header, PhaseEntered, Record, Redactor, Sender, TracedDocument, Writer};
+use sortie_trace::{
+    Content, Header, PhaseEntered, Record, Redactor, Sender, StopReason, TracedDocument, Writer,
+};
 
 use super::FreezeError;
 use super::place::{Place, Shows};
@@ -31,7 +33,7 @@ pub(super) fn in_phases(records: &[Record], played: &Played) -> Vec<Record> {
                             mode: message.mode.clone(),
                             phase: name(turn - 1),
                             index: turn - 1,
-                            because: Some("event_matched".to_owned()),
+                            because: Some(sortie_trace::PhaseEnd::EventMatched),
                         }));
                     }
                 }
@@ -174,7 +176,7 @@ pub(super) fn of_tools(tools: &[Value], server: &Value, mode: &str, actor: &str,
     records.push(Record::Stopped(sortie_trace::Stopped {
         seq: 0,
         time: String::new(),
-        because: "idle".to_owned(),
+        because: StopReason::Idle,
         message: None,
     }));
     records

@@ -2,7 +2,7 @@
 
 use sortie_detect::{Actor, Delivered, Document, Fault, IndicatorVerdict, Match, Outcome, Seen, Standing};
 use sortie_oatf::IndicatorResult;
-use sortie_trace::{Direction, Sender};
+use sortie_trace::{Direction, Sender, StopReason};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::page::Page;
@@ -29,7 +29,11 @@ pub(crate) fn rendered(run: &Outcome, document: &Document, color: bool, live: bo
         page.entry("warning", style::WARNING, warning);
     }
     if live {
-        page.entry("ended", style::STRONG, run.stopped_by.as_deref().unwrap_or("nobody knows why"));
+        page.entry(
+            "ended",
+            style::STRONG,
+            run.stopped_by.as_ref().map_or("nobody knows why", StopReason::as_str),
+        );
         page.entry("trace", style::STRONG, run.trace.as_deref().unwrap_or("none"));
     }
     page.text

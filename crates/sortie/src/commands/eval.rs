@@ -130,8 +130,7 @@ impl Eval {
             None => documents,
         };
         let detectors = documents.iter().map(|document| {
-            // Like `Detector::new`, which refuses what was refused above.
-            let detector = Detector::simulating(document.compiled.clone()).lenient(self.lenient);
+            let detector = Detector::new(document.compiled.clone()).lenient(self.lenient);
             match engine {
                 Some(engine) => detector.with_semantic(engine.clone()),
                 None => detector,

@@ -142,7 +142,7 @@ impl Show {
         let detector = match &self.document {
             Some(path) => {
                 let document = documents::document(&inputs::file_or_named(path)?, console)?;
-                Some(Detector::simulating(document.compiled))
+                Some(Detector::new(document.compiled))
             }
             None => None,
         };

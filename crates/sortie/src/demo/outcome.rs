@@ -11,6 +11,7 @@ use sortie_practice::Behaviour;
 use crate::documents::Document;
 use crate::exit::Exit;
 use crate::library::BundledDocument;
+use sortie_trace::StopReason;
 
 /// One that gives in, and two that a detection must not take for it.
 pub(crate) const AGENTS: [Behaviour; 3] =
@@ -80,7 +81,7 @@ impl Declared {
 impl Cell {
     pub(crate) fn came(&self) -> Came {
         // What an attack has come to when it is cut short is not what it comes to.
-        let Some(run) = self.run.as_ref().filter(|run| run.stopped_by.as_deref() != Some("interrupted"))
+        let Some(run) = self.run.as_ref().filter(|run| run.stopped_by != Some(StopReason::Interrupted))
         else {
             return Came::NotPlayed;
         };
@@ -194,7 +195,7 @@ pub(crate) mod made_up {
         };
         Outcome {
             reach: Reach { delivered: Delivered::Yes, missing: Vec::new() },
-            stopped_by: Some("agent_exit".to_owned()),
+            stopped_by: Some(StopReason::AgentExit),
             trace: Some(format!("demo/{agent}/{}/trace.jsonl", entry.id())),
             ..Outcome::new(entry.id(), CaseInfo::Document { document }, verdict, None)
         }
@@ -284,7 +285,7 @@ mod tests {
         let demo = made_up::demo(|id, agent, run| {
             if let Some(run) = run.as_mut().filter(|_| (id, agent) == ("SRT-001", Behaviour::Gullible)) {
                 run.verdict.max_tier = Some(Tier::LocalAction);
-                run.stopped_by = Some("interrupted".to_owned());
+                run.stopped_by = Some(StopReason::Interrupted);
             }
         });
         assert_eq!((demo.count(Came::Otherwise), demo.count(Came::NotPlayed)), (0, 1));

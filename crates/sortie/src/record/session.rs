@@ -19,6 +19,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::Input;
 use crate::run::{Jobs, Prepared};
+use sortie_oatf::Mode;
 
 /// How many runs go on at once, at most: they are short, and wait more than they work.
 const AT_ONCE: usize = 4;
@@ -129,7 +130,7 @@ impl Session {
         let compiled = &ready.document.compiled;
         let mut actors = compiled.document().attack.execution.actors.iter().flatten();
         let options = Options { prompt: self.prompt.clone(), ..Options::default() };
-        if options.prompt(compiled).is_none() && !actors.any(|actor| actor.mode.ends_with("_client")) {
+        if options.prompt(compiled).is_none() && !actors.any(|actor| Mode::of(&actor.mode).is_client()) {
             let message = format!("`--record`: `{}` gives the agent no task", ready.document.name);
             let help = "give one with `--prompt`, or in the document: `x-sortie: {prompt: …}`";
             return Err(Failure::new(message).help(help).into());

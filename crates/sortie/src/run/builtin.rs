@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sortie_engine::modes::{Address, Endpoint};
 use sortie_engine::run::Options;
-use sortie_oatf::Actor;
+use sortie_oatf::{Actor, Mode};
 use sortie_practice::{Behaviour, UnknownBehaviour};
 
 use super::environment::environment;
@@ -36,10 +36,10 @@ pub(super) fn resolve<'a>(
         vec![program.to_string_lossy().into_owned(), "practice".to_owned(), behaviour.name().to_owned()];
     let mut driven = false;
     for actor in clients.filter(|actor| !options.targets.contains_key(&actor.name)).collect::<Vec<_>>() {
-        let (option, kind, path) = match actor.mode.as_str() {
-            "mcp_client" => ("--serve-mcp", 0, "mcp"),
-            "a2a_client" => ("--serve-a2a", 1, ""),
-            "ag_ui_client" => ("--serve-ag-ui", 2, ""),
+        let (option, kind, path) = match Mode::of(&actor.mode) {
+            Mode::McpClient => ("--serve-mcp", 0, "mcp"),
+            Mode::A2aClient => ("--serve-a2a", 1, ""),
+            Mode::AgUiClient => ("--serve-ag-ui", 2, ""),
             _ => continue,
         };
         driven |= kind != 0;

@@ -14,6 +14,7 @@ use crate::record::{Direction, Kind, Message, Sender};
 use ag_ui::Streams;
 use bounded::{Bounded, Key};
 use envelope::Envelope;
+use sortie_oatf::Mode;
 
 /// How much is remembered between messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,7 +183,7 @@ impl Deriver {
     /// Passes over a message that nobody looks at. It costs nothing where no later one can refer to it, which is so for
     /// all messages of server actors.
     pub fn skip(&mut self, message: &Message) {
-        if message.mode.ends_with("_client") {
+        if Mode::of(&message.mode).is_client() {
             self.observe(message);
         }
     }
@@ -190,13 +191,13 @@ impl Deriver {
     fn seen(&mut self, message: &Message, json: &str, notes: &mut Vec<Note>) -> Value {
         let Some(envelope) = Envelope::of(message, json) else {
             let mut whole = value(json, notes);
-            if message.mode == "ag_ui_client" && message.sender == Sender::Agent {
+            if Mode::of(&message.mode) == Mode::AgUiClient && message.sender == Sender::Agent {
                 self.streams.enrich(message, &mut whole, notes);
             }
             return whole;
         };
         let asks = envelope.asks(message.kind);
-        if message.mode.ends_with("_client") {
+        if Mode::of(&message.mode).is_client() {
             if asks && message.sender == Sender::Actor {
                 self.remember(message, &envelope, notes);
             } else if !asks && message.sender == Sender::Agent {

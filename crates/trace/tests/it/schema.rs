@@ -51,7 +51,11 @@ fn records() -> Vec<Record> {
             actor: actor.clone(),
             url: "http://127.0.0.1:1/".into(),
         }),
-        Record::Phase(PhaseEntered { because: Some("event_matched".into()), index: 1, ..entered.clone() }),
+        Record::Phase(PhaseEntered {
+            because: Some(sortie_trace::PhaseEnd::EventMatched),
+            index: 1,
+            ..entered.clone()
+        }),
         Record::Phase(entered),
         message(Some(json!(1)), Kind::Response, br#"{"jsonrpc":"2.0","id":1,"result":{}}"#),
         message(Some(json!(null)), Kind::Error, b"null"),
@@ -60,12 +64,12 @@ fn records() -> Vec<Record> {
             seq,
             time: time.clone(),
             actor,
-            failure: "bind_failed".into(),
+            failure: sortie_trace::ActorFailure::BindFailed,
             message: "the port is taken".into(),
         }),
         Record::AgentExit(AgentExit { seq, time: time.clone(), code: Some(-1), signal: None }),
         Record::AgentExit(AgentExit { seq, time: time.clone(), code: None, signal: Some(9) }),
-        Record::Stopped(Stopped { seq, time, because: "idle".into(), message: None }),
+        Record::Stopped(Stopped { seq, time, because: sortie_trace::StopReason::Idle, message: None }),
     ]
 }
 

@@ -14,6 +14,7 @@ use crate::modes::a2a_push;
 use crate::modes::actions::{Action, Step, left_out};
 use crate::modes::client::{begin, prepare};
 use crate::modes::{Address, Endpoint};
+use sortie_trace::ActorFailure;
 
 /// Plays an actor that is an A2A client against a target, until its last phase has nothing left to send and to hear, or
 /// the run ends.
@@ -100,7 +101,7 @@ impl Session {
             tokio::select! {
                 acted = act => {
                     if acted.is_err() {
-                        self.actor.failed("internal", "an action was not carried out, which is a fault of ours");
+                        self.actor.failed(ActorFailure::Internal, "an action was not carried out, which is a fault of ours");
                         return None;
                     }
                 }

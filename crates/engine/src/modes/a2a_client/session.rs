@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use http::StatusCode;
 use serde_json::Value;
-use sortie_trace::{Direction, Kind};
+use sortie_trace::{ActorFailure, Direction, Kind};
 use sortie_wire::Limits;
 use sortie_wire::a2a::{Client, Endpoint, Fetched};
 use sortie_wire::http::{Answer as Body, ClientError, EventStream, Response, StreamError};
@@ -48,7 +48,7 @@ pub(super) struct Session {
 
 /// Why the actor cannot go on.
 struct Failure {
-    word: &'static str,
+    word: ActorFailure,
     message: String,
 }
 
@@ -281,7 +281,7 @@ impl Session {
                 Ok(())
             }
             ClientError::Refused(_) => {
-                Err(Failure { word: "target_refused", message: format!("`{method}`: {error}") })
+                Err(Failure { word: ActorFailure::TargetRefused, message: format!("`{method}`: {error}") })
             }
             _ => Err(protocol_error(format!("`{method}`: {error}"))),
         }
@@ -289,7 +289,7 @@ impl Session {
 }
 
 fn protocol_error(message: String) -> Failure {
-    Failure { word: "protocol_error", message }
+    Failure { word: ActorFailure::ProtocolError, message }
 }
 
 /// What HTTP says when A2A has nothing to say.
@@ -297,7 +297,7 @@ fn no_answer(method: &str, status: StatusCode, body: &[u8]) -> Failure {
     let refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     let body = if body.is_empty() { "nothing".to_owned() } else { excerpt(body) };
     Failure {
-        word: if refused { "target_refused" } else { "protocol_error" },
+        word: if refused { ActorFailure::TargetRefused } else { ActorFailure::ProtocolError },
         message: format!("`{method}` was answered with HTTP status {}: {body}", status.as_u16()),
     }
 }

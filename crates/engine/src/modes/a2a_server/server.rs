@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use sortie_trace::{Direction, Kind};
+use sortie_trace::{ActorFailure, Direction, Kind};
 use sortie_wire::Limits;
 use sortie_wire::a2a::{self, Agent, Caller, Reply, code};
 use sortie_wire::http::{BodyError, Hosts};
@@ -72,7 +72,7 @@ pub async fn start(actor: Arc<Actor>, options: Options) -> Result<Serving, Start
         let counts = a2a::serve(listener, server.clone(), hosts, limits, end).await;
         if counts.panics > 0 {
             server.actor.failed(
-                "internal",
+                ActorFailure::Internal,
                 &format!("{} requests were not answered, which is a fault of ours", counts.panics),
             );
         }

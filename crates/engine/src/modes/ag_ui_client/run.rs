@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::Value;
-use sortie_trace::Kind;
+use sortie_trace::{ActorFailure, Kind};
 use sortie_wire::ag_ui::{Event, Input, ToolResult, Transcript, follow_up};
 use sortie_wire::http::{EventStream, StreamError};
 use sortie_wire::sse::Decoder;
@@ -94,7 +94,10 @@ impl Stage {
                 Err(StreamError::TooLong(too_long)) => self.too_long(run, too_long.0),
                 Err(StreamError::Broken(reason)) => {
                     run.failed = true;
-                    self.actor.failed("protocol_error", &format!("the stream of a run broke off: {reason}"));
+                    self.actor.failed(
+                        ActorFailure::ProtocolError,
+                        &format!("the stream of a run broke off: {reason}"),
+                    );
                 }
             }
         }
@@ -127,7 +130,10 @@ impl Stage {
     fn too_long(&self, run: &mut Run, limit: usize) {
         // It may be the very event that an indicator looks for, and a piece of a call may be missing.
         run.failed = true;
-        self.actor.failed("protocol_error", &format!("an event longer than {limit} bytes was passed over"));
+        self.actor.failed(
+            ActorFailure::ProtocolError,
+            &format!("an event longer than {limit} bytes was passed over"),
+        );
     }
 
     fn event(&self, run: &mut Run, data: &Bytes) {

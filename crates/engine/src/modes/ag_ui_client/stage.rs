@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
-use sortie_trace::{Direction, Kind};
+use sortie_trace::{ActorFailure, Direction, Kind};
 use sortie_wire::http::{Answer, Client, ClientError, EventStream, Response};
 use tokio_util::sync::CancellationToken;
 
@@ -71,9 +71,10 @@ impl Stage {
             Ok(Response { status, body: Answer::Bytes(bytes), .. }) => (status, bytes),
             Ok(Response { status, .. }) => (status, Bytes::new()),
             Err(ClientError::Refused(reason)) => {
-                return self.refuse("target_refused", &format!("the target is not there: {reason}"));
+                return self
+                    .refuse(ActorFailure::TargetRefused, &format!("the target is not there: {reason}"));
             }
-            Err(error) => return self.refuse("protocol_error", &error.to_string()),
+            Err(error) => return self.refuse(ActorFailure::ProtocolError, &error.to_string()),
         };
         if status.is_success() && is_like_events(&body) {
             self.actor.warn("the target's events are not called `text/event-stream`");
@@ -86,14 +87,15 @@ impl Stage {
         }
         let shown = if body.is_empty() { String::new() } else { format!(": {}", excerpt(&body)) };
         if status.is_success() {
-            return self.refuse("protocol_error", &format!("the answer is no stream of events{shown}"));
+            return self
+                .refuse(ActorFailure::ProtocolError, &format!("the answer is no stream of events{shown}"));
         }
         let redirect = if status.is_redirection() { ", which is not followed" } else { "" };
         let what = format!("the target answered with HTTP status {}{redirect}{shown}", status.as_u16());
-        self.refuse("target_refused", &what)
+        self.refuse(ActorFailure::TargetRefused, &what)
     }
 
-    fn refuse(&self, word: &str, message: &str) -> Option<Events> {
+    fn refuse(&self, word: ActorFailure, message: &str) -> Option<Events> {
         self.actor.failed(word, message);
         self.refused.cancel();
         None

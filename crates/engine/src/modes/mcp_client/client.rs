@@ -1,5 +1,6 @@
 //! What a document makes of a session: everything is recorded in its phase, and its phase answers.
 
+use sortie_trace::ActorFailure;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -85,7 +86,7 @@ impl Handler for Client {
     fn too_long(&self, limit: usize) {
         // It may be the very message that an indicator looks for.
         let what = format!("a message longer than {limit} bytes was passed over");
-        self.actor.failed("protocol_error", &what);
+        self.actor.failed(ActorFailure::ProtocolError, &what);
     }
 }
 

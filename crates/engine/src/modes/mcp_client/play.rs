@@ -20,13 +20,14 @@ use crate::modes::hold::Hold;
 use crate::modes::{Endpoint, McpRevision};
 use crate::payload::Payload;
 use crate::phase::Phase;
+use sortie_trace::ActorFailure;
 
 /// How long hanging up may take.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(3);
 
 /// A word for the trace, and a sentence.
 struct Failure {
-    word: &'static str,
+    word: ActorFailure,
     message: String,
 }
 
@@ -117,7 +118,7 @@ impl Player {
                 HandshakeFailure::Refused(value) => {
                     let why = excerpt(value["message"].as_str().unwrap_or("no message").as_bytes());
                     let message = format!("`{}` was answered with an error: {why}", error.method);
-                    Failure { word: "target_refused", message }
+                    Failure { word: ActorFailure::TargetRefused, message }
                 }
                 HandshakeFailure::Unanswered(why) => failure_of(error.method, &why, true),
             }),
@@ -189,7 +190,7 @@ impl Player {
 
     fn is_gone(&self) -> Failure {
         let message = format!("the target is gone: {}", self.session.loss().reason);
-        Failure { word: "protocol_error", message }
+        Failure { word: ActorFailure::ProtocolError, message }
     }
 }
 
@@ -234,7 +235,7 @@ fn failure_of(method: &str, why: &AskError, handshake: bool) -> Failure {
         AskError::TimedOut => (false, format!("`{method}` was not answered in time")),
         other => (false, format!("`{method}`: {other}")),
     };
-    Failure { word: if refused { "target_refused" } else { "protocol_error" }, message }
+    Failure { word: if refused { ActorFailure::TargetRefused } else { ActorFailure::ProtocolError }, message }
 }
 
 /// A key of the state with its templates filled, or a default.

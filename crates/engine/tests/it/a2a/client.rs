@@ -402,7 +402,7 @@ async fn a_target_that_is_not_there_has_refused() {
         play(stage.actor.clone(), Endpoint { address, headers: Vec::new(), env: Vec::new() }, options).await;
         let records = stage.records();
         assert!(
-            matches!(&records[..], [Record::ActorFailed(failed)] if failed.failure == "target_refused"),
+            matches!(&records[..], [Record::ActorFailed(failed)] if failed.failure == sortie_trace::ActorFailure::TargetRefused),
             "{records:?}"
         );
     }

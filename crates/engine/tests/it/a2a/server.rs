@@ -265,7 +265,7 @@ async fn a_port_that_is_taken_is_told() {
     let listen = ListenOptions { address, ..ListenOptions::default() };
     let stage = Stage::new(RUG_PULL);
     let error = start(stage.actor.clone(), Options { listen, ..Options::default() }).await.unwrap_err();
-    assert_eq!(error.failure(), "bind_failed");
+    assert_eq!(error.failure(), sortie_trace::ActorFailure::BindFailed);
     assert!(stage.story().is_empty());
 }
 

@@ -73,7 +73,7 @@ impl Stage {
             Header::run("test", SystemTime::now()),
             Redactor::default(),
             1 << 30,
-            Detector::simulating(document.clone()),
+            Detector::new(document.clone()),
             Arc::new(Warnings(Arc::clone(&warnings))),
         );
         let end = CancellationToken::new();
@@ -117,7 +117,7 @@ impl Stage {
     /// Why actors failed: the word and the sentence.
     pub(crate) fn failures(&self) -> Vec<(String, String)> {
         let failures = self.records().into_iter().filter_map(|record| match record {
-            Record::ActorFailed(failed) => Some((failed.failure, failed.message)),
+            Record::ActorFailed(failed) => Some((failed.failure.to_string(), failed.message)),
             _ => None,
         });
         failures.collect()

@@ -6,6 +6,7 @@ use super::payload::{self, Message};
 use super::scope::{Scope, scopes};
 use crate::bindings::{Reachability, known_protocols, reachability};
 use crate::model::Document;
+use crate::model::Mode;
 use crate::rules::{Report, Rule};
 
 /// An indicator does not match what the attack itself sends.
@@ -79,14 +80,14 @@ fn fires_by_itself(scope: &Scope<'_>, message: &Message<'_>, place: &NodePath, r
         finding.help(format!("if the agent's side is meant, add `direction: {}`", other.as_str()));
         return;
     }
-    finding.help(match scope.modes.first() {
-        Some(&"mcp_server") => {
+    finding.help(match scope.modes.first().map(|mode| Mode::of(mode)) {
+        Some(Mode::McpServer) => {
             "look at what the agent does with it: `surface: tools/call`, `direction: request`"
         }
-        Some(&"a2a_server") => {
+        Some(Mode::A2aServer) => {
             "look at what the agent does with it: `surface: message/send`, `direction: request`"
         }
-        Some(&"ag_ui_client") => {
+        Some(Mode::AgUiClient) => {
             "look at what the agent answers: `surface: text_message_end`, `target: _text`"
         }
         _ => "look at what the agent answers: `direction: response`",

@@ -3,6 +3,7 @@ use std::collections::HashSet;
 use super::edits;
 use super::scope::{side_of_event, wants_absence};
 use crate::bindings::{Reachability, Side, is_agent_side, is_known_event, reachability};
+use crate::model::Mode;
 use crate::model::{ActionKind, Condition, Document, Phase, Trigger};
 use crate::rules::places::PhaseList;
 use crate::rules::walk::protocol_of;
@@ -95,9 +96,9 @@ impl Way<'_, '_> {
 
     /// A tool or a prompt is called by a name that was offered.
     fn match_is_offered(&self, trigger: &Trigger, offers: &Offers<'_>, report: &mut Report<'_>) {
-        let (names, what) = match (self.mode, self.event) {
-            ("mcp_server", "tools/call") => (&offers.tools, "tool"),
-            ("mcp_server", "prompts/get") => (&offers.prompts, "prompt"),
+        let (names, what) = match (Mode::of(self.mode), self.event) {
+            (Mode::McpServer, "tools/call") => (&offers.tools, "tool"),
+            (Mode::McpServer, "prompts/get") => (&offers.prompts, "prompt"),
             _ => return,
         };
         let Some(names) = names.known() else { return };
@@ -137,7 +138,10 @@ impl Way<'_, '_> {
 
     /// A client is answered what it asked.
     fn is_asked_for(&self, asked: Option<&HashSet<&str>>, report: &mut Report<'_>) {
-        let Some(asked) = asked.filter(|_| matches!(self.mode, "mcp_client" | "a2a_client")) else { return };
+        let Some(asked) = asked.filter(|_| matches!(Mode::of(self.mode), Mode::McpClient | Mode::A2aClient))
+        else {
+            return;
+        };
         let sources: &[&str] = match self.event {
             // The handshake is the runner's, and keeping alive may be.
             "initialize" | "server/discover" | "ping" => return,

@@ -1,5 +1,6 @@
 use super::state::items;
 use crate::model::Document;
+use crate::model::Mode;
 use crate::rules::Rule;
 use serde_json::Value;
 use sortie_syntax::DiagnosticSeverity::Warning;
@@ -13,7 +14,9 @@ pub(crate) const L_007: Rule = Rule {
     severity: Warning,
     explain: include_str!("l007.md"),
     check: Some(|document, report| {
-        for state in document.states().into_iter().filter(|state| state.mode == Some("mcp_server")) {
+        for state in
+            document.states().into_iter().filter(|state| state.mode.map(Mode::of) == Some(Mode::McpServer))
+        {
             let tools = items(state.value, &state.path, "tools");
             for (entry, path) in tools.flat_map(|(tool, path)| items(tool, &path, "responses")) {
                 let path = path.key("content");

@@ -2,6 +2,7 @@ use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::NodePath;
 
 use super::scope::{Scope, scopes};
+use crate::model::Mode;
 use crate::rules::Rule;
 
 /// Some indicator looks at what the agent does.
@@ -29,10 +30,10 @@ pub(crate) const L_009: Rule = Rule {
         if let [only] = scopes.as_slice() {
             finding = finding.also(&only.path.clone().key("target"), "in what the attack sends");
         }
-        finding.help(match scopes[0].modes.first() {
-            Some(&"mcp_server") => "add one for what the agent does next: the `request` of `tools/call`",
-            Some(&"a2a_server") => "add one for what the agent does next: the `request` of `message/send`",
-            Some(&"ag_ui_client") => {
+        finding.help(match scopes[0].modes.first().map(|mode| Mode::of(mode)) {
+            Some(Mode::McpServer) => "add one for what the agent does next: the `request` of `tools/call`",
+            Some(Mode::A2aServer) => "add one for what the agent does next: the `request` of `message/send`",
+            Some(Mode::AgUiClient) => {
                 "add one for what the agent says or calls: `text_message_end`, `tool_call_end`"
             }
             _ => "add one for what the agent answers: `direction: response`",

@@ -3,6 +3,7 @@ use sortie_syntax::DiagnosticSeverity::Warning;
 use super::scope::{Scope, scopes};
 use crate::bindings::Side;
 use crate::model::Condition;
+use crate::model::Mode;
 use crate::rules::Rule;
 
 /// A string operator does not search a message that carries our own request.
@@ -38,7 +39,7 @@ pub(crate) const L_011: Rule = Rule {
 
 /// Whether it sees what client actors are answered.
 fn sees_answers(scope: &Scope<'_>) -> bool {
-    let client = |mode: &&str| matches!(*mode, "mcp_client" | "a2a_client");
+    let client = |mode: &&str| matches!(Mode::of(mode), Mode::McpClient | Mode::A2aClient);
     // These have no params to carry.
     let bare = matches!(scope.surface(), Some("agent_card/get" | "ping"));
     let started_by_server = scope.surface().is_some_and(|surface| {

@@ -2,6 +2,7 @@ use super::edits;
 use super::state::items;
 use crate::bindings::{dispatch_lists, known_modes, nearest_structural_key, structural_keys};
 use crate::model::Document;
+use crate::model::Mode;
 use crate::rules::places::State;
 use crate::rules::{Report, Rule};
 use serde_json::Value;
@@ -48,7 +49,7 @@ fn unknown_key(document: &Document, state: &State<'_>, mode: &str, key: &str, re
         .map(|mode| format!("`{mode}`"))
         .collect();
     let finding = finding.label("nothing reads this");
-    if owners.is_empty() && mode == "mcp_server" && key.starts_with("sampling") {
+    if owners.is_empty() && Mode::of(mode) == Mode::McpServer && key.starts_with("sampling") {
         finding.help(
             "OATF has no key for what a server asks; here it goes on the response entry that it belongs to: \
              `x-sortie: {during: [{send: {method: sampling/createMessage, params: ...}}]}`",

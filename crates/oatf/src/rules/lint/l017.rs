@@ -4,6 +4,7 @@ use sortie_syntax::nearest;
 use super::edits;
 use crate::bindings::structural_keys;
 use crate::model::ActionKind;
+use crate::model::Mode;
 use crate::rules::Rule;
 
 /// An entry action is one that the mode has.
@@ -54,8 +55,8 @@ pub(crate) const L_017: Rule = Rule {
 };
 
 fn actions_of(mode: &str) -> &'static [&'static str] {
-    match mode {
-        "a2a_server" | "a2a_client" => &["send", "log", "send_push_notification"],
+    match Mode::of(mode) {
+        Mode::A2aServer | Mode::A2aClient => &["send", "log", "send_push_notification"],
         _ => &["send", "log"],
     }
 }

@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 
 use super::state::items;
+use crate::model::Mode;
 use crate::rules::places::State;
 use crate::rules::{Report, Rule};
 use serde_json::Value;
@@ -19,10 +20,10 @@ pub(crate) const L_018: Rule = Rule {
             if !state.value.is_object() {
                 continue; // an error of its own
             }
-            match state.mode {
-                Some("mcp_server") => mcp_server(&state, report),
-                Some("mcp_client" | "a2a_client") => actions(&state, report),
-                Some("ag_ui_client") => run_agent_input(&state, report),
+            match state.mode.map(Mode::of) {
+                Some(Mode::McpServer) => mcp_server(&state, report),
+                Some(Mode::McpClient | Mode::A2aClient) => actions(&state, report),
+                Some(Mode::AgUiClient) => run_agent_input(&state, report),
                 _ => {}
             }
         }
@@ -99,7 +100,7 @@ fn actions(state: &State<'_>, report: &mut Report<'_>) {
                     .label("no `method` here")
                     .help("for example `method: tools/call`, with `params` beside it");
             }
-            Some("initialize") if state.mode == Some("mcp_client") => {
+            Some("initialize") if state.mode.map(Mode::of) == Some(Mode::McpClient) => {
                 report
                     .add(&L_018, path.key("method"), "the runner itself sends `initialize`")
                     .help("leave it out; set `client_info` and `capabilities` to change what it says");

@@ -1,4 +1,5 @@
 use super::state::items;
+use crate::model::Mode;
 use crate::rules::Rule;
 use serde_json::Value;
 use sortie_syntax::DiagnosticSeverity::Warning;
@@ -13,7 +14,9 @@ pub(crate) const L_020: Rule = Rule {
     severity: Warning,
     explain: include_str!("l020.md"),
     check: Some(|document, report| {
-        for state in document.states().into_iter().filter(|state| state.mode == Some("a2a_server")) {
+        for state in
+            document.states().into_iter().filter(|state| state.mode.map(Mode::of) == Some(Mode::A2aServer))
+        {
             for (entry, path) in items(state.value, &state.path, "task_responses") {
                 let path = path.key("content");
                 let Some(content) = entry.get("content") else { continue };

@@ -4,6 +4,7 @@ use super::edits;
 use super::scope::{side_of_event, wants_absence};
 use super::state::items;
 use crate::bindings::{DispatchList, Reachability, dispatch_lists, reachability};
+use crate::model::Mode;
 use crate::model::{Condition, Document};
 use crate::rules::walk::protocol_of;
 use crate::rules::{Report, Rule};
@@ -149,8 +150,8 @@ impl Dispatch<'_> {
     }
 
     fn sees(&self) -> &'static str {
-        match self.mode {
-            "ag_ui_client" => "the `tool_call_start` event",
+        match Mode::of(self.mode) {
+            Mode::AgUiClient => "the `tool_call_start` event",
             _ => "the `params` of the request",
         }
     }

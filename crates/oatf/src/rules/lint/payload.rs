@@ -12,6 +12,7 @@ use sortie_syntax::NodePath;
 use super::state::items;
 use crate::bindings::Side;
 use crate::extension::KEY;
+use crate::model::Mode;
 use crate::model::{Action, ActionKind, Document};
 use crate::rules::places;
 use crate::rules::walk::protocol_of;
@@ -112,12 +113,12 @@ impl<'d> Speech<'d> {
     fn state(&mut self, mode: &'d str, state: &Value, path: &NodePath) {
         let Some(protocol) = protocol_of(mode) else { return };
         self.protocol = protocol;
-        match mode {
-            "mcp_server" => self.mcp_server(state, path),
-            "mcp_client" => self.mcp_client(state, path),
-            "a2a_server" => self.a2a_server(state, path),
-            "a2a_client" => self.actions(state, path),
-            "ag_ui_client" => self.ag_ui_client(state, path),
+        match Mode::of(mode) {
+            Mode::McpServer => self.mcp_server(state, path),
+            Mode::McpClient => self.mcp_client(state, path),
+            Mode::A2aServer => self.a2a_server(state, path),
+            Mode::A2aClient => self.actions(state, path),
+            Mode::AgUiClient => self.ag_ui_client(state, path),
             _ => {}
         }
     }

@@ -3,6 +3,7 @@ use sortie_syntax::DiagnosticSeverity::Error;
 use sortie_syntax::listed;
 
 use crate::bindings::dispatch_lists;
+use crate::model::Mode;
 use crate::model::{Condition, OPERATORS};
 use crate::rules::walk::{ListAt, Trail};
 use crate::rules::{Report, Rule};
@@ -46,7 +47,8 @@ pub(crate) const S_008: Rule = Rule {
 
 fn is_dispatched(list: &ListAt<'_, '_>) -> bool {
     let Some(mode) = list.mode else { return false };
-    let elicitations = mode == "mcp_server" && list.within.is_none() && list.key == "elicitations";
+    let elicitations =
+        Mode::of(mode) == Mode::McpServer && list.within.is_none() && list.key == "elicitations";
     let mut dispatched = dispatch_lists(mode).unwrap_or_default().iter();
     elicitations || dispatched.any(|known| known.key == list.key && known.within == list.within)
 }

@@ -2,6 +2,7 @@ use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::NodePath;
 
 use crate::bindings::{is_known_surface, known_protocols, nearest_surface};
+use crate::model::Mode;
 use crate::rules::Rule;
 
 /// A surface is an operation of the indicator's protocol, where we know the protocol.
@@ -13,7 +14,7 @@ pub(crate) const V_018: Rule = Rule {
     explain: include_str!("v018.md"),
     check: Some(|document, report| {
         let mode = document.attack.execution.mode.as_deref();
-        let of_mode = mode.and_then(|mode| mode.strip_suffix("_server").or(mode.strip_suffix("_client")));
+        let of_mode = mode.and_then(Mode::protocol);
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             let protocol = indicator.protocol.as_deref().or(of_mode);
             let (Some(surface), Some(protocol)) = (indicator.surface.as_deref(), protocol) else { continue };

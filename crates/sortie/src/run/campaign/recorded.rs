@@ -40,7 +40,7 @@ pub(super) fn evaluated(
 ) -> Result<Outcome, Failure> {
     let trace = folder.join("trace.jsonl");
     let file = File::open(&trace).map_err(|error| Failure::at(&trace, "read", &error))?;
-    let mut detector = Detector::simulating(document.compiled.clone()).lenient(lenient);
+    let mut detector = Detector::new(document.compiled.clone()).lenient(lenient);
     if let Some(semantic) = semantic {
         detector = detector.with_semantic(semantic);
     }

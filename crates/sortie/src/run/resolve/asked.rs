@@ -18,6 +18,7 @@ use super::prepared::{Prepared, Unfit, actors, clients, meet, misfitting, unfit}
 use crate::documents::Document;
 use crate::failure::Failure;
 use crate::suggest::suggestion;
+use sortie_oatf::Mode;
 
 /// What was asked for, apart from what is the same for every document.
 pub(crate) struct Asked<'a> {
@@ -128,30 +129,32 @@ impl Asked<'_> {
         &self,
         documents: &dyn Fn() -> D,
     ) -> Result<(), Failure> {
-        let names = |suffix: &'static str| {
+        let names = |side: Side| {
             let actors = documents().flat_map(actors);
-            actors.filter(move |actor| actor.mode.ends_with(suffix)).map(|actor| actor.name.as_str())
+            actors.filter(move |actor| side.has(actor)).map(|actor| actor.name.as_str())
         };
-        let check = |option: &str, asked: Option<&str>, suffix| match asked {
-            Some(actor) if !names(suffix).any(|name| name == actor) => {
-                let kind = suffix.trim_start_matches('_');
+        let check = |option: &str, asked: Option<&str>, side: Side| match asked {
+            Some(actor) if !names(side).any(|name| name == actor) => {
+                let kind = side.as_str();
                 let failure = Failure::new(format!("`{option}`: there is no {kind} actor `{actor}`"));
-                Err(suggestion(actor, names(suffix)).into_iter().fold(failure, Failure::help))
+                Err(suggestion(actor, names(side)).into_iter().fold(failure, Failure::help))
             }
-            None if names(suffix).next().is_none() => {
-                let kind = suffix.trim_start_matches('_');
+            None if names(side).next().is_none() => {
+                let kind = side.as_str();
                 Err(Failure::new(format!("`{option}` is for nobody: there is no {kind} actor")))
             }
             _ => Ok(()),
         };
         for asked in self.listen {
-            check("--listen", asked.actor.as_deref(), "_server")?;
+            check("--listen", asked.actor.as_deref(), Side::Server)?;
         }
         let for_evaluators = |actor: Option<&String>| actor.is_none() && self.evaluators;
         for asked in self.targets.iter().filter(|asked| !for_evaluators(asked.actor.as_ref())) {
-            check("--target", asked.actor.as_deref(), "_client")?;
+            check("--target", asked.actor.as_deref(), Side::Client)?;
             let kind = self.kind(asked)?;
-            let of_kind = |actor: &sortie_oatf::Actor| mode(kind) == Some(actor.mode.as_str());
+            let of_kind = |actor: &sortie_oatf::Actor| {
+                mode(kind).is_some_and(|mode| Mode::of(mode) == Mode::of(&actor.mode))
+            };
             if asked.actor.is_none() && !documents().flat_map(actors).any(of_kind) {
                 let nobody = match mode(kind) {
                     Some(mode) => format!("there is no actor of mode `{mode}`"),
@@ -164,7 +167,7 @@ impl Asked<'_> {
         let others = others.chain(self.bearers.iter().map(|asked| ("--target-bearer", &asked.actor)));
         let others = others.chain(self.target_env.iter().map(|asked| ("--target-env", &asked.actor)));
         for (option, actor) in others.filter(|(_, actor)| !for_evaluators(actor.as_ref())) {
-            check(option, actor.as_deref(), "_client")?;
+            check(option, actor.as_deref(), Side::Client)?;
         }
         if !self.env.is_empty() && self.agent.is_none() {
             return Err(Failure::new("`--env` is for nobody: there is no `--agent`"));
@@ -173,7 +176,7 @@ impl Asked<'_> {
     }
 
     fn listen(&self, document: &Document) -> Result<BTreeMap<String, SocketAddr>, Failure> {
-        let servers: Vec<_> = actors(document).filter(|actor| actor.mode.ends_with("_server")).collect();
+        let servers: Vec<_> = actors(document).filter(|actor| Side::Server.has(actor)).collect();
         let mut listen = BTreeMap::new();
         for asked in self.listen {
             let meant = servers.iter().filter(|actor| match &asked.actor {
@@ -218,4 +221,27 @@ fn is_there(program: &str) -> Result<(), Failure> {
         std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
     };
     if found { Ok(()) } else { Err(Failure::new(format!("there is no program `{program}`"))) }
+}
+
+/// The side of a protocol that an actor plays.
+#[derive(Clone, Copy)]
+enum Side {
+    Server,
+    Client,
+}
+
+impl Side {
+    fn has(self, actor: &sortie_oatf::Actor) -> bool {
+        match self {
+            Self::Server => Mode::of(&actor.mode).is_server(),
+            Self::Client => Mode::of(&actor.mode).is_client(),
+        }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Client => "client",
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sortie_engine::modes::{self, Address};
 use sortie_engine::targets::{Chat, Cmd, Http, Kind, Target};
-use sortie_oatf::Actor;
+use sortie_oatf::{Actor, Mode, extract_protocol};
 
 use super::super::environment::{FromEnv, environment};
 use super::super::talk::{BODY, Talk, body};
@@ -34,14 +34,14 @@ impl Asked<'_> {
     ) -> Result<Option<modes::Endpoint>, Failure> {
         let named = self.targets.iter().filter(|asked| asked.actor.as_ref() == Some(&actor.name));
         let mut meant: Vec<_> = named.collect();
-        let is_of = |kind: Kind| mode(kind) == Some(actor.mode.as_str());
+        let is_of = |kind: Kind| mode(kind).is_some_and(|mode| Mode::of(mode) == Mode::of(&actor.mode));
         if let Some(wrong) = meant.iter().find(|asked| self.kind(asked).is_ok_and(|kind| !is_of(kind))) {
             let (name, mode) = (&actor.name, &actor.mode);
             return Err(Failure::new(format!(
                 "`--target {}`: actor `{name}` is of mode `{mode}`",
                 wrong.text
             ))
-            .help(format!("its target is of kind `{}`", mode.trim_end_matches("_client"))));
+            .help(format!("its target is of kind `{}`", extract_protocol(mode))));
         }
         if meant.is_empty() {
             for asked in self.targets.iter().filter(|asked| asked.actor.is_none()) {

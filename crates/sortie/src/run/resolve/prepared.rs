@@ -1,7 +1,7 @@
 //! A document, and how it is to be played.
 
 use sortie_engine::run::{CommandError, Misfit, Options};
-use sortie_oatf::{Actor, known_modes};
+use sortie_oatf::{Actor, Mode, extract_protocol, known_modes};
 use sortie_practice::Behaviour;
 
 use super::super::builtin;
@@ -50,7 +50,7 @@ pub(super) fn meet(
 
 /// Why a document of a suite cannot be played like that; `None` when it can.
 pub(super) fn unfit(document: &Document, options: &Options) -> Option<String> {
-    let is_server = |actor: &Actor| actor.mode.ends_with("_server");
+    let is_server = |actor: &Actor| Mode::of(&actor.mode).is_server();
     let waits = options.agent.is_none() && options.listen.is_empty() && !options.stdio;
     if waits && let Some(actor) = actors(document).find(|actor| is_server(actor)) {
         let name = &actor.name;
@@ -59,7 +59,7 @@ pub(super) fn unfit(document: &Document, options: &Options) -> Option<String> {
     match options.check(&document.compiled) {
         Ok(()) => None,
         Err(Misfit::NoTarget { mode, .. }) => {
-            let kind = mode.trim_end_matches("_client");
+            let kind = extract_protocol(&mode);
             Some(format!("it attacks a target of kind `{kind}`, and there is none"))
         }
         Err(misfit) => Some(misfit.to_string()),
@@ -73,14 +73,14 @@ pub(super) fn actors(document: &Document) -> impl Iterator<Item = &Actor> {
 }
 
 pub(super) fn clients(document: &Document) -> impl Iterator<Item = &Actor> {
-    actors(document).filter(|actor| actor.mode.ends_with("_client"))
+    actors(document).filter(|actor| Mode::of(&actor.mode).is_client())
 }
 
 pub(super) fn misfitting(document: &Document, misfit: &Misfit) -> Failure {
     let failure = Failure::new(format!("`{}`: {misfit}", document.name));
     match misfit {
         Misfit::NoTarget { actor, mode } => {
-            let kind = mode.trim_end_matches("_client");
+            let kind = extract_protocol(mode);
             failure.help(format!("say what it attacks: `--target {actor}={kind}=http://…`"))
         }
         Misfit::NotLoopback { .. } => {
