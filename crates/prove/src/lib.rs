@@ -58,7 +58,7 @@ mod prover;
 mod quote;
 mod reading;
 mod recording;
-mod report;
+pub mod report;
 mod scene;
 mod steady;
 
@@ -75,8 +75,5 @@ pub use page::write_proofs;
 pub use prover::{mutants, prove};
 pub use reading::MOST_LISTED;
 pub use recording::Recording;
-pub use report::{
-    Document, Fate, Finding, FindingKind, Given, IndicatorReport, MutantReport, OperatorScore, ProofReport,
-    Proved, Report, Score, Totals, VERSION,
-};
+pub use report::{Fate, Finding, FindingKind, MutantReport, Proved, Report};
 pub use steady::{SteadyError, steady};

@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use sortie_report::style::{self, Style};
 use sortie_report::{counted, line};
 
-use crate::{Fate, Finding, IndicatorReport, MutantReport, Proved, Report, Score};
+use crate::report::{IndicatorReport, Score};
+use crate::{Fate, Finding, MutantReport, Proved, Report};
 
 /// How far the words at the start of lines are padded.
 const WORD: usize = 17;

@@ -84,14 +84,14 @@ impl Case {
         accepted: Vec<String>,
     ) -> Result<Self, FreezeError> {
         let nothing = Proved {
-            document: crate::Document { file: String::new(), id: None, name: String::new() },
+            document: crate::report::Document { file: String::new(), id: None, name: String::new() },
             proved: false,
             manifest: None,
             proofs: Vec::new(),
             indicators: Vec::new(),
             mutants: Vec::new(),
             left_out: 0,
-            score: crate::Score::default(),
+            score: crate::report::Score::default(),
             findings: Vec::new(),
         };
         let mut case = Self { shown, accepted, proved: nothing };
