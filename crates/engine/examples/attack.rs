@@ -6,14 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Instant;
 
-use sortie_engine::cases::{CaseVerdict, DecidedBy, Missing, Options, Results, plan, run};
+use sortie_engine::cases::{
+    CaseVerdict, DISCOVERY, DecidedBy, Missing, Options, Results, discover, plan, run,
+};
 use sortie_engine::modes::{self, Address, McpRevision};
-use sortie_engine::targets::{Log, Settings, Target};
+use sortie_engine::targets::Target;
 use sortie_evaluators::{File, Root, TargetClass, Values, load};
-use sortie_trace::Redactor;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -32,9 +32,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let env = ["PATH", "HOME"].map(|name| (name.to_owned(), std::env::var(name).unwrap_or_default()));
     let at = modes::Endpoint { address: Address::Stdio(command), headers: Vec::new(), env: env.to_vec() };
     let target = Target::Mcp { at, wire: McpRevision::Auto };
-    let log = Arc::new(Log::nowhere(target.kind(), Redactor::default()));
-    let offer = target.discover(&log, &Settings::default()).await?;
-    let planned = plan(&entries, &offer, target.kind(), &Values::new(), Missing::Skip)?;
+    let discovery = discover(&target, DISCOVERY, &Options::default()).await?;
+    let offer = &discovery.offer;
+    let planned = plan(&entries, offer, target.kind(), &Values::new(), Missing::Skip)?;
     println!("{} evaluators, {} tools, {} planned", entries.len(), offer.tools.len(), planned.len());
 
     std::fs::create_dir_all(&folder)?;
@@ -46,7 +46,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let start = Instant::now();
     let options = Options { jobs, ..Options::default() };
-    let played = run(&target, &offer, &planned, results, folder, options).await?;
+    let played = run(&target, &discovery, &planned, results, folder, options).await?;
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for result in &played.results {
         *counts.entry(result.verdict.as_str()).or_default() += 1;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use sortie_detect::{Detector, Place};
 use sortie_trace::{
     ActorFailed, ActorFailure, AgentExit, Deriver, Header, Listening, Message, Note, Observed, PhaseEnd,
-    PhaseEntered, Record, Redactor, Sender, StopReason, Stopped, WriteError, Writer,
+    PhaseEntered, Record, Redactor, Sender, StopReason, Stopped, Transcriber, WriteError, Writer, parse_time,
 };
 use tokio::sync::watch;
 
@@ -18,8 +18,8 @@ use sortie_oatf::Mode;
 /// How many warnings are kept; the rest are counted.
 const MAX_WARNINGS: usize = 100;
 
-/// Writes the trace, shows it to the detector and to whoever watches. All of that happens before a call returns, so
-/// that what the trace says is never behind what the peer was told.
+/// Writes the trace of a document or of a case of an evaluator, shows it to what decides and to whoever watches. All of that
+/// happens before a call returns, so that what the trace says is never behind what the peer was told.
 pub struct Recorder {
     inner: Mutex<Inner>,
     /// Whether the trace may say less than was said.
@@ -45,15 +45,31 @@ pub struct Pulse {
 
 struct Inner {
     writer: Writer<Box<dyn Write + Send>>,
-    deriver: Deriver,
-    detector: Detector,
+    observer: Observer,
+    /// Copies of the records, while somebody wants them.
+    copies: Option<Vec<Record>>,
     warnings: Vec<String>,
     more_warnings: u64,
     /// The run has ended: what comes now is not part of it.
     closed: bool,
 }
 
+/// What sees the records as they are written, and decides by them.
+enum Observer {
+    /// The indicators of a document.
+    Indicators(Box<(Deriver, Detector)>),
+    /// The transcript, which checks and judges decide by.
+    Transcript(Box<Transcriber>),
+}
+
 impl Inner {
+    fn detector(&self) -> Option<&Detector> {
+        match &self.observer {
+            Observer::Indicators(indicators) => Some(&indicators.1),
+            Observer::Transcript(_) => None,
+        }
+    }
+
     fn run(&self, detector: &Detector, place: Place) -> sortie_detect::Outcome {
         let mut run = detector.outcome(place);
         run.warnings.extend(self.warnings.iter().cloned());
@@ -74,13 +90,39 @@ pub struct Seen {
 }
 
 impl Recorder {
-    /// Begins a trace: writes its header, into a file that was just created or anything else that can be written to.
+    /// Begins the trace of a document: writes its header, into a file that was just created or anything else that can be
+    /// written to.
     pub fn begin(
         out: Box<dyn Write + Send>,
         header: Header,
         redactor: Redactor,
         limit: u64,
-        mut detector: Detector,
+        detector: Detector,
+        watcher: Arc<dyn Watcher>,
+    ) -> Result<Self, WriteError> {
+        let observer = Observer::Indicators(Box::new((Deriver::new(), detector)));
+        Self::observed_by(observer, out, header, redactor, limit, watcher)
+    }
+
+    /// Begins the trace of a case of an evaluator, or of a look at a target.
+    pub fn of_case(
+        out: Box<dyn Write + Send>,
+        header: Header,
+        redactor: Redactor,
+        limit: u64,
+        watcher: Arc<dyn Watcher>,
+    ) -> Result<Self, WriteError> {
+        // What it holds, the header says once it is redacted.
+        let observer = Observer::Transcript(Box::default());
+        Self::observed_by(observer, out, header, redactor, limit, watcher)
+    }
+
+    fn observed_by(
+        mut observer: Observer,
+        out: Box<dyn Write + Send>,
+        header: Header,
+        redactor: Redactor,
+        limit: u64,
         watcher: Arc<dyn Watcher>,
     ) -> Result<Self, WriteError> {
         // What is evaluated is what a reader of the trace will evaluate.
@@ -88,16 +130,16 @@ impl Recorder {
         redactor.redact(&mut record);
         let redacts = !redactor.is_empty();
         let writer = Writer::begin_with(out, header, redactor, limit)?;
-        detector.lifecycle(&record);
+        match (&mut observer, &record) {
+            (Observer::Indicators(indicators), _) => indicators.1.lifecycle(&record),
+            (Observer::Transcript(transcriber), Record::Header(header)) => {
+                **transcriber = Transcriber::new(header);
+            }
+            _ => {}
+        }
         watcher.event(&RunEvent::Recorded(&record));
-        let inner = Inner {
-            writer,
-            deriver: Deriver::new(),
-            detector,
-            warnings: Vec::new(),
-            more_warnings: 0,
-            closed: false,
-        };
+        let inner =
+            Inner { writer, observer, copies: None, warnings: Vec::new(), more_warnings: 0, closed: false };
         let pulse = Pulse {
             last_message: Instant::now(),
             heard: false,
@@ -114,6 +156,40 @@ impl Recorder {
         let usable = !self.redacts && Mode::of(&message.mode).is_server();
         let (usable, rest) = if usable { (seen, None) } else { (None, seen) };
         rest.or(self.append(Record::Message(Box::new(message)), usable))
+    }
+
+    /// Writes a record that happens now, and gives it as it was written.
+    pub fn record(&self, mut record: Record) -> Result<Record, WriteError> {
+        self.write(SystemTime::now(), &mut record, &mut None)?;
+        Ok(record)
+    }
+
+    /// Writes a record that happened before, with its own time.
+    pub(crate) fn repeat(&self, mut record: Record) -> Result<(), WriteError> {
+        let time = parse_time(record.time()).unwrap_or_else(SystemTime::now);
+        self.write(time, &mut record, &mut None)
+    }
+
+    /// Keeps a copy of every message from now on.
+    pub(crate) fn start_copies(&self) {
+        self.lock().copies = Some(Vec::new());
+    }
+
+    /// The copies so far; no more are made.
+    pub(crate) fn take_copies(&self) -> Vec<Record> {
+        self.lock().copies.take().unwrap_or_default()
+    }
+
+    /// What was said in a case so far, as checks and judges see it; `None` for a document.
+    pub fn transcriber(&self) -> Option<Transcriber> {
+        self.with_transcriber(Clone::clone)
+    }
+
+    pub(crate) fn with_transcriber<T>(&self, look: impl FnOnce(&Transcriber) -> T) -> Option<T> {
+        match &self.lock().observer {
+            Observer::Transcript(transcriber) => Some(look(transcriber)),
+            Observer::Indicators(_) => None,
+        }
     }
 
     /// An actor entered a phase.
@@ -188,7 +264,9 @@ impl Recorder {
 
     /// Whether anyone has ever spoken to an actor of that name.
     pub fn is_connected(&self, actor: &str) -> bool {
-        self.lock().detector.actors().iter().any(|reached| reached.name == actor && reached.connected)
+        let inner = self.lock();
+        let actors = inner.detector().map(Detector::actors);
+        actors.is_some_and(|actors| actors.iter().any(|reached| reached.name == actor && reached.connected))
     }
 
     /// How the run is doing, now and whenever that changes.
@@ -201,10 +279,10 @@ impl Recorder {
         self.pulse.send_modify(|_| {});
     }
 
-    /// What is to be made of everything so far, with the warnings of the run.
-    pub fn run(&self, place: Place) -> sortie_detect::Outcome {
+    /// What is to be made of everything so far, with the warnings of the run; `None` for a case of an evaluator.
+    pub fn run(&self, place: Place) -> Option<sortie_detect::Outcome> {
         let inner = self.lock();
-        inner.run(&inner.detector, place)
+        Some(inner.run(inner.detector()?, place))
     }
 
     /// The same, of what a detector says that has seen the trace.
@@ -212,54 +290,77 @@ impl Recorder {
         self.lock().run(detector, place)
     }
 
+    /// Writes a record that happens now. Where it cannot be written, the run has to end, and [`Pulse`] says why.
     fn append(&self, mut record: Record, mut seen: Option<Seen>) -> Option<Seen> {
+        let _ = self.write(SystemTime::now(), &mut record, &mut seen);
+        seen
+    }
+
+    fn write(
+        &self,
+        time: SystemTime,
+        record: &mut Record,
+        seen: &mut Option<Seen>,
+    ) -> Result<(), WriteError> {
         let mut inner = self.lock();
         let inner = &mut *inner;
         if inner.closed {
-            return seen;
+            return Ok(());
         }
-        if let Err(error) = inner.writer.append(SystemTime::now(), &mut record) {
+        if let Err(error) = inner.writer.append(time, record) {
             // What is not in the trace did not happen: evaluating it would give another verdict than the trace does.
             self.pulse.send_if_modified(|pulse| {
                 let first = pulse.broken.is_none();
                 pulse.broken.get_or_insert_with(|| error.to_string());
                 first
             });
-            return seen;
+            return Err(error);
         }
-        inner.detector.lifecycle(&record);
-        self.watcher.event(&RunEvent::Recorded(&record));
-        let message = match &record {
+        if let (Some(copies), Record::Message(_)) = (&mut inner.copies, &*record) {
+            copies.push(record.clone());
+        }
+        if let Observer::Indicators(indicators) = &mut inner.observer {
+            indicators.1.lifecycle(record);
+        }
+        self.watcher.event(&RunEvent::Recorded(record));
+        let message = match record {
             Record::Message(message) => message,
             Record::ActorFailed(_) => {
                 self.pulse.send_modify(|pulse| pulse.failed = true);
-                return seen;
+                return Ok(());
             }
-            _ => return seen,
+            _ => return Ok(()),
+        };
+        let (deriver, detector) = match &mut inner.observer {
+            Observer::Indicators(indicators) => (&mut indicators.0, &mut indicators.1),
+            Observer::Transcript(transcriber) => {
+                transcriber.observe(message);
+                return Ok(());
+            }
         };
         let mut matched = Vec::new();
-        if inner.detector.looks_at(message) {
+        if detector.looks_at(message) {
             let mut observed = match seen.take() {
                 Some(Seen { value, notes }) => Observed::new(message, value, notes),
-                None => inner.deriver.observe(message),
+                None => deriver.observe(message),
             };
-            matched = inner.detector.observe(&observed);
-            seen = Some(Seen { value: std::mem::take(&mut observed.message), notes: observed.notes });
+            matched = detector.observe(&observed);
+            *seen = Some(Seen { value: std::mem::take(&mut observed.message), notes: observed.notes });
         } else {
-            inner.deriver.skip(message);
+            deriver.skip(message);
         }
         for &index in &matched {
-            let indicator = inner.detector.indicator_id(index).unwrap_or_default();
+            let indicator = detector.indicator_id(index).unwrap_or_default();
             self.watcher.event(&RunEvent::Matched { indicator, message });
         }
         self.pulse.send_if_modified(|pulse| {
             let before = (pulse.heard, pulse.exploited);
             pulse.last_message = Instant::now();
             pulse.heard |= message.sender == Sender::Agent;
-            pulse.exploited = (pulse.exploited || !matched.is_empty()) && inner.detector.is_exploited();
+            pulse.exploited = (pulse.exploited || !matched.is_empty()) && detector.is_exploited();
             before != (pulse.heard, pulse.exploited)
         });
-        seen
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use sortie_evaluators::{CompiledChecks, Evaluator, Template, Values};
 
-use super::filling::Shape;
+use super::shape::Shape;
 
 /// The unit that is run and counted.
 #[derive(Clone, Debug)]

@@ -2,31 +2,34 @@
 //!
 //! | step | with | gives |
 //! |---|---|---|
-//! | what the target offers | [`discover`] | tools, a card, models |
+//! | what the target offers | [`discover`] | a [`Discovery`]: tools, a card, models |
 //! | what can be played | [`plan`] | cases, and about the rest why it is not played |
 //! | what is kept | [`Results`] | a file that survives whatever ends the run |
 //! | playing | [`run`] | a [`CaseResult`] for each, decided by checks, or by a [`Judge`] |
-//! | playing again | [`run`] with a [`Tape`] that replays | the same results, without the target |
+//! | one case | [`Player::play`] | what comes of it |
+//! | the verdict again | [`CaseTrace::decide`] | the same, by the trace alone |
 
 mod case;
-mod deciding;
-mod filling;
+mod decision;
+mod discovery;
+mod ids;
 mod keeping;
-mod naming;
 mod plan;
-mod playing;
+mod player;
+mod recorded;
 mod result;
 mod results;
 mod run;
-mod talk;
-mod tape;
+mod shape;
 
 pub use case::{Case, Needs, Play, Rubric};
-pub use deciding::{Attacker, Judge, Judgement, Later, Undecided};
-pub use filling::Shape;
-pub use naming::canary;
+pub use decision::{Attacker, BoxFuture, Judge, Judgement, Undecided};
+pub use discovery::{DISCOVERY, Discovery, discover, needs_file};
+pub use ids::canary;
 pub use plan::{MAX_PLANNED, Missing, PlanError, Planned, plan};
+pub use player::{Player, Unfinished};
+pub use recorded::{CaseTrace, CaseTraceError};
 pub use result::{CaseResult, CaseVerdict, DecidedBy};
 pub use results::{Results, ResultsError};
 pub use run::{Options, Played, run};
-pub use tape::{Asked, Tape, discover};
+pub use shape::Shape;

@@ -10,8 +10,8 @@ use sortie_evaluators::{
 use sortie_oatf::CompileError;
 
 use super::case::{Case, Play, Rubric};
-use super::filling::{Shape, Unplayable, unusable};
-use super::naming::{Ids, canary, part, slug};
+use super::ids::{Ids, canary, part, slug};
+use super::shape::{Shape, Unplayable, unusable};
 use crate::modes::excerpt::excerpt;
 use crate::targets::{Kind, Offer, Tool};
 
@@ -121,7 +121,7 @@ struct Planner<'p> {
 }
 
 /// A pattern on its way to cases.
-struct Way<'w> {
+struct PatternPlan<'w> {
     id: String,
     pattern: &'w Pattern,
     rubric: &'w Arc<Rubric>,
@@ -131,7 +131,7 @@ struct Way<'w> {
     checks: &'w HashSet<String>,
 }
 
-impl Way<'_> {
+impl PatternPlan<'_> {
     /// What placeholders stand for: the runner's own names win.
     fn filled_in(&self, id: &str, tool: Option<&Tool>) -> Values {
         let mut values = self.values.clone();
@@ -169,21 +169,21 @@ impl Planner<'_> {
         for pattern in &evaluator.patterns {
             let slug = slugs.unique(&slug(pattern.slug.as_deref().unwrap_or(&pattern.name)));
             let id = format!("{}/{slug}", evaluator.id);
-            let way = Way { id, pattern, rubric: &rubric, values: &values, checks: &checks };
+            let pattern_plan = PatternPlan { id, pattern, rubric: &rubric, values: &values, checks: &checks };
             match (entry.class, self.kind.can_be_called()) {
-                (TargetClass::Agent, false) => self.told(&way)?,
-                (TargetClass::Mcp, true) => self.called(&way, evaluator)?,
+                (TargetClass::Agent, false) => self.told(&pattern_plan)?,
+                (TargetClass::Mcp, true) => self.called(&pattern_plan, evaluator)?,
                 (TargetClass::Agent, true) => {
                     self.not_applicable(
-                        &way,
-                        &way.id,
+                        &pattern_plan,
+                        &pattern_plan.id,
                         "it speaks to an agent, and the target is an MCP server",
                     )?;
                 }
                 (TargetClass::Mcp, false) => {
                     let kind = self.kind.as_str();
                     let reason = format!("it calls the tools of an MCP server, and the target is `{kind}`");
-                    self.not_applicable(&way, &way.id, reason)?;
+                    self.not_applicable(&pattern_plan, &pattern_plan.id, reason)?;
                 }
             }
         }
@@ -191,21 +191,21 @@ impl Planner<'_> {
     }
 
     /// Something is said to an agent.
-    fn told(&mut self, way: &Way<'_>) -> Result<(), PlanError> {
-        let values = way.filled_in(&way.id, None);
-        self.lower(way, &way.id, Shape::Message, values)
+    fn told(&mut self, pattern_plan: &PatternPlan<'_>) -> Result<(), PlanError> {
+        let values = pattern_plan.filled_in(&pattern_plan.id, None);
+        self.lower(pattern_plan, &pattern_plan.id, Shape::Message, values)
     }
 
     /// Tools of a server are called, or their list is looked at.
-    fn called(&mut self, way: &Way<'_>, evaluator: &Evaluator) -> Result<(), PlanError> {
+    fn called(&mut self, pattern_plan: &PatternPlan<'_>, evaluator: &Evaluator) -> Result<(), PlanError> {
         if self.offer.tools.is_empty() {
-            return self.not_applicable(way, &way.id, "the server offers no tools");
+            return self.not_applicable(pattern_plan, &pattern_plan.id, "the server offers no tools");
         }
-        let template = &way.pattern.template;
+        let template = &pattern_plan.pattern.template;
         if template.mentions("tool_list_json") {
-            let mut values = way.filled_in(&way.id, None);
+            let mut values = pattern_plan.filled_in(&pattern_plan.id, None);
             values.insert("tool_list_json".to_owned(), self.offer.tool_list_json());
-            return self.lower(way, &way.id, Shape::Review, values);
+            return self.lower(pattern_plan, &pattern_plan.id, Shape::Review, values);
         }
         let before = self.planned.len();
         let offer = self.offer;
@@ -213,8 +213,8 @@ impl Planner<'_> {
         for (at, tool) in offer.tools.iter().enumerate() {
             let every = evaluator.applies_to_all_tools;
             match &arguments {
-                Some(arguments) => self.with_arguments(way, at, tool, arguments, every)?,
-                None => self.with_text(way, at, tool, every)?,
+                Some(arguments) => self.with_arguments(pattern_plan, at, tool, arguments, every)?,
+                None => self.with_text(pattern_plan, at, tool, every)?,
             }
         }
         if self.planned.len() == before {
@@ -227,7 +227,7 @@ impl Planner<'_> {
                 None => "takes a text".to_owned(),
             };
             let reason = format!("none of the {count} tools of the server {wanted}");
-            return self.not_applicable(way, &way.id, reason);
+            return self.not_applicable(pattern_plan, &pattern_plan.id, reason);
         }
         Ok(())
     }
@@ -235,16 +235,16 @@ impl Planner<'_> {
     /// The template is the arguments of a call.
     fn with_arguments(
         &mut self,
-        way: &Way<'_>,
+        pattern_plan: &PatternPlan<'_>,
         at: usize,
         tool: &Tool,
         arguments: &ArgumentsTemplate,
         every: bool,
     ) -> Result<(), PlanError> {
-        let id = format!("{}/{}", way.id, part(&tool.name));
+        let id = format!("{}/{}", pattern_plan.id, part(&tool.name));
         let form = match &self.forms[at] {
             Ok(form) => form,
-            Err(why) => return self.not_applicable(way, &id, unusable(&tool.name, why)),
+            Err(why) => return self.not_applicable(pattern_plan, &id, unusable(&tool.name, why)),
         };
         let properties = form.properties();
         let mut names = Vec::new();
@@ -256,75 +256,112 @@ impl Planner<'_> {
                 None => return Ok(()),
             }
         }
-        let values = way.filled_in(&id, Some(tool));
-        self.lower(way, &id, Shape::Arguments { tool: tool.name.clone(), at, properties: names }, values)
+        let values = pattern_plan.filled_in(&id, Some(tool));
+        self.lower(
+            pattern_plan,
+            &id,
+            Shape::Arguments { tool: tool.name.clone(), at, properties: names },
+            values,
+        )
     }
 
     /// The template is a text, which is put into each property that takes one.
-    fn with_text(&mut self, way: &Way<'_>, at: usize, tool: &Tool, every: bool) -> Result<(), PlanError> {
-        let id = format!("{}/{}", way.id, part(&tool.name));
+    fn with_text(
+        &mut self,
+        pattern_plan: &PatternPlan<'_>,
+        at: usize,
+        tool: &Tool,
+        every: bool,
+    ) -> Result<(), PlanError> {
+        let id = format!("{}/{}", pattern_plan.id, part(&tool.name));
         let fields: Vec<String> = match &self.forms[at] {
             Ok(form) => form.text_properties().into_iter().map(str::to_owned).collect(),
-            Err(why) => return self.not_applicable(way, &id, unusable(&tool.name, why)),
+            Err(why) => return self.not_applicable(pattern_plan, &id, unusable(&tool.name, why)),
         };
         if fields.is_empty() && every {
-            return self.not_applicable(way, &id, format!("the tool `{}` takes no text", shown(&tool.name)));
+            return self.not_applicable(
+                pattern_plan,
+                &id,
+                format!("the tool `{}` takes no text", shown(&tool.name)),
+            );
         }
         for field in fields {
             let id = format!("{id}/{}", part(&field));
-            let values = way.filled_in(&id, Some(tool));
-            self.lower(way, &id, Shape::Text { tool: tool.name.clone(), at, property: field }, values)?;
+            let values = pattern_plan.filled_in(&id, Some(tool));
+            self.lower(
+                pattern_plan,
+                &id,
+                Shape::Text { tool: tool.name.clone(), at, property: field },
+                values,
+            )?;
         }
         Ok(())
     }
 
     /// Fills a template in, and says what comes of that.
-    fn lower(&mut self, way: &Way<'_>, id: &str, shape: Shape, values: Values) -> Result<(), PlanError> {
+    fn lower(
+        &mut self,
+        pattern_plan: &PatternPlan<'_>,
+        id: &str,
+        shape: Shape,
+        values: Values,
+    ) -> Result<(), PlanError> {
         // Where no tool is called, no form is asked for.
         let no_tool = NoArguments::Schema(String::new());
         let form = match &shape {
             Shape::Arguments { at, .. } | Shape::Text { at, .. } => self.forms[*at].as_ref(),
             Shape::Message | Shape::Review => Err(&no_tool),
         };
-        match shape.play(&way.pattern.template, &values, form) {
-            Ok(play) => self.ready(way, id, play, values),
+        match shape.play(&pattern_plan.pattern.template, &values, form) {
+            Ok(play) => self.ready(pattern_plan, id, play, values),
             Err(Unplayable::Unfilled(unfilled))
                 if self.missing == Missing::LeaveToAttacker && !unfilled.too_long =>
             {
-                self.ready(way, id, Play::Unfilled { shape, missing: unfilled.names }, values)
+                self.ready(pattern_plan, id, Play::Unfilled { shape, missing: unfilled.names }, values)
             }
-            Err(Unplayable::Unfilled(unfilled)) => self.skipped(way, id, unfilled.names),
-            Err(Unplayable::Invalid(reason)) => self.not_applicable(way, id, reason),
+            Err(Unplayable::Unfilled(unfilled)) => self.skipped(pattern_plan, id, unfilled.names),
+            Err(Unplayable::Invalid(reason)) => self.not_applicable(pattern_plan, id, reason),
         }
     }
 
-    fn ready(&mut self, way: &Way<'_>, id: &str, play: Play, values: Values) -> Result<(), PlanError> {
+    fn ready(
+        &mut self,
+        pattern_plan: &PatternPlan<'_>,
+        id: &str,
+        play: Play,
+        values: Values,
+    ) -> Result<(), PlanError> {
         let id = self.ids.unique(id);
         let case = Case {
             id,
-            pattern: way.pattern.name.clone(),
-            template: way.pattern.template.clone(),
-            judge_hint: way.pattern.judge_hint.clone(),
+            pattern: pattern_plan.pattern.name.clone(),
+            template: pattern_plan.pattern.template.clone(),
+            judge_hint: pattern_plan.pattern.judge_hint.clone(),
             play,
-            rubric: way.rubric.clone(),
+            rubric: pattern_plan.rubric.clone(),
             values,
         };
         self.push(Planned::Ready(Box::new(case)))
     }
 
-    fn skipped(&mut self, way: &Way<'_>, id: &str, missing: Vec<String>) -> Result<(), PlanError> {
+    fn skipped(
+        &mut self,
+        pattern_plan: &PatternPlan<'_>,
+        id: &str,
+        missing: Vec<String>,
+    ) -> Result<(), PlanError> {
         let id = self.ids.unique(id);
-        self.push(Planned::Skipped { id, rubric: way.rubric.clone(), missing })
+        self.push(Planned::Skipped { id, rubric: pattern_plan.rubric.clone(), missing })
     }
 
     fn not_applicable(
         &mut self,
-        way: &Way<'_>,
+        pattern_plan: &PatternPlan<'_>,
         id: &str,
         reason: impl Into<String>,
     ) -> Result<(), PlanError> {
         let id = self.ids.unique(id);
-        self.push(Planned::NotApplicable { id, rubric: way.rubric.clone(), reason: reason.into() })
+        self.push(Planned::NotApplicable { id, rubric: pattern_plan.rubric.clone(), reason: reason.into() })
     }
 
     fn push(&mut self, planned: Planned) -> Result<(), PlanError> {

@@ -9,9 +9,10 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Wri
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::case::Play;
-use super::naming::hash;
+use super::ids::hash;
 use super::plan::Planned;
 use super::result::CaseResult;
 
@@ -43,6 +44,9 @@ pub enum ResultsError {
         /// Why.
         why: String,
     },
+    /// The run attacked another target.
+    #[error("the run that is taken up attacked another target: {0}")]
+    OtherTarget(String),
     /// It belongs to another plan.
     #[error("`{}` is of a run of other cases: name the same evaluators, values and target, or begin a run of its own", .path.display())]
     OtherPlan {
@@ -180,16 +184,21 @@ impl Results {
 
 /// What a plan is: its cases, and what they do.
 fn header(planned: &[Planned]) -> Header {
-    use std::fmt::Write as _;
     let mut text = String::new();
     for planned in planned {
         text.push_str(planned.id());
         text.push('\n');
         if let Planned::Ready(case) = planned {
-            let _ = writeln!(text, "{:?}", case.play); // writing to a string cannot fail
-            if let Play::Unfilled { .. } = case.play {
-                let _ = writeln!(text, "{:?} {:?}", case.template, case.values);
-            }
+            let what = match &case.play {
+                Play::Seeds(seeds) => json!({"seeds": seeds}),
+                Play::Call { tool, arguments } => json!({"call": {"tool": tool, "arguments": arguments}}),
+                Play::Review { text } => json!({"review": text}),
+                Play::Unfilled { missing, .. } => {
+                    json!({"template": case.template.text(), "values": case.values, "missing": missing})
+                }
+            };
+            text.push_str(&what.to_string());
+            text.push('\n');
         }
     }
     Header { results: VERSION, plan: hash(&text), cases: planned.len() }

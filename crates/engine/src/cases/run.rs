@@ -12,15 +12,15 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::case::Case;
-use super::deciding::{Attacker, Decided, Judge};
+use super::decision::{Attacker, Judge};
+use super::discovery::{DISCOVERY, Discovery, check_target};
 use super::keeping::Keeper;
 use super::plan::Planned;
-use super::playing::{Cut, Stage, TRACES, failed};
+use super::player::{Player, TRACES, Unfinished, failed, result};
 use super::result::CaseResult;
 use super::results::{Results, ResultsError};
-use super::tape::Tape;
 use crate::event::Watcher;
-use crate::targets::{Offer, Settings, Target};
+use crate::targets::{Settings, Target};
 
 /// How cases are played.
 #[derive(Clone)]
@@ -39,8 +39,10 @@ pub struct Options {
     pub judge: Option<Arc<dyn Judge>>,
     /// Fills placeholders, and writes further turns.
     pub attacker: Option<Arc<dyn Attacker>>,
-    /// Keeps what is said to the target and heard from it, or replays it.
-    pub tape: Option<Arc<dyn Tape>>,
+    /// The folder of a run that is replayed: its traces are decided again, and the target is not asked.
+    pub replay: Option<PathBuf>,
+    /// Start a process that serves MCP anew for each case.
+    pub fresh_server: bool,
     /// Sees every record of every trace.
     pub watcher: Arc<dyn Watcher>,
     /// Sees every result, once it is on disk.
@@ -59,7 +61,8 @@ impl Default for Options {
             redactor: Redactor::default(),
             judge: None,
             attacker: None,
-            tape: None,
+            replay: None,
+            fresh_server: false,
             watcher: Arc::new(()),
             seen: Arc::new(|_| {}),
             end: CancellationToken::new(),
@@ -83,13 +86,13 @@ pub struct Played {
 /// What goes wrong with a case is its result. An error means that results cannot be kept, and that nothing more is played.
 pub async fn run(
     target: &Target,
-    offer: &Offer,
+    discovery: &Discovery,
     planned: &[Planned],
     mut results: Results,
     folder: &Path,
     options: Options,
 ) -> Result<Played, ResultsError> {
-    prepare(folder, offer, &options.redactor)?;
+    prepare(folder, target, discovery, &options.redactor)?;
     let unplayed: Vec<_> = planned.iter().filter_map(CaseResult::unplayed).collect();
     let new: Vec<_> = unplayed.iter().filter(|result| results.get(&result.id).is_none()).cloned().collect();
     results.add(&new)?;
@@ -103,15 +106,8 @@ pub async fn run(
         options.rate.filter(|rate| *rate > 0.0).map(|rate| Duration::from_secs_f64((1.0 / rate).min(3600.0)));
     let end = options.end.clone();
     let seen = options.seen.clone();
-    let replays = options.tape.as_ref().is_some_and(|tape| tape.replays());
-    let stage = Arc::new(Stage {
-        target: target.clone(),
-        client: if replays { None } else { target.client(&options.settings) },
-        offer: Arc::new(offer.clone()),
-        folder: folder.to_owned(),
-        options,
-    });
-    let mut playing: JoinSet<Result<CaseResult, Cut>> = JoinSet::new();
+    let player = Arc::new(Player::new(target, discovery, folder, options));
+    let mut playing: JoinSet<Result<CaseResult, Unfinished>> = JoinSet::new();
     let mut by_task: HashMap<Id, Case> = HashMap::new();
     let mut next_start = Instant::now();
     let mut stopped = None;
@@ -130,8 +126,8 @@ pub async fn run(
             Some(done) = playing.join_next_with_id() => {
                 let (id, result) = match done {
                     Ok((id, Ok(result))) => (id, Some(result)),
-                    Ok((id, Err(Cut::Interrupted))) => (id, None),
-                    Ok((id, Err(Cut::Stop(why)))) => {
+                    Ok((id, Err(Unfinished::Interrupted))) => (id, None),
+                    Ok((id, Err(Unfinished::Stop(why)))) => {
                         stopped.get_or_insert(why);
                         (id, None)
                     }
@@ -154,13 +150,14 @@ pub async fn run(
             () = tokio::time::sleep_until(next_start), if may_start => {
                 if let Some(case) = queue.next() {
                     next_start = Instant::now().max(next_start) + pause.unwrap_or_default();
-                    let (stage, played) = (stage.clone(), case.clone());
-                    let handle = playing.spawn(async move { stage.play(&played).await });
+                    let (player, played) = (player.clone(), case.clone());
+                    let handle = playing.spawn(async move { player.play(&played).await });
                     by_task.insert(handle.id(), case);
                 }
             }
         }
     }
+    player.close().await;
     let results = keeper.into_results();
     let (mut came, mut unfinished) = (Vec::new(), Vec::new());
     for planned in planned {
@@ -172,34 +169,33 @@ pub async fn run(
     Ok(Played { results: came, unfinished, stopped })
 }
 
-fn prepare(folder: &Path, offer: &Offer, redactor: &Redactor) -> Result<(), ResultsError> {
+fn prepare(
+    folder: &Path,
+    target: &Target,
+    discovery: &Discovery,
+    redactor: &Redactor,
+) -> Result<(), ResultsError> {
     let io = |path: PathBuf| move |source| ResultsError::Io { path, source };
     let traces = folder.join(TRACES);
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.recursive(true).create(&traces).map_err(io(traces.clone()))?;
+    let path = folder.join(DISCOVERY);
+    if path.exists() {
+        let before = Discovery::read(&path).map_err(io(path.clone()))?;
+        check_target(before.target(), target, redactor)
+            .map_err(|error| ResultsError::OtherTarget(error.to_string()))?;
+    }
+    discovery.keep(&path).map_err(io(path))?;
     let path = folder.join("discovered.json");
-    std::fs::write(&path, redactor.json(&offer.to_json().to_string()).as_bytes()).map_err(io(path))
+    let text = discovery.offer.to_json().to_string();
+    std::fs::write(&path, redactor.json(&text).as_bytes()).map_err(io(path))
 }
 
 fn panicked(case: &Case) -> CaseResult {
-    let Decided { verdict, reason, .. } =
-        failed("playing it broke down; this is a fault of sortie's".to_owned());
-    CaseResult {
-        id: case.id.clone(),
-        evaluator: case.rubric.evaluator.id.clone(),
-        pattern: Some(case.pattern.clone()),
-        tool: case.tool().map(str::to_owned),
-        filled: sortie_evaluators::Values::new(),
-        severity: case.rubric.evaluator.severity.as_str().to_owned(),
-        verdict,
-        reason,
-        decided_by: None,
-        check_errors: Vec::new(),
-        transcript: None,
-        trace: None,
-    }
+    let decided = failed("playing it broke down; this is a fault of sortie's".to_owned());
+    result(case, sortie_evaluators::Values::new(), decided, None, None, &Redactor::default())
 }
 
 /// Cases that wait, and what they wait for.

@@ -71,7 +71,8 @@ pub async fn run(case: Case, options: Options, watcher: Arc<dyn Watcher>) -> Res
     let scored = scoring::scored(&case, &options, &recorder).await;
     Ok(match scored {
         Some(detector) => recorder.run_of(&detector, place),
-        None => recorder.run(place),
+        // `begin` gave it a detector.
+        None => recorder.run(place).unwrap_or_else(|| unreachable!("the recorder of a document decides")),
     })
 }
 

@@ -1,21 +1,18 @@
 //! An A2A agent that is told messages and answers with a message or a task.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::StatusCode;
 use serde_json::{Value, json};
 use sortie_trace::Kind;
-use sortie_trace::Turn;
 use sortie_wire::a2a::Client;
 use sortie_wire::http::{Answer, Response, wait_until_accepts};
 use sortie_wire::jsonrpc::{self, Ids, Incoming};
 use tokio::time::Instant;
 use url::Url;
 
+use super::channel::{About, Channel};
 use super::error::TargetError;
-use super::log::{About, Log};
-use super::offer::Offer;
 use super::target::Settings;
 use super::web::{client_options, json, session};
 use crate::modes::{Address, Endpoint};
@@ -30,19 +27,14 @@ const PAUSE: Duration = Duration::from_millis(300);
 
 pub(super) async fn discover(
     target: &Endpoint,
-    log: &Arc<Log>,
+    log: &Channel,
     settings: &Settings,
-) -> Result<Offer, TargetError> {
+) -> Result<(), TargetError> {
     let mut talk = Talk::new(target, log, settings).await?;
-    let card = talk.card().await?;
-    Ok(Offer { card, ..Offer::default() })
+    talk.card().await.map(drop)
 }
 
-pub(super) async fn open(
-    target: &Endpoint,
-    log: &Arc<Log>,
-    settings: &Settings,
-) -> Result<Talk, TargetError> {
+pub(super) async fn open(target: &Endpoint, log: &Channel, settings: &Settings) -> Result<Talk, TargetError> {
     let mut talk = Talk::new(target, log, settings).await?;
     if talk.client.needs_card() {
         talk.card().await?;
@@ -55,7 +47,7 @@ pub(super) async fn open(
 pub(super) struct Talk {
     client: Client,
     endpoint: Url,
-    log: Arc<Log>,
+    log: Channel,
     settings: Settings,
     ids: Ids,
     session: String,
@@ -66,7 +58,7 @@ pub(super) struct Talk {
 }
 
 impl Talk {
-    async fn new(target: &Endpoint, log: &Arc<Log>, settings: &Settings) -> Result<Self, TargetError> {
+    async fn new(target: &Endpoint, log: &Channel, settings: &Settings) -> Result<Self, TargetError> {
         let Address::Url(url) = &target.address else {
             return Err(TargetError::Invalid("an A2A agent is at a URL, and no process".to_owned()));
         };
@@ -114,7 +106,7 @@ impl Talk {
         json(CARD, &content).map(Some)
     }
 
-    pub(super) async fn say(&mut self, text: &str) -> Result<Turn, TargetError> {
+    pub(super) async fn say(&mut self, text: &str) -> Result<(), TargetError> {
         self.said += 1;
         let mut message = json!({
             "kind": "message", "role": "user", "messageId": format!("{}-{}", self.session, self.said),
@@ -130,7 +122,7 @@ impl Talk {
             json!({"message": message, "configuration": {"blocking": true, "acceptedOutputModes": ["text"]}});
         let mut result = match self.call(SEND, &params).await? {
             Ok(result) => result,
-            Err(error) => return Ok(Turn::of_error(error)),
+            Err(_) => return Ok(()),
         };
         while is_at_work(&result) {
             if Instant::now() >= deadline {
@@ -139,15 +131,13 @@ impl Talk {
             tokio::time::sleep(PAUSE).await;
             result = match self.call(GET, &json!({"id": result["id"]})).await? {
                 Ok(result) => result,
-                Err(error) => return Ok(Turn::of_error(error)),
+                Err(_) => return Ok(()),
             };
         }
         self.context = result["contextId"].as_str().map(str::to_owned).or(self.context.take());
         let state = result["status"]["state"].as_str().unwrap_or_default();
         self.task = (state == "input-required").then(|| result["id"].as_str().map(str::to_owned)).flatten();
-        let mut turn = Turn::target(texts(&result).join("\n"));
-        turn.is_error = matches!(state, "failed" | "rejected" | "canceled" | "auth-required");
-        Ok(turn)
+        Ok(())
     }
 
     /// A request, and its result or the error in place of one.
@@ -186,23 +176,4 @@ fn about<'a>(surface: &'a str, kind: Kind, id: Option<&'a Value>) -> About<'a> {
 
 fn is_at_work(result: &Value) -> bool {
     result["kind"] == "task" && matches!(result["status"]["state"].as_str(), Some("submitted" | "working"))
-}
-
-/// What a message or a task says: its parts, those of its artifacts, and those of its last word.
-fn texts(result: &Value) -> Vec<String> {
-    let artifacts = result["artifacts"].as_array().into_iter().flatten().map(|artifact| &artifact["parts"]);
-    let all = [&result["parts"]].into_iter().chain(artifacts).chain([&result["status"]["message"]["parts"]]);
-    let mut texts: Vec<String> = Vec::new();
-    for part in all.filter_map(Value::as_array).flatten() {
-        let text = match (part["text"].as_str(), part.get("data")) {
-            (Some(text), _) => text.to_owned(),
-            (None, Some(data)) => data.to_string(),
-            (None, None) => continue,
-        };
-        // Agents say the same as an artifact and as their last word.
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
-    texts
 }

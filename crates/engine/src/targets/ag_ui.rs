@@ -1,16 +1,13 @@
 //! An AG-UI agent: every turn is a run of the same thread, with all messages so far.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use serde_json::{Value, json};
-use sortie_trace::{AgUiRun, Kind, Turn};
+use sortie_trace::{AgUiRun, Kind};
 use sortie_wire::ag_ui::Event;
 use sortie_wire::http::{Answer, Client, EventStream, Response, StreamError};
 
+use super::channel::{About, Channel};
 use super::error::TargetError;
-use super::log::{About, Log};
-use super::offer::Offer;
 use super::target::Settings;
 use super::web::{Web, json_headers, session};
 use crate::modes::Endpoint;
@@ -20,16 +17,16 @@ const RUN: &str = "run_agent_input";
 /// There is nothing to ask without a message, but somebody must be there.
 pub(super) async fn discover(
     target: &Endpoint,
-    log: &Arc<Log>,
+    log: &Channel,
     settings: &Settings,
-) -> Result<Offer, TargetError> {
-    Web::open(target, None, log, settings).await.map(|_| Offer::default())
+) -> Result<(), TargetError> {
+    Web::open(target, None, log, settings).await.map(drop)
 }
 
 pub(super) async fn open(
     target: &Endpoint,
     client: Option<&Client>,
-    log: &Arc<Log>,
+    log: &Channel,
     settings: &Settings,
 ) -> Result<Talk, TargetError> {
     let web = Web::open(target, client, log, settings).await?;
@@ -46,7 +43,7 @@ pub(super) struct Talk {
 }
 
 impl Talk {
-    pub(super) async fn say(&mut self, text: &str) -> Result<Turn, TargetError> {
+    pub(super) async fn say(&mut self, text: &str) -> Result<(), TargetError> {
         self.runs += 1;
         let number = self.runs;
         self.messages.push(json!({"id": format!("user-{number}"), "role": "user", "content": text}));
@@ -61,7 +58,7 @@ impl Talk {
         let heard = tokio::time::timeout(patience, self.run(body.into(), &connection));
         let run = heard.await.map_err(|_| TargetError::timed_out(RUN, patience))??;
         run.continue_from(&mut self.messages);
-        Ok(run.turn())
+        Ok(())
     }
 
     async fn run(&self, body: Bytes, connection: &str) -> Result<AgUiRun, TargetError> {

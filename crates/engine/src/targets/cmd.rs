@@ -12,22 +12,17 @@
 //! `text` is what the agent says, `calls` the tools that it called meanwhile, `error` says that it could not answer.
 
 use std::ffi::OsString;
-use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use sortie_trace::Kind;
-use sortie_trace::{ObservedCall, Turn};
 use sortie_wire::stdio::{Child, Line, Lines, Program, last_words, write_line};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 
+use super::channel::{About, Channel};
 use super::error::TargetError;
-use super::log::{About, Log};
-use super::offer::Offer;
 use super::target::Settings;
-use crate::modes::excerpt::excerpt;
 
 const CONNECTION: &str = "process-1";
 const SURFACE: &str = "line";
@@ -70,20 +65,20 @@ impl std::fmt::Debug for Cmd {
 }
 
 /// There is nothing to ask, but the program must be there.
-pub(super) async fn discover(cmd: &Cmd) -> Result<Offer, TargetError> {
+pub(super) async fn discover(cmd: &Cmd) -> Result<(), TargetError> {
     let mut child = spawn(cmd)?;
     // Nothing was said to it: ending it is all there is to do, and how it ends says nothing.
     let _ = child.end(CLOSE_PATIENCE).await;
-    Ok(Offer::default())
+    Ok(())
 }
 
-pub(super) fn open(cmd: &Cmd, log: &Arc<Log>, settings: &Settings) -> Result<Talk, TargetError> {
+pub(super) fn open(cmd: &Cmd, log: &Channel, settings: &Settings) -> Result<CmdSession, TargetError> {
     let mut child = spawn(cmd)?;
     let missing = || TargetError::Refused("the process has no input or output".to_owned());
     let stdin = child.stdin.take().ok_or_else(missing)?;
     let stdout = child.stdout.take().ok_or_else(missing)?;
     let stderr = child.stderr.take().map(|stderr| tokio::spawn(last_words(stderr)));
-    Ok(Talk {
+    Ok(CmdSession {
         child,
         stdin,
         lines: match cmd.protocol {
@@ -110,18 +105,18 @@ fn spawn(cmd: &Cmd) -> Result<Child, TargetError> {
 
 /// A program that was started for one case.
 #[derive(Debug)]
-pub(super) struct Talk {
+pub(super) struct CmdSession {
     child: Child,
     stdin: ChildStdin,
     lines: Lines<ChildStdout>,
     stderr: Option<JoinHandle<String>>,
     protocol: CmdProtocol,
-    log: Arc<Log>,
+    log: Channel,
     settings: Settings,
 }
 
-impl Talk {
-    pub(super) async fn say(&mut self, text: &str) -> Result<Turn, TargetError> {
+impl CmdSession {
+    pub(super) async fn say(&mut self, text: &str) -> Result<(), TargetError> {
         self.pass_over().await?;
         let line = match self.protocol {
             CmdProtocol::Plain => text.to_owned(),
@@ -135,13 +130,7 @@ impl Talk {
         let next = tokio::time::timeout(patience, self.lines.next());
         let next = next.await.map_err(|_| TargetError::timed_out("a line", patience))?;
         match next {
-            Ok(Some(Line::Frame(bytes))) => {
-                let content = self.log.heard(about(Kind::Response), &bytes)?;
-                match self.protocol {
-                    CmdProtocol::Plain => Ok(Turn::target(content.text())),
-                    CmdProtocol::Json => answer(&content.text()),
-                }
-            }
+            Ok(Some(Line::Frame(bytes))) => self.log.heard(about(Kind::Response), &bytes).map(drop),
             Ok(Some(Line::TooLong { .. })) => {
                 Err(TargetError::TooLong { limit: self.settings.limits.message_bytes })
             }
@@ -188,47 +177,4 @@ impl Talk {
 
 fn about(kind: Kind) -> About<'static> {
     About { surface: SURFACE, kind, id: None, connection: CONNECTION }
-}
-
-/// An answer of the JSON protocol. Members that it does not have are nobody's fault.
-#[derive(Deserialize)]
-struct Answer {
-    text: Option<String>,
-    #[serde(default)]
-    calls: Vec<ObservedCall>,
-    error: Option<Value>,
-}
-
-fn answer(line: &str) -> Result<Turn, TargetError> {
-    let wrong = |problem: String| TargetError::protocol("a line of the JSON protocol", problem);
-    let answer: Answer = serde_json::from_str(line).map_err(|error| {
-        wrong(format!("it is not what was agreed ({error}): {}", excerpt(line.as_bytes())))
-    })?;
-    let error = answer.error.filter(|error| !error.is_null());
-    if answer.text.is_none() && error.is_none() {
-        return Err(wrong("it has neither `text` nor `error`".to_owned()));
-    }
-    let said = error.as_ref().map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned));
-    let mut turn = Turn::target(answer.text.or(said).unwrap_or_default());
-    turn.is_error = error.is_some();
-    turn.calls = answer.calls;
-    Ok(turn)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_answer_has_a_text_or_an_error_and_maybe_calls() {
-        let turn = answer(r#"{"text":"done","calls":[{"name":"pay","arguments":{"to":"m"}}]}"#).unwrap();
-        assert_eq!((turn.text.as_str(), turn.calls[0].name.as_str(), turn.is_error), ("done", "pay", false));
-        let turn = answer(r#"{"error":"out of memory"}"#).unwrap();
-        assert_eq!((turn.text.as_str(), turn.is_error), ("out of memory", true));
-        for wrong in
-            ["hello", "{}", "[]", r#"{"text":5}"#, r#"{"text":"x","calls":[{}]}"#, r#"{"text":null}"#]
-        {
-            assert!(matches!(answer(wrong), Err(TargetError::Protocol { .. })), "{wrong}");
-        }
-    }
 }

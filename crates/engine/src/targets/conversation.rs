@@ -1,78 +1,78 @@
 //! One conversation with a target: its session is kept from turn to turn.
 
 use serde_json::{Map, Value};
-use sortie_trace::Turn;
 
+use super::channel::Channel;
 use super::error::TargetError;
 use super::mcp::Session;
 use super::{a2a, ag_ui, chat, cmd, http};
 
-/// A conversation with a target.
+/// A conversation with a target. What is said is in the trace; nothing else is made of it here.
 #[derive(Debug)]
-pub struct Conversation(Inner);
+pub struct Conversation {
+    peer: Peer,
+    channel: Channel,
+}
 
 #[derive(Debug)]
-enum Inner {
+pub(super) enum Peer {
     Mcp(Box<Session>),
     A2a(Box<a2a::Talk>),
     AgUi(Box<ag_ui::Talk>),
-    Chat(Box<chat::Talk>),
-    Http(Box<http::Talk>),
-    Cmd(Box<cmd::Talk>),
+    Chat(Box<chat::ChatSession>),
+    Http(Box<http::HttpSession>),
+    Cmd(Box<cmd::CmdSession>),
 }
 
 impl Conversation {
-    pub(super) fn mcp(session: Session) -> Self {
-        Self(Inner::Mcp(Box::new(session)))
+    pub(super) fn new(peer: Peer, channel: &Channel) -> Self {
+        Self { peer, channel: channel.clone() }
     }
 
-    pub(super) fn a2a(talk: a2a::Talk) -> Self {
-        Self(Inner::A2a(Box::new(talk)))
+    /// Says something, and waits until the target has answered.
+    pub async fn say(&mut self, text: &str) -> Result<(), TargetError> {
+        match &mut self.peer {
+            Peer::Mcp(_) => return Err(TargetError::CannotBeTold),
+            Peer::A2a(talk) => talk.say(text).await,
+            Peer::AgUi(talk) => talk.say(text).await,
+            Peer::Chat(session) => session.say(text).await,
+            Peer::Http(session) => session.say(text).await,
+            Peer::Cmd(session) => session.say(text).await,
+        }?;
+        self.channel.check_answers()
     }
 
-    pub(super) fn ag_ui(talk: ag_ui::Talk) -> Self {
-        Self(Inner::AgUi(Box::new(talk)))
-    }
-
-    pub(super) fn chat(talk: chat::Talk) -> Self {
-        Self(Inner::Chat(Box::new(talk)))
-    }
-
-    pub(super) fn http(talk: http::Talk) -> Self {
-        Self(Inner::Http(Box::new(talk)))
-    }
-
-    pub(super) fn cmd(talk: cmd::Talk) -> Self {
-        Self(Inner::Cmd(Box::new(talk)))
-    }
-
-    /// Says something, and waits for what the target answers.
-    pub async fn say(&mut self, text: &str) -> Result<Turn, TargetError> {
-        match &mut self.0 {
-            Inner::Mcp(_) => Err(TargetError::CannotBeTold),
-            Inner::A2a(talk) => talk.say(text).await,
-            Inner::AgUi(talk) => talk.say(text).await,
-            Inner::Chat(talk) => talk.say(text).await,
-            Inner::Http(talk) => talk.say(text).await,
-            Inner::Cmd(talk) => talk.say(text).await,
-        }
-    }
-
-    /// Calls a tool of the target, and waits for what it gives.
-    pub async fn call(&mut self, tool: &str, arguments: &Map<String, Value>) -> Result<Turn, TargetError> {
-        match &mut self.0 {
-            Inner::Mcp(session) => session.call(tool, arguments).await,
+    /// Calls a tool of the target, and waits until it has answered.
+    pub async fn call(&mut self, tool: &str, arguments: &Map<String, Value>) -> Result<(), TargetError> {
+        match &mut self.peer {
+            Peer::Mcp(session) => session.call(tool, arguments).await,
             _ => Err(TargetError::CannotBeCalled),
         }
     }
 
+    /// Whether the target is still there, as far as that is known without asking it.
+    pub(super) fn is_there(&mut self) -> bool {
+        match &mut self.peer {
+            Peer::Mcp(session) => session.is_there(),
+            _ => true,
+        }
+    }
+
+    /// What is said from now on goes into another trace.
+    pub(super) fn record_in(&mut self, channel: Channel) {
+        if let Peer::Mcp(session) = &mut self.peer {
+            session.record_in(channel.clone());
+        }
+        self.channel = channel;
+    }
+
     /// Hangs up. What was started for it ends.
     pub async fn close(self) {
-        match self.0 {
-            Inner::Mcp(session) => session.close().await,
-            Inner::Cmd(talk) => talk.close().await,
+        match self.peer {
+            Peer::Mcp(session) => session.close().await,
+            Peer::Cmd(session) => session.close().await,
             // Nothing is held open between two turns.
-            Inner::A2a(_) | Inner::AgUi(_) | Inner::Chat(_) | Inner::Http(_) => {}
+            Peer::A2a(_) | Peer::AgUi(_) | Peer::Chat(_) | Peer::Http(_) => {}
         }
     }
 }

@@ -63,9 +63,6 @@ pub enum TargetError {
     /// The trace cannot be written, so that what follows would not count.
     #[error("{0}")]
     Trace(String),
-    /// What was said cannot be kept, so that it could not be said again.
-    #[error("the exchange cannot be kept: {0}")]
-    NotKept(String),
     /// It is replayed, and this was never said.
     #[error("{0}")]
     NotRecorded(String),
@@ -114,7 +111,6 @@ impl TargetError {
             Self::Refused(_) | Self::Refusal { .. } | Self::Status { .. } => ActorFailure::TargetRefused,
             Self::Invalid(_)
             | Self::Trace(_)
-            | Self::NotKept(_)
             | Self::NotRecorded(_)
             | Self::CannotBeTold
             | Self::CannotBeCalled => ActorFailure::Internal,

@@ -1,19 +1,14 @@
 //! Anything that answers an HTTP request: a template for what is sent, a path to what is answered.
 
-use std::sync::Arc;
-
 use ::http::Method;
 use serde_json::Value;
-use serde_json_path::JsonPath;
 use sortie_oatf::jsonpath;
-use sortie_trace::Turn;
 use sortie_wire::http::Client;
 
+use super::channel::Channel;
 use super::error::TargetError;
-use super::log::Log;
-use super::offer::Offer;
 use super::target::Settings;
-use super::web::{Web, json, session};
+use super::web::{Web, session};
 use crate::modes::Endpoint;
 
 const SURFACE: &str = "request";
@@ -33,54 +28,43 @@ pub struct Http {
 }
 
 /// There is nothing to ask without a message, but somebody must be there.
-pub(super) async fn discover(http: &Http, log: &Arc<Log>, settings: &Settings) -> Result<Offer, TargetError> {
-    open(http, None, log, settings).await.map(|_| Offer::default())
+pub(super) async fn discover(http: &Http, log: &Channel, settings: &Settings) -> Result<(), TargetError> {
+    open(http, None, log, settings).await.map(drop)
 }
 
 pub(super) async fn open(
     http: &Http,
     client: Option<&Client>,
-    log: &Arc<Log>,
+    log: &Channel,
     settings: &Settings,
-) -> Result<Talk, TargetError> {
+) -> Result<HttpSession, TargetError> {
     let method = Method::from_bytes(http.method.as_bytes())
         .map_err(|_| TargetError::Invalid(format!("`{}` is no method of HTTP", http.method)))?;
     if !mentions_message(&http.body) {
         return Err(TargetError::Invalid("the body of the request has no `{{message}}`".to_owned()));
     }
-    let answer = http.answer.as_ref().map(|path| {
+    if let Some(path) = &http.answer {
         jsonpath::parse(path)
-            .map_err(|error| TargetError::Invalid(format!("the path of the answer: {error}")))
-    });
-    let answer = answer.transpose()?;
+            .map_err(|error| TargetError::Invalid(format!("the path of the answer: {error}")))?;
+    }
     let web = Web::open(&http.at, client, log, settings).await?;
-    Ok(Talk { web, method, body: http.body.clone(), answer, session: session() })
+    Ok(HttpSession { web, method, body: http.body.clone(), session: session() })
 }
 
 /// A conversation, which the endpoint knows by the name of its session.
 #[derive(Debug)]
-pub(super) struct Talk {
+pub(super) struct HttpSession {
     web: Web,
     method: Method,
     body: Value,
-    answer: Option<JsonPath>,
     session: String,
 }
 
-impl Talk {
-    pub(super) async fn say(&mut self, text: &str) -> Result<Turn, TargetError> {
+impl HttpSession {
+    pub(super) async fn say(&mut self, text: &str) -> Result<(), TargetError> {
         let body = filled(&self.body, text, &self.session).to_string();
         let url = self.web.url.clone();
-        let content = self.web.ask(self.method.clone(), &url, SURFACE, Some(body.into())).await?;
-        let Some(path) = &self.answer else { return Ok(Turn::target(content.text())) };
-        let answer = json(SURFACE, &content)?;
-        let found = path.query(&answer);
-        if found.is_empty() {
-            return Err(TargetError::protocol(SURFACE, "nothing is where the answer should be"));
-        }
-        let texts =
-            found.into_iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-        Ok(Turn::target(texts.collect::<Vec<_>>().join("\n")))
+        self.web.ask(self.method.clone(), &url, SURFACE, Some(body.into())).await.map(drop)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a target offers.
 
 use serde_json::{Map, Value, json};
+use sortie_trace::Transcriber;
 
 /// A target may have so many tools. What comes beyond is refused with a word, never left out.
 pub const MAX_TOOLS: usize = 1_000;
@@ -50,15 +51,14 @@ impl Offer {
         json!({"tools": self.raw_tools(), "server": self.server, "card": self.card, "models": self.models})
     }
 
-    /// Reads `discovered.json`. `None` for what is none.
-    pub fn from_json(told: &Value) -> Option<Self> {
-        let texts = told.get("models")?.as_array()?.iter();
-        Some(Self {
-            tools: told.get("tools")?.as_array()?.iter().map(Tool::read).collect::<Option<_>>()?,
-            server: told.get("server")?.as_object()?.clone(),
-            card: told.get("card").filter(|card| !card.is_null()).cloned(),
-            models: texts.map(|model| model.as_str().map(str::to_owned)).collect::<Option<_>>()?,
-        })
+    /// What a target said of itself, by the records of a connection.
+    pub fn of(told: &Transcriber) -> Self {
+        Self {
+            tools: told.tools().iter().filter_map(Tool::read).collect(),
+            server: told.server().clone(),
+            card: told.card().cloned(),
+            models: told.models().to_vec(),
+        }
     }
 
     /// The tools as the server told them, for `{{tool_list_json}}`.

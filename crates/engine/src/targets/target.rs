@@ -1,18 +1,18 @@
 //! A target, and how it is approached.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use sortie_trace::{Header, TracedTarget};
 use sortie_wire::Limits;
 use sortie_wire::http::Client;
 
+use super::channel::Channel;
 use super::chat::{self, Chat};
 use super::cmd::{self, Cmd, CmdProtocol};
-use super::conversation::Conversation;
+use super::conversation::{Conversation, Peer};
 use super::error::TargetError;
 use super::http::{self, Http};
-use super::log::Log;
 use super::offer::Offer;
 use super::web::new_client;
 use super::{a2a, ag_ui, mcp};
@@ -168,21 +168,45 @@ impl Target {
         }
     }
 
-    /// Looks at what it offers. Fails when it is not there.
-    pub async fn discover(&self, log: &Arc<Log>, settings: &Settings) -> Result<Offer, TargetError> {
-        match self {
-            Self::Mcp { at, wire } => mcp::discover(at, wire, log, settings).await,
-            Self::A2a(at) => a2a::discover(at, log, settings).await,
-            Self::AgUi(at) => ag_ui::discover(at, log, settings).await,
-            Self::Chat(chat) => chat::discover(chat, log, settings).await,
-            Self::Http(http) => http::discover(http, log, settings).await,
-            Self::Cmd(cmd) => cmd::discover(cmd).await,
-        }
+    /// What the header of a trace says about it. No credentials.
+    pub(crate) fn traced(&self) -> TracedTarget {
+        let settings = match self.manner() {
+            Value::Object(settings) => settings,
+            _ => Map::new(),
+        };
+        TracedTarget { kind: self.kind().as_str().to_owned(), identity: self.identity(), settings }
     }
 
-    /// Begins a conversation. Everything that is said in it goes into `log`.
-    pub async fn open(&self, log: &Arc<Log>, settings: &Settings) -> Result<Conversation, TargetError> {
-        self.open_with(None, log, settings).await
+    /// The header of a trace of it that begins now.
+    pub fn header(&self) -> Header {
+        let written_by = concat!("sortie ", env!("CARGO_PKG_VERSION"));
+        let mut header = Header::run(written_by, std::time::SystemTime::now());
+        header.target = Some(self.traced());
+        header
+    }
+
+    /// Whether it is a process that speaks MCP.
+    pub(crate) fn is_mcp_process(&self) -> bool {
+        matches!(self, Self::Mcp { at, .. } if matches!(at.address, Address::Stdio(_)))
+    }
+
+    /// Looks at what it offers. Fails when it is not there.
+    pub async fn discover(&self, channel: &Channel, settings: &Settings) -> Result<Offer, TargetError> {
+        match self {
+            Self::Mcp { at, wire } => mcp::open(at, wire, None, channel, settings).await?.close().await,
+            Self::A2a(at) => a2a::discover(at, channel, settings).await?,
+            Self::AgUi(at) => ag_ui::discover(at, channel, settings).await?,
+            Self::Chat(chat) => chat::discover(chat, channel, settings).await?,
+            Self::Http(http) => http::discover(http, channel, settings).await?,
+            Self::Cmd(cmd) => cmd::discover(cmd).await?,
+        }
+        channel.check_answers()?;
+        Ok(channel.recorder().with_transcriber(Offer::of).unwrap_or_default())
+    }
+
+    /// Begins a conversation. Everything that is said in it goes through `channel`.
+    pub async fn open(&self, channel: &Channel, settings: &Settings) -> Result<Conversation, TargetError> {
+        self.open_with(None, channel, settings).await
     }
 
     /// What conversations with a target at a URL may share: connections, and certificates that are read once.
@@ -201,16 +225,19 @@ impl Target {
     pub(crate) async fn open_with(
         &self,
         client: Option<&Client>,
-        log: &Arc<Log>,
+        channel: &Channel,
         settings: &Settings,
     ) -> Result<Conversation, TargetError> {
-        match self {
-            Self::Mcp { at, wire } => mcp::open(at, wire, client, log, settings).await.map(Conversation::mcp),
-            Self::A2a(at) => a2a::open(at, log, settings).await.map(Conversation::a2a),
-            Self::AgUi(at) => ag_ui::open(at, client, log, settings).await.map(Conversation::ag_ui),
-            Self::Chat(chat) => chat::open(chat, client, log, settings).await.map(Conversation::chat),
-            Self::Http(http) => http::open(http, client, log, settings).await.map(Conversation::http),
-            Self::Cmd(cmd) => cmd::open(cmd, log, settings).map(Conversation::cmd),
-        }
+        let peer = match self {
+            Self::Mcp { at, wire } => {
+                Peer::Mcp(Box::new(mcp::open(at, wire, client, channel, settings).await?))
+            }
+            Self::A2a(at) => Peer::A2a(Box::new(a2a::open(at, channel, settings).await?)),
+            Self::AgUi(at) => Peer::AgUi(Box::new(ag_ui::open(at, client, channel, settings).await?)),
+            Self::Chat(chat) => Peer::Chat(Box::new(chat::open(chat, client, channel, settings).await?)),
+            Self::Http(http) => Peer::Http(Box::new(http::open(http, client, channel, settings).await?)),
+            Self::Cmd(cmd) => Peer::Cmd(Box::new(cmd::open(cmd, channel, settings)?)),
+        };
+        Ok(Conversation::new(peer, channel))
     }
 }

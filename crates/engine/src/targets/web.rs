@@ -1,6 +1,5 @@
 //! One HTTP exchange with a target, recorded.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,8 +10,8 @@ use serde_json::Value;
 use sortie_trace::{Content, Kind};
 use sortie_wire::http::{Answer, Client, ClientError, ClientOptions, Response, wait_until_accepts};
 
+use super::channel::{About, Channel};
 use super::error::TargetError;
-use super::log::{About, Log};
 use super::target::Settings;
 use crate::cases::canary;
 use crate::modes::{Address, Endpoint};
@@ -24,7 +23,7 @@ const CONNECTION: &str = "http-1";
 pub(super) struct Web {
     pub(super) client: Client,
     pub(super) url: String,
-    pub(super) log: Arc<Log>,
+    pub(super) log: Channel,
     pub(super) settings: Settings,
 }
 
@@ -33,7 +32,7 @@ impl Web {
     pub(super) async fn open(
         target: &Endpoint,
         client: Option<&Client>,
-        log: &Arc<Log>,
+        log: &Channel,
         settings: &Settings,
     ) -> Result<Self, TargetError> {
         let Address::Url(url) = &target.address else {

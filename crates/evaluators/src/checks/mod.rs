@@ -110,6 +110,15 @@ impl CompiledChecks {
         self.0.is_empty()
     }
 
+    /// The placeholders of all checks, each once.
+    pub fn placeholders(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            self.0.iter().flat_map(|compiled| compiled.check.test.placeholders()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     /// Asks all checks. One that fails a target comes before one that passes it; where one that could have failed it
     /// could not be asked, nothing passes it.
     pub fn decide(&self, transcript: &Transcript, values: &Values) -> Decision {

@@ -1,19 +1,24 @@
 //! `sortie eval`
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Write as _};
+use std::io::{self, BufReader, Read as _, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use sortie_detect::{Detector, Place, replay};
+use sortie_detect::{Detector, Outcome, Place, replay};
+use sortie_engine::cases::{CaseResult, CaseTrace, Rubric, Unfinished};
+use sortie_evaluators::CompiledChecks;
 use sortie_oatf::SemanticEvaluator;
 use sortie_report::Report;
+use sortie_trace::Redactor;
 
 use crate::console::Console;
 use crate::documents;
+use crate::evaluators::{InUse, Sources};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::library;
 use crate::render::{RunsFormat, RunsView};
 use crate::run::{Config, Models, SemanticArgs};
 
@@ -21,6 +26,9 @@ const EXAMPLES: &str = "\
 Examples:
   Say what a recorded run means for a document:
     $ sortie eval --trace run.jsonl attack.yaml
+
+  Give the verdict of a case of an evaluator again, from its trace:
+    $ sortie eval --trace case.jsonl path-escape
 
   Look for every attack of a folder, and let CI show what was found:
     $ sortie eval --trace run.jsonl --format junit --out report.xml attacks/
@@ -37,18 +45,23 @@ Exit codes:
 /// Say what a recorded run means: was the agent exploited, and which message shows it.
 ///
 /// The verdict is the one that the run itself gave. With a document whose indicators have changed since, it is what the run
-/// would have given with them. A run that was not a whole one (nobody connected, something crashed, the
+/// would have given with them. The trace of a case of an evaluator is decided by that evaluator's checks, and by a judge whose
+/// answers come from the run's `exchanges.jsonl` or from `--replay`. A run that was not a whole one (nobody connected, something crashed, the
 /// payload was not served) never counts as resistance.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Eval {
-    /// Documents: files or folders, ids of the library, or `-` for standard input
-    #[arg(required = true, value_name = "DOC")]
+    /// Documents: files or folders, ids of the library, or `-` for standard input; and the evaluator whose case the trace is of
+    #[arg(required = true, value_name = "DOC|EVALUATOR")]
     documents: Vec<PathBuf>,
 
     /// The recording, or `-` for standard input
     #[arg(long, value_name = "FILE")]
     trace: PathBuf,
+
+    /// A folder of evaluators, besides those that come with Sortie; may be given more than once
+    #[arg(long = "evaluators", value_name = "DIR")]
+    folders: Vec<PathBuf>,
 
     /// How to report
     #[arg(long, value_enum, default_value = "human")]
@@ -75,11 +88,89 @@ pub(crate) struct Eval {
 }
 
 impl Eval {
-    pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+    pub(crate) fn run(mut self, console: &mut Console) -> Result<Exit, Failure> {
         if self.trace.as_os_str() == "-" && self.documents.iter().any(|path| path.as_os_str() == "-") {
             return Err(Failure::new("standard input cannot be the recording and a document"));
         }
-        let models = self.models(console)?;
+        let evaluators = self.take_evaluators();
+        if !evaluators.is_empty() {
+            self.models.take_answers_beside(&self.trace);
+        }
+        let mut models = self.models(console)?;
+        let mut outcomes: Vec<Outcome> = Vec::new();
+        if !evaluators.is_empty() {
+            let used = Sources::of(self.folders.clone(), self.config.as_deref()).load(console)?;
+            outcomes.push(self.decided(&evaluators, &used, &mut models)?.into());
+        }
+        if !self.documents.is_empty() {
+            outcomes.extend(self.detected(&models, console)?);
+        }
+        let mut report = Report::new(outcomes);
+        report.models = models.report();
+        self.write(&report, console)?;
+        Ok(report.standing(self.allow_skipped).into())
+    }
+
+    /// Words that name no file and no document of the library name evaluators.
+    fn take_evaluators(&mut self) -> Vec<String> {
+        let is_document = |word: &PathBuf| {
+            word.as_os_str() == "-"
+                || word.exists()
+                || library::may_name(word).is_none_or(|name| library::find(name).is_ok())
+        };
+        let (documents, evaluators) = std::mem::take(&mut self.documents).into_iter().partition(is_document);
+        self.documents = documents;
+        let evaluators: Vec<PathBuf> = evaluators;
+        evaluators.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    /// The verdict of a case of an evaluator.
+    fn decided(
+        &self,
+        evaluators: &[String],
+        used: &InUse,
+        models: &mut Models,
+    ) -> Result<CaseResult, Failure> {
+        let mut text = Vec::new();
+        let stdin = self.trace.as_os_str() == "-";
+        let read = if stdin && self.documents.is_empty() {
+            io::stdin().lock().read_to_end(&mut text).map(drop)
+        } else if stdin {
+            return Err(Failure::new("standard input cannot be read twice")
+                .help("write the recording to a file, or name documents or an evaluator, not both"));
+        } else {
+            File::open(&self.trace).and_then(|mut file| file.read_to_end(&mut text)).map(drop)
+        };
+        read.map_err(|error| Failure::at(&self.trace, "read", &error))?;
+        let entries = evaluators.iter().map(|id| used.entry(id)).collect::<Result<Vec<_>, _>>()?;
+        let name = self.trace.display();
+        let trace = CaseTrace::read(text.as_slice())
+            .map_err(|error| Failure::new(format!("cannot evaluate `{name}`: {error}")))?;
+        let other = entries.iter().find(|entry| entry.evaluator.id != trace.case.evaluator);
+        if let Some(other) = other {
+            let message = format!("`{name}` is of `{}`, and not of `{}`", trace.case.id, other.evaluator.id);
+            return Err(Failure::new(message).help(format!("name `{}`", trace.case.evaluator)));
+        }
+        let evaluator = entries[0].evaluator.clone();
+        let checks = CompiledChecks::new(&evaluator.checks)
+            .map_err(|error| Failure::new(format!("the checks of `{}`: {error}", evaluator.id)))?;
+        let rubric = Arc::new(Rubric { evaluator, checks });
+        let place = (!stdin).then(|| name.to_string());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+        let decided = runtime.block_on(async {
+            models.calibrate(&entries[..1], 1).await?;
+            let judge = models.judge();
+            Ok::<_, Failure>(trace.decide(rubric, judge.as_deref(), &Redactor::default(), place).await)
+        })?;
+        decided.map_err(|unfinished| match unfinished {
+            Unfinished::Interrupted => Failure::new("interrupted"),
+            Unfinished::Stop(why) => Failure::new(why),
+        })
+    }
+
+    /// What documents make of the recording.
+    fn detected(&self, models: &Models, console: &mut Console) -> Result<Vec<Outcome>, Failure> {
         let (names, mut detectors) = self.load(models.semantic().as_ref(), console)?;
         let stdin = self.trace.as_os_str() == "-";
         let name = if stdin { "<stdin>".into() } else { self.trace.to_string_lossy() };
@@ -95,10 +186,7 @@ impl Eval {
             let trace = (!stdin).then(|| name.to_string());
             detector.outcome(Place { document, trace })
         });
-        let mut report = Report::new(runs);
-        report.models = models.report();
-        self.write(&report, console)?;
-        Ok(report.standing(self.allow_skipped).into())
+        Ok(runs.collect())
     }
 
     /// Opens the models that were asked for, and reads nothing from them yet.

@@ -128,6 +128,7 @@ impl Run {
                     answer_timeout: self.cases.answer_timeout,
                 },
                 redactor,
+                fresh_server: self.targets.fresh_server,
                 end: interrupt,
                 ..cases::Options::default()
             },

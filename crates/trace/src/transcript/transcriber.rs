@@ -203,9 +203,13 @@ impl Transcriber {
 
     fn mcp_answer(&mut self, surface: &str, message: &Message) {
         let whole = json(message);
-        let (result, error) = (whole.get("result"), whole.get("error"));
+        let (result, error) = answer_of(&whole);
         match (surface, result, error) {
-            ("initialize" | "server/discover", Some(result), _) => self.server = server_of(result),
+            ("initialize" | "server/discover", Some(result), _) => {
+                // Another server may list other tools.
+                self.tools.clear();
+                self.server = server_of(result);
+            }
             ("tools/list", Some(result), _) => {
                 if std::mem::take(&mut self.begins_list) {
                     self.tools.clear();
@@ -228,7 +232,7 @@ impl Transcriber {
         let whole = json(message);
         match surface {
             "agent_card/get" if message.kind == Kind::Response => self.card = Some(whole),
-            "message/send" | "tasks/get" => match (whole.get("result"), whole.get("error")) {
+            "message/send" | "tasks/get" => match answer_of(&whole) {
                 (Some(result), _) if is_at_work(result) => {}
                 (Some(result), _) => {
                     let mut turn = Turn::target(texts_of(result).join("\n"));
@@ -317,6 +321,12 @@ fn no_json(error: &serde_json::Error) -> String {
 
 fn json(message: &Message) -> Value {
     serde_json::from_str(&message.content.text()).unwrap_or_default()
+}
+
+/// The result of a JSON-RPC answer, or the error in place of one. A member that is `null` beside the other says nothing.
+fn answer_of(whole: &Value) -> (Option<&Value>, Option<&Value>) {
+    let (result, error) = (whole.get("result"), whole.get("error").filter(|error| !error.is_null()));
+    (result.filter(|result| error.is_none() || !result.is_null()), error)
 }
 
 fn member(value: &Value, name: &str) -> Value {

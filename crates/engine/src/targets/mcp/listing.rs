@@ -13,35 +13,36 @@ use crate::targets::offer::{MAX_TOOLS, Tool};
 const METHOD: &str = "tools/list";
 
 impl Session {
-    /// All tools. A server without tools has none.
-    pub(super) async fn tools(&mut self) -> Result<Vec<Tool>, TargetError> {
+    /// Asks for all tools. A server without tools has none.
+    pub(super) async fn list_tools(&mut self) -> Result<(), TargetError> {
         if !self.has_tools() {
-            return Ok(Vec::new());
+            return Ok(());
         }
-        let mut tools = Vec::new();
+        let mut count = 0;
         let mut cursors = HashSet::new();
         let mut cursor: Option<String> = None;
         loop {
             let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
             let page = match self.ask(METHOD, &params).await? {
                 Answer::Result(page) => page,
-                Answer::Error(error) if error["code"] == METHOD_NOT_FOUND => return Ok(tools),
+                Answer::Error(error) if error["code"] == METHOD_NOT_FOUND => return Ok(()),
                 Answer::Error(error) => return Err(Session::refusal(METHOD, &error)),
             };
             let listed = page["tools"].as_array();
             let listed =
                 listed.ok_or_else(|| TargetError::protocol(METHOD, "the answer has no list `tools`"))?;
             for raw in listed {
-                let tool = Tool::read(raw)
-                    .ok_or_else(|| TargetError::protocol(METHOD, "a tool of the list has no name"))?;
-                if tools.len() == MAX_TOOLS {
+                if Tool::read(raw).is_none() {
+                    return Err(TargetError::protocol(METHOD, "a tool of the list has no name"));
+                }
+                if count == MAX_TOOLS {
                     let problem = format!("more than {MAX_TOOLS} tools are offered, which are the limit");
                     return Err(TargetError::protocol(METHOD, problem));
                 }
-                tools.push(tool);
+                count += 1;
             }
             cursor = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
-            let Some(next) = &cursor else { return Ok(tools) };
+            let Some(next) = &cursor else { return Ok(()) };
             // Every page has a cursor of its own, and brings something, so that a list ends.
             if !cursors.insert(next.clone()) || listed.is_empty() {
                 return Err(TargetError::protocol(METHOD, "the pages of the list do not end"));

@@ -1,11 +1,10 @@
 //! One session with a server: what it is asked and what it says is recorded.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use sortie_trace::Kind;
-use sortie_trace::Turn;
 use sortie_wire::http::ClientError;
 use sortie_wire::mcp::McpRevision;
 use sortie_wire::mcp::client::{
@@ -15,8 +14,8 @@ use tokio::sync::mpsc;
 
 use crate::modes::excerpt::excerpt;
 use crate::modes::record_kind;
+use crate::targets::channel::{About, Channel};
 use crate::targets::error::TargetError;
-use crate::targets::log::{About, Log};
 use crate::targets::target::Settings;
 
 const CONNECTION: &str = "session-1";
@@ -29,20 +28,24 @@ const CLOSE_PATIENCE: Duration = Duration::from_secs(3);
 pub(in crate::targets) struct Session {
     wire: sortie_wire::mcp::client::Session<Client>,
     answer_timeout: Duration,
-    /// What it says about itself, and whether it has tools.
-    server: Map<String, Value>,
+    /// Whether it has tools.
     has_tools: bool,
 }
 
 /// A client that can do nothing, so that a server has nothing to ask. It records what is said.
 #[derive(Debug)]
 struct Client {
-    log: Arc<Log>,
+    /// The trace of the case that is played.
+    log: Mutex<Channel>,
     /// Why the trace cannot be written any more.
     failed: Mutex<Option<TargetError>>,
 }
 
 impl Client {
+    fn log(&self) -> Channel {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn keep<T>(&self, recorded: Result<T, TargetError>) -> Option<T> {
         recorded
             .map_err(|error| {
@@ -57,12 +60,12 @@ impl Handler for Client {
     type Guard = ();
 
     fn said(&self, (): &(), message: Message<'_>) {
-        self.keep(self.log.said(about(&message), message.bytes));
+        self.keep(self.log().said(about(&message), message.bytes));
     }
 
     fn heard(&self, _: Option<&()>, message: Message<'_>) -> Heard<(), ()> {
         // What follows rests on what the trace says.
-        let recorded = self.keep(self.log.heard(about(&message), message.bytes));
+        let recorded = self.keep(self.log().heard(about(&message), message.bytes));
         let member =
             |name| recorded.as_ref().map(|content| member(&content.text(), name)).unwrap_or_default();
         let content = match record_kind(message.kind).1 {
@@ -90,14 +93,13 @@ impl Session {
     pub(super) async fn open(
         connected: (Link, mpsc::Receiver<Happened>),
         revision: &McpRevision,
-        log: Arc<Log>,
+        log: Channel,
         settings: &Settings,
     ) -> Result<Self, TargetError> {
-        let client = Client { log, failed: Mutex::default() };
+        let client = Client { log: Mutex::new(log), failed: Mutex::default() };
         let patience = Patience::Total(settings.answer_timeout);
         let wire = sortie_wire::mcp::client::Session::new(connected, client, settings.limits, patience);
-        let mut session =
-            Self { wire, answer_timeout: settings.answer_timeout, server: Map::new(), has_tools: true };
+        let mut session = Self { wire, answer_timeout: settings.answer_timeout, has_tools: true };
         let client_info = json!({"name": "sortie", "version": env!("CARGO_PKG_VERSION")}).to_string();
         let identity = Envelope { client_info, capabilities: "{}".to_owned() };
         let welcome = session.wire.handshake(&(), revision, identity).await;
@@ -117,29 +119,23 @@ impl Session {
         }
     }
 
-    /// What the server says about itself.
-    pub(super) fn server(&self) -> &Map<String, Value> {
-        &self.server
-    }
-
     pub(super) fn has_tools(&self) -> bool {
         self.has_tools
     }
 
     fn learn(&mut self, result: &Value) {
-        let info = &result["serverInfo"];
-        let told = [
-            ("name", &info["name"]),
-            ("version", &info["version"]),
-            ("instructions", &result["instructions"]),
-        ];
-        self.server = told
-            .into_iter()
-            .filter(|(_, value)| value.is_string())
-            .map(|(key, value)| (key.to_owned(), value.clone()))
-            .collect();
         // A server that says what it can do, and does not say tools, has none.
         self.has_tools = !result["capabilities"].is_object() || result["capabilities"].get("tools").is_some();
+    }
+
+    /// Whether the server is there, as far as it has not said otherwise.
+    pub(in crate::targets) fn is_there(&self) -> bool {
+        !self.wire.gone().is_cancelled()
+    }
+
+    /// What is said from now on goes into another trace.
+    pub(in crate::targets) fn record_in(&self, channel: Channel) {
+        *self.wire.handler().log.lock().unwrap_or_else(PoisonError::into_inner) = channel;
     }
 
     /// Calls a tool.
@@ -147,13 +143,10 @@ impl Session {
         &mut self,
         tool: &str,
         arguments: &Map<String, Value>,
-    ) -> Result<Turn, TargetError> {
+    ) -> Result<(), TargetError> {
         let params = json!({"name": tool, "arguments": arguments}).to_string();
         let answer = self.wire.ask_with_input(&(), "tools/call", Some(&params)).await;
-        Ok(match self.answered("tools/call", answer)? {
-            Answer::Result(result) => Turn::of_result(result),
-            Answer::Error(error) => Turn::of_error(error),
-        })
+        self.answered("tools/call", answer).map(drop)
     }
 
     /// Asks, and waits for the answer.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use sortie_engine::cases::{
-    Attacker, Case, CaseVerdict, Judge, Judgement, Later, Options, Planned, Undecided, canary,
+    Attacker, BoxFuture, Case, CaseVerdict, Judge, Judgement, Options, Planned, Undecided, canary,
 };
 use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::{Offer, Target};
@@ -29,7 +29,7 @@ impl Attacker for Writes {
         case: &'a Case,
         _: &'a Offer,
         names: &'a [String],
-    ) -> Later<'a, Result<Values, Undecided>> {
+    ) -> BoxFuture<'a, Result<Values, Undecided>> {
         Box::pin(async move { (self.fill)(case, names) })
     }
 
@@ -38,7 +38,7 @@ impl Attacker for Writes {
         _: &'a Case,
         _: &'a Offer,
         so_far: &'a Transcript,
-    ) -> Later<'a, Result<Option<String>, Undecided>> {
+    ) -> BoxFuture<'a, Result<Option<String>, Undecided>> {
         Box::pin(async move { (self.next)(so_far.turns().len() / 2) })
     }
 }
@@ -184,7 +184,7 @@ async fn once_a_check_says_that_it_gave_in_nobody_goes_on() {
 struct Purse(AtomicUsize);
 
 impl Judge for Purse {
-    fn judge<'j>(&'j self, _: &'j Case, _: &'j Transcript) -> Later<'j, Judgement> {
+    fn judge<'j>(&'j self, _: &'j Case, _: &'j Transcript) -> BoxFuture<'j, Judgement> {
         let left = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
         let verdict = match left {
             Ok(_) => Ok(Says::Pass),
@@ -242,5 +242,6 @@ patterns:
     let bench = Bench::open(&[("mcp", "look", rest)], gone, offer(&[("ok", json!({}))]));
     let played = bench.run(with(plain())).await;
     assert_eq!(verdicts(&played), ["look/look: exploited"]);
-    assert_eq!(played.results[0].trace, None);
+    let trace = bench.read(played.results[0].trace.as_ref().unwrap());
+    assert!(trace.contains("tools/list") && !trace.contains("tools/call"), "{trace}");
 }

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sortie_engine::cases::{Missing, Options, Planned, Played, Results, plan, run};
+use sortie_engine::cases::{Discovery, Missing, Options, Planned, Played, Results, plan, run};
 use sortie_engine::targets::{Cmd, CmdProtocol, Offer, Target, Tool};
 use sortie_evaluators::{Catalogue, CatalogueEntry, File, Root, Values, load};
+use sortie_trace::{Record, Trace};
 use tempfile::TempDir;
 
 /// The catalogue of these evaluators: class, id, and what follows the head.
@@ -34,6 +35,35 @@ pub(crate) fn offer(tools: &[(&str, Value)]) -> Offer {
     Offer { tools: tools.collect(), ..Offer::default() }
 }
 
+/// An exchange in which a server lists these tools.
+pub(crate) fn discovery(target: &Target, offer: &Offer) -> Discovery {
+    let message = |seq: u64, direction: &str, sender: &str, content: &Value| {
+        let line = json!({
+            "record": "message", "seq": seq, "time": "2026-11-15T21:50:07.000000Z", "actor": "attacker",
+            "mode": "mcp_client", "phase": "attack", "protocol": "mcp", "surfaces": ["tools/list"],
+            "direction": direction, "kind": direction, "id": 1, "connection": "session-1", "sender": sender,
+            "content": content,
+        });
+        line.to_string().parse::<Record>().unwrap()
+    };
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
+    let response = json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": offer.raw_tools()}});
+    let records = vec![message(1, "request", "actor", &request), message(2, "response", "agent", &response)];
+    Discovery::new(target.header(), records)
+}
+
+/// The messages of a trace, as they were written.
+pub(crate) fn messages(text: &str) -> Vec<String> {
+    let (_, records) = Trace::open(text.as_bytes()).unwrap();
+    let told = records.map(|record| match record.unwrap() {
+        Record::Message(message) => {
+            format!("{} {:?} {} {}", message.seq, message.sender, message.time, message.content.text())
+        }
+        other => format!("{} {}", other.seq(), other.name()),
+    });
+    told.collect()
+}
+
 /// A program of the shell that is told lines.
 pub(crate) fn agent(script: &str) -> Target {
     let command = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
@@ -52,7 +82,7 @@ pub(crate) fn saying(words: &[&str]) -> String {
 pub(crate) struct Bench {
     pub(crate) folder: TempDir,
     pub(crate) planned: Vec<Planned>,
-    offer: Offer,
+    discovery: Discovery,
     target: Target,
 }
 
@@ -71,9 +101,20 @@ impl Bench {
     }
 
     fn planned(evaluators: &[(&str, &str, &str)], target: Target, offer: Offer, missing: Missing) -> Self {
+        Self::discovered(evaluators, discovery(&target, &offer), target, missing)
+    }
+
+    /// A plan for what was discovered.
+    pub(crate) fn discovered(
+        evaluators: &[(&str, &str, &str)],
+        discovery: Discovery,
+        target: Target,
+        missing: Missing,
+    ) -> Self {
         let catalogue = catalogue(evaluators);
-        let planned = plan(&entries(&catalogue), &offer, target.kind(), &Values::new(), missing).unwrap();
-        Self { folder: tempfile::tempdir().unwrap(), planned, offer, target }
+        let offer = &discovery.offer;
+        let planned = plan(&entries(&catalogue), offer, target.kind(), &Values::new(), missing).unwrap();
+        Self { folder: tempfile::tempdir().unwrap(), planned, discovery, target }
     }
 
     pub(crate) async fn run(&self, options: Options) -> Played {
@@ -87,12 +128,16 @@ impl Bench {
     }
 
     async fn go(&self, results: Results, options: Options) -> Played {
-        let playing = run(&self.target, &self.offer, &self.planned, results, self.folder.path(), options);
+        let playing = run(&self.target, &self.discovery, &self.planned, results, self.folder.path(), options);
         tokio::time::timeout(Duration::from_mins(2), playing).await.expect("a run ends").unwrap()
     }
 
     pub(crate) fn target(&self) -> &Target {
         &self.target
+    }
+
+    pub(crate) fn discovery(&self) -> &Discovery {
+        &self.discovery
     }
 
     /// The text of a file of the run.

@@ -1,12 +1,15 @@
 //! The bundled evaluators of MCP servers against a server with planted faults and its careful twin, without a model.
 
 use std::collections::BTreeSet;
+use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
 
-use sortie_engine::cases::{CaseResult, CaseVerdict, DecidedBy, Missing, Options, Results, plan, run};
-use sortie_engine::targets::{Log, Settings};
-use sortie_evaluators::{Catalogue, File, Root, TargetClass, Values, load};
+use sortie_engine::cases::{
+    CaseResult, CaseTrace, CaseVerdict, DISCOVERY, DecidedBy, Missing, Options, Results, Rubric, discover,
+    plan, run,
+};
+use sortie_evaluators::{Catalogue, CompiledChecks, File, Root, TargetClass, Values, load};
 use sortie_trace::Redactor;
 
 use crate::cases::shop::{PLANTED, Shop};
@@ -35,19 +38,37 @@ fn read(root: &Path, folder: &Path, files: &mut Vec<File>) {
 async fn attacked(weak: bool) -> Vec<CaseResult> {
     let shop = Shop::open(weak).await;
     let target = shop.target();
-    let log = Arc::new(Log::nowhere(target.kind(), Redactor::default()));
-    let offer = target.discover(&log, &Settings::default()).await.unwrap();
+    let discovery = discover(&target, DISCOVERY, &Options::default()).await.unwrap();
+    let offer = &discovery.offer;
     let catalogue = bundled();
     let ids = catalogue.of(TargetClass::Mcp).map(|entry| entry.evaluator.id.as_str());
     let planned =
-        plan(&catalogue.in_order(ids), &offer, target.kind(), &Values::new(), Missing::Skip).unwrap();
+        plan(&catalogue.in_order(ids), offer, target.kind(), &Values::new(), Missing::Skip).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let results = Results::create(folder.path(), &planned).unwrap();
     let options = Options { jobs: 8, ..Options::default() };
-    let played = run(&target, &offer, &planned, results, folder.path(), options).await.unwrap();
+    let played = run(&target, &discovery, &planned, results, folder.path(), options).await.unwrap();
     assert!(played.unfinished.is_empty());
     assert_eq!(played.results.len(), planned.len(), "nothing is left out");
+    for result in &played.results {
+        same_by_its_trace(result, folder.path(), &catalogue).await;
+    }
     played.results
+}
+
+/// The verdict of a case is that of its trace, evidence included; that of a review too.
+async fn same_by_its_trace(result: &CaseResult, folder: &Path, catalogue: &Catalogue) {
+    let Some(path) = &result.trace else {
+        assert!(matches!(result.verdict, CaseVerdict::Skipped | CaseVerdict::NotApplicable), "{result:?}");
+        return;
+    };
+    let file = std::fs::File::open(folder.join(path)).unwrap();
+    let trace = CaseTrace::read(BufReader::new(file)).unwrap();
+    let evaluator = catalogue.get(&trace.case.evaluator).unwrap().evaluator.clone();
+    let checks = CompiledChecks::new(&evaluator.checks).unwrap();
+    let rubric = Arc::new(Rubric { evaluator, checks });
+    let again = trace.decide(rubric, None, &Redactor::default(), Some(path.clone())).await.unwrap();
+    assert_eq!(again, *result);
 }
 
 fn findings(results: &[CaseResult]) -> BTreeSet<&str> {

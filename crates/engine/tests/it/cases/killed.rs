@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use sortie_engine::cases::{CaseResult, Options, Results, run};
-use sortie_engine::targets::Offer;
 
 use crate::cases::bench::{Bench, agent, saying};
 
@@ -50,7 +49,7 @@ async fn a_run_keeps_each_result_as_it_arrives() {
     let tell = |_: &CaseResult| std::io::stdout().write_all(b"kept\n").unwrap();
     let options = Options { seen: Arc::new(tell), ..options() };
     let played =
-        run(bench.target(), &Offer::default(), &bench.planned, results, &run_folder, options).await.unwrap();
+        run(bench.target(), bench.discovery(), &bench.planned, results, &run_folder, options).await.unwrap();
     assert_eq!((played.results.len(), played.unfinished.len()), (40, 0));
     let kept = Results::resume(&run_folder, &bench.planned).unwrap();
     assert!(bench.planned.iter().all(|planned| kept.get(planned.id()).is_some()));
@@ -83,7 +82,7 @@ async fn a_run_that_is_killed_is_taken_up() {
         .collect();
     assert!(done.len() >= 5 && done.len() < 40, "{}", done.len());
     let played =
-        run(bench.target(), &Offer::default(), &bench.planned, kept, &run_folder, options()).await.unwrap();
+        run(bench.target(), bench.discovery(), &bench.planned, kept, &run_folder, options()).await.unwrap();
     assert_eq!((played.results.len(), played.unfinished.len()), (40, 0));
 
     let mut times: HashMap<String, usize> = HashMap::new();

@@ -5,6 +5,7 @@ mod bench;
 mod bundled;
 mod killed;
 mod planning;
+mod replayed;
 mod running;
+mod sessions;
 mod shop;
-mod taped;

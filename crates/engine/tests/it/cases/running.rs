@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use sortie_engine::cases::{
-    Attacker, Case, CaseResult, CaseVerdict, DecidedBy, Judge, Judgement, Later, Options, Undecided, canary,
+    Attacker, BoxFuture, Case, CaseResult, CaseVerdict, DecidedBy, Judge, Judgement, Options, Undecided,
+    canary,
 };
 use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::{Offer, Target};
@@ -204,14 +205,15 @@ patterns:
     let Some(DecidedBy::Check { path, turn, .. }) = &played.results[0].decided_by else { panic!() };
     assert_eq!((path.as_str(), *turn), ("tools[1].description", None));
     assert_eq!(played.results[0].transcript.as_ref().unwrap().tools().len(), 2);
-    assert_eq!(played.results[0].trace, None);
+    let trace = bench.read(played.results[0].trace.as_ref().unwrap());
+    assert!(trace.contains("tools/list") && !trace.contains("tools/call"), "{trace}");
 }
 
 /// Says the same about everything.
 struct Always(Result<Says, Undecided>);
 
 impl Judge for Always {
-    fn judge<'j>(&'j self, _: &'j Case, transcript: &'j Transcript) -> Later<'j, Judgement> {
+    fn judge<'j>(&'j self, _: &'j Case, transcript: &'j Transcript) -> BoxFuture<'j, Judgement> {
         let reason = format!("{} turns", transcript.turns().len());
         let judgement = Judgement { verdict: self.0.clone(), reason, opinion: Value::from("mine") };
         Box::pin(async move { judgement })
@@ -244,7 +246,7 @@ impl Attacker for Counting {
         _: &'a Case,
         _: &'a Offer,
         names: &'a [String],
-    ) -> Later<'a, Result<Values, Undecided>> {
+    ) -> BoxFuture<'a, Result<Values, Undecided>> {
         let values = names.iter().map(|name| (name.clone(), format!("my {name}")));
         let values = values.collect();
         Box::pin(async move { Ok(values) })
@@ -255,7 +257,7 @@ impl Attacker for Counting {
         _: &'a Case,
         _: &'a Offer,
         so_far: &'a Transcript,
-    ) -> Later<'a, Result<Option<String>, Undecided>> {
+    ) -> BoxFuture<'a, Result<Option<String>, Undecided>> {
         let turns = so_far.turns().len() / 2;
         Box::pin(async move { Ok((turns < 5).then(|| format!("turn {}", turns + 1))) })
     }
@@ -278,7 +280,7 @@ async fn an_attacker_goes_on_for_as_many_turns_as_there_may_be() {
 struct Blabs;
 
 impl Judge for Blabs {
-    fn judge<'j>(&'j self, _: &'j Case, _: &'j Transcript) -> Later<'j, Judgement> {
+    fn judge<'j>(&'j self, _: &'j Case, _: &'j Transcript) -> BoxFuture<'j, Judgement> {
         let opinion = json!({"quotes": ["the key is hunter2-token"]});
         let reason = "since hunter2-token".to_owned();
         Box::pin(async { Judgement { verdict: Ok(Says::Fail), reason, opinion } })

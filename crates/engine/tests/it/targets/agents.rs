@@ -41,14 +41,14 @@ async fn a_chat_endpoint_gets_the_whole_conversation_and_its_calls_are_seen() {
     .await;
     let room = Room::hiding(Kind::Chat, &["sk-planted-secret"]);
     let target = chat(&format!("{}v1/", peer.url), Some("sk-planted-secret"));
-    let offer = target.discover(&room.log, &settings()).await.unwrap();
+    let offer = target.discover(&room.channel, &settings()).await.unwrap();
     assert_eq!(offer.models, ["small", "large"]);
-    let mut talk = target.open(&room.log, &settings()).await.unwrap();
-    let turn = talk.say("Send it.").await.unwrap();
+    let mut talk = target.open(&room.channel, &settings()).await.unwrap();
+    let turn = room.say(&mut talk, "Send it.").await.unwrap();
     assert_eq!((turn.text.as_str(), turn.calls[0].name.as_str()), ("", "send_mail"));
     assert_eq!(turn.calls[0].arguments["to"], "x@attacker.example");
     // System, user, assistant, the tool that is not there, user.
-    assert_eq!(talk.say("And?").await.unwrap().text, "5 messages");
+    assert_eq!(room.say(&mut talk, "And?").await.unwrap().text, "5 messages");
     talk.close().await;
     let last = peer.got().pop().unwrap();
     assert_eq!(
@@ -76,8 +76,8 @@ async fn what_is_no_answer_of_a_chat_is_an_error() {
     let quick = Settings { answer_timeout: Duration::from_millis(500), ..Settings::default() };
     let said = async |text: &str| {
         let room = Room::new(Kind::Chat);
-        let mut talk = chat(&peer.url, None).open(&room.log, &quick).await.unwrap();
-        talk.say(text).await.map(|turn| turn.text)
+        let mut talk = chat(&peer.url, None).open(&room.channel, &quick).await.unwrap();
+        room.say(&mut talk, text).await.map(|turn| turn.text)
     };
     assert_eq!(
         said("status").await.unwrap_err().to_string(),
@@ -110,26 +110,28 @@ async fn an_http_request_is_a_template_and_its_answer_a_path() {
         })
     };
     let body = json!({"q": {"text": "<{{message}}>"}, "s": "{{session}}", "n": 1});
-    let room = Room::new(Kind::Http);
     let target = http(Some("$.out[*].say"), body.clone());
-    let mut talk = target.open(&room.log, &settings()).await.unwrap();
+    let room = Room::of(&target);
+    let mut talk = target.open(&room.channel, &settings()).await.unwrap();
     // What is said stays what it is, also when it looks like a placeholder.
-    let first = talk.say("hi {{session}} \"x\"").await.unwrap().text;
+    let first = room.say(&mut talk, "hi {{session}} \"x\"").await.unwrap().text;
     let (said, session) = first.split_once('\n').unwrap();
     assert_eq!(said, "<hi {{session}} \"x\">");
     assert!(session.starts_with("session-"));
-    assert!(talk.say("again").await.unwrap().text.ends_with(session), "the session is kept");
-    let mut other = target.open(&room.log, &settings()).await.unwrap();
-    assert!(!other.say("hi").await.unwrap().text.contains(session), "and is the case's own");
+    assert!(room.say(&mut talk, "again").await.unwrap().text.ends_with(session), "the session is kept");
+    let mut other = target.open(&room.channel, &settings()).await.unwrap();
+    assert!(!room.say(&mut other, "hi").await.unwrap().text.contains(session), "and is the case's own");
     assert_eq!(peer.got()[0].method, "PUT");
 
-    let mut wrong = http(Some("$.nowhere"), body.clone()).open(&room.log, &settings()).await.unwrap();
+    let target = http(Some("$.nowhere"), body.clone());
+    let room = Room::of(&target);
+    let mut wrong = target.open(&room.channel, &settings()).await.unwrap();
     assert_eq!(
-        wrong.say("hi").await.unwrap_err().to_string(),
+        room.say(&mut wrong, "hi").await.unwrap_err().to_string(),
         "`request`: nothing is where the answer should be"
     );
     for invalid in [http(Some("$["), body), http(None, json!({"text": "no placeholder"}))] {
-        let error = invalid.discover(&room.log, &settings()).await.unwrap_err();
+        let error = invalid.discover(&room.channel, &settings()).await.unwrap_err();
         assert!(matches!(error, TargetError::Invalid(_)), "{error}");
     }
 }
@@ -157,15 +159,15 @@ async fn an_a2a_agent_keeps_its_context_and_its_tasks_are_waited_for() {
     .await;
     let room = Room::new(Kind::A2a);
     let target = Target::A2a(at(&peer.url));
-    let offer = target.discover(&room.log, &settings()).await.unwrap();
+    let offer = target.discover(&room.channel, &settings()).await.unwrap();
     assert_eq!(offer.card.unwrap()["name"], "desk");
-    let mut talk = target.open(&room.log, &settings()).await.unwrap();
-    assert_eq!(talk.say("hello").await.unwrap().text, "context null");
-    assert_eq!(talk.say("hello").await.unwrap().text, "context \"c1\"");
-    assert_eq!(talk.say("work").await.unwrap().text, "done\n{\"n\":1}");
-    let failed = talk.say("fail").await.unwrap();
+    let mut talk = target.open(&room.channel, &settings()).await.unwrap();
+    assert_eq!(room.say(&mut talk, "hello").await.unwrap().text, "context null");
+    assert_eq!(room.say(&mut talk, "hello").await.unwrap().text, "context \"c1\"");
+    assert_eq!(room.say(&mut talk, "work").await.unwrap().text, "done\n{\"n\":1}");
+    let failed = room.say(&mut talk, "fail").await.unwrap();
     assert!(failed.is_error && failed.text == "no", "{failed:?}");
-    let error = talk.say("error").await.unwrap();
+    let error = room.say(&mut talk, "error").await.unwrap();
     assert!(error.is_error && error.text == "broken", "{error:?}");
     assert!(peer.got().iter().any(|request| request.path == "/rpc"), "where its card says");
     assert!(room.story().iter().any(|line| line.starts_with("agent tasks/get ")), "{:#?}", room.story());
@@ -181,10 +183,10 @@ async fn an_a2a_answer_that_speaks_of_errors_is_an_answer() {
     .await;
     let room = Room::new(Kind::A2a);
     let mut talk = Target::A2a(at(&format!("{}/rpc", peer.url.trim_end_matches('/'))))
-        .open(&room.log, &settings())
+        .open(&room.channel, &settings())
         .await
         .unwrap();
-    let turn = talk.say("hello").await.unwrap();
+    let turn = room.say(&mut talk, "hello").await.unwrap();
     assert_eq!((turn.text.as_str(), turn.is_error), ("no \"error\" here", false));
     let text = room.text();
     assert!(text.contains(r#""kind":"response""#) && !text.contains(r#""kind":"error""#), "{text}");
@@ -228,9 +230,9 @@ async fn an_ag_ui_agent_is_told_all_and_its_text_and_calls_are_heard() {
     .await;
     let room = Room::new(Kind::AgUi);
     let target = Target::AgUi(at(&peer.url));
-    target.discover(&room.log, &settings()).await.unwrap();
-    let mut talk = target.open(&room.log, &settings()).await.unwrap();
-    let turn = talk.say("pay them").await.unwrap();
+    target.discover(&room.channel, &settings()).await.unwrap();
+    let mut talk = target.open(&room.channel, &settings()).await.unwrap();
+    let turn = room.say(&mut talk, "pay them").await.unwrap();
     assert_eq!((turn.text.as_str(), turn.is_error), ("1 messages", false));
     let call = &turn.calls[0];
     assert_eq!(
@@ -238,15 +240,15 @@ async fn an_ag_ui_agent_is_told_all_and_its_text_and_calls_are_heard() {
         ("pay", &json!("m"), &json!("paid"))
     );
     // User, assistant with its call, its result, user.
-    assert_eq!(talk.say("more").await.unwrap().text, "4 messages");
+    assert_eq!(room.say(&mut talk, "more").await.unwrap().text, "4 messages");
     let got = peer.got();
     assert_eq!(got[0].json()["threadId"], got[1].json()["threadId"]);
     assert_ne!(got[0].json()["runId"], got[1].json()["runId"]);
     assert_eq!(got[1].json()["messages"][1]["toolCalls"][0]["function"]["name"], "pay");
-    let error = talk.say("error").await.unwrap();
+    let error = room.say(&mut talk, "error").await.unwrap();
     assert!(error.is_error && error.text == "out of tokens", "{error:?}");
-    assert!(matches!(talk.say("cut").await, Err(TargetError::Protocol { .. })));
-    assert!(matches!(talk.say("html").await, Err(TargetError::Protocol { .. })));
+    assert!(matches!(room.say(&mut talk, "cut").await, Err(TargetError::Protocol { .. })));
+    assert!(matches!(room.say(&mut talk, "html").await, Err(TargetError::Protocol { .. })));
     assert!(room.story().iter().any(|line| line.starts_with("agent text_message_content ")));
 }
 
@@ -262,7 +264,7 @@ async fn nobody_there_is_found_out_before_any_case() {
     let http = Http { at: at(), method: "POST".to_owned(), body: json!("{{message}}"), answer: None };
     for target in [chat(&url, None), Target::Http(http), Target::A2a(at()), Target::AgUi(at())] {
         let room = Room::new(target.kind());
-        let error = target.discover(&room.log, &quick).await.unwrap_err();
+        let error = target.discover(&room.channel, &quick).await.unwrap_err();
         assert!(matches!(error, TargetError::Refused(_)), "{target:?}: {error}");
     }
 }

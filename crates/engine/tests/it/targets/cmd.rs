@@ -15,10 +15,10 @@ fn target(script: &str, protocol: CmdProtocol) -> Target {
 async fn a_line_is_answered_with_a_line_and_the_process_remembers() {
     let room = Room::new(Kind::Cmd);
     let target = target(r#"n=0; while read line; do n=$((n+1)); echo "$n: $line"; done"#, CmdProtocol::Plain);
-    let mut talk = target.open(&room.log, &Settings::default()).await.unwrap();
-    assert_eq!(talk.say("hello").await.unwrap().text, "1: hello");
+    let mut talk = target.open(&room.channel, &Settings::default()).await.unwrap();
+    assert_eq!(room.say(&mut talk, "hello").await.unwrap().text, "1: hello");
     // A line break would be the end of the message.
-    assert_eq!(talk.say("two\nlines").await.unwrap().text, "2: two lines");
+    assert_eq!(room.say(&mut talk, "two\nlines").await.unwrap().text, "2: two lines");
     talk.close().await;
     assert_eq!(
         room.story(),
@@ -36,23 +36,23 @@ async fn a_line_is_answered_with_a_line_and_the_process_remembers() {
 async fn an_empty_line_is_an_answer() {
     let room = Room::new(Kind::Cmd);
     let target = target("read a; echo; read b; echo done", CmdProtocol::Plain);
-    let mut talk = target.open(&room.log, &Settings::default()).await.unwrap();
-    assert_eq!(talk.say("hello").await.unwrap().text, "");
-    assert_eq!(talk.say("and now?").await.unwrap().text, "done");
+    let mut talk = target.open(&room.channel, &Settings::default()).await.unwrap();
+    assert_eq!(room.say(&mut talk, "hello").await.unwrap().text, "");
+    assert_eq!(room.say(&mut talk, "and now?").await.unwrap().text, "done");
     talk.close().await;
     assert_eq!(room.story()[2..], ["agent line ", "actor line and now?", "agent line done"]);
 }
 
 #[tokio::test]
 async fn the_json_protocol_carries_line_breaks_calls_and_errors() {
-    let room = Room::new(Kind::Cmd);
     let script = r#"read a; printf '%s\n' '{"text":"paid","calls":[{"name":"pay","arguments":{"to":"m"},"result":"ok"}]}'; read b; echo '{"error":"no more"}'"#;
     let target = target(script, CmdProtocol::Json);
-    let mut talk = target.open(&room.log, &Settings::default()).await.unwrap();
-    let turn = talk.say("one\ntwo").await.unwrap();
+    let room = Room::of(&target);
+    let mut talk = target.open(&room.channel, &Settings::default()).await.unwrap();
+    let turn = room.say(&mut talk, "one\ntwo").await.unwrap();
     assert_eq!((turn.text.as_str(), turn.calls[0].name.as_str()), ("paid", "pay"));
     assert_eq!(turn.calls[0].result, "ok");
-    let turn = talk.say("again").await.unwrap();
+    let turn = room.say(&mut talk, "again").await.unwrap();
     assert!(turn.is_error && turn.text == "no more", "{turn:?}");
     talk.close().await;
     assert_eq!(room.story()[1], r#"actor line {"text":"one\ntwo"}"#);
@@ -66,9 +66,10 @@ async fn whoever_does_not_answer_ends_or_says_too_much_is_an_error() {
         ..Settings::default()
     };
     let said = async |script: &str, protocol| {
-        let room = Room::new(Kind::Cmd);
-        let mut talk = target(script, protocol).open(&room.log, &settings).await.unwrap();
-        let answer = talk.say("hi").await.unwrap_err();
+        let target = target(script, protocol);
+        let room = Room::of(&target);
+        let mut talk = target.open(&room.channel, &settings).await.unwrap();
+        let answer = room.say(&mut talk, "hi").await.unwrap_err();
         talk.close().await;
         answer
     };
@@ -83,11 +84,11 @@ async fn whoever_does_not_answer_ends_or_says_too_much_is_an_error() {
 #[tokio::test]
 async fn whoever_never_stops_talking_is_not_listened_to_for_ever() {
     let room = Room::new(Kind::Cmd);
-    let mut talk = target("yes", CmdProtocol::Plain).open(&room.log, &Settings::default()).await.unwrap();
+    let mut talk = target("yes", CmdProtocol::Plain).open(&room.channel, &Settings::default()).await.unwrap();
     // How much is there when it is asked is for the machine to decide; before long it is too much.
     let mut error = None;
     for _ in 0..1_000 {
-        error = talk.say("hi").await.err();
+        error = room.say(&mut talk, "hi").await.err();
         if error.is_some() {
             break;
         }
@@ -101,7 +102,7 @@ async fn a_program_that_is_not_there_is_found_out_before_any_case() {
     let room = Room::new(Kind::Cmd);
     let command = vec!["/no/such/program".to_owned()];
     let target = Target::Cmd(Cmd { command, env: Vec::new(), protocol: CmdProtocol::Plain });
-    let error = target.discover(&room.log, &Settings::default()).await.unwrap_err();
+    let error = target.discover(&room.channel, &Settings::default()).await.unwrap_err();
     assert_eq!(error.to_string(), "the target refuses: cannot find `/no/such/program`");
 }
 
@@ -109,8 +110,8 @@ async fn a_program_that_is_not_there_is_found_out_before_any_case() {
 async fn secrets_reach_neither_the_trace_nor_the_turn() {
     let room = Room::hiding(Kind::Cmd, &["hunter2-token"]);
     let target = target("while read line; do echo \"you said $line\"; done", CmdProtocol::Plain);
-    let mut talk = target.open(&room.log, &Settings::default()).await.unwrap();
-    let turn = talk.say("it is hunter2-token").await.unwrap();
+    let mut talk = target.open(&room.channel, &Settings::default()).await.unwrap();
+    let turn = room.say(&mut talk, "it is hunter2-token").await.unwrap();
     talk.close().await;
     assert_eq!(turn.text, "you said it is [redacted]");
     assert!(!room.text().contains("hunter2"), "{}", room.text());

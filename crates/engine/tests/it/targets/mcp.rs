@@ -11,6 +11,9 @@ use crate::targets::room::{Room, path, shell};
 /// Answers `initialize` with instructions, and takes the notification that follows.
 const GREETING: &str = r#"read a; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"shop","version":"1"},"instructions":"Be kind."}}'; read b;"#;
 
+/// Answers `tools/list`.
+const LISTING: &str = r#"read l; echo '{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"read_file"}]}}';"#;
+
 fn target(script: &str) -> Target {
     let at = modes::Endpoint { address: Address::Stdio(shell(script)), headers: Vec::new(), env: path() };
     Target::Mcp { at, wire: McpRevision::Auto }
@@ -26,7 +29,7 @@ async fn tools_are_discovered_page_by_page() {
         r#"{GREETING} read c; echo '{{"jsonrpc":"2.0","id":2,"result":{{"tools":[{{"name":"a","description":"A","inputSchema":{{"type":"object"}}}}],"nextCursor":"p2"}}}}'; read d; echo "$d" | grep -q '"cursor":"p2"' && echo '{{"jsonrpc":"2.0","id":3,"result":{{"tools":[{{"name":"b"}}]}}}}'; cat >/dev/null"#
     );
     let room = Room::new(Kind::Mcp);
-    let offer = target(&script).discover(&room.log, &settings()).await.unwrap();
+    let offer = target(&script).discover(&room.channel, &settings()).await.unwrap();
     let names: Vec<_> = offer.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["a", "b"]);
     assert_eq!(json!(offer.server), json!({"name": "shop", "version": "1", "instructions": "Be kind."}));
@@ -40,31 +43,31 @@ async fn a_list_without_end_and_a_server_without_tools_are_known() {
         r#"{GREETING} n=2; while read c; do echo "{{\"jsonrpc\":\"2.0\",\"id\":$n,\"result\":{{\"tools\":[{{\"name\":\"t$n\"}}],\"nextCursor\":\"again\"}}}}"; n=$((n+1)); done"#
     );
     let room = Room::new(Kind::Mcp);
-    let error = target(&endless).discover(&room.log, &settings()).await.unwrap_err();
+    let error = target(&endless).discover(&room.channel, &settings()).await.unwrap_err();
     assert_eq!(error.to_string(), "`tools/list`: the pages of the list do not end");
 
     let none = r#"read a; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{}}}'; cat >/dev/null"#;
-    let offer = target(none).discover(&room.log, &settings()).await.unwrap();
+    let offer = target(none).discover(&room.channel, &settings()).await.unwrap();
     assert!(offer.tools.is_empty());
 }
 
 #[tokio::test]
 async fn calls_bring_results_errors_and_what_the_server_asks_meanwhile_is_declined() {
     let script = format!(
-        r#"{GREETING} read c; echo '{{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{{}}}}'; read d; echo "$d" >&2; echo "$d" | grep -q decline && echo '{{"jsonrpc":"2.0","id":2,"result":{{"content":[{{"type":"text","text":"root:x:0:0"}}]}}}}'; read e; echo '{{"jsonrpc":"2.0","id":3,"error":{{"code":-32602,"message":"no such file"}}}}'; cat >/dev/null"#
+        r#"{GREETING} {LISTING} read c; echo '{{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{{}}}}'; read d; echo "$d" >&2; echo "$d" | grep -q decline && echo '{{"jsonrpc":"2.0","id":3,"result":{{"content":[{{"type":"text","text":"root:x:0:0"}}]}}}}'; read e; echo '{{"jsonrpc":"2.0","id":4,"error":{{"code":-32602,"message":"no such file"}}}}'; cat >/dev/null"#
     );
     let room = Room::new(Kind::Mcp);
-    let mut talk = target(&script).open(&room.log, &settings()).await.unwrap();
+    let mut talk = target(&script).open(&room.channel, &settings()).await.unwrap();
     let arguments: Map<_, _> = json!({"path": "/etc/passwd"}).as_object().unwrap().clone();
-    let turn = talk.call("read_file", &arguments).await.unwrap();
+    let turn = room.call(&mut talk, "read_file", &arguments).await.unwrap();
     assert_eq!((turn.text.as_str(), turn.is_error), ("root:x:0:0", false));
-    let turn = talk.call("read_file", &arguments).await.unwrap();
+    let turn = room.call(&mut talk, "read_file", &arguments).await.unwrap();
     assert_eq!((turn.text.as_str(), turn.is_error), ("no such file", true));
-    assert_eq!(talk.say("hello").await, Err(TargetError::CannotBeTold));
+    assert_eq!(room.say(&mut talk, "hello").await, Err(TargetError::CannotBeTold));
     talk.close().await;
     let story = room.story();
     assert!(story.iter().any(|line| line.starts_with("agent elicitation/create ")), "{story:#?}");
-    let call = r#"actor tools/call {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"/etc/passwd"}}}"#;
+    let call = r#"actor tools/call {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"/etc/passwd"}}}"#;
     assert!(story.iter().any(|line| line == call), "{story:#?}");
 }
 
@@ -73,7 +76,7 @@ async fn a_server_that_is_silent_dies_or_refuses_is_an_error() {
     let quick = Settings { answer_timeout: Duration::from_millis(300), ..Settings::default() };
     let opened = async |script: &str| {
         let room = Room::new(Kind::Mcp);
-        target(script).open(&room.log, &quick).await.map(drop).unwrap_err()
+        target(script).open(&room.channel, &quick).await.map(drop).unwrap_err()
     };
     assert!(matches!(opened("cat >/dev/null").await, TargetError::TimedOut { .. }));
     let gone = opened("echo sorry >&2; exit 3").await.to_string();

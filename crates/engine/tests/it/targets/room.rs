@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use sortie_engine::targets::{Kind, Log};
-use sortie_trace::{Record, Redactor, Rule, Trace};
+use serde_json::{Map, Value};
+use sortie_engine::targets::{Channel, Conversation, Kind, Target, TargetError};
+use sortie_trace::{Header, Record, Redactor, Rule, Trace, Turn};
 
-/// A log, and what was written.
+/// A channel, and what was written.
 pub(crate) struct Room {
-    pub(crate) log: Arc<Log>,
+    pub(crate) channel: Channel,
     trace: Shared,
 }
 
@@ -31,11 +32,40 @@ impl Room {
     }
 
     pub(crate) fn hiding(kind: Kind, secrets: &[&str]) -> Self {
+        Self::with(kind, Header::run("test", std::time::UNIX_EPOCH), secrets)
+    }
+
+    /// A room whose trace says how the answers of a target are read.
+    pub(crate) fn of(target: &Target) -> Self {
+        Self::with(target.kind(), target.header(), &[])
+    }
+
+    fn with(kind: Kind, header: Header, secrets: &[&str]) -> Self {
         let trace = Shared::default();
         let rules = secrets.iter().map(|secret| Rule::Literal((*secret).to_owned()));
         let redactor = Redactor::new(rules).unwrap();
-        let log = Log::begin(Box::new(trace.clone()), kind, redactor, 1 << 30, Arc::new(())).unwrap();
-        Self { log: Arc::new(log), trace }
+        let out = Box::new(trace.clone());
+        let channel = Channel::begin(out, header, kind, redactor, 1 << 30, Arc::new(())).unwrap();
+        Self { channel, trace }
+    }
+
+    /// Says something, and gives the turn that the trace has of the answer.
+    pub(crate) async fn say(&self, talk: &mut Conversation, text: &str) -> Result<Turn, TargetError> {
+        talk.say(text).await.map(|()| self.turn())
+    }
+
+    /// Calls a tool, and gives the turn that the trace has of the answer.
+    pub(crate) async fn call(
+        &self,
+        talk: &mut Conversation,
+        tool: &str,
+        arguments: &Map<String, Value>,
+    ) -> Result<Turn, TargetError> {
+        talk.call(tool, arguments).await.map(|()| self.turn())
+    }
+
+    fn turn(&self) -> Turn {
+        self.channel.recorder().transcriber().unwrap().turns().last().unwrap().clone()
     }
 
     pub(crate) fn text(&self) -> String {

@@ -83,6 +83,10 @@ pub(super) struct TargetArgs {
     #[arg(long, value_name = "[ACTOR=]NAME")]
     pub(super) target_env: Vec<AskedEnv>,
 
+    /// Start an MCP server that is a process anew for each case of an evaluator, instead of once for each worker
+    #[arg(long)]
+    pub(super) fresh_server: bool,
+
     /// How long an actor waits until its target accepts it
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub(super) connect_timeout: Duration,

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sortie_engine::cases::{
-    CaseResult, CaseVerdict, Missing, Options, Planned, Played, Results, ResultsError, discover, plan, run,
+    CaseResult, CaseVerdict, DISCOVERY, Discovery, Missing, Options, Planned, Played, Results, ResultsError,
+    discover, plan, run,
 };
-use sortie_engine::targets::{Offer, Target};
+use sortie_engine::targets::Target;
 
 use crate::console::Notes;
 use crate::failure::Failure;
@@ -16,7 +17,7 @@ use crate::run::chosen::Evaluators;
 /// What evaluators attack, and what they do to it.
 pub(crate) struct Attacked {
     pub(super) target: Target,
-    offer: Offer,
+    discovery: Discovery,
     pub(crate) planned: Vec<Planned>,
 }
 
@@ -28,16 +29,18 @@ impl Attacked {
         options: &Options,
         missing: Missing,
     ) -> Result<Option<Self>, Failure> {
-        let Some(offer) = options.end.run_until_cancelled(discover(&target, options)).await else {
+        let looking = discover(&target, DISCOVERY, options);
+        let Some(discovery) = options.end.run_until_cancelled(looking).await else {
             return Ok(None);
         };
-        let offer = offer.map_err(|error| {
+        let discovery = discovery.map_err(|error| {
             Failure::new(options.redactor.text(&error.to_string()))
                 .help("nothing was played: is the target running, and is it what you named?")
         })?;
-        let planned = plan(&evaluators.entries(), &offer, target.kind(), &evaluators.values, missing)
-            .map_err(|error| Failure::new(error.to_string()))?;
-        Ok(Some(Self { target, offer, planned }))
+        let planned =
+            plan(&evaluators.entries(), &discovery.offer, target.kind(), &evaluators.values, missing)
+                .map_err(|error| Failure::new(error.to_string()))?;
+        Ok(Some(Self { target, discovery, planned }))
     }
 
     /// The ids of all cases.
@@ -77,7 +80,7 @@ impl Attacked {
             });
         }
         let played =
-            run(&self.target, &self.offer, &self.planned, results, folder, options).await.map_err(failed);
+            run(&self.target, &self.discovery, &self.planned, results, folder, options).await.map_err(failed);
         if notes.terminal {
             eprintln!();
         }

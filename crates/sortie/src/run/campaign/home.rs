@@ -38,13 +38,20 @@ impl Home {
         }
     }
 
+    /// The folder of the run that is repeated.
+    pub(super) fn replayed_folder(&self) -> Option<PathBuf> {
+        let run = self.replay.as_deref()?;
+        let folder = if run.is_dir() { Some(run) } else { run.parent() };
+        // The folder of a file without one is here.
+        folder.map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.to_owned())
+    }
+
     /// The folder of a document in the run that is repeated, and `None` where that has none.
     pub(super) fn recorded(&self, name: &str, only: bool) -> Option<PathBuf> {
-        let run = self.replay.as_deref()?;
-        let run = if run.is_dir() { run } else { run.parent()? };
+        let run = self.replayed_folder()?;
         let own = [run.join(DOCUMENTS).join(name), run.join(name)];
         let has_trace = |folder: &Path| folder.join("trace.jsonl").is_file();
-        let whole = only.then(|| run.to_owned());
+        let whole = only.then(|| run.clone());
         own.into_iter().chain(whole).find(|folder| has_trace(folder))
     }
 }

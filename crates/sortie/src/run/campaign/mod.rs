@@ -7,7 +7,6 @@ mod home;
 mod needs;
 mod play;
 mod recorded;
-mod tape;
 
 pub(crate) use account::Ended;
 pub(crate) use evaluators::Attacked;

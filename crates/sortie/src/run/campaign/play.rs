@@ -1,7 +1,6 @@
 //! From what was asked for to one report.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use sortie_engine::cases::{Missing, Options};
 use sortie_engine::run::{Generator, Plan, Semantic};
@@ -14,8 +13,7 @@ use super::account::{Account, Ended};
 use super::documents::{Documents, PlayedDocuments};
 use super::evaluators::Attacked;
 use super::home::Home;
-use super::needs::unmet;
-use super::tape::{ExchangesTape, FirstLook};
+use super::needs::{Looked, unmet};
 use crate::console::Notes;
 use crate::failure::Failure;
 use crate::run::chosen::Evaluators;
@@ -79,15 +77,15 @@ impl Campaign {
 
     async fn go(mut self, end_now: CancellationToken) -> Result<Outcome, Failure> {
         let replayed = self.replayed()?;
-        let first_look = Arc::new(FirstLook::default());
-        self.options.tape = Some(match &replayed {
-            Some(exchanges) => Arc::new(ExchangesTape(exchanges.clone())),
-            None => first_look.clone(),
-        });
+        self.options.replay = self.home.replayed_folder();
         let attacked = self.look(&end_now).await?;
-        if self.may_look_at_servers() {
+        let mut looked = Vec::new();
+        if !self.dry {
             tokio::select! {
-                unmet = unmet(&mut self.documents, &self.options) => self.unfit.extend(unmet),
+                (unmet, servers) = unmet(&mut self.documents, &self.options) => {
+                    self.unfit.extend(unmet);
+                    looked = servers;
+                }
                 () = end_now.cancelled() => return Err(ended_at_once()),
             }
         }
@@ -98,7 +96,7 @@ impl Campaign {
             let documents = self.documents.iter().map(plan).collect();
             return Ok(Outcome::Planned { documents, unfit: self.unfit, attacked: attacked.map(Box::new) });
         }
-        let mut opened = self.open(replayed, &first_look)?;
+        let mut opened = self.open(replayed, &looked)?;
         self.calibrate(&mut opened.models, attacked.as_ref(), &end_now).await?;
         let mut account = Account::new(&self, attacked.as_ref());
         let documents = self.documents(&opened, &end_now).await?;
@@ -133,13 +131,6 @@ impl Campaign {
         self.models.exchanges(None).map(Some)
     }
 
-    /// Whether servers are asked, before anything is played, for what documents need: not to show what would be done, nor in a
-    /// replay that has no tape.
-    fn may_look_at_servers(&self) -> bool {
-        let has_tape = self.evaluators.is_some() || self.models.is_asked();
-        !self.dry && (self.home.replay.is_none() || has_tape)
-    }
-
     /// What the target of evaluators offers, and what they do with it.
     async fn look(&mut self, end_now: &CancellationToken) -> Result<Option<Attacked>, Failure> {
         let (Some(evaluators), Some(target)) = (&self.evaluators, self.target.take()) else {
@@ -154,15 +145,20 @@ impl Campaign {
 
     /// A place for what is kept, and the models, which keep what they say there. Documents that are played for themselves have a
     /// place for each.
-    fn open(&mut self, replayed: Option<Exchanges>, seen: &FirstLook) -> Result<Opened, Failure> {
+    fn open(&mut self, replayed: Option<Exchanges>, looked: &[Looked]) -> Result<Opened, Failure> {
         let for_documents = self.evaluators.is_none() && !self.models.is_asked() && replayed.is_none();
         let folder = if for_documents { None } else { Some(self.home.open(&self.name())?) };
         let exchanges = match replayed {
             Some(exchanges) => exchanges,
             None => self.models.exchanges(folder.as_deref())?,
         };
-        seen.put(&exchanges, self.home.resume.is_some() && folder.is_some())?;
-        self.options.tape = Some(Arc::new(ExchangesTape(exchanges.clone())));
+        if let Some(folder) = &folder {
+            for Looked { file, discovery, .. } in looked {
+                let path = folder.join(file);
+                let kept = discovery.as_ref().map_or(Ok(()), |discovery| discovery.keep(&path));
+                kept.map_err(|error| Failure::at(&path, "write", &error))?;
+            }
+        }
         Ok(Opened { folder, models: Models::open(&self.models, &exchanges)? })
     }
 

@@ -15,10 +15,6 @@ pub(crate) struct ModelArgs {
     #[command(flatten)]
     pub(super) semantic: SemanticArgs,
 
-    /// Ask the judge so many times about each case; more than half of the votes must agree
-    #[arg(long, value_name = "N", requires = "judge")]
-    pub(super) judge_votes: Option<NonZeroU32>,
-
     /// A model that fills placeholders, writes further turns, and generates what documents want synthesized: as `--judge`
     #[arg(long, value_name = "KIND=URL")]
     pub(super) attacker: Option<String>,
@@ -52,6 +48,10 @@ pub(crate) struct SemanticArgs {
     /// The judge's key, from an environment variable; without this, no key is sent
     #[arg(long, value_name = "env:VAR", requires = "judge")]
     pub(super) judge_key: Option<String>,
+
+    /// Ask the judge so many times about each case; more than half of the votes must agree
+    #[arg(long, value_name = "N", requires = "judge")]
+    pub(super) judge_votes: Option<NonZeroU32>,
 
     /// Score texts for semantic indicators with a local embedding model, instead of the judge: a folder as
     /// sentence-transformers writes it
@@ -101,6 +101,15 @@ impl ModelArgs {
 }
 
 impl SemanticArgs {
+    /// Takes the answers of the judge from the run that a trace belongs to, unless they are to come from elsewhere.
+    pub(crate) fn take_answers_beside(&mut self, trace: &std::path::Path) {
+        let run = trace.parent().and_then(std::path::Path::parent);
+        let file = run.map(|run| run.join("exchanges.jsonl")).filter(|file| file.is_file());
+        if self.judge.is_some() && self.replay.is_none() && self.cache.is_none() {
+            self.replay = file;
+        }
+    }
+
     /// The threshold of all semantic indicators, where it was asked for.
     pub(crate) fn threshold(&self) -> Option<f64> {
         self.semantic_threshold

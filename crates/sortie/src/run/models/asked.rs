@@ -55,7 +55,6 @@ impl ModelArgs {
     pub(crate) fn resolve(&self, config: &Config) -> Result<AskedModels, Failure> {
         let mut asked =
             AskedModels { turns: self.turns.map_or(1, std::num::NonZero::get), ..AskedModels::default() };
-        asked.judge_options.votes = self.judge_votes.map_or(1, std::num::NonZero::get);
         asked.attacker = asked.find(
             &Words {
                 role: "attacker",
@@ -95,6 +94,7 @@ impl AskedModels {
             self.model_options.answer_timeout = timeout;
         }
         self.threshold = args.semantic_threshold;
+        self.judge_options.votes = args.judge_votes.map_or(1, std::num::NonZero::get);
         (self.cache, self.replay) = (args.cache.clone(), args.replay.clone());
         #[cfg(feature = "embeddings")]
         {

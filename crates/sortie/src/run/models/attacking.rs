@@ -1,7 +1,7 @@
 //! The attacker of a run's cases.
 
 use serde_json::{Value, json};
-use sortie_engine::cases::{self, Case, Later, Undecided};
+use sortie_engine::cases::{self, BoxFuture, Case, Undecided};
 use sortie_engine::targets::Offer;
 use sortie_evaluators::{Template, Values};
 use sortie_judge::{Attacker, AttackerError, ModelError, Offers, Rubric, Situation};
@@ -79,7 +79,7 @@ impl cases::Attacker for WritingAttacker {
         case: &'a Case,
         offer: &'a Offer,
         names: &'a [String],
-    ) -> Later<'a, Result<Values, Undecided>> {
+    ) -> BoxFuture<'a, Result<Values, Undecided>> {
         Box::pin(self.values(case, offer, names))
     }
 
@@ -88,7 +88,7 @@ impl cases::Attacker for WritingAttacker {
         case: &'a Case,
         offer: &'a Offer,
         so_far: &'a Transcript,
-    ) -> Later<'a, Result<Option<String>, Undecided>> {
+    ) -> BoxFuture<'a, Result<Option<String>, Undecided>> {
         Box::pin(self.follow_up(case, offer, so_far))
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sortie_detect::{Calibration, Judged, Reason, Trust, Vote};
-use sortie_engine::cases::{self, Case, Judgement, Later, Undecided};
+use sortie_engine::cases::{self, BoxFuture, Case, Judgement, Undecided};
 use sortie_evaluators::{CatalogueEntry, Says};
 use sortie_judge::{Judge, Labelled, Model, Rubric, calibrate, injections};
 use sortie_trace::Transcript;
@@ -139,7 +139,7 @@ fn stop(refused: String) -> Judgement {
 }
 
 impl cases::Judge for RubricJudge {
-    fn judge<'j>(&'j self, case: &'j Case, transcript: &'j Transcript) -> Later<'j, Judgement> {
+    fn judge<'j>(&'j self, case: &'j Case, transcript: &'j Transcript) -> BoxFuture<'j, Judgement> {
         Box::pin(self.say(case, transcript))
     }
 }

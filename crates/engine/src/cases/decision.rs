@@ -1,6 +1,5 @@
 //! What decides a case: its checks, and where they say nothing, a judge.
 
-use std::future::Future;
 use std::pin::Pin;
 
 use serde_json::Value;
@@ -11,13 +10,13 @@ use super::case::Case;
 use super::result::{CaseVerdict, DecidedBy, turn_of};
 use crate::targets::Offer;
 
-/// Something that will be there later.
-pub type Later<'l, T> = Pin<Box<dyn Future<Output = T> + Send + 'l>>;
+/// A future on the heap.
+pub type BoxFuture<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
 
 /// Decides what checks do not.
 pub trait Judge: Send + Sync {
     /// Judges what was said in a case by the rubric of its evaluator.
-    fn judge<'j>(&'j self, case: &'j Case, transcript: &'j Transcript) -> Later<'j, Judgement>;
+    fn judge<'j>(&'j self, case: &'j Case, transcript: &'j Transcript) -> BoxFuture<'j, Judgement>;
 }
 
 /// What a judge says.
@@ -49,7 +48,7 @@ pub trait Attacker: Send + Sync {
         case: &'a Case,
         offer: &'a Offer,
         names: &'a [String],
-    ) -> Later<'a, Result<Values, Undecided>>;
+    ) -> BoxFuture<'a, Result<Values, Undecided>>;
 
     /// The next message of a conversation, or `None` when there is nothing more to try.
     fn next<'a>(
@@ -57,7 +56,7 @@ pub trait Attacker: Send + Sync {
         case: &'a Case,
         offer: &'a Offer,
         so_far: &'a Transcript,
-    ) -> Later<'a, Result<Option<String>, Undecided>>;
+    ) -> BoxFuture<'a, Result<Option<String>, Undecided>>;
 }
 
 /// What was decided, and by what.

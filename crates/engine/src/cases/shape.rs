@@ -4,7 +4,7 @@ use serde_json::Value;
 use sortie_evaluators::{Form, NoArguments, Template, Unfilled, Values};
 
 use super::case::{Case, Needs, Play};
-use super::deciding::{Attacker, Undecided};
+use super::decision::{Attacker, Undecided};
 use crate::modes::excerpt::excerpt;
 use crate::targets::Offer;
 

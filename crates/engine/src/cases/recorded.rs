@@ -1,0 +1,135 @@
+//! The trace of a case of an evaluator: all that its verdict rests on.
+
+use std::io::BufRead;
+use std::sync::Arc;
+
+use sortie_evaluators::{Template, Values};
+use sortie_trace::{
+    Header, Record, Redactor, StopReason, Trace, TraceError, TracedCase, TracedPlay, Transcriber,
+};
+
+use super::case::{Case, Play, Rubric};
+use super::decision::Judge;
+use super::discovery::redacted;
+use super::player::{Unfinished, conclude, result};
+use super::result::CaseResult;
+
+/// A trace that is none of a case of an evaluator.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CaseTraceError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// Its header names no case.
+    #[error("the trace is of no case of an evaluator: its header has no `case`")]
+    NoCase,
+}
+
+/// The trace of a case.
+#[derive(Clone, Debug)]
+pub struct CaseTrace {
+    /// Which case, and how it was played.
+    pub case: TracedCase,
+    pub(super) header: Header,
+    pub(super) records: Vec<Record>,
+    pub(super) told: Transcriber,
+    pub(super) failure: Option<String>,
+}
+
+impl CaseTrace {
+    /// Reads a trace.
+    pub fn read(trace: impl BufRead) -> Result<Self, CaseTraceError> {
+        let (header, records) = Trace::open(trace)?;
+        let case = header.case.clone().ok_or(CaseTraceError::NoCase)?;
+        let records = records.collect::<Result<Vec<_>, _>>()?;
+        let mut told = Transcriber::new(&header);
+        let mut failure = Some("the trace was cut short: nothing says how the case ended".to_owned());
+        let mut failed = None;
+        for record in &records {
+            match record {
+                Record::Message(message) => told.observe(message),
+                Record::ActorFailed(record) => failed = Some(record.message.clone()),
+                Record::Stopped(stopped) => {
+                    failure = match (&stopped.because, &stopped.message) {
+                        (StopReason::Failure, Some(message)) => Some(message.clone()),
+                        (StopReason::Failure, None) => Some("the case failed".to_owned()),
+                        (StopReason::Interrupted, _) => Some("the case was interrupted".to_owned()),
+                        _ => None,
+                    };
+                }
+                _ => {}
+            }
+        }
+        Ok(Self { case, header, records, told, failure: failed.or(failure) })
+    }
+
+    /// Gives the verdict again, by the checks of the evaluator and by what the judge says.
+    ///
+    /// `trace` is where it was read from.
+    pub async fn decide(
+        &self,
+        rubric: Arc<Rubric>,
+        judge: Option<&dyn Judge>,
+        redactor: &Redactor,
+        trace: Option<String>,
+    ) -> Result<CaseResult, Unfinished> {
+        let case = case_of(&self.case, rubric);
+        let (decided, transcript) = conclude(&case, &self.told, self.failure.clone(), judge).await?;
+        Ok(result(&case, filled_of(&self.case), decided, transcript, trace, redactor))
+    }
+}
+
+/// The case that a trace is of.
+fn case_of(traced: &TracedCase, rubric: Arc<Rubric>) -> Case {
+    let pattern = rubric.evaluator.patterns.iter().find(|pattern| pattern.name == traced.pattern);
+    Case {
+        id: traced.id.clone(),
+        pattern: traced.pattern.clone(),
+        template: pattern.map_or_else(|| Template::new(""), |pattern| pattern.template.clone()),
+        judge_hint: pattern.and_then(|pattern| pattern.judge_hint.clone()),
+        play: match traced.play.clone() {
+            TracedPlay::Seeds(seeds) => Play::Seeds(seeds),
+            TracedPlay::Call { tool, arguments } => Play::Call { tool, arguments },
+            TracedPlay::Review { text } => Play::Review { text },
+        },
+        rubric,
+        values: traced.values.clone(),
+    }
+}
+
+/// What an attacker filled in.
+pub(super) fn filled_of(traced: &TracedCase) -> Values {
+    let filled = traced.values.iter().filter(|(name, _)| traced.filled.contains(name));
+    filled.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// What the header of a trace says about a case: as it is redacted, and only values that redaction leaves alone, since checks
+/// cannot find the others. `None` where nothing is to be said yet.
+pub(super) fn traced(case: &Case, filled: &Values, redactor: &Redactor) -> Option<TracedCase> {
+    let play = match case.play.clone() {
+        Play::Seeds(seeds) => TracedPlay::Seeds(seeds),
+        Play::Call { tool, arguments } => TracedPlay::Call { tool, arguments },
+        Play::Review { text } => TracedPlay::Review { text },
+        Play::Unfilled { .. } => return None,
+    };
+    let of_checks = case.rubric.checks.placeholders();
+    let is_used = |name: &String| {
+        of_checks.contains(name)
+            || filled.contains_key(name)
+            // The list is in the trace.
+            || (name != "tool_list_json" && case.template.mentions(name))
+    };
+    let values = case.values.iter().filter(|(name, value)| is_used(name) && redactor.text(value) == **value);
+    let traced = TracedCase {
+        id: case.id.clone(),
+        evaluator: case.rubric.evaluator.id.clone(),
+        pattern: case.pattern.clone(),
+        play,
+        values: values.map(|(name, value)| (name.clone(), value.clone())).collect(),
+        filled: filled.keys().cloned().collect(),
+    };
+    let mut header = Header::run("", std::time::UNIX_EPOCH);
+    header.case = Some(traced);
+    redacted(header, redactor).case
+}

@@ -1,0 +1,110 @@
+//! What is said to a target and heard from it, on its way into the trace.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use serde_json::Value;
+use sortie_trace::{Content, Direction, Header, Kind, Message, Record, Redactor, Sender, WriteError};
+
+use super::error::TargetError;
+use super::target;
+use crate::event::Watcher;
+use crate::recorder::Recorder;
+
+/// The name of whoever attacks, in every record.
+pub const ACTOR: &str = "attacker";
+
+/// The one phase that a case of an evaluator has.
+pub const PHASE: &str = "attack";
+
+/// Records an exchange with a target of one kind.
+///
+/// Whoever hears something goes on with what was written, so that a verdict rests on what the trace says.
+#[derive(Clone, Debug)]
+pub struct Channel {
+    recorder: Arc<Recorder>,
+    kind: target::Kind,
+}
+
+/// What a message is, apart from what it says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct About<'a> {
+    pub(super) surface: &'a str,
+    pub(super) kind: Kind,
+    pub(super) id: Option<&'a Value>,
+    pub(super) connection: &'a str,
+}
+
+impl Channel {
+    /// Begins a trace with its header and its one phase.
+    pub fn begin(
+        out: Box<dyn Write + Send>,
+        header: Header,
+        kind: target::Kind,
+        redactor: Redactor,
+        limit: u64,
+        watcher: Arc<dyn Watcher>,
+    ) -> Result<Self, WriteError> {
+        let recorder = Arc::new(Recorder::of_case(out, header, redactor, limit, watcher)?);
+        recorder.phase(ACTOR, kind.mode_and_protocol().0, PHASE, 0, None);
+        Ok(Self { recorder, kind })
+    }
+
+    /// Where it is written.
+    pub fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// We say something.
+    pub(super) fn said(&self, about: About<'_>, bytes: &[u8]) -> Result<(), TargetError> {
+        self.message(about, Sender::Actor, bytes).map(drop)
+    }
+
+    /// The target says something. Gives what was written of it.
+    pub(super) fn heard(&self, about: About<'_>, bytes: &[u8]) -> Result<Content, TargetError> {
+        self.message(about, Sender::Agent, bytes)
+    }
+
+    /// It cannot go on.
+    pub(crate) fn failed(&self, error: &TargetError) {
+        self.recorder.actor_failed(ACTOR, error.failure(), &error.to_string());
+    }
+
+    /// Whether what the target has answered can be read.
+    pub(super) fn check_answers(&self) -> Result<(), TargetError> {
+        let problem = self.recorder.with_transcriber(|transcriber| transcriber.problem().cloned());
+        match problem.flatten() {
+            Some(problem) => Err(TargetError::protocol(&problem.what, problem.problem)),
+            None => Ok(()),
+        }
+    }
+
+    fn message(&self, about: About<'_>, sender: Sender, bytes: &[u8]) -> Result<Content, TargetError> {
+        let direction = match about.kind {
+            Kind::Request | Kind::Notification => Direction::Request,
+            Kind::Response | Kind::Error | Kind::Event => Direction::Response,
+        };
+        let (mode, protocol) = self.kind.mode_and_protocol();
+        let record = Record::Message(Box::new(Message {
+            seq: 0,
+            time: String::new(),
+            actor: ACTOR.to_owned(),
+            mode: mode.to_owned(),
+            phase: PHASE.to_owned(),
+            protocol: protocol.to_owned(),
+            surfaces: if about.surface.is_empty() { Vec::new() } else { vec![about.surface.to_owned()] },
+            direction,
+            kind: about.kind,
+            id: about.id.cloned(),
+            connection: about.connection.to_owned(),
+            sender,
+            content: Content::from_wire(bytes),
+        }));
+        let record = self.recorder.record(record).map_err(|error| TargetError::Trace(error.to_string()))?;
+        match record {
+            Record::Message(message) => Ok(message.content),
+            // It is the record that was given.
+            _ => Ok(Content::from_wire(b"")),
+        }
+    }
+}
