@@ -2,8 +2,9 @@
 //!
 //! | step | with | gives |
 //! |---|---|---|
+//! | what is played | [`Plan`] | [`Case`]s: documents, and cases of evaluators; and what is not played, with its reason |
 //! | where it is kept | [`RunStore::create`], [`RunStore::resume`] | a folder that survives whatever ends the run |
-//! | playing | [`play`] | an [`Outcome`](sortie_detect::Outcome) for each [`Job`], on disk before it counts |
+//! | playing | [`Plan::play`], which is [`play`] for cases | an [`Outcome`](sortie_detect::Outcome) for each [`Job`], on disk before it counts |
 //! | the report again | [`load_report`] | what the run reported, or as much as was over when it ended |
 //!
 //! What a job does is the caller's: it gives a future for each. A document, a conversation and a recording that is evaluated
@@ -34,9 +35,11 @@
 //! # }
 //! ```
 
+mod plan;
 mod scheduler;
 mod store;
 mod writer;
 
+pub use plan::{Case, DocumentCase, Plan};
 pub use scheduler::{Job, Limits, Observer, Played, Unfinished, play};
-pub use store::{PlannedCase, RunInfo, RunStore, StoreError, case_folder_name, load_report};
+pub use store::{PlannedCase, RunInfo, RunStore, StoreError, load_report};

@@ -47,10 +47,12 @@ impl Default for Limits {
 }
 
 /// Why a case came to no end.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Unfinished {
     /// The user does not want to wait.
     Interrupted,
+    /// The same, and this is what it had come to: shown, and not kept.
+    Partial(Box<Outcome>),
     /// A budget is used up: no other case begins, and the run ends with this reason.
     Stop(String),
     /// It could not be begun, for this reason. Others go on.
@@ -78,6 +80,8 @@ pub struct Played {
     pub store: RunStore,
     /// Why the run ended before its time, where a budget was used up.
     pub stopped: Option<String>,
+    /// What cases had come to when they were interrupted.
+    pub partial: Vec<Outcome>,
     /// Cases that could not be begun, and why.
     pub failures: Vec<(String, String)>,
     /// How many were going on or waiting when the run was aborted.
@@ -108,7 +112,7 @@ where
     let mut playing: JoinSet<Result<Outcome, Unfinished>> = JoinSet::new();
     let mut by_task: HashMap<Id, Running> = HashMap::new();
     let mut next_start = Instant::now();
-    let (mut stopped, mut failures) = (None, Vec::new());
+    let (mut stopped, mut failures, mut partial) = (None, Vec::new(), Vec::new());
     let mut aborted = None;
     loop {
         // A disk that cannot keep up must not fill the memory.
@@ -150,6 +154,7 @@ where
                 observer.finished(&running.id, None);
                 match came {
                     Unfinished::Interrupted => {}
+                    Unfinished::Partial(outcome) => partial.push(*outcome),
                     Unfinished::Stop(why) => _ = stopped.get_or_insert(why),
                     Unfinished::Failed(why) => failures.push((running.id, why)),
                 }
@@ -175,7 +180,7 @@ where
         path: "results.jsonl".into(),
         source: std::io::Error::other("the thread that writes it is gone"),
     })?;
-    Ok(Played { store, stopped, failures, aborted })
+    Ok(Played { store, stopped, partial, failures, aborted })
 }
 
 /// A case that is being played.

@@ -17,7 +17,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sortie_detect::Outcome;
+use sortie_engine::cases::case_folder;
 use sortie_report::{Report, write_json};
+use sortie_trace::TracedTarget;
 
 /// The version of the folder.
 const VERSION: u32 = 1;
@@ -83,7 +85,7 @@ impl StoreError {
 }
 
 /// What a run is: `run.json`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunInfo {
     /// Version of the folder.
     pub version: u32,
@@ -94,7 +96,7 @@ pub struct RunInfo {
     /// When it began.
     pub started: String,
     /// What was attacked, without credentials; `None` where documents bring their own agents and targets.
-    pub target: Option<String>,
+    pub target: Option<TracedTarget>,
     /// Its cases, in the order of the report.
     pub cases: Vec<PlannedCase>,
 }
@@ -189,7 +191,7 @@ impl RunStore {
 
     /// The folder for a case, which need not be there.
     pub fn case_folder(&self, id: &str) -> PathBuf {
-        self.folder.join(CASES).join(case_folder_name(id))
+        self.folder.join(case_folder(id))
     }
 
     /// What came of a case, where it is over.
@@ -261,19 +263,6 @@ pub fn load_report(folder: &Path) -> Result<Report, StoreError> {
     let mut done: HashMap<String, Outcome> =
         outcomes.into_iter().map(|outcome| (outcome.id.clone(), outcome)).collect();
     Ok(report_of(&info, |id| done.remove(id)))
-}
-
-/// The name of the folder of a case, from its id: safe in a path.
-pub fn case_folder_name(id: &str) -> String {
-    let harmless = |letter: char| letter.is_ascii_alphanumeric() || "-_.+%".contains(letter);
-    let name: String = id.replace('/', "+").chars().filter(|letter| harmless(*letter)).collect();
-    let name = name.trim_start_matches('.');
-    let same = id.replace('/', "+") == name;
-    match (name.len() <= 160 && !name.is_empty(), same) {
-        (true, true) => name.to_owned(),
-        // All of it is ASCII.
-        _ => format!("{}-{}", &name[..name.len().min(140)], fingerprint(id)),
-    }
 }
 
 fn report_of(info: &RunInfo, mut take: impl FnMut(&str) -> Option<Outcome>) -> Report {
@@ -403,7 +392,12 @@ mod tests {
         store.add(&[outcome("e/1")]).unwrap();
         let other = RunInfo::new(vec![PlannedCase::new("e/1", "something else")]);
         assert!(matches!(RunStore::resume(folder.path(), &other), Err(StoreError::OtherCases { .. })));
-        let elsewhere = RunInfo { target: Some("cmd cat".to_owned()), ..info() };
+        let target = TracedTarget {
+            kind: "cmd".to_owned(),
+            identity: "cmd cat".to_owned(),
+            settings: serde_json::Map::new(),
+        };
+        let elsewhere = RunInfo { target: Some(target), ..info() };
         assert!(matches!(RunStore::resume(folder.path(), &elsewhere), Err(StoreError::OtherTarget { .. })));
         assert!(RunStore::create(folder.path(), info()).is_err(), "it is not written over");
         let path = folder.path().join(RESULTS);
@@ -424,18 +418,5 @@ mod tests {
         store.write_report(&report).unwrap();
         let written = std::fs::read(folder.path().join(REPORT)).unwrap();
         assert_eq!(json_text(&load_report(folder.path()).unwrap()).unwrap(), written);
-    }
-
-    #[test]
-    fn names_of_folders_are_safe_and_of_their_own() {
-        assert_eq!(case_folder_name("path-escape/parents/read_file"), "path-escape+parents+read_file");
-        for id in ["../../etc", "a b", "ä", "", &"x".repeat(400)] {
-            let name = case_folder_name(id);
-            assert!(
-                !name.contains('/') && !name.starts_with('.') && !name.is_empty() && name.len() < 180,
-                "{name}"
-            );
-        }
-        assert_ne!(case_folder_name("a b"), case_folder_name("ab"));
     }
 }

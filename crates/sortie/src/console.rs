@@ -1,6 +1,8 @@
 //! Standard output and standard error, and whether they take colour.
 
+use std::fs;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
 use sortie_report::findings::{Checked, Human, Reporter as _};
@@ -56,6 +58,14 @@ impl Console {
 
     /// Writes the text of a document: untouched into a file or a pipe, with control characters made
     /// visible on a terminal.
+    /// Writes to a file where one was named, else to standard output.
+    pub(crate) fn put(&mut self, text: &[u8], file: Option<&Path>) -> Result<(), Failure> {
+        match file {
+            Some(path) => fs::write(path, text).map_err(|error| Failure::at(path, "write", &error)),
+            None => Ok(self.out.write_all(text)?),
+        }
+    }
+
     pub(crate) fn document(&mut self, text: &str) -> io::Result<()> {
         if self.terminal {
             self.out.write_all(visible(text).as_bytes())

@@ -10,7 +10,7 @@ use sortie_trace::{
 };
 
 use super::ids::hash;
-use super::run::Options;
+use super::options::Options;
 use crate::targets::{Channel, Offer, Target, TargetError};
 
 /// The trace of the look at the target of evaluators, in the folder of a run.

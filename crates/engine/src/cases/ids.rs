@@ -46,10 +46,17 @@ fn shortened(mut part: String, name: &str) -> String {
     part
 }
 
-/// The file for the trace of a case, from its id.
-pub(super) fn file_name(id: &str) -> String {
-    let name = id.replace('/', "+");
-    if name.len() <= 180 { format!("{name}.jsonl") } else { format!("{}-{}.jsonl", &name[..160], hash(id)) }
+/// The folder of a case within that of its run, from its id: safe in a path.
+pub fn case_folder(id: &str) -> String {
+    let whole = id.replace('/', "+");
+    let harmless = |letter: &char| letter.is_ascii_alphanumeric() || "-_.+%".contains(*letter);
+    let name: String = whole.chars().filter(harmless).collect();
+    let name = name.trim_start_matches('.');
+    if name == whole && (1..=180).contains(&name.len()) {
+        return format!("cases/{name}");
+    }
+    // All of it is ASCII.
+    format!("cases/{}-{}", &name[..name.len().min(160)], hash(id))
 }
 
 /// A made-up string for a case. It stands nowhere else, and is the same in every run.
@@ -115,13 +122,20 @@ mod tests {
         );
         assert_eq!(canary("a").len(), "canary-".len() + 10);
         assert_ne!(canary("a"), canary("b"));
-        assert_eq!(file_name("a/b/c"), "a+b+c.jsonl");
-        assert!(file_name(&"x/".repeat(500)).len() < 200);
     }
 
     #[test]
     fn two_of_one_name_are_told_apart() {
         let mut ids = Ids::default();
         assert_eq!(["a", "a", "a"].map(|id| ids.unique(id)), ["a", "a-2", "a-3"]);
+        assert_eq!(case_folder("a/b/c"), "cases/a+b+c");
+        for id in ["../../etc", "a b", "\u{e4}", "", &"x/".repeat(500)] {
+            let name = case_folder(id).replacen("cases/", "", 1);
+            assert!(
+                !name.contains('/') && !name.starts_with('.') && !name.is_empty() && name.len() < 200,
+                "{name}"
+            );
+        }
+        assert_ne!(case_folder("a b"), case_folder("ab"));
     }
 }

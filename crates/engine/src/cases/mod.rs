@@ -4,32 +4,27 @@
 //! |---|---|---|
 //! | what the target offers | [`discover`] | a [`Discovery`]: tools, a card, models |
 //! | what can be played | [`plan`] | cases, and about the rest why it is not played |
-//! | what is kept | [`Results`] | a file that survives whatever ends the run |
-//! | playing | [`run`] | a [`CaseResult`] for each, decided by checks, or by a [`Judge`] |
-//! | one case | [`Player::play`] | what comes of it |
+//! | one case | [`Player::play`] | a [`CaseResult`], decided by checks, or by a [`Judge`] |
 //! | the verdict again | [`CaseTrace::decide`] | the same, by the trace alone |
 
 mod case;
 mod decision;
 mod discovery;
 mod ids;
-mod keeping;
+mod options;
 mod plan;
 mod player;
 mod recorded;
 mod result;
-mod results;
-mod run;
 mod shape;
 
 pub use case::{Case, Needs, Play, Rubric};
 pub use decision::{Attacker, BoxFuture, Judge, Judgement, Undecided};
 pub use discovery::{DISCOVERY, Discovery, discover, needs_file};
-pub use ids::canary;
+pub use ids::{canary, case_folder};
+pub use options::Options;
 pub use plan::{MAX_PLANNED, Missing, PlanError, Planned, plan};
 pub use player::{Player, Unfinished};
 pub use recorded::{CaseTrace, CaseTraceError};
-pub use result::{CaseResult, CaseVerdict, DecidedBy};
-pub use results::{Results, ResultsError};
-pub use run::{Options, Played, run};
+pub use result::{CaseResult, CaseVerdict, DecidedBy, NotOfEvaluator};
 pub use shape::Shape;

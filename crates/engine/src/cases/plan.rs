@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use serde_json::json;
 use sortie_evaluators::arguments::ArgumentsTemplate;
 use sortie_evaluators::{
     ATTACKER_HOST, CatalogueEntry, CompiledChecks, Evaluator, Form, NoArguments, Pattern, TargetClass, Values,
@@ -78,6 +79,20 @@ impl Planned {
             Self::Ready(case) => &case.id,
             Self::Skipped { id, .. } | Self::NotApplicable { id, .. } => id,
         }
+    }
+
+    /// What it does, so that a run is taken up with the same cases only.
+    pub fn does(&self) -> String {
+        let Self::Ready(case) = self else { return String::new() };
+        let what = match &case.play {
+            Play::Seeds(seeds) => json!({"seeds": seeds}),
+            Play::Call { tool, arguments } => json!({"call": {"tool": tool, "arguments": arguments}}),
+            Play::Review { text } => json!({"review": text}),
+            Play::Unfilled { missing, .. } => {
+                json!({"template": case.template.text(), "values": case.values, "missing": missing})
+            }
+        };
+        what.to_string()
     }
 
     /// The evaluator it belongs to.

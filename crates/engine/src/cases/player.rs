@@ -1,6 +1,6 @@
 //! One case, from its first message to what comes of it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
@@ -9,16 +9,13 @@ use sortie_trace::{Header, MAX_TRACE_BYTES, Redactor, StopReason, Transcriber, T
 
 use super::case::{Case, Play};
 use super::decision::{Attacker, Decided, Judge, Undecided, decide};
-use super::discovery::{Discovery, check_target};
-use super::ids::file_name;
+use super::discovery::{DISCOVERY, Discovery, check_target};
+use super::ids::case_folder;
+use super::options::Options;
 use super::recorded::{CaseTrace, filled_of, traced};
 use super::result::{CaseResult, CaseVerdict, DecidedBy};
-use super::run::Options;
 use super::shape::filled;
 use crate::targets::{Channel, Session, Sessions, Target, TargetError};
-
-/// The folder of the traces, in that of the run.
-pub(super) const TRACES: &str = "traces";
 
 /// Plays cases against one target. All that they share is here: connections, what the target offers, how it is approached.
 pub struct Player {
@@ -50,6 +47,11 @@ impl Player {
         }
     }
 
+    /// Keeps what the target said about itself in the folder of the run.
+    pub fn keep_discovery(&self) -> std::io::Result<()> {
+        self.discovery.keep(&self.folder.join(DISCOVERY))
+    }
+
     /// Ends the connections that no case uses any more.
     pub async fn close(&self) {
         self.sessions.close().await;
@@ -73,7 +75,7 @@ impl Player {
         let written = header.case.as_ref().map(filled_of).unwrap_or_default();
         // What is decided by is what the trace says.
         let case = Case { values, ..case };
-        let trace = format!("{TRACES}/{}", file_name(&case.id));
+        let trace = format!("{}/trace.jsonl", case_folder(&case.id));
         let played = match &self.options.replay {
             Some(run) => self.repeat(&header, &run.join(&trace), &trace),
             None => self.record(&case, header, &trace).await?,
@@ -221,6 +223,12 @@ impl Player {
         options.write(true).create(true).truncate(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        if let Some(folder) = path.parent() {
+            let mut builder = DirBuilder::new();
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            builder.recursive(true).create(folder)?;
+        }
         let file = Box::new(options.open(path)?);
         let (redactor, watcher) = (self.options.redactor.clone(), self.options.watcher.clone());
         Channel::begin(file, header, self.target.kind(), redactor, MAX_TRACE_BYTES, watcher)

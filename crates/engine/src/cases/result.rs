@@ -102,7 +102,7 @@ pub enum DecidedBy {
 
 impl CaseResult {
     /// The result of what was never played; `None` for what is to be.
-    pub(super) fn unplayed(planned: &Planned) -> Option<Self> {
+    pub fn unplayed(planned: &Planned) -> Option<Self> {
         let (verdict, reason) = match planned {
             Planned::Ready(_) => return None,
             Planned::Skipped { missing, .. } => {
@@ -181,6 +181,50 @@ impl From<CaseResult> for Outcome {
             transcript: result.transcript,
             ..Self::new(result.id, case, verdict, None)
         }
+    }
+}
+
+/// An outcome that is none of a case of an evaluator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the outcome is of a document, and not of a case of an evaluator")]
+pub struct NotOfEvaluator;
+
+impl TryFrom<Outcome> for CaseResult {
+    type Error = NotOfEvaluator;
+
+    fn try_from(outcome: Outcome) -> Result<Self, NotOfEvaluator> {
+        let CaseInfo::Evaluator { evaluator } = outcome.case else { return Err(NotOfEvaluator) };
+        let verdict = match outcome.verdict.result {
+            detect::CaseResult::Exploited | detect::CaseResult::Partial => CaseVerdict::Exploited,
+            detect::CaseResult::NotExploited => CaseVerdict::NotExploited,
+            detect::CaseResult::Error => CaseVerdict::Error,
+            detect::CaseResult::Skipped => CaseVerdict::Skipped,
+            detect::CaseResult::NotApplicable => CaseVerdict::NotApplicable,
+        };
+        let by_check = outcome.evidence.into_iter().find(|found| found.by == EvidenceSource::Check);
+        let decided_by = match (by_check, outcome.judged) {
+            (Some(Evidence { name: check, line, path, text, turn, .. }), _) => {
+                Some(DecidedBy::Check { check, line, path, text, turn })
+            }
+            (None, Some(judged)) => {
+                Some(DecidedBy::Judge { opinion: serde_json::to_value(judged).unwrap_or_default() })
+            }
+            (None, None) => None,
+        };
+        Ok(Self {
+            id: outcome.id,
+            evaluator: evaluator.id,
+            pattern: evaluator.pattern,
+            tool: evaluator.tool,
+            filled: evaluator.filled,
+            severity: outcome.verdict.severity.map_or_else(String::new, |severity| severity.to_string()),
+            verdict,
+            reason: outcome.verdict.reason.unwrap_or_default(),
+            decided_by,
+            check_errors: outcome.warnings,
+            transcript: outcome.transcript,
+            trace: outcome.trace,
+        })
     }
 }
 

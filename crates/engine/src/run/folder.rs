@@ -27,6 +27,23 @@ impl Folder {
         Ok(folder)
     }
 
+    /// A folder for one run, where an attempt may have been that came to no end. What it left may be evidence: it is moved out of
+    /// the way, to `NAME.unfinished`.
+    pub fn create_again(path: impl Into<PathBuf>) -> Result<Self, RunError> {
+        let path = path.into();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.exists() {
+            let numbered = (1_u32..).map(|attempt| match attempt {
+                1 => path.with_file_name(format!("{name}.unfinished")),
+                attempt => path.with_file_name(format!("{name}.unfinished-{attempt}")),
+            });
+            // There are more numbers than folders.
+            let aside = numbered.into_iter().find(|path| !path.exists()).unwrap_or_default();
+            fs::rename(&path, aside).map_err(|source| RunError::Folder { path: path.clone(), source })?;
+        }
+        Self::create(path)
+    }
+
     /// A folder for one run within another, under a name that nobody has taken: `name`, `name-2`, `name-3`.
     pub fn create_within(parent: &Path, name: &str) -> Result<Self, RunError> {
         let fail = |path: &Path, source| RunError::Folder { path: path.to_owned(), source };

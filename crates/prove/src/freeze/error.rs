@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use sortie_engine::cases::ResultsError;
 use sortie_evaluators::{Unfilled, Unknown};
 use sortie_report::counted;
 use sortie_report::files::FileError;
+use sortie_run::StoreError;
 use sortie_trace::TraceError;
 use thiserror::Error;
 
@@ -21,12 +21,9 @@ pub enum FreezeError {
     /// The folder holds documents that were played, and no cases of evaluators.
     #[error("`{}` is a run of documents: there is nothing to freeze", .0.display())]
     RunOfDocuments(PathBuf),
-    /// The folder holds no run.
-    #[error("`{}` is no folder of a run: it has no `results.jsonl`", .0.display())]
-    NoRun(PathBuf),
     /// What came of the run cannot be read.
     #[error(transparent)]
-    Results(#[from] ResultsError),
+    Run(#[from] StoreError),
     /// The target did not give in to the case.
     #[error("`{case}` is `{verdict}` in this run: only what the target gave in to can be frozen")]
     NotExploited {

@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{BufReader, Read as _};
 use std::path::{Component, Path, PathBuf};
 
-use sortie_engine::cases::{CaseResult, CaseVerdict, Results};
+use sortie_engine::cases::{CaseResult, CaseVerdict};
 use sortie_oatf::reading::nearest;
 use sortie_report::files::FileError;
+use sortie_run::load_report;
 use sortie_trace::{Record, Trace};
 
 use super::FreezeError;
@@ -16,6 +17,8 @@ use crate::MAX_PROOF_BYTES;
 pub(super) struct Kept {
     path: PathBuf,
     results: Vec<CaseResult>,
+    /// The ids of documents that were played beside them.
+    documents: Vec<String>,
 }
 
 impl Kept {
@@ -24,16 +27,15 @@ impl Kept {
         if !path.is_dir() {
             return Err(FreezeError::NoFolder(path.to_owned()));
         }
-        if !Results::path(path).exists() {
-            let of_documents = path.join("trace.jsonl").exists() || path.join("documents").exists();
-            return Err(if of_documents {
-                FreezeError::RunOfDocuments(path.to_owned())
-            } else {
-                FreezeError::NoRun(path.to_owned())
-            });
+        let runs = load_report(path)?.runs;
+        let of_documents = runs.iter().filter(|outcome| outcome.document().is_some());
+        let documents: Vec<String> = of_documents.map(|outcome| outcome.id.clone()).collect();
+        let results: Vec<CaseResult> =
+            runs.into_iter().filter_map(|outcome| outcome.try_into().ok()).collect();
+        if results.is_empty() && !documents.is_empty() {
+            return Err(FreezeError::RunOfDocuments(path.to_owned()));
         }
-        let results = Results::read(path)?;
-        Ok(Self { path: path.to_owned(), results })
+        Ok(Self { path: path.to_owned(), results, documents })
     }
 
     /// A case in which the target gave in.
@@ -53,7 +55,7 @@ impl Kept {
     }
 
     fn unknown(&self, id: &str) -> FreezeError {
-        if is_name(id) && self.path.join("documents").join(id).is_dir() {
+        if self.documents.iter().any(|document| document == id) {
             return FreezeError::IsDocument(id.to_owned());
         }
         let nearest = nearest(id, self.results.iter().map(|result| result.id.as_str()));
@@ -92,9 +94,4 @@ impl Kept {
         }
         Ok(Some(records))
     }
-}
-
-fn is_name(id: &str) -> bool {
-    let mut parts = Path::new(id).components();
-    matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
 }

@@ -1,7 +1,7 @@
 //! `sortie eval`
 
-use std::fs::{self, File};
-use std::io::{self, BufReader, Read as _, Write as _};
+use std::fs::File;
+use std::io::{self, BufReader, Read as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -233,9 +233,6 @@ impl Eval {
         let mut text = Vec::new();
         let view = RunsView { format: self.format, color, allow_skipped: self.allow_skipped, live: false };
         view.write(report, &mut text)?;
-        match &self.out {
-            Some(path) => fs::write(path, &text).map_err(|error| Failure::at(path, "write", &error)),
-            None => Ok(console.out.write_all(&text)?),
-        }
+        console.put(&text, self.out.as_deref())
     }
 }

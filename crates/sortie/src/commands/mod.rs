@@ -14,6 +14,7 @@ mod new;
 mod normalize;
 mod practice;
 mod prove;
+mod report;
 mod run;
 mod schema;
 mod suites;
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Check(check::Check),
     Run(Box<run::Run>),
     Eval(eval::Eval),
+    Report(report::Report),
     Prove(prove::Prove),
     Freeze(freeze::Freeze),
     Fmt(fmt::Fmt),
@@ -54,6 +56,7 @@ impl Command {
             Self::Check(command) => command.run(console),
             Self::Run(command) => command.run(console),
             Self::Eval(command) => command.run(console),
+            Self::Report(command) => command.run(console),
             Self::Prove(command) => command.run(console),
             Self::Freeze(command) => command.run(console),
             Self::Fmt(command) => command.run(console),

@@ -11,6 +11,7 @@ use clap::Args;
 use sortie_detect::Fault;
 use sortie_engine::cases;
 use sortie_engine::targets::Settings;
+use sortie_run::Limits;
 use sortie_trace::Rule;
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +20,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::counted;
 use crate::render::RunsFormat;
-use crate::run::{Campaign, CaseArgs, Chosen, Config, Ended, Home, LimitArgs, ModelArgs, Outcome, Resolved};
+use crate::run::{
+    Campaign, CampaignEnd, CaseArgs, Chosen, Config, Ended, Home, LimitArgs, ModelArgs, Resolved,
+};
 use arguments::{AgentArgs, EndArgs, OutputArgs, ServerArgs, TargetArgs};
 use asked::all;
 
@@ -120,8 +123,6 @@ impl Run {
             evaluators,
             target: resolved.target,
             options: cases::Options {
-                jobs: self.jobs.get(),
-                rate: self.cases.rate,
                 settings: Settings {
                     limits: self.limits.of_peers(),
                     connect_timeout: self.targets.connect_timeout,
@@ -138,18 +139,17 @@ impl Run {
                 resume: self.output.resume.clone(),
                 replay: self.models.replay().map(Path::to_owned),
             },
-            at_once: self.jobs.get(),
-            lenient: self.output.lenient,
+            limits: Limits { jobs: self.jobs.get(), rate: self.cases.rate },
             dry: self.dry,
             notes: console.notes(),
         };
         match campaign.play()? {
-            Outcome::Planned { documents, unfit, attacked } => {
+            CampaignEnd::Planned { documents, unfit, attacked } => {
                 self.show(&documents, &unfit, attacked.as_deref(), console)?;
                 Ok(Exit::Clean)
             }
-            Outcome::Ended(ended) => self.tell(&ended, console),
-            Outcome::Cut(failure) => {
+            CampaignEnd::Ended(ended) => self.tell(&ended, console),
+            CampaignEnd::Aborted(failure) => {
                 console.failure(&failure);
                 Ok(Exit::Interrupted)
             }
@@ -199,9 +199,7 @@ impl Run {
             }
         }
         self.write(report, console)?;
-        if let Some(folder) = &ended.folder {
-            console.note(&format!("kept in {}", folder.display()));
-        }
+        console.note(&format!("kept in {}", ended.folder.display()));
         Ok(if ended.interrupted {
             Exit::Interrupted
         } else if ended.failures.is_empty() {

@@ -22,7 +22,7 @@ mod talk;
 mod target;
 mod turns;
 
-pub(crate) use campaign::{Attacked, Campaign, Ended, Home, Outcome};
+pub(crate) use campaign::{Attacked, Campaign, CampaignEnd, Ended, Home};
 pub(crate) use case_args::CaseArgs;
 pub(crate) use chosen::{Chosen, value};
 pub(crate) use config::Config;
@@ -35,4 +35,4 @@ pub(crate) use matrix::{Matrix, Met};
 pub(crate) use models::{ModelArgs, Models, SemanticArgs};
 pub(crate) use resolve::{Asked, Prepared, Resolved, Unfit};
 pub(crate) use target::{AskedTarget, command_words};
-pub(crate) use turns::{keep, keep_again};
+pub(crate) use turns::keep;

@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use sortie_detect::Outcome;
 use sortie_engine::{RunEvent, Watcher};
 use sortie_oatf::extract_protocol;
+use sortie_run::Observer;
 use sortie_trace::{Deriver, Record};
 
 use super::turns::Announcer;
@@ -172,6 +174,32 @@ impl Display {
             let _ = thread.join(); // it has nothing that could panic
         }
         self.left_out.load(Ordering::Relaxed)
+    }
+}
+
+/// Counts cases on one line of a terminal, whatever sort they are of.
+pub(super) struct CaseCounter {
+    all: usize,
+    done: AtomicUsize,
+    display: Arc<Display>,
+}
+
+impl CaseCounter {
+    /// So many cases, of which some are over.
+    pub(super) fn new(all: usize, done: usize, display: Arc<Display>) -> Self {
+        Self { all, done: AtomicUsize::new(done), display }
+    }
+}
+
+impl Observer for CaseCounter {
+    fn started(&self, _: &str) {}
+
+    fn finished(&self, id: &str, outcome: Option<&Outcome>) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.all > 1 {
+            let came = outcome.map_or("not played to its end", |outcome| outcome.verdict.result.as_str());
+            self.display.show(format!("{done} of {}: {came}: {}\n", self.all, line(id)));
+        }
     }
 }
 

@@ -150,16 +150,3 @@ pub(crate) fn keep(path: &Path, report: &impl serde::Serialize) -> Result<(), Fa
     let written = options.open(path).and_then(|mut file| file.write_all(&text));
     written.map_err(|error| Failure::at(path, "write", &error))
 }
-
-/// The same in the place of an earlier one of the same run, so that nobody ever sees half of one.
-pub(crate) fn keep_again(path: &Path, report: &impl serde::Serialize) -> Result<(), Failure> {
-    let mut text = Vec::new();
-    write_json(&mut text, report)?;
-    let fail = |error: &io::Error| Failure::at(path, "write", error);
-    let beside = path.parent().unwrap_or(Path::new("."));
-    // A file for a while is its owner's alone, and stays so.
-    let mut file = tempfile::NamedTempFile::new_in(beside).map_err(|error| fail(&error))?;
-    file.write_all(&text).map_err(|error| fail(&error))?;
-    file.persist(path).map_err(|error| fail(&error.error))?;
-    Ok(())
-}

@@ -10,9 +10,10 @@ use sortie_engine::cases::{
 use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::{Offer, Target};
 use sortie_evaluators::{Says, Values};
+use sortie_run::RunStore;
 use sortie_trace::Transcript;
 
-use crate::cases::bench::{Bench, agent, offer, saying, verdicts};
+use crate::cases::bench::{Asked, Bench, agent, offer, saying, verdicts};
 use crate::cases::shop::Shop;
 
 const ECHO: &str = r#"while read line; do echo "you said $line"; done"#;
@@ -164,7 +165,7 @@ async fn a_run_with_an_attacker_is_not_taken_up_without() {
     let open = Bench::open(&[("agent", "pay", TRANSFER)], agent(ECHO), Offer::default());
     open.run(with(plain())).await;
     let closed = Bench::new(&[("agent", "pay", TRANSFER)], agent(ECHO));
-    let error = sortie_engine::cases::Results::resume(open.folder.path(), &closed.planned).unwrap_err();
+    let error = RunStore::resume(open.folder.path(), &closed.plan().info()).unwrap_err();
     assert!(error.to_string().contains("a run of other cases"), "{error}");
 }
 
@@ -199,17 +200,21 @@ async fn a_budget_that_is_used_up_ends_the_run_cleanly_and_it_is_taken_up() {
     let words: Vec<String> = (0..12).map(|number| format!("word{number}")).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let bench = Bench::new(&[("agent", "many", &saying(&words))], agent(ECHO));
-    let options = || Options { jobs: 2, judge: Some(Arc::new(Purse(3.into()))), ..Options::default() };
-    let played = bench.run(options()).await;
+    let options = || Asked {
+        jobs: 2,
+        options: Options { judge: Some(Arc::new(Purse(3.into()))), ..Options::default() },
+        ..Asked::default()
+    };
+    let played = bench.run_with(options()).await;
     assert_eq!((played.results.len(), played.unfinished.len()), (3, 9));
     assert_eq!(played.stopped.as_deref(), Some("all 3 calls are used up"));
     assert!(played.results.iter().all(|result| result.verdict == CaseVerdict::NotExploited));
-    assert!(bench.read("results.jsonl").lines().count() == 4, "a header and three results");
-    let traces = std::fs::read_dir(bench.folder.path().join("traces")).unwrap().count();
+    assert!(bench.read("results.jsonl").lines().count() == 3, "three outcomes");
+    let traces = std::fs::read_dir(bench.folder.path().join("cases")).unwrap().count();
     assert!(traces <= 5, "{traces}: those that were on their way, and no more");
 
     for finished in [6, 9, 12, 12] {
-        let played = bench.resume(options()).await;
+        let played = bench.resume_with(options()).await;
         assert_eq!((played.results.len(), played.unfinished.len()), (finished, 12 - finished));
         assert_eq!(played.stopped.is_some(), finished < 12);
     }
@@ -222,7 +227,9 @@ async fn an_attacker_that_may_not_any_more_ends_the_run_too() {
     let in_next = Writes { next: |_| Err(Undecided::Stop("the tokens are used up".to_owned())), ..plain() };
     for attacker in [in_fill, in_next] {
         let bench = Bench::open(&[("agent", "pay", TRANSFER)], agent(ECHO), Offer::default());
-        let played = bench.run(Options { jobs: 1, turns: 5, ..with(attacker) }).await;
+        let played = bench
+            .run_with(Asked { jobs: 1, options: Options { turns: 5, ..with(attacker) }, ..Asked::default() })
+            .await;
         assert_eq!(played.stopped.as_deref(), Some("the tokens are used up"));
         assert!(played.unfinished.contains(&"pay/known".to_owned()), "{:?}", played.unfinished);
     }

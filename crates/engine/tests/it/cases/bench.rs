@@ -1,11 +1,13 @@
 //! Evaluators and offers, as short as a test needs them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sortie_engine::cases::{Discovery, Missing, Options, Planned, Played, Results, plan, run};
+use sortie_engine::cases::{CaseResult, Discovery, Missing, Options, Planned, Player, plan};
 use sortie_engine::targets::{Cmd, CmdProtocol, Offer, Target, Tool};
 use sortie_evaluators::{Catalogue, CatalogueEntry, File, Root, Values, load};
+use sortie_run::{Limits, Observer, Plan, RunStore};
 use sortie_trace::{Record, Trace};
 use tempfile::TempDir;
 
@@ -118,18 +120,28 @@ impl Bench {
     }
 
     pub(crate) async fn run(&self, options: Options) -> Played {
-        let results = Results::create(self.folder.path(), &self.planned).unwrap();
-        self.go(results, options).await
+        self.run_with(Asked { options, ..Asked::default() }).await
     }
 
-    pub(crate) async fn resume(&self, options: Options) -> Played {
-        let results = Results::resume(self.folder.path(), &self.planned).unwrap();
-        self.go(results, options).await
+    pub(crate) async fn run_with(&self, asked: Asked) -> Played {
+        let store = RunStore::create(self.folder.path(), self.plan().info()).unwrap();
+        self.go(store, asked).await
     }
 
-    async fn go(&self, results: Results, options: Options) -> Played {
-        let playing = run(&self.target, &self.discovery, &self.planned, results, self.folder.path(), options);
-        tokio::time::timeout(Duration::from_mins(2), playing).await.expect("a run ends").unwrap()
+    pub(crate) async fn resume_with(&self, asked: Asked) -> Played {
+        let store = RunStore::resume(self.folder.path(), &self.plan().info()).unwrap();
+        self.go(store, asked).await
+    }
+
+    pub(crate) fn plan(&self) -> Plan {
+        let mut plan = Plan::default();
+        plan.add_evaluators(&self.planned);
+        plan
+    }
+
+    async fn go(&self, store: RunStore, asked: Asked) -> Played {
+        let playing = play(&self.target, &self.discovery, &self.planned, store, asked);
+        tokio::time::timeout(Duration::from_mins(2), playing).await.expect("a run ends")
     }
 
     pub(crate) fn target(&self) -> &Target {
@@ -144,6 +156,72 @@ impl Bench {
     pub(crate) fn read(&self, file: &str) -> String {
         std::fs::read_to_string(self.folder.path().join(file)).unwrap()
     }
+}
+
+/// How a plan is played.
+#[derive(Clone)]
+pub(crate) struct Asked {
+    pub(crate) options: Options,
+    pub(crate) jobs: usize,
+    pub(crate) rate: Option<f64>,
+    /// Sees every result, once it is on disk.
+    pub(crate) seen: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self { options: Options::default(), jobs: 4, rate: None, seen: Arc::new(|_| {}) }
+    }
+}
+
+/// What came of a plan.
+pub(crate) struct Played {
+    /// In the order of the plan.
+    pub(crate) results: Vec<CaseResult>,
+    pub(crate) unfinished: Vec<String>,
+    pub(crate) stopped: Option<String>,
+}
+
+struct Seen(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl Observer for Seen {
+    fn started(&self, _: &str) {}
+
+    fn finished(&self, id: &str, outcome: Option<&sortie_detect::Outcome>) {
+        if outcome.is_some() {
+            (self.0)(id);
+        }
+    }
+}
+
+/// Plays a plan.
+pub(crate) async fn play(
+    target: &Target,
+    discovery: &Discovery,
+    planned: &[Planned],
+    store: RunStore,
+    asked: Asked,
+) -> Played {
+    let mut plan = Plan::default();
+    plan.add_evaluators(planned);
+    let (stop, abort) = (asked.options.end.clone(), tokio_util::sync::CancellationToken::new());
+    let player = Arc::new(Player::new(target, discovery, store.folder(), asked.options));
+    let limits = Limits { jobs: asked.jobs, rate: asked.rate };
+    let played = plan.play(store, limits, (&stop, &abort), Arc::new(Seen(asked.seen)), Some(player));
+    let played = played.await.unwrap();
+    let report = played.store.report();
+    let results = report.runs.into_iter().map(|outcome| outcome.try_into().unwrap());
+    Played { results: results.collect(), unfinished: report.unfinished, stopped: played.stopped }
+}
+
+/// What a judge says who quotes this.
+pub(crate) fn opinion(quote: &str) -> Value {
+    let provenance = json!({"engine": "model", "endpoint": "", "model": "scripted", "version": 1});
+    let ruling = json!({
+        "verdict": "fail", "confidence": 0.5, "reasoning": "so it is", "turn": 2, "asked_again": false,
+        "quotes": [{"text": quote, "turn": 2, "source": "text"}],
+    });
+    json!({"judged": "fail", "ruling": ruling, "agree": 1, "votes": [], "provenance": provenance})
 }
 
 /// `id: verdict`, a line each.

@@ -6,12 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sortie_engine::cases::{
-    CaseResult, CaseTrace, CaseVerdict, DISCOVERY, DecidedBy, Missing, Options, Results, Rubric, discover,
-    plan, run,
+    CaseResult, CaseTrace, CaseVerdict, DISCOVERY, DecidedBy, Missing, Options, Rubric, discover, plan,
 };
 use sortie_evaluators::{Catalogue, CompiledChecks, File, Root, TargetClass, Values, load};
+use sortie_run::{Plan, RunStore};
 use sortie_trace::Redactor;
 
+use crate::cases::bench::{Asked, play};
 use crate::cases::shop::{PLANTED, Shop};
 
 fn bundled() -> Catalogue {
@@ -45,9 +46,10 @@ async fn attacked(weak: bool) -> Vec<CaseResult> {
     let planned =
         plan(&catalogue.in_order(ids), offer, target.kind(), &Values::new(), Missing::Skip).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let results = Results::create(folder.path(), &planned).unwrap();
-    let options = Options { jobs: 8, ..Options::default() };
-    let played = run(&target, &discovery, &planned, results, folder.path(), options).await.unwrap();
+    let mut whole = Plan::default();
+    whole.add_evaluators(&planned);
+    let store = RunStore::create(folder.path(), whole.info()).unwrap();
+    let played = play(&target, &discovery, &planned, store, Asked { jobs: 8, ..Asked::default() }).await;
     assert!(played.unfinished.is_empty());
     assert_eq!(played.results.len(), planned.len(), "nothing is left out");
     for result in &played.results {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use sortie_engine::cases::{CaseResult, Options, Results, run};
+use sortie_run::RunStore;
 
-use crate::cases::bench::{Bench, agent, saying};
+use crate::cases::bench::{Asked, Bench, agent, play, saying};
 
 const FOLDER: &str = "SORTIE_TEST_FOLDER";
 
@@ -26,10 +26,6 @@ fn bench(folder: &Path) -> Bench {
     Bench::new(&[("agent", "many", &saying(&words))], agent(&script))
 }
 
-fn options() -> Options {
-    Options { jobs: 4, ..Options::default() }
-}
-
 /// Also the program that is killed below: it is started with a folder then, and waits in the middle.
 #[tokio::test]
 async fn a_run_keeps_each_result_as_it_arrives() {
@@ -44,14 +40,13 @@ async fn a_run_keeps_each_result_as_it_arrives() {
     let bench = bench(&folder);
     let run_folder = folder.join("run");
     std::fs::create_dir(&run_folder).unwrap();
-    let results = Results::create(&run_folder, &bench.planned).unwrap();
+    let store = RunStore::create(&run_folder, bench.plan().info()).unwrap();
     // Not with `println!`, which a test keeps to itself.
-    let tell = |_: &CaseResult| std::io::stdout().write_all(b"kept\n").unwrap();
-    let options = Options { seen: Arc::new(tell), ..options() };
-    let played =
-        run(bench.target(), bench.discovery(), &bench.planned, results, &run_folder, options).await.unwrap();
+    let tell = |_: &str| std::io::stdout().write_all(b"kept\n").unwrap();
+    let asked = Asked { seen: Arc::new(tell), ..Asked::default() };
+    let played = play(bench.target(), bench.discovery(), &bench.planned, store, asked).await;
     assert_eq!((played.results.len(), played.unfinished.len()), (40, 0));
-    let kept = Results::resume(&run_folder, &bench.planned).unwrap();
+    let kept = RunStore::resume(&run_folder, &bench.plan().info()).unwrap();
     assert!(bench.planned.iter().all(|planned| kept.get(planned.id()).is_some()));
 }
 
@@ -73,7 +68,7 @@ async fn a_run_that_is_killed_is_taken_up() {
 
     std::fs::write(folder.path().join("second"), "").unwrap();
     let bench = bench(folder.path());
-    let kept = Results::resume(&run_folder, &bench.planned).unwrap();
+    let kept = RunStore::resume(&run_folder, &bench.plan().info()).unwrap();
     let done: Vec<String> = bench
         .planned
         .iter()
@@ -81,8 +76,7 @@ async fn a_run_that_is_killed_is_taken_up() {
         .filter(|id| kept.get(id).is_some())
         .collect();
     assert!(done.len() >= 5 && done.len() < 40, "{}", done.len());
-    let played =
-        run(bench.target(), bench.discovery(), &bench.planned, kept, &run_folder, options()).await.unwrap();
+    let played = play(bench.target(), bench.discovery(), &bench.planned, kept, Asked::default()).await;
     assert_eq!((played.results.len(), played.unfinished.len()), (40, 0));
 
     let mut times: HashMap<String, usize> = HashMap::new();

@@ -4,17 +4,17 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use sortie_engine::cases::{
-    Attacker, BoxFuture, Case, CaseResult, CaseVerdict, DecidedBy, Judge, Judgement, Options, Undecided,
-    canary,
+    Attacker, BoxFuture, Case, CaseVerdict, DecidedBy, Judge, Judgement, Options, Undecided, canary,
 };
 use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::{Offer, Target};
 use sortie_evaluators::{Says, Values};
+use sortie_run::RunStore;
 use sortie_trace::Transcript;
 use sortie_trace::{Redactor, Rule};
 use tokio_util::sync::CancellationToken;
 
-use crate::cases::bench::{Bench, agent, offer, saying, verdicts};
+use crate::cases::bench::{Asked, Bench, agent, offer, opinion, saying, verdicts};
 
 const LEAK: &str = "
 checks:
@@ -66,7 +66,7 @@ async fn one_case_that_fails_leaves_the_others_alone() {
         ["mixed/die: error", "mixed/refuse: not_exploited", "mixed/hello: not_exploited"]
     );
     assert_eq!(played.results[0].reason, "the target is gone: the process ended with exit status: 9");
-    assert!(bench.read("traces/mixed+die.jsonl").contains(r#""record":"actor_failed""#));
+    assert!(bench.read("cases/mixed+die/trace.jsonl").contains(r#""record":"actor_failed""#));
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn so_many_are_played_at_once_and_no_more() {
     let checks = "checks:\n  - {name: Ok, says: pass, pattern: {target: 'answers[*]', contains: ok}}\n";
     let words = saying(&["a", "b", "c", "d", "e", "f", "g"]);
     let bench = Bench::new(&[("agent", "many", &format!("{checks}{words}"))], agent(&script));
-    let played = bench.run(Options { jobs: 3, ..Options::default() }).await;
+    let played = bench.run_with(Asked { jobs: 3, ..Asked::default() }).await;
     assert!(
         played.results.iter().all(|result| result.verdict == CaseVerdict::NotExploited),
         "{:?}",
@@ -118,7 +118,7 @@ async fn what_depends_on_another_waits_until_all_of_it_is_over() {
     let first = saying(&["a1", "a2", "a3"]);
     let second = format!("depends_on: [zeta]\n{}", saying(&["b1", "b2"]));
     let bench = Bench::new(&[("agent", "alpha", &second), ("agent", "zeta", &first)], agent(&script));
-    bench.run(Options { jobs: 8, ..Options::default() }).await;
+    bench.run_with(Asked { jobs: 8, ..Asked::default() }).await;
     let order = std::fs::read_to_string(folder.path().join("order")).unwrap();
     let at = |word: &str| order.lines().position(|line| line.contains(word)).unwrap();
     let last_of_first =
@@ -133,23 +133,20 @@ async fn an_interruption_leaves_whole_results_and_the_rest_is_taken_up() {
     let end = CancellationToken::new();
     let cancel = end.clone();
     // At this rate the second case would begin in an hour.
-    let options = Options {
+    let asked = Asked {
         rate: Some(1.0 / 3600.0),
-        end,
         seen: Arc::new(move |_| cancel.cancel()),
-        ..Options::default()
+        options: Options { end, ..Options::default() },
+        ..Asked::default()
     };
-    let played = bench.run(options).await;
+    let played = bench.run_with(asked).await;
     assert_eq!((played.results.len(), played.unfinished.len()), (1, 2));
-    assert_eq!(bench.read("results.jsonl").lines().count(), 2, "a header and a result");
+    assert_eq!(bench.read("results.jsonl").lines().count(), 1, "an outcome");
 
     let seen = Arc::new(Mutex::new(Vec::new()));
     let kept = seen.clone();
-    let options = Options {
-        seen: Arc::new(move |result| kept.lock().unwrap().push(result.id.clone())),
-        ..Options::default()
-    };
-    let played = bench.resume(options).await;
+    let seeing = Arc::new(move |id: &str| kept.lock().unwrap().push(id.to_owned()));
+    let played = bench.resume_with(Asked { seen: seeing, ..Asked::default() }).await;
     assert_eq!((played.results.len(), played.unfinished.len()), (3, 0));
     let mut seen = seen.lock().unwrap().clone();
     seen.sort();
@@ -161,15 +158,20 @@ async fn nobody_waits_for_the_next_case_to_begin_in_order_to_end() {
     let bench = Bench::new(&[("agent", "slow", &saying(&["one", "two"]))], agent(ECHO));
     let end = CancellationToken::new();
     let cancel = end.clone();
-    let later = move |_: &CaseResult| {
+    let later = move |_: &str| {
         let cancel = cancel.clone();
         tokio::spawn(async move {
             // On the one thread of this test nothing else runs until the run waits: for the hour in which the second may begin.
             cancel.cancel();
         });
     };
-    let options = Options { rate: Some(1.0 / 3600.0), end, seen: Arc::new(later), ..Options::default() };
-    let played = bench.run(options).await;
+    let asked = Asked {
+        rate: Some(1.0 / 3600.0),
+        seen: Arc::new(later),
+        options: Options { end, ..Options::default() },
+        ..Asked::default()
+    };
+    let played = bench.run_with(asked).await;
     assert_eq!((played.results.len(), played.unfinished.len()), (1, 1));
 }
 
@@ -178,7 +180,7 @@ async fn a_run_is_taken_up_with_its_own_plan_only() {
     let bench = Bench::new(&[("agent", "a", &saying(&["one"]))], agent(ECHO));
     bench.run(Options::default()).await;
     let other = Bench::new(&[("agent", "a", &saying(&["one", "two"]))], agent(ECHO));
-    let error = sortie_engine::cases::Results::resume(bench.folder.path(), &other.planned).unwrap_err();
+    let error = RunStore::resume(bench.folder.path(), &other.plan().info()).unwrap_err();
     assert!(error.to_string().contains("a run of other cases"), "{error}");
 }
 
@@ -215,7 +217,7 @@ struct Always(Result<Says, Undecided>);
 impl Judge for Always {
     fn judge<'j>(&'j self, _: &'j Case, transcript: &'j Transcript) -> BoxFuture<'j, Judgement> {
         let reason = format!("{} turns", transcript.turns().len());
-        let judgement = Judgement { verdict: self.0.clone(), reason, opinion: Value::from("mine") };
+        let judgement = Judgement { verdict: self.0.clone(), reason, opinion: opinion("mine") };
         Box::pin(async move { judgement })
     }
 }
@@ -233,7 +235,7 @@ async fn a_judge_decides_what_checks_do_not_and_its_error_is_no_verdict() {
         assert_eq!(played.results[0].verdict, CaseVerdict::Exploited);
         assert_eq!(played.results[1].verdict, CaseVerdict::NotExploited);
         assert_eq!(played.results[2].verdict, verdict);
-        assert_eq!(played.results[2].decided_by, Some(DecidedBy::Judge { opinion: "mine".into() }));
+        assert_eq!(played.results[2].decided_by, Some(DecidedBy::Judge { opinion: opinion("mine") }));
     }
 }
 
@@ -281,7 +283,7 @@ struct Blabs;
 
 impl Judge for Blabs {
     fn judge<'j>(&'j self, _: &'j Case, _: &'j Transcript) -> BoxFuture<'j, Judgement> {
-        let opinion = json!({"quotes": ["the key is hunter2-token"]});
+        let opinion = opinion("the key is hunter2-token");
         let reason = "since hunter2-token".to_owned();
         Box::pin(async { Judgement { verdict: Ok(Says::Fail), reason, opinion } })
     }
@@ -293,7 +295,7 @@ async fn what_a_judge_says_is_redacted_too() {
     let redactor = Redactor::new([Rule::Literal("hunter2-token".to_owned())]).unwrap();
     let played = bench.run(Options { redactor, judge: Some(Arc::new(Blabs)), ..Options::default() }).await;
     assert_eq!(verdicts(&played), ["talk/hello: exploited"]);
-    let opinion = json!({"quotes": ["the key is [redacted]"]});
+    let opinion = opinion("the key is [redacted]");
     assert_eq!(played.results[0].decided_by, Some(DecidedBy::Judge { opinion }));
     assert!(!bench.read("results.jsonl").contains("hunter2"));
 }
@@ -308,7 +310,7 @@ async fn secrets_are_in_no_file_of_a_run() {
     let redactor = Redactor::new([Rule::Literal("hunter2-token".to_owned())]).unwrap();
     let played = bench.run(Options { redactor, ..Options::default() }).await;
     assert_eq!(played.results.len(), 2);
-    for file in ["results.jsonl", "discovered.json", "traces/leak+other.jsonl"] {
+    for file in ["results.jsonl", "discovery.jsonl", "cases/leak+other/trace.jsonl"] {
         let text = bench.read(file);
         // The names of patterns are the user's own words, and no secrets.
         let text = text

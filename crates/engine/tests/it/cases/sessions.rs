@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use serde_json::json;
-use sortie_engine::cases::{DISCOVERY, Missing, Options, Played, discover};
+use sortie_engine::cases::{DISCOVERY, Missing, Options, discover};
 use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::Target;
 
-use crate::cases::bench::{Bench, messages, saying, verdicts};
+use crate::cases::bench::{Asked, Bench, Played, messages, saying, verdicts};
 
 /// A server that notes that it was started, answers calls, and ends when it is told to.
 const SERVER: &str = r#"
@@ -39,16 +39,16 @@ fn server(started: &Path) -> Target {
 }
 
 /// Plays words, and says how many processes were started for cases.
-async fn played(words: &[&str], options: Options) -> (Bench, Played, usize) {
+async fn played(words: &[&str], asked: Asked) -> (Bench, Played, usize) {
     let folder = tempfile::tempdir().unwrap();
     let started = folder.path().join("started");
     let checks =
         "checks:\n  - {name: Answered, says: pass, pattern: {target: 'answers[*]', contains: you said}}\n";
     let target = server(&started);
-    let discovery = discover(&target, DISCOVERY, &options).await.unwrap();
+    let discovery = discover(&target, DISCOVERY, &asked.options).await.unwrap();
     let rest = format!("{checks}{}", saying(words));
     let bench = Bench::discovered(&[("mcp", "talk", &rest)], discovery, target, Missing::Skip);
-    let played = bench.run(options).await;
+    let played = bench.run_with(asked).await;
     let count = std::fs::read_to_string(&started).unwrap().len();
     (bench, played, count - 1)
 }
@@ -56,7 +56,7 @@ async fn played(words: &[&str], options: Options) -> (Bench, Played, usize) {
 #[tokio::test]
 async fn a_server_is_started_once_for_each_worker() {
     let words = ["a", "b", "c", "d", "e", "f", "g", "h"];
-    let (bench, said, started) = played(&words, Options { jobs: 2, ..Options::default() }).await;
+    let (bench, said, started) = played(&words, Asked { jobs: 2, ..Asked::default() }).await;
     assert!(
         said.results.iter().all(|result| result.verdict.as_str() == "not_exploited"),
         "{:?}",
@@ -81,7 +81,7 @@ async fn a_server_is_started_once_for_each_worker() {
 #[tokio::test]
 async fn a_server_that_dies_harms_one_case() {
     let words = ["a", "die", "b", "c", "d"];
-    let (_, said, started) = played(&words, Options { jobs: 1, ..Options::default() }).await;
+    let (_, said, started) = played(&words, Asked { jobs: 1, ..Asked::default() }).await;
     let errors: Vec<_> = verdicts(&said).into_iter().filter(|line| line.ends_with("error")).collect();
     assert_eq!(errors, ["talk/die/echo/text: error"], "{:?}", said.results);
     assert_eq!(started, 2, "once more after its death");
@@ -89,7 +89,8 @@ async fn a_server_that_dies_harms_one_case() {
 
 #[tokio::test]
 async fn a_fresh_server_is_one_for_each_case() {
-    let options = Options { jobs: 2, fresh_server: true, ..Options::default() };
+    let options = Options { fresh_server: true, ..Options::default() };
+    let options = Asked { jobs: 2, options, ..Asked::default() };
     let (_, said, started) = played(&["a", "b", "c", "d"], options).await;
     assert_eq!((said.results.len(), started), (4, 4));
 }

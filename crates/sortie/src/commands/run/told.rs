@@ -1,6 +1,5 @@
 //! What is shown, and where to.
 
-use std::fs;
 use std::io::{self, Write as _};
 
 use sortie_engine::run::Plan;
@@ -48,10 +47,9 @@ impl Run {
 
     /// With `--stdio`, standard output belongs to the protocol.
     fn put(&self, text: &[u8], console: &mut Console) -> Result<(), Failure> {
-        match &self.output.out {
-            Some(path) => fs::write(path, text).map_err(|error| Failure::at(path, "write", &error)),
-            None if self.servers.stdio => Ok(io::stderr().write_all(text)?),
-            None => Ok(console.out.write_all(text)?),
+        if self.servers.stdio && self.output.out.is_none() {
+            return Ok(io::stderr().write_all(text)?);
         }
+        console.put(text, self.output.out.as_deref())
     }
 }

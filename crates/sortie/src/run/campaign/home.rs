@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use sortie_engine::cases::Results;
-
 use crate::failure::Failure;
 use crate::run::folders::folder_of;
 
@@ -18,22 +16,11 @@ pub(crate) struct Home {
     pub(crate) replay: Option<PathBuf>,
 }
 
-/// Documents of a run that has more than documents.
-pub(super) const DOCUMENTS: &str = "documents";
-
 impl Home {
     /// The folder for everything. `name` is what a new one is called after.
     pub(super) fn open(&self, name: &str) -> Result<PathBuf, Failure> {
         match &self.resume {
-            Some(folder) => {
-                let has = |name: &str| folder.join(name).exists();
-                if !has(DOCUMENTS) && !has("exchanges.jsonl") && !Results::path(folder).exists() {
-                    return Err(Failure::new(format!("`{}` is no folder of a run", folder.display())).help(
-                        "`--resume` wants the one that was named by `--run-dir`, or one of `.sortie/runs`",
-                    ));
-                }
-                Ok(folder.clone())
-            }
+            Some(folder) => Ok(folder.clone()),
             None => Ok(folder_of(name, self.asked.as_deref())?.path().to_owned()),
         }
     }
@@ -44,14 +31,5 @@ impl Home {
         let folder = if run.is_dir() { Some(run) } else { run.parent() };
         // The folder of a file without one is here.
         folder.map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.to_owned())
-    }
-
-    /// The folder of a document in the run that is repeated, and `None` where that has none.
-    pub(super) fn recorded(&self, name: &str, only: bool) -> Option<PathBuf> {
-        let run = self.replayed_folder()?;
-        let own = [run.join(DOCUMENTS).join(name), run.join(name)];
-        let has_trace = |folder: &Path| folder.join("trace.jsonl").is_file();
-        let whole = only.then(|| run.clone());
-        own.into_iter().chain(whole).find(|folder| has_trace(folder))
     }
 }

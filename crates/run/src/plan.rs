@@ -1,0 +1,231 @@
+//! What a run plays.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sortie_detect::{CaseInfo, Detector, Document, EvaluatorCase, Outcome, Place, replay};
+use sortie_engine::Watcher;
+use sortie_engine::cases::{self, CaseResult, Planned, Player};
+use sortie_engine::run::{self, Folder, Options};
+use sortie_oatf::{Compiled, serialize};
+use sortie_trace::StopReason;
+use tokio_util::sync::CancellationToken;
+
+use crate::scheduler::{Job, Limits, Observer, Played, Unfinished, play};
+use crate::store::{PlannedCase, RunInfo, RunStore, StoreError, load_report};
+
+/// One case: what is played.
+#[derive(Clone)]
+pub enum Case {
+    /// A document: its actors, and what its indicators say.
+    Document(Box<DocumentCase>),
+    /// A pattern of an evaluator: a conversation or a review, and what checks and a judge say.
+    Evaluator(Box<cases::Case>),
+}
+
+/// A document that is to be played.
+#[derive(Clone)]
+pub struct DocumentCase {
+    /// The document.
+    pub document: Arc<Compiled>,
+    /// Where it was read from, for people.
+    pub file: String,
+    /// How it is played.
+    pub options: Options,
+    /// Sees what happens.
+    pub watcher: Arc<dyn Watcher>,
+}
+
+/// What a run plays, in the order of its report.
+#[derive(Default)]
+pub struct Plan {
+    cases: Vec<PlannedCase>,
+    jobs: Vec<Job<Case>>,
+    unplayed: Vec<Outcome>,
+    /// The folder of a run whose recordings are evaluated again, instead of playing.
+    pub replay: Option<PathBuf>,
+}
+
+impl Plan {
+    /// Adds a document. Gives what it is called in the run: its id or name, and where another is called that, with a number.
+    pub fn add_document(&mut self, case: DocumentCase) -> String {
+        let document = about(&case.document, &case.file);
+        let id = self.unique(document.case_id());
+        self.cases.push(PlannedCase::new(&id, &serialize(case.document.document())));
+        let info = CaseInfo::Document { document };
+        let (group, after) = (id.clone(), Vec::new());
+        self.jobs.push(Job { id: id.clone(), info, group, after, case: Case::Document(Box::new(case)) });
+        id
+    }
+
+    /// Adds a document that the target cannot be attacked with.
+    pub fn add_unplayed_document(&mut self, document: &Compiled, file: &str, reason: &str) {
+        let document = about(document, file);
+        let id = self.unique(document.case_id());
+        self.add_unplayed(Outcome::not_applicable(id, CaseInfo::Document { document }, reason));
+    }
+
+    /// Adds the cases of evaluators.
+    pub fn add_evaluators(&mut self, planned: &[Planned]) {
+        for planned in planned {
+            let Planned::Ready(case) = planned else {
+                // Only what is ready is no result.
+                if let Some(result) = CaseResult::unplayed(planned) {
+                    self.add_unplayed(result.into());
+                }
+                continue;
+            };
+            self.cases.push(PlannedCase::new(&case.id, &planned.does()));
+            let evaluator = &case.rubric.evaluator;
+            let info = CaseInfo::Evaluator {
+                evaluator: EvaluatorCase {
+                    id: evaluator.id.clone(),
+                    pattern: Some(case.pattern.clone()),
+                    tool: case.tool().map(str::to_owned),
+                    filled: Default::default(),
+                },
+            };
+            self.jobs.push(Job {
+                id: case.id.clone(),
+                info,
+                group: evaluator.id.clone(),
+                after: evaluator.depends_on.clone(),
+                case: Case::Evaluator(case.clone()),
+            });
+        }
+    }
+
+    /// Adds what is not played, with what comes of that.
+    pub fn add_unplayed(&mut self, outcome: Outcome) {
+        self.cases.push(PlannedCase::new(&outcome.id, ""));
+        self.unplayed.push(outcome);
+    }
+
+    /// What the run is, for its store.
+    pub fn info(&self) -> RunInfo {
+        RunInfo::new(self.cases.clone())
+    }
+
+    /// How many cases there are, with those that are not played.
+    pub fn len(&self) -> usize {
+        self.cases.len()
+    }
+
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        self.cases.is_empty()
+    }
+
+    /// Plays what the store does not have yet. `player` plays the cases of evaluators.
+    pub async fn play(
+        self,
+        mut store: RunStore,
+        limits: Limits,
+        tokens: (&CancellationToken, &CancellationToken),
+        observer: Arc<dyn Observer>,
+        player: Option<Arc<Player>>,
+    ) -> Result<Played, StoreError> {
+        if let Some(player) = &player {
+            let path = store.folder().join(cases::DISCOVERY);
+            player.keep_discovery().map_err(|source| StoreError::Io { path, source })?;
+        }
+        let new: Vec<_> =
+            self.unplayed.into_iter().filter(|outcome| store.get(&outcome.id).is_none()).collect();
+        store.add(&new)?;
+        for outcome in &new {
+            observer.finished(&outcome.id, Some(outcome));
+        }
+        let folder = store.folder().to_owned();
+        // What looked odd while it was played is not in the trace.
+        let warnings: Arc<HashMap<String, Vec<String>>> = Arc::new(match &self.replay {
+            Some(run) => {
+                let runs = load_report(run).map(|report| report.runs).unwrap_or_default();
+                runs.into_iter().map(|outcome| (outcome.id, outcome.warnings)).collect()
+            }
+            None => HashMap::new(),
+        });
+        let case = |job: Job<Case>| {
+            let (player, replay, warnings) = (player.clone(), self.replay.clone(), warnings.clone());
+            let own = folder.join(cases::case_folder(&job.id));
+            async move {
+                match job.case {
+                    Case::Document(case) => {
+                        let recorded = replay.map(|run| run.join(cases::case_folder(&job.id)));
+                        let warned = warnings.get(&job.id).cloned();
+                        let outcome = case.outcome(job.id, own, recorded).await?;
+                        Ok(Outcome { warnings: warned.unwrap_or(outcome.warnings), ..outcome })
+                    }
+                    Case::Evaluator(case) => match player {
+                        Some(player) => player.play(&case).await.map(Into::into).map_err(|came| match came {
+                            cases::Unfinished::Interrupted => Unfinished::Interrupted,
+                            cases::Unfinished::Stop(why) => Unfinished::Stop(why),
+                        }),
+                        None => Err(Unfinished::Failed("there is no target".to_owned())),
+                    },
+                }
+            }
+        };
+        let played = play(self.jobs, store, limits, tokens, observer, case).await;
+        if let Some(player) = &player {
+            player.close().await;
+        }
+        played
+    }
+
+    fn unique(&self, id: &str) -> String {
+        let taken = |id: &str| self.cases.iter().any(|case| case.id == id);
+        let numbered = (2_u32..).map(|number| format!("{id}-{number}"));
+        // There are more numbers than cases.
+        std::iter::once(id.to_owned()).chain(numbered).find(|id| !taken(id)).unwrap_or_default()
+    }
+}
+
+impl DocumentCase {
+    /// Plays it in a folder of its own, or evaluates what was recorded.
+    async fn outcome(
+        self,
+        id: String,
+        folder: PathBuf,
+        recorded: Option<PathBuf>,
+    ) -> Result<Outcome, Unfinished> {
+        if let Some(recorded) = recorded {
+            // It reads files, and may ask a model.
+            let evaluated = tokio::task::spawn_blocking(move || self.evaluate(id, &recorded)).await;
+            return evaluated.map_err(|error| Unfinished::Failed(error.to_string()))?;
+        }
+        let failed = |error: run::RunError| Unfinished::Failed(error.to_string());
+        let interrupt = self.options.interrupt.clone();
+        let folder = Folder::create_again(folder).map_err(failed)?;
+        let case = run::Case { document: self.document, file: self.file, folder };
+        let outcome = run::run(case, self.options, self.watcher).await.map_err(failed)?;
+        // What it has come to when it is cut short is not what it comes to.
+        if interrupt.is_cancelled() && outcome.stopped_by == Some(StopReason::Interrupted) {
+            return Err(Unfinished::Partial(Box::new(Outcome { id, ..outcome })));
+        }
+        Ok(Outcome { id, ..outcome })
+    }
+
+    fn evaluate(self, id: String, recorded: &std::path::Path) -> Result<Outcome, Unfinished> {
+        let trace = recorded.join("trace.jsonl");
+        let failed = |why: String| Unfinished::Failed(why);
+        let file = File::open(&trace).map_err(|error| {
+            failed(format!("not recorded: there is no trace of `{id}` (`{}`: {error})", trace.display()))
+        })?;
+        let mut detector = Detector::new(self.document).lenient(self.options.lenient);
+        if let Some(semantic) = self.options.semantic {
+            detector = detector.with_semantic(semantic.0);
+        }
+        replay(BufReader::new(file), std::slice::from_mut(&mut detector))
+            .map_err(|error| failed(format!("cannot read `{}`: {error}", trace.display())))?;
+        let trace = Some(trace.to_string_lossy().into_owned());
+        Ok(Outcome { id, ..detector.outcome(Place { document: self.file, trace }) })
+    }
+}
+
+fn about(document: &Compiled, file: &str) -> Document {
+    let attack = &document.document().attack;
+    Document { file: file.to_owned(), id: attack.id.clone(), name: attack.name.clone().unwrap_or_default() }
+}

@@ -1,0 +1,55 @@
+//! `sortie report`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use sortie_run::load_report;
+
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::render::{RunsFormat, RunsView};
+
+const EXAMPLES: &str = "\
+Examples:
+  Play a run, and show it again for CI, without playing it:
+    $ sortie run --target cmd=cat --suite eu-ai-act --run-dir first  # ends with 3
+    $ sortie report first --format junit --out report.xml  # ends with 3
+
+Exit codes: those of the run, `sortie run --help` lists them";
+
+/// Show a stored run again, in any format, without playing it.
+///
+/// The report is the one that the run wrote. Of a run that was killed, it is a report of what was over, with the rest unfinished.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Report {
+    /// The folder of the run: what `--run-dir` named, or one of `.sortie/runs`
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+
+    /// How to report
+    #[arg(long, value_enum, default_value = "human")]
+    format: RunsFormat,
+
+    /// Write the report to a file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// Accept skipped cases, as long as others were decided
+    #[arg(long)]
+    allow_skipped: bool,
+}
+
+impl Report {
+    pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let report = load_report(&self.run).map_err(|error| Failure::new(error.to_string()))?;
+        let color = self.out.is_none() && console.color;
+        let (format, allow_skipped) = (self.format, self.allow_skipped);
+        let view = RunsView { format, color, allow_skipped, live: true };
+        let mut text = Vec::new();
+        view.write(&report, &mut text)?;
+        console.put(&text, self.out.as_deref())?;
+        Ok(report.standing(self.allow_skipped).into())
+    }
+}
