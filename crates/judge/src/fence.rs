@@ -81,39 +81,8 @@ pub(crate) fn shown(text: &str) -> String {
     shown
 }
 
-/// Letters that take no room, look like a space, turn the direction of others, or mean nothing by themselves.
-const INVISIBLE: &[(char, char)] = &[
-    ('\u{0}', '\u{8}'),
-    ('\u{b}', '\u{1f}'),
-    ('\u{7f}', '\u{a0}'),
-    ('\u{ad}', '\u{ad}'),
-    ('\u{34f}', '\u{34f}'),
-    ('\u{61c}', '\u{61c}'),
-    ('\u{115f}', '\u{1160}'),
-    ('\u{17b4}', '\u{17b5}'),
-    ('\u{180b}', '\u{180f}'),
-    ('\u{2000}', '\u{200f}'),
-    ('\u{2028}', '\u{202f}'),
-    ('\u{205f}', '\u{206f}'),
-    ('\u{2800}', '\u{2800}'),
-    ('\u{3164}', '\u{3164}'),
-    ('\u{e000}', '\u{f8ff}'),
-    ('\u{fe00}', '\u{fe0f}'),
-    ('\u{feff}', '\u{feff}'),
-    ('\u{ffa0}', '\u{ffa0}'),
-    ('\u{fff0}', '\u{fffb}'),
-    ('\u{1bca0}', '\u{1bca3}'),
-    ('\u{1d173}', '\u{1d17a}'),
-    ('\u{e0000}', '\u{10ffff}'),
-];
-
 fn is_invisible(letter: char) -> bool {
-    // Most letters of most texts.
-    if matches!(letter, ' '..='~' | '\n' | '\t') {
-        return false;
-    }
-    let above = INVISIBLE.partition_point(|(_, last)| *last < letter);
-    INVISIBLE.get(above).is_some_and(|(first, _)| *first <= letter)
+    !matches!(letter, '\n' | '\t') && sortie_syntax::shown::is_hidden(letter)
 }
 
 #[cfg(test)]

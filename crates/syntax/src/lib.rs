@@ -9,6 +9,7 @@ mod diagnostic;
 mod node_path;
 mod reader;
 mod rule;
+pub mod shown;
 mod source;
 mod suggest;
 pub mod yaml;

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use sortie_syntax::shown::{all_visible, is_visible};
 use sortie_syntax::yaml::Style;
 use sortie_syntax::yaml::emit::Node;
 use sortie_syntax::yaml::style::{double_quoted, escape, header};
-use sortie_syntax::yaml::visible::{all_visible, is_visible};
 
 /// A plain or quoted scalar; `source` is how it was written, `text` what it says.
 pub(super) fn flow_scalar<'t>(source: &'t str, text: &'t str, style: Style) -> Node<'t> {

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use regex::{Captures, Regex};
+use sortie_syntax::shown::is_hidden;
 
 /// How long the text may become that is read. What follows is not looked at.
 const MAX_TEXT: usize = 64 * 1024;
@@ -51,11 +52,6 @@ fn visible(character: char) -> Option<char> {
         ("αεικνορτυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aeiknoptuxABEZHIKMNOPTYX"),
         ("ɑɡɩʟ‐‑’‘“”", "agil--''\"\""),
     ];
-    let unseen = matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
-        || matches!(character, '\u{feff}' | '\u{ad}' | '\u{180e}' | '\u{34f}' | '\u{fe00}'..='\u{fe0f}');
-    if unseen {
-        return None;
-    }
     Some(match character {
         // Characters that no font shows, one for each of ASCII.
         '\u{e0020}'..='\u{e007e}' => char::from_u32(u32::from(character) - 0xe_0000)?,
@@ -66,7 +62,8 @@ fn visible(character: char) -> Option<char> {
             char::from_u32(if at < 26 { 0x41 + at } else { 0x61 + at - 26 })?
         }
         '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{3000}' => ' ',
-        ' '..='~' => character,
+        ' '..='~' | '\n' | '\r' | '\t' => character,
+        hidden if is_hidden(hidden) => return None,
         _ => LOOKALIKES
             .iter()
             .find_map(|(like, letters)| {

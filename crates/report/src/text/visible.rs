@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use sortie_syntax::shown::is_hidden;
+
 /// The text with every control, bidirectional and invisible character replaced; line ends and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if text.chars().all(|letter| stand_in(letter).is_none()) {
@@ -20,20 +22,7 @@ pub(super) fn stand_in(letter: char) -> Option<char> {
         // The pictures of the control characters stand in the same order: ␀ ␁ … ␟.
         '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(letter)),
         '\u{7f}' => Some('␡'),
-        // C1 controls: U+009B is as good as ESC [ to many terminals.
-        '\u{80}'..='\u{9f}'
-        // Soft hyphen, Arabic letter mark, Mongolian vowel separator.
-        | '\u{ad}' | '\u{61c}' | '\u{180e}'
-        // Zero width spaces and joiners, left-to-right and right-to-left marks.
-        | '\u{200b}'..='\u{200f}'
-        // Line and paragraph separators, embeddings and overrides.
-        | '\u{2028}'..='\u{202e}'
-        // Word joiner, invisible operators, isolates, deprecated format characters.
-        | '\u{2060}'..='\u{206f}'
-        // Byte order mark, interlinear annotations.
-        | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-        // Tags, a favourite for instructions that people do not see.
-        | '\u{e0000}'..='\u{e007f}' => Some('\u{fffd}'),
+        hidden if is_hidden(hidden) => Some('\u{fffd}'),
         _ => None,
     }
 }
@@ -49,6 +38,15 @@ mod tests {
             visible("\u{9b}2J \u{202e}abc\u{2066} \u{e0041}"),
             "\u{fffd}2J \u{fffd}abc\u{fffd} \u{fffd}"
         );
+    }
+
+    #[test]
+    fn nothing_in_the_table_is_written_as_it_is() {
+        for (first, last) in sortie_syntax::shown::HIDDEN {
+            for letter in (*first..=*last).filter(|letter| !matches!(letter, '\n' | '\t')) {
+                assert!(!visible(&format!("a{letter}b")).contains(letter), "U+{:04X}", u32::from(letter));
+            }
+        }
     }
 
     #[test]

@@ -10,7 +10,6 @@ mod scalar;
 pub mod style;
 mod subspan;
 mod tree;
-pub mod visible;
 
 pub use emit::emit;
 pub use scalar::Scalar;

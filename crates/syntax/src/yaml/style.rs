@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::Scalar;
 use super::emit::Node;
-use super::visible::{all_visible, is_visible};
+use crate::shown::{all_visible, is_visible};
 
 /// A string: plain where every reader reads it so, a literal block for text of several lines that shows all
 /// it has, double-quoted otherwise.

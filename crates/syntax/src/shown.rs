@@ -1,4 +1,4 @@
-//! Which characters a reader of YAML would not see, or would see where they are not.
+//! Which characters a reader would not see, or would see where they are not.
 //!
 //! Attack payloads hide in zero-width characters, bidirectional controls, tags and variation selectors. What
 //! we write shows them as escapes.
@@ -33,34 +33,53 @@ fn takes_presentation(base: char) -> bool {
         && !is_hidden(base)
 }
 
-/// Controls, unusual spaces, separators, default-ignorable code points and noncharacters.
-fn is_hidden(c: char) -> bool {
-    matches!(
-        c,
-        '\0'..='\u{1f}'
-            | '\u{7f}'..='\u{a0}'
-            | '\u{ad}'
-            | '\u{34f}'
-            | '\u{61c}'
-            | '\u{115f}'..='\u{1160}'
-            | '\u{1680}'
-            | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{2000}'..='\u{200f}'
-            | '\u{2028}'..='\u{202f}'
-            | '\u{205f}'..='\u{206f}'
-            | '\u{2800}'
-            | '\u{3164}'
-            | '\u{fdd0}'..='\u{fdef}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fffb}'
-            | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'
-    ) || (c as u32) & 0xfffe == 0xfffe
+/// Whether a character must be shown and not interpreted: a control, an unusual space, a separator, a change of
+/// direction, a character that no font shows, one that means nothing by itself, or no character at all.
+///
+/// This is the one table of them. Every output asks it: documents that are written, reports of every format, questions to
+/// judges. Line feeds and tabs are in it: who writes them as they are must know what they do.
+///
+/// ```
+/// use sortie_syntax::shown::is_hidden;
+///
+/// assert!(is_hidden('\u{202e}') && is_hidden('\u{fe0f}') && is_hidden('\u{3164}'));
+/// assert!(!is_hidden('é') && !is_hidden('漢') && !is_hidden('🙂'));
+/// ```
+pub fn is_hidden(c: char) -> bool {
+    // Most characters of most texts.
+    if matches!(c, ' '..='~') {
+        return false;
+    }
+    let above = HIDDEN.partition_point(|(_, last)| *last < c);
+    HIDDEN.get(above).is_some_and(|(first, _)| *first <= c) || (c as u32) & 0xfffe == 0xfffe
 }
+
+/// The table, in order. What the last two of each plane are, [`is_hidden`] knows.
+pub const HIDDEN: &[(char, char)] = &[
+    ('\0', '\u{1f}'),
+    ('\u{7f}', '\u{a0}'),
+    ('\u{ad}', '\u{ad}'),
+    ('\u{34f}', '\u{34f}'),
+    ('\u{61c}', '\u{61c}'),
+    ('\u{115f}', '\u{1160}'),
+    ('\u{1680}', '\u{1680}'),
+    ('\u{17b4}', '\u{17b5}'),
+    ('\u{180b}', '\u{180f}'),
+    ('\u{2000}', '\u{200f}'),
+    ('\u{2028}', '\u{202f}'),
+    ('\u{205f}', '\u{206f}'),
+    ('\u{2800}', '\u{2800}'),
+    ('\u{3164}', '\u{3164}'),
+    ('\u{e000}', '\u{f8ff}'),
+    ('\u{fdd0}', '\u{fdef}'),
+    ('\u{fe00}', '\u{fe0f}'),
+    ('\u{feff}', '\u{feff}'),
+    ('\u{ffa0}', '\u{ffa0}'),
+    ('\u{fff0}', '\u{fffb}'),
+    ('\u{1bca0}', '\u{1bca3}'),
+    ('\u{1d173}', '\u{1d17a}'),
+    ('\u{e0000}', '\u{10ffff}'),
+];
 
 #[cfg(test)]
 mod tests {
