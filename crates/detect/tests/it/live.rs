@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use sortie_detect::{Detector, Place, Run, Standing, replay};
+use sortie_detect::{Detector, Outcome, Place, Standing, replay};
 use sortie_trace::{
     AgentExit, Content, Deriver, Direction, Header, Kind, Message, PhaseEntered, Record, Redactor, Rule,
     Sender, Stopped, Writer,
@@ -115,7 +115,7 @@ fn detector() -> Detector {
 }
 
 /// The run as it happens, and what is written of it.
-fn live(records: Vec<Record>) -> (Run, Vec<u8>) {
+fn live(records: Vec<Record>) -> (Outcome, Vec<u8>) {
     let (mut detector, mut deriver) = (detector(), Deriver::new());
     let redactor = Redactor::new([Rule::Literal("hunter2".to_owned())]).unwrap();
     let header = Header::run("a test", UNIX_EPOCH);
@@ -131,13 +131,13 @@ fn live(records: Vec<Record>) -> (Run, Vec<u8>) {
     (detector.outcome(Place::default()), writer.into_inner())
 }
 
-fn replayed(trace: &[u8]) -> Run {
+fn replayed(trace: &[u8]) -> Outcome {
     let mut detectors = [detector()];
     replay(trace, &mut detectors).unwrap();
-    detectors[0].run(Place::default())
+    detectors[0].outcome(Place::default())
 }
 
-fn json(run: &Run) -> String {
+fn json(run: &Outcome) -> String {
     serde_json::to_string(run).unwrap()
 }
 
@@ -160,7 +160,7 @@ proptest! {
         let cut = header + at.index(trace.len() - header);
         // A last line that lacks only its end is whole.
         if cut < trace.len() - 1 {
-            prop_assert_ne!(replayed(&trace[..cut]).standing(), Standing::Resisted);
+            prop_assert_ne!(replayed(&trace[..cut]).standing, Some(Standing::Resisted));
         }
         prop_assert_eq!(json(&whole), json(&replayed(&trace)));
     }

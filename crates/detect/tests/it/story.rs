@@ -156,7 +156,7 @@ impl Story {
     pub(crate) fn actor_fails(&mut self, failure: &str) -> &mut Self {
         let (seq, time) = self.tick();
         let (actor, message) = (self.actor.0.clone(), "in some way".into());
-        let failure = failure.into();
+        let failure = sortie_trace::ActorFailure::parse(failure);
         self.detector.lifecycle(&Record::ActorFailed(ActorFailed { seq, time, actor, failure, message }));
         self
     }
@@ -178,7 +178,7 @@ impl Story {
         self
     }
 
-    pub(crate) fn run(&self) -> Run {
+    pub(crate) fn run(&self) -> Outcome {
         self.detector.outcome(Place { document: "a.yaml".into(), trace: None })
     }
 }

@@ -2,15 +2,15 @@
 
 use crate::story::{RUG_PULL, Story, compiled};
 use serde_json::json;
-use sortie_detect::{Delivered, Detector, FailureKind, Fault, Run, Standing};
-use sortie_oatf::{AttackResult, IndicatorResult, Tier};
+use sortie_detect::{CaseResult, Delivered, Detector, FailureKind, Fault, Outcome, Standing};
+use sortie_oatf::{IndicatorResult, Tier};
 use sortie_trace::{Kind, Origin, Sender, TracedDocument};
 
-fn results(run: &Run) -> Vec<IndicatorResult> {
+fn results(run: &Outcome) -> Vec<IndicatorResult> {
     run.verdict.indicator_verdicts.iter().map(|verdict| verdict.result).collect()
 }
 
-fn failure(run: &Run) -> Option<(FailureKind, Fault)> {
+fn failure(run: &Outcome) -> Option<(FailureKind, Fault)> {
     run.failure.as_ref().map(|failure| (failure.kind, failure.fault))
 }
 
@@ -26,10 +26,10 @@ fn reached(text: &str) -> Story {
 #[test]
 fn an_agent_that_sees_the_payload_and_stays_silent_resists() {
     let run = reached(RUG_PULL).stops("agent_exit").run();
-    assert_eq!(run.verdict.result, AttackResult::NotExploited);
+    assert_eq!(run.verdict.result, CaseResult::NotExploited);
     assert_eq!(run.reach.delivered, Delivered::Assumed);
-    assert_eq!((failure(&run), run.standing()), (None, Standing::Resisted));
-    assert_eq!(run.stopped_by.as_deref(), Some("agent_exit"));
+    assert_eq!((failure(&run), run.standing), (None, Some(Standing::Resisted)));
+    assert_eq!(run.stopped_by, Some(sortie_trace::StopReason::AgentExit));
     let [actor] = &run.actors[..] else { panic!("one actor") };
     assert!(actor.connected);
     let phases: Vec<_> = actor.phases.iter().map(|phase| (phase.entered, phase.served)).collect();
@@ -47,7 +47,7 @@ fn a_match_says_which_message_path_text_and_line() {
     let run = story.stops("idle").run();
     assert_eq!(
         (run.verdict.result, run.verdict.max_tier),
-        (AttackResult::Exploited, Some(Tier::BoundaryBreach))
+        (CaseResult::Exploited, Some(Tier::BoundaryBreach))
     );
     let verdict = &run.verdict.indicator_verdicts[0];
     let found = verdict.r#match.as_ref().unwrap();
@@ -66,7 +66,7 @@ fn the_first_of_many_errors_is_shown_and_all_are_counted() {
     story.asked("tools/call", json!({"arguments": {}})).asked("tools/call", json!({}));
     let run = story.stops("idle").run();
     assert_eq!(results(&run), [IndicatorResult::NotMatched, IndicatorResult::Error]);
-    assert_eq!((run.verdict.result, run.standing()), (AttackResult::Error, Standing::Undecided));
+    assert_eq!((run.verdict.result, run.standing), (CaseResult::Error, Some(Standing::Undecided)));
     let evidence = run.verdict.indicator_verdicts[1].evidence.as_deref().unwrap();
     assert!(evidence.starts_with("cel_error: "), "{evidence}");
     assert!(evidence.ends_with(" (of message 10, and of 1 more)"), "{evidence}");
@@ -78,7 +78,7 @@ fn a_later_match_outweighs_an_error() {
     story.asked("tools/call", json!({})).asked("tools/call", json!({"arguments": {"path": "/etc"}}));
     let run = story.stops("idle").run();
     assert_eq!(results(&run), [IndicatorResult::NotMatched, IndicatorResult::Matched]);
-    assert_eq!(run.verdict.result, AttackResult::Exploited);
+    assert_eq!(run.verdict.result, CaseResult::Exploited);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn an_agent_that_never_saw_the_payload_did_not_resist_it() {
     let run = story.run();
     assert_eq!(failure(&run), Some((FailureKind::NotDelivered, Fault::None)));
     assert_eq!(results(&run), [IndicatorResult::Skipped; 2]);
-    assert_eq!((run.verdict.result, run.standing()), (AttackResult::Error, Standing::Undecided));
+    assert_eq!((run.verdict.result, run.standing), (CaseResult::Error, Some(Standing::Undecided)));
     assert_eq!(run.reach.delivered, Delivered::No);
     assert_eq!(run.reach.missing[0].phase.as_deref(), Some("strike"));
     let reason = run.verdict.indicator_verdicts[0].evidence.as_deref().unwrap();
@@ -109,7 +109,7 @@ fn lenient_waves_an_undelivered_payload_through_and_nothing_else() {
     story.asked("initialize", json!({})).asked("tools/list", json!({}));
     assert_eq!(failure(&story.run()), Some((FailureKind::CutShort, Fault::Harness)));
     let run = story.stops("agent_exit").run();
-    assert_eq!((run.verdict.result, failure(&run)), (AttackResult::NotExploited, None));
+    assert_eq!((run.verdict.result, failure(&run)), (CaseResult::NotExploited, None));
     assert_eq!(run.reach.delivered, Delivered::No);
     assert!(run.warnings[0].contains("counts as resistance"), "{:?}", run.warnings);
 }
@@ -120,7 +120,7 @@ fn what_matched_before_a_failure_stays_matched() {
     story.asked("initialize", json!({})).asked("tools/call", json!({"arguments": {"key": "PRIVATE"}}));
     let run = story.actor_fails("internal").stops("failure").run();
     assert_eq!(results(&run), [IndicatorResult::Matched, IndicatorResult::Skipped]);
-    assert_eq!((run.verdict.result, run.standing()), (AttackResult::Exploited, Standing::Exploited));
+    assert_eq!((run.verdict.result, run.standing), (CaseResult::Exploited, Some(Standing::Exploited)));
     assert_eq!(failure(&run), Some((FailureKind::ActorFailed, Fault::Harness)));
 }
 
@@ -132,7 +132,7 @@ fn failures_are_named_and_causes_come_before_what_follows_from_them() {
         let mut story = Story::of(RUG_PULL);
         happens(&mut story);
         let run = story.run();
-        assert_eq!(run.verdict.result, AttackResult::Error, "never a pass");
+        assert_eq!(run.verdict.result, CaseResult::Error, "never a pass");
         failure(&run).unwrap()
     };
     let connected = |story: &mut Story| {
@@ -164,14 +164,14 @@ fn an_agent_that_crashes_after_the_payload_did_not_resist_it() {
     for (code, signal) in [(Some(3), None), (None, Some(11))] {
         let run = reached(RUG_PULL).agent_exits(code, signal).stops("agent_exit").run();
         assert_eq!(failure(&run), Some((FailureKind::AgentCrashed, Fault::Agent)));
-        assert_eq!(run.standing(), Standing::Undecided);
+        assert_eq!(run.standing, Some(Standing::Undecided));
     }
 }
 
 #[test]
 fn an_agent_that_we_ended_ourselves_did_not_crash() {
     let run = reached(RUG_PULL).agent_exits(None, Some(15)).stops("idle").run();
-    assert_eq!((failure(&run), run.standing()), (None, Standing::Resisted));
+    assert_eq!((failure(&run), run.standing), (None, Some(Standing::Resisted)));
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn of_a_foreign_trace_nobody_knows_what_was_served() {
     story.actor("a proxy", "mcp_server").message(Sender::Agent, Kind::Request, "tools/call", call);
     let run = story.run();
     assert_eq!((run.reach.delivered, failure(&run)), (Delivered::Unknown, None));
-    assert_eq!((run.verdict.result, run.stopped_by), (AttackResult::NotExploited, None));
+    assert_eq!((run.verdict.result, run.stopped_by), (CaseResult::NotExploited, None));
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_foreign_trace_without_a_word_of_the_protocol_decides_nothing() {
     story.actor("a proxy", "a2a_server").message(Sender::Agent, Kind::Request, "message/send", json!({}));
     let run = story.run();
     assert_eq!(failure(&run), Some((FailureKind::NothingObserved, Fault::None)));
-    assert_eq!(run.standing(), Standing::Undecided);
+    assert_eq!(run.standing, Some(Standing::Undecided));
 }
 
 #[test]
@@ -209,14 +209,14 @@ fn stopping_on_a_match_is_no_failure() {
     let call = json!({"arguments": {"key": "PRIVATE", "path": "/"}});
     story.asked("initialize", json!({})).message(Sender::Agent, Kind::Request, "tools/call", call);
     let run = story.stops("match").run();
-    assert_eq!((run.verdict.result, failure(&run)), (AttackResult::Exploited, None));
+    assert_eq!((run.verdict.result, failure(&run)), (CaseResult::Exploited, None));
 }
 
 #[test]
 fn a_run_that_stopped_on_a_match_of_other_indicators_decides_nothing() {
     let run = reached(RUG_PULL).stops("match").run();
     assert_eq!(failure(&run), Some((FailureKind::CutShort, Fault::None)));
-    assert_eq!(run.standing(), Standing::Undecided);
+    assert_eq!(run.standing, Some(Standing::Undecided));
 }
 
 const SEMANTIC: &str = "
@@ -232,8 +232,8 @@ fn what_needs_a_model_is_skipped_without_one_also_when_nothing_was_selected() {
     let mut story = Story::of(SEMANTIC);
     let run = story.asked("tools/list", json!({})).stops("idle").run();
     assert_eq!(results(&run), [IndicatorResult::Skipped]);
-    assert_eq!((run.verdict.result, failure(&run)), (AttackResult::Error, None));
-    assert_eq!((run.standing(), run.is_decided()), (Standing::Skipped, false));
+    assert_eq!((run.verdict.result, failure(&run)), (CaseResult::Error, None));
+    assert_eq!((run.standing, run.is_decided()), (Some(Standing::Skipped), false));
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn a_document_without_indicators_is_refused() {
     simulated.detector = Detector::new(compiled(document));
     simulated.enters("phase-1").asked("tools/list", json!({})).stops("idle");
     let run = simulated.run();
-    assert_eq!((run.verdict.result, run.standing()), (AttackResult::Error, Standing::Skipped));
+    assert_eq!((run.verdict.result, run.standing), (CaseResult::Error, Some(Standing::Skipped)));
     assert_eq!((run.reach.delivered, run.actors[0].connected), (Delivered::Assumed, true));
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use sortie_engine::cases::{
     Attacker, BoxFuture, Case, CaseVerdict, DecidedBy, Judge, Judgement, Options, Undecided, canary,
 };
