@@ -103,8 +103,9 @@ impl ModelArgs {
 impl SemanticArgs {
     /// Takes the answers of the judge from the run that a trace belongs to, unless they are to come from elsewhere.
     pub(crate) fn take_answers_beside(&mut self, trace: &std::path::Path) {
-        let run = trace.parent().and_then(std::path::Path::parent);
-        let file = run.map(|run| run.join("exchanges.jsonl")).filter(|file| file.is_file());
+        // RUN/cases/CASE/trace.jsonl
+        let file =
+            trace.ancestors().nth(3).map(|run| run.join("exchanges.jsonl")).filter(|file| file.is_file());
         if self.judge.is_some() && self.replay.is_none() && self.cache.is_none() {
             self.replay = file;
         }
