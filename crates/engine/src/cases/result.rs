@@ -11,7 +11,7 @@ use sortie_trace::{Role, Transcript};
 
 use super::plan::Planned;
 
-/// What comes of a case. One line of `results.jsonl`.
+/// What comes of a case, before it becomes an [`Outcome`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaseResult {
     /// The id of the case.
@@ -39,7 +39,7 @@ pub struct CaseResult {
     /// Checks that could not be asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub check_errors: Vec<String>,
-    /// What was said. The tools are in `discovered.json`, unless they are what the case is about.
+    /// What was said. The tools are in the trace, unless they are what the case is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript: Option<Transcript>,
     /// The trace, below the folder of the run.
