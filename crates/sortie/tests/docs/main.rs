@@ -17,6 +17,7 @@
 mod evaluators;
 mod links;
 mod markdown;
+mod rooms;
 mod sandbox;
 
 use std::path::{Path, PathBuf};
