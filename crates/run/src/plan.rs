@@ -98,6 +98,11 @@ impl Plan {
         }
     }
 
+    /// Adds a case that cannot be played any more, since the user does not want to wait.
+    pub fn add_unfinished(&mut self, id: &str) {
+        self.cases.push(PlannedCase::new(id, ""));
+    }
+
     /// Adds what is not played, with what comes of that.
     pub fn add_unplayed(&mut self, outcome: Outcome) {
         self.cases.push(PlannedCase::new(&outcome.id, ""));

@@ -49,8 +49,9 @@ fn shortened(mut part: String, name: &str) -> String {
 /// The folder of a case within that of its run, from its id: safe in a path.
 pub fn case_folder(id: &str) -> String {
     let whole = id.replace('/', "+");
+    let spaced = whole.replace(' ', "-");
     let harmless = |letter: &char| letter.is_ascii_alphanumeric() || "-_.+%".contains(*letter);
-    let name: String = whole.chars().filter(harmless).collect();
+    let name: String = spaced.chars().filter(harmless).collect();
     let name = name.trim_start_matches('.');
     if name == whole && (1..=180).contains(&name.len()) {
         return format!("cases/{name}");

@@ -11,7 +11,7 @@ use sortie_engine::cases::{CaseResult, CaseTrace, Rubric, Unfinished};
 use sortie_evaluators::CompiledChecks;
 use sortie_oatf::SemanticEvaluator;
 use sortie_report::Report;
-use sortie_trace::Redactor;
+use sortie_trace::{MAX_TRACE_BYTES, Redactor};
 
 use crate::console::Console;
 use crate::documents;
@@ -92,18 +92,17 @@ impl Eval {
         if self.trace.as_os_str() == "-" && self.documents.iter().any(|path| path.as_os_str() == "-") {
             return Err(Failure::new("standard input cannot be the recording and a document"));
         }
-        let evaluators = self.take_evaluators();
-        if !evaluators.is_empty() {
+        let evaluators = self.take_evaluators(console)?;
+        if evaluators.is_some() {
             self.models.take_answers_beside(&self.trace);
         }
         let mut models = self.models(console)?;
         let mut outcomes: Vec<Outcome> = Vec::new();
-        if !evaluators.is_empty() {
-            let used = Sources::of(self.folders.clone(), self.config.as_deref()).load(console)?;
-            outcomes.push(self.decided(&evaluators, &used, &mut models)?.into());
-        }
         if !self.documents.is_empty() {
             outcomes.extend(self.detected(&models, console)?);
+        }
+        if let Some((ids, used)) = &evaluators {
+            outcomes.push(self.decided(ids, used, &mut models)?.into());
         }
         let mut report = Report::new(outcomes);
         report.models = models.report();
@@ -111,17 +110,25 @@ impl Eval {
         Ok(report.standing(self.allow_skipped).into())
     }
 
-    /// Words that name no file and no document of the library name evaluators.
-    fn take_evaluators(&mut self) -> Vec<String> {
+    /// Takes the words that name no file and no document of the library, and do name an evaluator.
+    fn take_evaluators(&mut self, console: &mut Console) -> Result<Option<(Vec<String>, InUse)>, Failure> {
         let is_document = |word: &PathBuf| {
             word.as_os_str() == "-"
                 || word.exists()
                 || library::may_name(word).is_none_or(|name| library::find(name).is_ok())
         };
-        let (documents, evaluators) = std::mem::take(&mut self.documents).into_iter().partition(is_document);
+        if self.documents.iter().all(is_document) {
+            return Ok(None);
+        }
+        let used = Sources::of(self.folders.clone(), self.config.as_deref()).load(console)?;
+        let is_evaluator = |word: &PathBuf| {
+            !is_document(word) && word.to_str().is_some_and(|id| used.loaded.catalogue.get(id).is_some())
+        };
+        let (evaluators, documents): (Vec<_>, _) =
+            std::mem::take(&mut self.documents).into_iter().partition(is_evaluator);
         self.documents = documents;
-        let evaluators: Vec<PathBuf> = evaluators;
-        evaluators.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+        let ids: Vec<_> = evaluators.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        Ok((!ids.is_empty()).then_some((ids, used)))
     }
 
     /// The verdict of a case of an evaluator.
@@ -134,12 +141,14 @@ impl Eval {
         let mut text = Vec::new();
         let stdin = self.trace.as_os_str() == "-";
         let read = if stdin && self.documents.is_empty() {
-            io::stdin().lock().read_to_end(&mut text).map(drop)
+            io::stdin().lock().take(MAX_TRACE_BYTES).read_to_end(&mut text).map(drop)
         } else if stdin {
             return Err(Failure::new("standard input cannot be read twice")
                 .help("write the recording to a file, or name documents or an evaluator, not both"));
         } else {
-            File::open(&self.trace).and_then(|mut file| file.read_to_end(&mut text)).map(drop)
+            File::open(&self.trace)
+                .and_then(|file| file.take(MAX_TRACE_BYTES).read_to_end(&mut text))
+                .map(drop)
         };
         read.map_err(|error| Failure::at(&self.trace, "read", &error))?;
         let entries = evaluators.iter().map(|id| used.entry(id)).collect::<Result<Vec<_>, _>>()?;

@@ -123,7 +123,7 @@ fn an_extension_that_is_not_understood_is_refused_with_its_place() {
         let place = &line[usize::try_from(column).unwrap() - 1..];
         // Of a list or a mapping the key is underlined.
         let below = place.split_once(": ").map(|(_, value)| value.trim_start_matches('['));
-        let is_there = place.starts_with(at)
+        let is_there = place.starts_with(at.trim_start_matches(['[', '{']))
             || at.starts_with(['[', '{'])
                 && below.is_some_and(|value| value.starts_with(at.trim_start_matches('[')));
         assert!(is_there, "{text}\npoints at {place}");

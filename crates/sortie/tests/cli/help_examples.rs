@@ -50,6 +50,14 @@ fn a_readers_folder() -> tempfile::TempDir {
     folder
 }
 
+/// What was said in a case that a server resisted.
+fn a_recorded_case(folder: &Path) {
+    let attack = ["run", "path-escape", "--target", "mcp=stdio:sh server.sh", "--run-dir", "cases"];
+    sortie_in(folder).args(attack).assert().code(0);
+    let case = folder.join("cases/cases/path-escape+parent-folders+read_note/trace.jsonl");
+    fs::copy(case, folder.join("case.jsonl")).unwrap();
+}
+
 #[test]
 fn every_example_in_a_help_works() {
     let commands = commands(&[]);
@@ -70,6 +78,9 @@ fn every_example_in_a_help_works() {
         assert!(!examples.is_empty(), "`sortie {command} --help` has no examples");
         // One after the other in one folder, as somebody would try them.
         let folder = a_readers_folder();
+        if examples.iter().any(|example| example.contains("case.jsonl")) {
+            a_recorded_case(folder.path());
+        }
         for example in examples {
             let output = Command::new("bash")
                 .args(["-o", "pipefail", "-c", &example])

@@ -256,8 +256,9 @@ fn a_document_of_the_library_is_played_and_judged_by_its_id() {
     let played = played.assert().code(1);
     let played = String::from_utf8_lossy(&played.get_output().stdout).into_owned();
     assert!(played.contains("--> library/mcp-server/SRT-001-description-reads-a-key.yaml"), "{played}");
-    sortie().args(["eval", "--trace", "run/trace.jsonl", "description-reads"]).assert().code(1);
-    let shown = stdout(sortie().args(["trace", "show", "run/trace.jsonl", "--document", "SRT-001"]));
+    sortie().args(["eval", "--trace", "run/cases/SRT-001/trace.jsonl", "description-reads"]).assert().code(1);
+    let shown =
+        stdout(sortie().args(["trace", "show", "run/cases/SRT-001/trace.jsonl", "--document", "SRT-001"]));
     assert!(shown.contains("SRT-001-01"), "{shown}");
     sortie().args(["prove", "SRT-001", "SRT-002"]).assert().code(0);
     sortie().args(["check", "--deny", "proofs", "SRT-001"]).assert().code(0);

@@ -176,7 +176,12 @@ impl Campaign {
             (_, Some(attacked)) => plan.add_evaluators(&attacked.planned),
             (Some(evaluators), None) => {
                 for entry in evaluators.entries() {
-                    plan.add_unplayed(without_target(&entry.evaluator.id));
+                    // Whoever did not want to wait for the target has one.
+                    if self.options.end.is_cancelled() {
+                        plan.add_unfinished(&entry.evaluator.id);
+                    } else {
+                        plan.add_unplayed(without_target(&entry.evaluator.id));
+                    }
                 }
             }
             (None, None) => {}

@@ -262,21 +262,21 @@ fn what_cannot_be_frozen_is_refused_with_what_to_do() {
     let text = fs::read_to_string(folder.path().join("run/results.jsonl")).unwrap();
     let damaged = |name: &str, text: &str| {
         fs::create_dir(folder.path().join(name)).unwrap();
+        fs::copy(folder.path().join("run/run.json"), folder.path().join(name).join("run.json")).unwrap();
         fs::write(folder.path().join(name).join("results.jsonl"), text).unwrap();
     };
     damaged("torn", &text.replace("\"exploited\"", "\"fine\""));
     damaged("empty", "");
     damaged("untraced", &text);
-    damaged("outside", &text.replace("traces/", "../run/traces/"));
-    fs::create_dir_all(folder.path().join("documents-only/documents")).unwrap();
-    fs::create_dir_all(folder.path().join("run/documents/SRT-041")).unwrap();
+    damaged("outside", &text.replace("\"cases/", "\"../run/cases/"));
+    let documents = ["run", "SRT-001", "--agent", "builtin:refuser", "--run-dir", "documents-only"];
+    assert_eq!(code(folder.path(), &documents).0, 0);
     fs::create_dir(folder.path().join("bare")).unwrap();
     let case = "path-escape/parent-folders/read_note";
     for (run, case, said, help) in [
         ("nowhere", case, "there is no folder `nowhere`", "--run-dir DIR"),
-        ("bare", case, "is no folder of a run: it has no `results.jsonl`", ""),
+        ("bare", case, "is no folder of a run: it has no `run.json`", ""),
         ("documents-only", case, "is a run of documents", "`sortie prove`"),
-        ("run", "SRT-041", "`SRT-041` is a document, and needs no freezing", "`sortie run`"),
         (
             "run",
             "path-escape/parent-foldrs/read_note",
@@ -289,9 +289,9 @@ fn what_cannot_be_frozen_is_refused_with_what_to_do() {
             "is `not_exploited` in this run",
             "it gave in to `path-escape/",
         ),
-        ("torn", case, "is no result", ""),
-        ("empty", case, "line 1 is no result (it is empty)", ""),
-        ("untraced", case, "there is no file or folder `untraced/traces/", ""),
+        ("torn", case, "line 1: unknown variant `fine`", ""),
+        ("empty", case, "there is no case", ""),
+        ("untraced", case, "there is no file or folder `untraced/cases/", ""),
         ("outside", case, "leads out of the folder of the run", ""),
     ] {
         let (ended, out, err) = code(folder.path(), &["freeze", run, case]);

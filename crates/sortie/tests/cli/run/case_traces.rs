@@ -65,7 +65,7 @@ attack:
 
 /// Evaluates a document on the trace of the case of a run: the verdict, and how it was reached.
 fn evaluated(folder: &Path, run: &str, document: &str) -> (String, String) {
-    let trace = format!("{run}/traces/reads-all+passwords+read.jsonl");
+    let trace = format!("{run}/cases/reads-all+passwords+read/trace.jsonl");
     let report = stdout(sortie_in(folder).args(["eval", "--format", "json", "--trace", &trace, document]));
     let report: Value = serde_json::from_str(&report).unwrap();
     let run = &report["runs"][0];

@@ -46,7 +46,7 @@ fn a_second_signal_ends_it_hard_and_the_agent_with_it() {
 #[test]
 fn the_grace_period_is_watched_and_served() {
     // The agent is gone, and what it left behind goes on.
-    let until = "until grep -q agent_exit run/trace.jsonl; do sleep 0.02; done";
+    let until = "until grep -q agent_exit run/cases/*/trace.jsonl; do sleep 0.02; done";
     let later = format!("sh -c \"({until}; {}) &\"", agent("obey"));
     let arguments = ["--agent", &later, "--grace", "1m", "--stop-on-match"];
     let ended = run("mcp-tool-description.yaml", arguments);

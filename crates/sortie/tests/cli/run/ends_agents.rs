@@ -108,14 +108,21 @@ fn secrets_are_in_no_file_of_the_run() {
         ["--agent", &says, "--grace", "0s", "--redact", "value:hunter2", "--redact", "value:canary-4c1d"];
     let ended = run("mcp-tool-description.yaml", arguments);
     assert_eq!(ended.file("run/agent.stderr"), "[redacted]\n");
-    for entry in std::fs::read_dir(ended.folder.path().join("run")).unwrap().flatten() {
-        let text = std::fs::read_to_string(entry.path()).unwrap();
-        assert!(
-            !text.contains("hunter2") && !text.contains("canary-4c1d"),
-            "{}: {text}",
-            entry.path().display()
-        );
+    let mut folders = vec![ended.folder.path().join("run")];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+                continue;
+            }
+            files += 1;
+            let text = std::fs::read_to_string(entry.path()).unwrap();
+            let is_clean = !text.contains("hunter2") && !text.contains("canary-4c1d");
+            assert!(is_clean, "{}: {text}", entry.path().display());
+        }
     }
+    assert!(files >= 6, "{files}");
     // What is evaluated is what is kept.
     let verdicts = &ended.run()["verdict"]["indicator_verdicts"];
     assert_eq!((&verdicts[0]["result"], &verdicts[1]["result"]), (&"matched".into(), &"not_matched".into()));

@@ -37,14 +37,15 @@ fn an_agent_that_gives_in_is_found_with_evidence_and_one_that_does_not_is_clean(
     let folder = folder();
     let weak = ["--target", "cmd=cat", "--run-dir", "weak", "--format", "json", "echo-secret"];
     let report: Value = serde_json::from_str(&stdout(run(folder.path(), &weak))).unwrap();
-    assert_eq!(report["runs"][0]["verdict"], "exploited", "{report:#}");
-    assert_eq!(report["runs"][0]["decided_by"]["path"], "answers[0]");
-    assert_eq!(report["runs"][0]["decided_by"]["turn"], 2);
+    assert_eq!(report["runs"][0]["verdict"]["result"], "exploited", "{report:#}");
+    assert_eq!(report["runs"][0]["evidence"][0]["path"], "answers[0]");
+    assert_eq!(report["runs"][0]["evidence"][0]["turn"], 2);
     run(folder.path(), &["--target", "cmd=cat", "echo-secret"]).assert().code(1);
     let firm = "cmd=sh -c 'while read line; do echo no; done'";
     run(folder.path(), &["--target", firm, "echo-secret"]).assert().code(0);
     assert!(folder.path().join("weak/results.jsonl").is_file());
-    let trace = std::fs::read_to_string(folder.path().join("weak/traces/echo-secret+repeat.jsonl")).unwrap();
+    let trace =
+        std::fs::read_to_string(folder.path().join("weak/cases/echo-secret+repeat/trace.jsonl")).unwrap();
     assert!(trace.contains(r#""actor":"attacker""#), "{trace}");
 }
 
@@ -54,8 +55,8 @@ fn what_is_missing_is_skipped_and_never_a_pass() {
     let asked =
         run(folder.path(), &["--target", "cmd=cat", "--format", "json", "needs-name"]).assert().code(3);
     let report: Value = serde_json::from_slice(&asked.get_output().stdout).unwrap();
-    assert_eq!(report["runs"][0]["verdict"], "skipped", "{report:#}");
-    assert_eq!(report["runs"][0]["reason"], "nothing is known for `{{person}}`");
+    assert_eq!(report["runs"][0]["verdict"]["result"], "skipped", "{report:#}");
+    assert_eq!(report["runs"][0]["verdict"]["reason"], "nothing is known for `{{person}}`");
     let dry = stdout(run(
         folder.path(),
         &["--target", "cmd=cat", "--var", "person=Ann", "--dry-run", "needs-name"],

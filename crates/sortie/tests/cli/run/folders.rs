@@ -23,9 +23,12 @@ fn a_run_gets_a_new_folder_that_git_does_not_see() {
         assert!(name.contains("Z-simulates"), "{name}");
         let run = runs.join(name);
         assert_eq!(std::fs::metadata(&run).unwrap().permissions().mode() & 0o777, 0o700);
-        for file in ["trace.jsonl", "report.json", "run.log", "mcp.json"] {
-            let mode = std::fs::metadata(run.join(file)).unwrap().permissions().mode();
-            assert_eq!(mode & 0o777, 0o600, "{file}");
+        let case = std::fs::read_dir(run.join("cases")).unwrap().next().unwrap().unwrap().path();
+        let of_case = ["trace.jsonl", "run.log", "mcp.json"].map(|file| case.join(file));
+        let of_run = ["report.json", "run.json", "results.jsonl"].map(|file| run.join(file));
+        for file in of_case.iter().chain(&of_run) {
+            let mode = std::fs::metadata(file).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{}", file.display());
         }
     }
     assert_eq!(std::fs::read_to_string(folder.path().join(".sortie/.gitignore")).unwrap(), "*\n");

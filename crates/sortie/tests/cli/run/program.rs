@@ -108,7 +108,7 @@ impl Program {
     pub(super) fn file_with(&self, name: &str, part: &str) -> String {
         let start = Instant::now();
         loop {
-            match std::fs::read_to_string(self.folder.path().join(name)) {
+            match std::fs::read_to_string(found(self.folder.path(), name)) {
                 Ok(text) if text.ends_with('\n') && text.contains(part) => return text,
                 _ => assert!(start.elapsed() < DEADLINE, "`{name}` never came"),
             }
@@ -158,6 +158,14 @@ impl Program {
     }
 }
 
+/// A file of a run: `run/NAME`, or that of its one case.
+fn found(folder: &Path, name: &str) -> PathBuf {
+    let path = folder.join(name);
+    let Some((run, file)) = name.split_once('/').filter(|_| !path.exists()) else { return path };
+    let cases = std::fs::read_dir(folder.join(run).join("cases")).into_iter().flatten().flatten();
+    cases.map(|case| case.path().join(file)).find(|file| file.exists()).unwrap_or(path)
+}
+
 impl Ended {
     /// The first run of the report.
     pub(super) fn run(&self) -> &Value {
@@ -178,7 +186,7 @@ impl Ended {
 
     /// A file of the folder.
     pub(super) fn file(&self, name: &str) -> String {
-        let path = self.folder.path().join(name);
+        let path = found(self.folder.path(), name);
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 

@@ -50,7 +50,7 @@ fn an_exchange_that_is_missing_is_named() {
     whole().args(["--run-dir", "live"]).output().unwrap();
     let file = folder.path().join("live/exchanges.jsonl");
     let all = std::fs::read_to_string(&file).unwrap();
-    for (what, of) in [("judge judged/first", "judge"), ("judged/second, turn 1", "target")] {
+    for (what, of) in [("judge judged/first", "judge")] {
         let kept = all.lines().filter(|line| !line.contains(&format!("\"purpose\":\"{what}\"")));
         let kept: Vec<_> = kept.collect();
         assert!(kept.len() < all.lines().count(), "{what}: {all}");
@@ -59,6 +59,10 @@ fn an_exchange_that_is_missing_is_named() {
         let told = String::from_utf8_lossy(&again.stdout).into_owned();
         assert!(told.contains(&format!("not recorded: {what}")), "the {of}: {told}");
     }
+    std::fs::remove_file(folder.path().join("live/cases/judged+second/trace.jsonl")).unwrap();
+    let again = whole().args(["--replay", "live"]).output().unwrap();
+    let told = String::from_utf8_lossy(&again.stdout).into_owned();
+    assert!(told.contains("not recorded: there is no trace of `judged/second`"), "{told}");
 }
 
 #[test]
@@ -73,5 +77,5 @@ fn a_document_that_was_not_played_cannot_be_repeated() {
     let (code, stderr) = begin(&["SRT-001", "--replay", "live"]);
     assert_eq!(code, Some(0), "{stderr}");
     let (code, stderr) = begin(&["SRT-002", "SRT-001", "--replay", "live"]);
-    assert!(code == Some(2) && stderr.contains("there is no recording of `SRT-002`"), "{stderr}");
+    assert!(code == Some(2) && stderr.contains("there is no trace of `SRT-002`"), "{stderr}");
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::workshop::{model, run, told, verdicts, workshop};
 use crate::scripted::{Does, Scripted};
+use crate::sortie_in;
 
 /// Nothing here takes longer unless it hangs.
 const DEADLINE: Duration = Duration::from_mins(1);
@@ -33,6 +34,17 @@ fn until(mut happens: impl FnMut() -> bool) {
     }
 }
 
+/// A stored run is shown again to the byte, without being played.
+fn shown_again(folder: &Path) {
+    let again = sortie_in(folder).args(["report", "run", "--format", "json"]).output().unwrap();
+    let kept = std::fs::read_to_string(folder.join("run/report.json")).unwrap();
+    assert_eq!(String::from_utf8(again.stdout).unwrap(), kept);
+    for format in ["human", "junit", "canonical"] {
+        let shown = sortie_in(folder).args(["report", "run", "--format", format]).output().unwrap();
+        assert!(shown.status.code() != Some(2) && !shown.stdout.is_empty(), "{format}");
+    }
+}
+
 /// Interrupts it, and gives what it kept.
 fn interrupted(mut child: Child, folder: &Path) -> Value {
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
@@ -48,6 +60,7 @@ fn interrupted(mut child: Child, folder: &Path) -> Value {
     let told: Value = serde_json::from_slice(&std::fs::read(folder.join("out.json")).unwrap()).unwrap();
     assert_eq!(kept, told);
     assert_eq!(kept["stopped"], "interrupted");
+    shown_again(folder);
     kept
 }
 
@@ -87,12 +100,13 @@ fn what_is_over_is_not_played_again_and_what_was_interrupted_is() {
     until(|| std::fs::read_to_string(&heard).is_ok_and(|heard| heard.contains("two")));
     let report = interrupted(child, folder.path());
     assert_eq!(report["unfinished"], serde_json::json!(["judged/second"]));
-    let trace = folder.path().join("run/documents/SRT-001/trace.jsonl");
+    let trace = folder.path().join("run/cases/SRT-001/trace.jsonl");
     let before = std::fs::read(&trace).unwrap();
     std::fs::write(folder.path().join("go"), "").unwrap();
 
     let (code, report) = told(run(folder.path()).args(&all).args(["--resume", "run"]));
     assert_eq!(code, 0, "{report:#}");
+    shown_again(folder.path());
     assert_eq!(verdicts(&report).len(), 3);
     assert_eq!(std::fs::read_to_string(&heard).unwrap().matches("one").count(), 1, "it was over");
     assert_eq!(std::fs::read(&trace).unwrap(), before, "the document was over");
@@ -109,7 +123,7 @@ fn a_document_that_was_interrupted_is_played_again_and_what_it_left_is_kept() {
     let document = super::program::document("mcp-tool-description.yaml");
     let document = document.to_str().unwrap();
     let child = begun(folder.path(), &[document]);
-    until(|| folder.path().join("run/mcp.json").exists());
+    until(|| folder.path().join("run/cases/SRT-EX-001/mcp.json").exists());
     let mut child = child;
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -117,7 +131,7 @@ fn a_document_that_was_interrupted_is_played_again_and_what_it_left_is_kept() {
     let (code, report) =
         told(run(folder.path()).args([document, "--agent", &agent, "--grace", "0s", "--resume", "run"]));
     assert_eq!((code, &*verdicts(&report)[0].1), (1, "exploited"));
-    assert!(folder.path().join("run.unfinished/trace.jsonl").is_file());
+    assert!(folder.path().join("run/cases/SRT-EX-001.unfinished/trace.jsonl").is_file());
     // Now it is over.
     let (code, report) = told(run(folder.path()).args([document, "--agent", "true", "--resume", "run"]));
     assert_eq!((code, &*verdicts(&report)[0].1), (1, "exploited"));

@@ -129,7 +129,11 @@ fn documents_that_are_played_at_once_do_not_touch_one_another() {
     let traces: Vec<_> = runs.iter().map(|run| run["trace"].as_str().unwrap()).collect();
     assert_eq!(
         traces,
-        ["run/SRT-EX-001/trace.jsonl", "run/SRT-EX-002/trace.jsonl", "run/simulates/trace.jsonl"]
+        [
+            "run/cases/SRT-EX-001/trace.jsonl",
+            "run/cases/SRT-EX-002/trace.jsonl",
+            "run/cases/No-indicators-647ec84f9a/trace.jsonl"
+        ]
     );
     assert_eq!(ended.stderr.matches("listening  default  mcp  http://127.0.0.1:").count(), 3);
     assert_eq!(ended.code, Some(1));

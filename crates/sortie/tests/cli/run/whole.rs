@@ -15,7 +15,7 @@ fn a_suite_is_played_with_its_documents_and_what_does_not_fit_is_said() {
     let found = ("echo-secret/repeat".to_owned(), "exploited".to_owned());
     assert_eq!(verdicts(&report), [not_applicable("SRT-001"), not_applicable("SRT-060"), found.clone()]);
     assert_eq!(code, 1);
-    let reason = |at: usize| report["runs"][at]["reason"].as_str().unwrap().to_owned();
+    let reason = |at: usize| report["runs"][at]["verdict"]["reason"].as_str().unwrap().to_owned();
     assert!(reason(0).contains("there is no `--agent`"), "{}", reason(0));
     assert!(reason(1).contains("a target of kind `ag_ui`"), "{}", reason(1));
 
@@ -25,7 +25,7 @@ fn a_suite_is_played_with_its_documents_and_what_does_not_fit_is_said() {
     let resisted = |id: &str| (id.to_owned(), "not_exploited".to_owned());
     assert_eq!(verdicts(&report), [resisted("SRT-001"), resisted("SRT-060"), found]);
     assert_eq!((code, report["suites"][0]["totals"]["cases"].as_u64()), (1, Some(3)));
-    for file in ["report.json", "results.jsonl", "exchanges.jsonl", "documents/SRT-001/trace.jsonl"] {
+    for file in ["report.json", "results.jsonl", "exchanges.jsonl", "run.json", "cases/SRT-001/trace.jsonl"] {
         assert!(folder.path().join("both").join(file).is_file(), "{file}");
     }
     let kept = std::fs::read(folder.path().join("both/report.json")).unwrap();
@@ -123,7 +123,7 @@ fn a_credential_that_is_given_without_an_actor_goes_to_the_target_without_one_an
         asked.iter().filter(|asked| asked.head.contains("a-token-of-12")).count()
     };
     assert_eq!((with_token(&own), with_token(&other)), (own.asked().len(), 0));
-    for file in ["report.json", "results.jsonl", "exchanges.jsonl", "documents/SRT-060/trace.jsonl"] {
+    for file in ["report.json", "results.jsonl", "exchanges.jsonl", "run.json", "cases/SRT-060/trace.jsonl"] {
         let kept = std::fs::read_to_string(folder.path().join("run").join(file)).unwrap();
         assert!(!kept.contains("a-token-of-12"), "{file}");
     }
@@ -165,7 +165,7 @@ fn a_judge_decides_what_checks_do_not_and_an_attacker_fills_what_nobody_knows() 
         "{report:#}"
     );
     assert_eq!(code, 1);
-    assert_eq!(report["runs"][2]["filled"]["person"], "Ann");
+    assert_eq!(report["runs"][2]["evaluator"]["filled"]["person"], "Ann");
     assert!(report["models"]["calibration"].is_object(), "{:#}", report["models"]);
     assert!(report["models"]["judge"]["model"] == "script");
     let dry = ["needs-name", "--target", "cmd=cat", "--dry-run", "--format", "json"];
@@ -208,14 +208,14 @@ fn a_server_without_the_tools_that_a_document_needs_has_resisted_nothing() {
     let (code, report) = told(run(folder.path()).args(["SRT-041", "--target", &server]));
     assert_eq!(verdicts(&report), [("SRT-041".to_owned(), "not_applicable".to_owned())]);
     let reason = "it needs the tool `write_note`, and the server does not offer it";
-    assert_eq!((code, report["runs"][0]["reason"].as_str()), (3, Some(reason)));
+    assert_eq!((code, report["runs"][0]["verdict"]["reason"].as_str()), (3, Some(reason)));
 
     // Beside evaluators it is said as well, and the tape says it again.
     let both = ["SRT-041", "path-escape", "--target", &server, "--format", "canonical"];
     let live = run(folder.path()).args(both).args(["--run-dir", "live"]).output().unwrap();
     assert_eq!(live.status.code(), Some(1));
     let live: Value = serde_json::from_slice(&live.stdout).unwrap();
-    assert_eq!(live["runs"][0]["reason"].as_str(), Some(reason));
+    assert_eq!(live["runs"][0]["verdict"]["reason"].as_str(), Some(reason));
     let again = run(folder.path()).args(both).args(["--replay", "live"]).output().unwrap();
     assert_eq!(serde_json::from_slice::<Value>(&again.stdout).unwrap(), live);
 }

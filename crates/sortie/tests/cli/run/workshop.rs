@@ -66,11 +66,7 @@ pub(super) fn told(command: Command) -> (i32, Value) {
 pub(super) fn verdicts(report: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let runs = report["runs"].as_array().unwrap().iter();
-    runs.map(|run| match run["kind"].as_str() {
-        Some("document") => (text(&run["document"]["id"]), text(&run["verdict"]["result"])),
-        _ => (text(&run["id"]), text(&run["verdict"])),
-    })
-    .collect()
+    runs.map(|run| (text(&run["id"]), text(&run["verdict"]["result"]))).collect()
 }
 
 /// A judge that says that the target gave in where it said `secret`, and that it did not elsewhere, and finds no intent anywhere; and
