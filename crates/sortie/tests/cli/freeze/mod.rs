@@ -289,7 +289,7 @@ fn what_cannot_be_frozen_is_refused_with_what_to_do() {
             "is `not_exploited` in this run",
             "it gave in to `path-escape/",
         ),
-        ("torn", case, "line 1: unknown variant `fine`", ""),
+        ("torn", case, "unknown variant `fine`", ""),
         ("empty", case, "there is no case", ""),
         ("untraced", case, "there is no file or folder `untraced/cases/", ""),
         ("outside", case, "leads out of the folder of the run", ""),
