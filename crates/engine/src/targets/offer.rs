@@ -1,6 +1,6 @@
 //! What a target offers.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use sortie_trace::Transcriber;
 
 /// A target may have so many tools. What comes beyond is refused with a word, never left out.
@@ -46,11 +46,6 @@ impl Tool {
 }
 
 impl Offer {
-    /// What was discovered, as `discovered.json` has it.
-    pub fn to_json(&self) -> Value {
-        json!({"tools": self.raw_tools(), "server": self.server, "card": self.card, "models": self.models})
-    }
-
     /// What a target said of itself, by the records of a connection.
     pub fn of(told: &Transcriber) -> Self {
         Self {

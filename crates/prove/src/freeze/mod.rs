@@ -20,7 +20,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use sortie_detect::{Detector, Place};
 use sortie_engine::cases::{CaseResult, canary};
-use sortie_engine::targets::{ACTOR, PHASE};
+use sortie_engine::targets::ACTOR;
 use sortie_evaluators::{ATTACKER_HOST, Catalogue, CatalogueEntry, Values};
 use sortie_oatf::{AttackResult, Compiled, Mode, extract_protocol, load};
 use sortie_report::files::{FileError, create_whole};
@@ -124,12 +124,7 @@ impl FreezeRequest {
         let result = kept.finding(&self.case)?;
         let entry = catalogue.find(&result.evaluator)?;
         let transcript = result.transcript.clone().unwrap_or_default();
-        let recorded = kept.records(result)?;
-        let is_recorded = recorded.is_some();
-        let records = recorded.unwrap_or_else(|| {
-            let server = Value::Object(transcript.server().clone());
-            traces::of_tools(transcript.tools(), &server, "mcp_client", ACTOR, PHASE)
-        });
+        let records = kept.records(result)?.ok_or(FreezeError::NothingRecorded)?;
         let mode = mode_of(&records)?;
         let protocol = extract_protocol(&mode);
         let values = self.values_of(result, entry, &transcript);
@@ -149,11 +144,8 @@ impl FreezeRequest {
             name: Some(document::name(&title)),
         };
         let stage = Stage { compiled: &compiled, played: &played, traced: &traced, looks: &looks };
-        let mut shown = vec![stage.gave_in(&records, is_recorded)?];
+        let mut shown = vec![stage.gave_in(&records)?];
         let mut made: Vec<String> = Vec::new();
-        if !is_recorded {
-            made.push(GAVE_IN.to_owned());
-        }
         shown.extend(stage.resisted(&kept, result, &transcript)?);
         if let Some(refused) = stage.refused(&records, &transcript)? {
             made.push(REFUSED.to_owned());
@@ -195,17 +187,12 @@ struct Stage<'s> {
 }
 
 impl Stage<'_> {
-    fn gave_in(&self, records: &[Record], is_recorded: bool) -> Result<Shown, FreezeError> {
+    fn gave_in(&self, records: &[Record]) -> Result<Shown, FreezeError> {
         let text = traces::text(&traces::in_phases(records, self.played), self.traced)?;
-        let about = if is_recorded {
-            "The finding that was frozen."
-        } else {
-            "What the run discovered: nobody recorded how."
-        };
         let verdict = self.judged(&text)?;
         Ok(Shown {
             what: What::Trace(GAVE_IN.to_owned(), text),
-            about: about.to_owned(),
+            about: "The finding that was frozen.".to_owned(),
             verdict: AttackResult::Exploited,
             matched: verdict.1,
         })

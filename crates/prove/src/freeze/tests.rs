@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use sortie_engine::cases::{CaseResult, canary, case_folder};
 use sortie_evaluators::{Catalogue, CatalogueEntry, CompiledChecks, TargetClass, Values, Verdict};
+use sortie_run::{PlannedCase, RunInfo, RunStore};
 use sortie_trace::{
     Content, Direction, Header, Kind, Message, PhaseEntered, Record, Sender, StopReason, Stopped,
 };
@@ -43,13 +45,25 @@ impl Trace {
     }
 }
 
+/// What would have been recorded of a review: the exchange in which the tools were listed.
+fn listed(trace: &mut Trace, transcript: &Transcript) {
+    let server = Value::Object(transcript.server().clone());
+    let mut initialized =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": server});
+    if let Some(instructions) = server.get("instructions") {
+        initialized["instructions"] = instructions.clone();
+    }
+    let answers = [("initialize", initialized), ("tools/list", json!({"tools": transcript.tools()}))];
+    for (id, (method, result)) in (1..).zip(answers) {
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {}});
+        trace.said(method, Kind::Request, Sender::Actor, Some(id), &request);
+        let response = json!({"jsonrpc": "2.0", "id": id, "result": result});
+        trace.said(method, Kind::Response, Sender::Agent, Some(id), &response);
+    }
+}
+
 /// What would have been recorded of a conversation.
-fn recorded(class: TargetClass, turns: &[Turn]) -> String {
-    let (mode, protocol) = match class {
-        TargetClass::Mcp => ("mcp_client", "mcp"),
-        TargetClass::Agent => ("ag_ui_client", "ag_ui"),
-    };
-    let mut trace = Trace { mode, protocol, records: Vec::new() };
+fn conversed(trace: &mut Trace, class: TargetClass, turns: &[Turn]) {
     let mut id = 0;
     for turn in turns {
         match (turn.role, class) {
@@ -112,6 +126,20 @@ fn recorded(class: TargetClass, turns: &[Turn]) -> String {
             }
         }
     }
+}
+
+/// What would have been recorded of a case.
+fn recorded(class: TargetClass, transcript: &Transcript, is_review: bool) -> String {
+    let (mode, protocol) = match class {
+        TargetClass::Mcp => ("mcp_client", "mcp"),
+        TargetClass::Agent => ("ag_ui_client", "ag_ui"),
+    };
+    let mut trace = Trace { mode, protocol, records: Vec::new() };
+    if is_review {
+        listed(&mut trace, transcript);
+    } else {
+        conversed(&mut trace, class, transcript.turns());
+    }
     let mut writer = sortie_trace::Writer::begin(
         Vec::new(),
         Header::run("test", std::time::UNIX_EPOCH),
@@ -147,23 +175,22 @@ fn kept(
     let about_tools =
         because.evidence.path.starts_with("tools") || because.evidence.path.starts_with("server");
     let id = "case/one";
-    let canary = sortie_engine::cases::canary(id);
+    let canary = canary(id);
     // The run has a canary of its own.
     let text = serde_json::to_string(&transcript).unwrap();
     let text = text.replace(case.values().get("canary").map_or("\u{0}", String::as_str), &canary);
     let transcript: Transcript = serde_json::from_str(&text).ok()?;
-    let mut result = json!({
+    let trace = format!("{}/trace.jsonl", case_folder(id));
+    let result = json!({
         "id": id, "evaluator": entry.evaluator.id, "severity": "high", "verdict": "exploited", "reason": "a test",
         "pattern": "p", "decided_by": {"by": "check", "check": because.check, "line": null, "path": "", "text": null, "turn": null},
-        "transcript": transcript,
+        "transcript": transcript, "trace": trace,
     });
-    fs::create_dir_all(folder.join("traces")).unwrap();
-    if !about_tools {
-        result["trace"] = "traces/one.jsonl".into();
-        fs::write(folder.join("traces/one.jsonl"), recorded(entry.class, transcript.turns())).unwrap();
-    }
-    let header = json!({"results": 1, "plan": "x", "cases": 1});
-    fs::write(folder.join("results.jsonl"), format!("{header}\n{result}\n")).unwrap();
+    let mut store = RunStore::create(folder, RunInfo::new(vec![PlannedCase::new(id, "")])).unwrap();
+    fs::create_dir(store.case_folder(id)).unwrap();
+    fs::write(folder.join(trace), recorded(entry.class, &transcript, about_tools)).unwrap();
+    let result: CaseResult = serde_json::from_value(result).unwrap();
+    store.add(&[result.into()]).unwrap();
     Some((case.values(), because.check))
 }
 

@@ -2,9 +2,7 @@
 
 use crate::steady;
 use serde_json::{Value, json};
-use sortie_trace::{
-    Content, Header, PhaseEntered, Record, Redactor, Sender, StopReason, TracedDocument, Writer,
-};
+use sortie_trace::{Content, PhaseEntered, Record, Redactor, Sender, TracedDocument, Writer};
 
 use super::FreezeError;
 use super::place::{Place, Shows};
@@ -122,64 +120,6 @@ fn at_place(place: &Place, message: Value, refusal: &str) -> Value {
         ),
         _ => message,
     }
-}
-
-/// A list of tools, as a trace in which it is asked for: nobody recorded the case, since nothing is sent in it.
-pub(super) fn of_tools(tools: &[Value], server: &Value, mode: &str, actor: &str, phase: &str) -> Vec<Record> {
-    let written_by = "sortie freeze, made of what the run discovered";
-    let mut records = vec![
-        Record::Header(Header::run(written_by, std::time::UNIX_EPOCH)),
-        Record::Phase(PhaseEntered {
-            seq: 0,
-            time: String::new(),
-            actor: actor.to_owned(),
-            mode: mode.to_owned(),
-            phase: phase.to_owned(),
-            index: 0,
-            because: None,
-        }),
-    ];
-    let mut initialized =
-        json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": server});
-    if let Some(instructions) = server.get("instructions") {
-        initialized["instructions"] = instructions.clone();
-    }
-    let answers =
-        [("initialize", json!({}), initialized), ("tools/list", json!({}), json!({"tools": tools}))];
-    for (id, (method, params, result)) in answers.into_iter().enumerate() {
-        let id = id + 1;
-        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        let response = json!({"jsonrpc": "2.0", "id": id, "result": result});
-        for (sender, content) in [(Sender::Actor, request), (Sender::Agent, response)] {
-            let is_request = sender == Sender::Actor;
-            records.push(Record::Message(Box::new(sortie_trace::Message {
-                seq: 0,
-                time: String::new(),
-                actor: actor.to_owned(),
-                mode: mode.to_owned(),
-                phase: phase.to_owned(),
-                protocol: "mcp".to_owned(),
-                surfaces: vec![method.to_owned()],
-                direction: if is_request {
-                    sortie_trace::Direction::Request
-                } else {
-                    sortie_trace::Direction::Response
-                },
-                kind: if is_request { sortie_trace::Kind::Request } else { sortie_trace::Kind::Response },
-                id: Some(id.into()),
-                connection: "session-1".to_owned(),
-                sender,
-                content: Content::from_wire(content.to_string().as_bytes()),
-            })));
-        }
-    }
-    records.push(Record::Stopped(sortie_trace::Stopped {
-        seq: 0,
-        time: String::new(),
-        because: StopReason::Idle,
-        message: None,
-    }));
-    records
 }
 
 /// The text of a trace that is one of a document.
