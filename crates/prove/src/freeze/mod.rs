@@ -25,7 +25,7 @@ use sortie_evaluators::{ATTACKER_HOST, Catalogue, CatalogueEntry, Values};
 use sortie_oatf::{AttackResult, Compiled, Mode, extract_protocol, load};
 use sortie_report::files::{FileError, create_whole};
 use sortie_trace::Transcript;
-use sortie_trace::{Deriver, Observed, Record, TracedDocument};
+use sortie_trace::{Deriver, Header, Observed, Record, TracedDocument};
 
 use crate::files::ProofFiles;
 use crate::{MANIFEST, Proved, folder_of};
@@ -127,7 +127,7 @@ impl FreezeRequest {
         let records = kept.records(result)?.ok_or(FreezeError::NothingRecorded)?;
         let mode = mode_of(&records)?;
         let protocol = extract_protocol(&mode);
-        let values = self.values_of(result, entry, &transcript);
+        let values = self.values_of(result, entry, &transcript, &records);
         let observed = observed(&records);
         let finding = Finding { result, entry, protocol, values: &values, observed: &observed };
         let looks = finding.looks()?;
@@ -156,8 +156,14 @@ impl FreezeRequest {
         Ok(Draft { file, text, compiled, shown, made })
     }
 
-    /// What placeholders stood for in the run.
-    fn values_of(&self, result: &CaseResult, entry: &CatalogueEntry, transcript: &Transcript) -> Values {
+    /// What placeholders stood for in the run: its trace says that of those that were used.
+    fn values_of(
+        &self,
+        result: &CaseResult,
+        entry: &CatalogueEntry,
+        transcript: &Transcript,
+        records: &[Record],
+    ) -> Values {
         let mut values = Values::new();
         for case in entry.fixtures.iter().flat_map(|fixtures| &fixtures.cases) {
             for (name, value) in &case.variables {
@@ -165,6 +171,9 @@ impl FreezeRequest {
             }
         }
         values.extend(self.values.clone());
+        if let Some(Record::Header(Header { case: Some(case), .. })) = records.first() {
+            values.extend(case.values.clone());
+        }
         values.extend(result.filled.clone());
         values.insert("canary".to_owned(), canary(&result.id));
         values.insert("attacker_host".to_owned(), ATTACKER_HOST.to_owned());

@@ -53,7 +53,7 @@ pub(crate) struct Freeze {
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 
-    /// What a placeholder stood for in the run; may be given more than once
+    /// What a placeholder stood for, where the trace of the case does not say; may be given more than once
     #[arg(long, value_name = "NAME=VALUE")]
     var: Vec<String>,
 

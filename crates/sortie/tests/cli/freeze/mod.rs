@@ -96,11 +96,44 @@ fn frozen(kind: &str, serve: fn(Says) -> String, case: &str, more: &[String]) ->
     let run = [&["run", evaluator, "--target", &weak, "--run-dir", "run"][..], &given, &more].concat();
     let (ended, out, err) = code(folder.path(), &run);
     assert_eq!(ended, 1, "{out}{err}");
-    let freeze = [&["freeze", "run", case, "--out", "frozen.yaml"][..], &given].concat();
+    // What placeholders stood for is known from the run.
+    let freeze = ["freeze", "run", case, "--out", "frozen.yaml", "--evaluators", "mine"];
     let (ended, out, err) = code(folder.path(), &freeze);
     assert_eq!(ended, 0, "{out}{err}");
+    no_record_is_made_up(folder.path());
     proves_and_tells_apart(folder.path(), &weak, &firm);
     folder
+}
+
+/// What is said in a recording of a frozen finding was said in the run. Only the refusal that is made of it, and says so, is not.
+fn no_record_is_made_up(folder: &Path) {
+    let messages = |path: &Path| -> Vec<String> {
+        let records = fs::read_to_string(path).unwrap();
+        let records = records.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        records
+            .filter(|record| record["record"] == "message")
+            .map(|record| steadied(&record["content"]))
+            .collect()
+    };
+    let cases = fs::read_dir(folder.join("run/cases")).unwrap().flatten();
+    let said: Vec<String> = cases.flat_map(|case| messages(&case.path().join("trace.jsonl"))).collect();
+    let mut compared = 0;
+    for entry in fs::read_dir(folder.join("frozen.proofs")).unwrap().flatten() {
+        let name = entry.file_name().into_string().unwrap();
+        if name.starts_with("gave-in") || name.starts_with("resisted-") {
+            for message in messages(&entry.path()) {
+                compared += 1;
+                assert!(said.contains(&message), "{name}: nobody said {message}");
+            }
+        }
+    }
+    assert!(compared >= 2, "{compared}");
+}
+
+/// Without what recordings of proofs are steadied in: numbers of ports, and ids that somebody made up.
+fn steadied(content: &Value) -> String {
+    let text = content.to_string();
+    text.chars().filter(|letter| !letter.is_ascii_hexdigit() && *letter != '-').collect()
 }
 
 /// The document has nothing wrong with it, is proved, and says of the one target that it gives in and of the other that it does not.
