@@ -25,7 +25,7 @@
 //! let selector = jsonpath::parse("$.tools[0].name").unwrap();
 //! assert_eq!(selector.query(&message).exactly_one().unwrap(), "notes");
 //!
-//! assert_eq!(WildcardPath::new("tools[*].name").unwrap().resolve(&message), ["notes"]);
+//! assert_eq!(WildcardPath::parse("tools[*].name").unwrap().resolve(&message), ["notes"]);
 //! ```
 
 pub mod cel;

@@ -104,9 +104,10 @@ pub struct ExtensionError {
     pub message: String,
     /// What to do.
     pub help: Option<String>,
-    /// What was probably meant, and whether it is a key.
+    /// What was probably meant, and whether it is a key, whose value is one for what was meant.
     pub(crate) meant: Option<String>,
     pub(crate) is_key: bool,
+    pub(crate) fits: bool,
 }
 
 impl Extension {
@@ -172,6 +173,17 @@ const MCP_SERVER: &[(&str, &[&str], &[&str])] = &[
     ("resource_templates", &["content", "completions"], &[]),
 ];
 
+/// Whether a value is of the type that a key has.
+fn is_of(key: &str, value: &Value) -> bool {
+    match key {
+        "delivered" | "needs" | "tools" | "during" => value.is_array(),
+        "send" | "disconnect" | "completions" => value.is_object(),
+        "wait_ms" | "retry_ms" => value.is_number(),
+        "content" | "params" => true,
+        _ => value.is_string(),
+    }
+}
+
 #[derive(Default)]
 struct Reader {
     errors: Vec<ExtensionError>,
@@ -185,6 +197,7 @@ impl Reader {
             help: None,
             meant: None,
             is_key: false,
+            fits: true,
         };
         self.errors.push_mut(error)
     }
@@ -201,10 +214,11 @@ impl Reader {
             self.error(path, "this must be a mapping").help = Some(format!("its keys are {}", known()));
             return None;
         };
-        for key in fields.keys().filter(|key| !keys.contains(&key.as_str())) {
+        for (key, value) in fields.iter().filter(|(key, _)| !keys.contains(&key.as_str())) {
             let error = self.error(&path.clone().key(key), format!("`{key}` means nothing here"));
             error.is_key = true;
             error.meant = nearest(key, keys.iter().copied()).map(str::to_owned);
+            error.fits = error.meant.as_deref().is_some_and(|meant| is_of(meant, value));
             if error.meant.is_none() {
                 error.help = Some(format!("the keys are {}", known()));
             }

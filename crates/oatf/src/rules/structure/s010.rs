@@ -14,6 +14,8 @@ pub(crate) const S_010: Rule = Rule {
     check: Some(|document, report| {
         for error in extension::check(document) {
             let edits = match &error.meant {
+                // Another name would not make it right.
+                Some(_) if !error.fits => Vec::new(),
                 Some(meant) if error.is_key => edits::rename_key(document, &error.path, meant),
                 Some(meant) => edits::replace_scalar(document, &error.path, meant),
                 None => Vec::new(),
