@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use sortie_engine::cases::{
-    Attacker, BoxFuture, Case, CaseVerdict, DecidedBy, Judge, Judgement, Options, Undecided, canary,
+    Attacker, BoxFuture, Case, CaseVerdict, DISCOVERY, DecidedBy, Judge, Judgement, Missing, Options,
+    Undecided, canary, discover,
 };
 use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::{Offer, Target};
@@ -306,9 +307,12 @@ async fn secrets_are_in_no_file_of_a_run() {
         "checks:\n  - {name: It came back, says: fail, pattern: {target: 'answers[*]', contains: 'said'}}\n";
     let rest = format!("{checks}{}", saying(&["hunter2-token", "other"]));
     let script = format!("echo hunter2-token; {ECHO}");
-    let bench = Bench::new(&[("agent", "leak", &rest)], agent(&script));
     let redactor = Redactor::new([Rule::Literal("hunter2-token".to_owned())]).unwrap();
-    let played = bench.run(Options { redactor, ..Options::default() }).await;
+    let options = Options { redactor, ..Options::default() };
+    let target = agent(&script);
+    let discovery = discover(&target, DISCOVERY, &options).await.unwrap();
+    let bench = Bench::discovered(&[("agent", "leak", &rest)], discovery, target, Missing::Skip);
+    let played = bench.run(options).await;
     assert_eq!(played.results.len(), 2);
     for file in ["results.jsonl", "discovery.jsonl", "cases/leak+other/trace.jsonl"] {
         let text = bench.read(file);
