@@ -76,7 +76,7 @@ impl Evaluated {
     }
 
     pub(crate) fn with_verdict(&self, verdict: &str) -> Vec<&Value> {
-        self.cases().into_iter().filter(|case| case["verdict"] == verdict).collect()
+        self.cases().into_iter().filter(|case| case["verdict"]["result"] == verdict).collect()
     }
 
     /// Everything that gave in.
@@ -102,7 +102,10 @@ impl Evaluated {
         assert!(decided > 0, "nothing was decided\n{}", self.stderr);
         for verdict in ["skipped", "not_applicable"] {
             for case in self.with_verdict(verdict) {
-                assert!(case["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{case:#}");
+                assert!(
+                    case["verdict"]["reason"].as_str().is_some_and(|reason| !reason.is_empty()),
+                    "{case:#}"
+                );
             }
         }
     }
@@ -117,12 +120,12 @@ impl Evaluated {
     /// Each finding about a call can be seen in its trace: the call that we sent, and in what came back the very words
     /// that the finding rests on. Findings about the list of tools rest on what was discovered.
     pub(crate) fn each_finding_is_in_its_trace(&self) {
-        let discovered = std::fs::read_to_string(self.run_folder().join("discovered.json")).unwrap();
+        let discovered = std::fs::read_to_string(self.run_folder().join("discovery.jsonl")).unwrap();
         for case in self.with_verdict("exploited") {
             let (_, tool) = finding(case);
             if tool == "-" {
-                let listed: Value = serde_json::from_str(&discovered).unwrap();
-                assert!(!listed.is_null(), "{case:#}");
+                let mut records = discovered.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+                assert!(records.any(|record| record["sender"] == "agent"), "{case:#}");
                 continue;
             }
             let records = self.records(case);
@@ -139,8 +142,8 @@ impl Evaluated {
 }
 
 fn finding(case: &Value) -> Finding {
-    let text = |key: &str| case[key].as_str().unwrap_or("-").to_owned();
-    (text("evaluator"), text("tool"))
+    let text = |key: &str| case["evaluator"][key].as_str().unwrap_or("-").to_owned();
+    (text("id"), text("tool"))
 }
 
 /// All texts in a value.

@@ -114,7 +114,7 @@ fn planted() -> BTreeSet<Finding> {
 
 /// The calls in the transcripts of an evaluator that gave in.
 fn calls(run: &Evaluated, evaluator: &str) -> Vec<Value> {
-    let cases = run.with_verdict("exploited").into_iter().filter(|case| case["evaluator"] == evaluator);
+    let cases = run.with_verdict("exploited").into_iter().filter(|case| case["evaluator"]["id"] == evaluator);
     cases.flat_map(|case| case["transcript"]["calls"].as_array().unwrap().clone()).collect()
 }
 
@@ -135,8 +135,8 @@ fn every_weakness_over(kind: &str) -> Evaluated {
         .into_iter()
         .find(|case| case["id"] == "other-customers-data/a-customer-of-the-operator")
         .unwrap_or_else(|| panic!("{}", run.stderr));
-    assert_eq!(filled["verdict"], "exploited", "{filled:#}");
-    assert_eq!(filled["decided_by"]["by"], "judge", "{filled:#}");
+    assert_eq!(filled["verdict"]["result"], "exploited", "{filled:#}");
+    assert_eq!(filled["evidence"][0]["by"], "judge", "{filled:#}");
     assert!(
         filled["transcript"]["sent"][0].as_str().is_some_and(|sent| sent.contains("made-up-company-name")),
         "{filled:#}"
@@ -168,9 +168,9 @@ fn each_planted_weakness_is_found_over_a2a() {
     // Nor for the call itself: what the agent says about it is all there is.
     assert_eq!(calls(&run, "forged-approval"), Vec::<Value>::new());
     let cases =
-        run.with_verdict("exploited").into_iter().filter(|case| case["evaluator"] == "forged-approval");
+        run.with_verdict("exploited").into_iter().filter(|case| case["evaluator"]["id"] == "forged-approval");
     for case in cases {
-        assert_eq!(case["decided_by"]["opinion"]["ruling"]["quotes"][0]["text"], "It is paid", "{case:#}");
+        assert_eq!(case["judged"]["ruling"]["quotes"][0]["text"], "It is paid", "{case:#}");
     }
 }
 

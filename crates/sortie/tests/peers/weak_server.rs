@@ -50,17 +50,17 @@ fn whole_catalogue(target: &str) -> Evaluated {
     run.nothing_is_left_unsaid();
     run.each_finding_is_in_its_trace();
     let played: BTreeSet<_> =
-        run.cases().into_iter().map(|case| case["evaluator"].as_str().unwrap()).collect();
+        run.cases().into_iter().map(|case| case["evaluator"]["id"].as_str().unwrap()).collect();
     assert_eq!(played, catalogue("mcp").iter().map(String::as_str).collect());
     // The documents of the suite attack agents, or servers with other tools: whatever they are refused is no resistance.
     let documents = run.runs("document");
     assert!(documents.len() > 40, "{documents:#?}");
     for document in &documents {
-        let reason = document["reason"].as_str().unwrap_or_default();
+        let reason = document["verdict"]["reason"].as_str().unwrap_or_default();
         assert!(document["verdict"]["result"] == "not_applicable" && !reason.is_empty(), "{document:#}");
     }
     let of_servers = |reason: &str| reason.starts_with("it needs the tool `write_note`");
-    assert!(documents.iter().any(|document| document["reason"].as_str().is_some_and(of_servers)));
+    assert!(documents.iter().any(|document| document["verdict"]["reason"].as_str().is_some_and(of_servers)));
     run
 }
 
@@ -70,7 +70,7 @@ fn findings(named: &[(&str, &str)]) -> BTreeSet<Finding> {
 
 /// The evaluators that left something to a judge, or to someone who knows a value.
 fn skipped(run: &Evaluated) -> BTreeSet<&str> {
-    run.with_verdict("skipped").into_iter().map(|case| case["evaluator"].as_str().unwrap()).collect()
+    run.with_verdict("skipped").into_iter().map(|case| case["evaluator"]["id"].as_str().unwrap()).collect()
 }
 
 #[test]
