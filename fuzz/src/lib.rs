@@ -13,10 +13,10 @@ mod paths;
 mod primitives;
 mod regex;
 
-/// The interpreter that is slow and obviously right, to compare with.
+/// The interpreter that is slow and obviously right, to compare with. The tests of the format take it from here.
 #[allow(dead_code)]
 #[path = "../../crates/oatf/tests/it/plain/mod.rs"]
-mod plain;
+pub(crate) mod plain;
 
 use serde_json::Value;
 

@@ -3,7 +3,7 @@
 // Its items are public in the crate that it is the library of.
 #[allow(unreachable_pub)]
 #[path = "../../../../fuzz/src/lib.rs"]
-mod targets;
+pub(crate) mod targets;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

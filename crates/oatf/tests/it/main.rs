@@ -11,7 +11,6 @@ mod hostile;
 mod lints;
 mod normalization;
 mod one_mistake;
-mod plain;
 mod rule_fixes;
 mod rule_pages;
 mod scenarios;
