@@ -33,7 +33,7 @@ impl Lifecycle {
         // One string for the whole run: this is done for every message.
         record.time().clone_into(self.time.get_or_insert_default());
         match record {
-            Record::Header(header) => self.header = Some(header.clone()),
+            Record::Header(header) => self.header = Some((**header).clone()),
             // What comes later often follows from the first.
             Record::ActorFailed(failed) => _ = self.failed.get_or_insert_with(|| failed.clone()),
             Record::AgentExit(exit) => self.agent_exit = Some(exit.clone()),

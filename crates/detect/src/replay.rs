@@ -11,7 +11,7 @@ use crate::detector::Detector;
 /// A live run does the same with its records as it writes them.
 pub fn replay<R: BufRead>(trace: R, detectors: &mut [Detector]) -> Result<(), TraceError> {
     let (header, records) = Trace::open(trace)?;
-    let header = Record::Header(header);
+    let header = Record::Header(Box::new(header));
     for detector in &mut *detectors {
         detector.lifecycle(&header);
     }

@@ -126,7 +126,7 @@ impl Recorder {
         watcher: Arc<dyn Watcher>,
     ) -> Result<Self, WriteError> {
         // What is evaluated is what a reader of the trace will evaluate.
-        let mut record = Record::Header(header.clone());
+        let mut record = Record::Header(Box::new(header.clone()));
         redactor.redact(&mut record);
         let redacts = !redactor.is_empty();
         let writer = Writer::begin_with(out, header, redactor, limit)?;

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`cel`] | CEL, the Common Expression Language | [`cel::Program`] |
 //! | [`re2`] | regular expressions exactly as RE2 reads them | [`re2::Regex`] |
-//! | [`jsonpath`] | JSONPath (RFC 9535) | what [`jsonpath::parse`] gives |
+//! | [`jsonpath`] | `JSONPath` (RFC 9535) | what [`jsonpath::parse`] gives |
 //! | [`path`] | dot-paths such as `tools[*].name` | [`path::SimplePath`], [`path::WildcardPath`] |
 //!
 //! Each can be used alone. Expressions are compiled once and evaluated many times, nothing is copied from the values, and

@@ -27,7 +27,7 @@ impl Recording {
     /// Reads a trace.
     pub fn read<R: BufRead>(trace: R) -> Result<Self, TraceError> {
         let (header, rest) = Trace::open(trace)?;
-        let mut records = vec![Record::Header(header)];
+        let mut records = vec![Record::Header(Box::new(header))];
         for record in rest {
             records.push(record?);
         }
@@ -45,7 +45,7 @@ impl Recording {
             case: None,
             target: None,
         };
-        let mut records = vec![Record::Header(header)];
+        let mut records = vec![Record::Header(Box::new(header))];
         records.extend(
             messages.iter().zip(1..).map(|(said, seq)| Record::Message(Box::new(message(said, seq)))),
         );

@@ -1,6 +1,6 @@
 //! What a run plays.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
@@ -85,7 +85,7 @@ impl Plan {
                     id: evaluator.id.clone(),
                     pattern: Some(case.pattern.clone()),
                     tool: case.tool().map(str::to_owned),
-                    filled: Default::default(),
+                    filled: BTreeMap::new(),
                 },
             };
             self.jobs.push(Job {

@@ -17,7 +17,7 @@ pub const VERSION: u32 = 1;
 #[derive(Clone, Debug)]
 pub enum Record {
     /// The first line.
-    Header(Header),
+    Header(Box<Header>),
     /// Something was said.
     Message(Box<Message>),
     /// An actor entered a phase.

@@ -95,7 +95,7 @@ impl<W: Write> Writer<W> {
             full: false,
             broken: false,
         };
-        let mut header = Record::Header(header);
+        let mut header = Record::Header(Box::new(header));
         writer.redactor.redact(&mut header);
         writer.write(&header)?;
         Ok(writer)
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn there_is_one_header() {
         let mut writer = Writer::begin(Vec::new(), header(), Redactor::default()).unwrap();
-        let error = writer.append(UNIX_EPOCH, &mut Record::Header(header())).unwrap_err();
+        let error = writer.append(UNIX_EPOCH, &mut Record::Header(Box::new(header()))).unwrap_err();
         assert!(matches!(error, WriteError::SecondHeader));
     }
 

@@ -145,7 +145,7 @@ proptest! {
             case: None,
             target: None,
         };
-        detector.lifecycle(&Record::Header(header));
+        detector.lifecycle(&Record::Header(Box::new(header)));
         let mut newly = Vec::new();
         for (record, message) in &trace {
             detector.lifecycle(&Record::Message(Box::new(record.clone())));

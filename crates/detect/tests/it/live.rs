@@ -119,7 +119,7 @@ fn live(records: Vec<Record>) -> (Outcome, Vec<u8>) {
     let (mut detector, mut deriver) = (detector(), Deriver::new());
     let redactor = Redactor::new([Rule::Literal("hunter2".to_owned())]).unwrap();
     let header = Header::run("a test", UNIX_EPOCH);
-    detector.lifecycle(&Record::Header(header.clone()));
+    detector.lifecycle(&Record::Header(Box::new(header.clone())));
     let mut writer = Writer::begin(Vec::new(), header, redactor).unwrap();
     for (at, mut record) in records.into_iter().enumerate() {
         writer.append(UNIX_EPOCH + Duration::from_secs(at as u64), &mut record).unwrap();

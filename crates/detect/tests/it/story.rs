@@ -66,7 +66,7 @@ impl Story {
             phase,
             id: 0,
         };
-        story.detector.lifecycle(&Record::Header(Header {
+        story.detector.lifecycle(&Record::Header(Box::new(Header {
             version: VERSION,
             origin,
             written_by: "a test".into(),
@@ -74,7 +74,7 @@ impl Story {
             document: traced,
             case: None,
             target: None,
-        }));
+        })));
         story
     }
 

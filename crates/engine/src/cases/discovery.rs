@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sortie_trace::{
     Header, MAX_TRACE_BYTES, Record, Redactor, StopReason, Stopped, Trace, TracedTarget, Transcriber, Writer,
@@ -110,16 +110,16 @@ pub async fn discover(target: &Target, file: &str, options: &Options) -> Result<
     Ok(Discovery { offer, header, records: channel.recorder().take_copies() })
 }
 
-fn not_recorded(path: &PathBuf, error: &io::Error) -> TargetError {
+fn not_recorded(path: &Path, error: &io::Error) -> TargetError {
     TargetError::NotRecorded(format!("not recorded: `{}`: {error}", path.display()))
 }
 
 /// A header as a trace has it.
 pub(super) fn redacted(header: Header, redactor: &Redactor) -> Header {
-    let mut record = Record::Header(header.clone());
+    let mut record = Record::Header(Box::new(header.clone()));
     redactor.redact(&mut record);
     match record {
-        Record::Header(redacted) => redacted,
+        Record::Header(redacted) => *redacted,
         // Redaction leaves a record what it is.
         _ => header,
     }

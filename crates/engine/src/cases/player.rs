@@ -126,10 +126,10 @@ impl Player {
             Ok(Ok(())) => recorder.stopped(StopReason::Idle, None),
             Ok(Err(Failure::Target(_))) => recorder.stopped(StopReason::Failure, None),
             Ok(Err(Failure::Attacker(Undecided::Error(_)))) => {
-                recorder.stopped(StopReason::Failure, failure.as_deref())
+                recorder.stopped(StopReason::Failure, failure.as_deref());
             }
             Ok(Err(Failure::Attacker(Undecided::Stop(_)))) | Err(_) => {
-                recorder.stopped(StopReason::Interrupted, None)
+                recorder.stopped(StopReason::Interrupted, None);
             }
         }
         if let Err(Failure::Attacker(Undecided::Stop(why))) = played? {

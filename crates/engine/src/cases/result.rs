@@ -168,10 +168,8 @@ impl From<CaseResult> for Outcome {
         }
         let answered =
             |transcript: &Transcript| transcript.turns().iter().any(|turn| turn.role == Role::Target);
-        let delivered = match result.transcript.as_ref().is_some_and(answered) {
-            true => Delivered::Yes,
-            false => Delivered::No,
-        };
+        let answered = result.transcript.as_ref().is_some_and(answered);
+        let delivered = if answered { Delivered::Yes } else { Delivered::No };
         Self {
             evidence,
             judged,

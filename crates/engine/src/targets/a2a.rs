@@ -120,10 +120,7 @@ impl Talk {
         let deadline = Instant::now() + self.settings.answer_timeout;
         let params =
             json!({"message": message, "configuration": {"blocking": true, "acceptedOutputModes": ["text"]}});
-        let mut result = match self.call(SEND, &params).await? {
-            Ok(result) => result,
-            Err(_) => return Ok(()),
-        };
+        let Ok(mut result) = self.call(SEND, &params).await? else { return Ok(()) };
         while is_at_work(&result) {
             if Instant::now() >= deadline {
                 return Err(TargetError::timed_out("the task", self.settings.answer_timeout));

@@ -57,14 +57,13 @@ pub(super) async fn open(
     settings: &Settings,
 ) -> Result<ChatSession, TargetError> {
     let web = Web::open(&chat.at, client, log, settings).await?;
-    let model = match &chat.model {
-        Some(model) => model.clone(),
-        None => {
-            ask_for_models(&web).await?;
-            let first = |transcriber: &Transcriber| transcriber.models().first().cloned();
-            let listed = log.recorder().with_transcriber(first).flatten();
-            listed.unwrap_or_else(|| "default".to_owned())
-        }
+    let model = if let Some(model) = &chat.model {
+        model.clone()
+    } else {
+        ask_for_models(&web).await?;
+        let first = |transcriber: &Transcriber| transcriber.models().first().cloned();
+        let listed = log.recorder().with_transcriber(first).flatten();
+        listed.unwrap_or_else(|| "default".to_owned())
     };
     let system = chat.system.iter().map(|text| json!({"role": "system", "content": text}));
     Ok(ChatSession { web, model, messages: system.collect(), tools: chat.tools.clone() })

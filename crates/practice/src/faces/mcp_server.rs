@@ -97,12 +97,12 @@ impl Service for Face {
                 Reply::Accepted
             }
             Incoming::Batch(items) => {
-                let one = |item: &Box<RawValue>| {
+                let one = |item: &RawValue| {
                     let bytes = item.get().as_bytes();
                     let message = jsonrpc::read(bytes, &Limits::default());
                     self.hear(client, Arrival { bytes, message, headers: arrival.headers })
                 };
-                Reply::Several(items.iter().map(one).collect())
+                Reply::Several(items.iter().map(AsRef::as_ref).map(one).collect())
             }
             Incoming::Notification { .. } | Incoming::Error { id: None, .. } => Reply::Accepted,
         }

@@ -88,7 +88,7 @@ impl Kept {
         }
         let broken = |error: sortie_trace::TraceError| FreezeError::Trace { path: path.clone(), error };
         let (header, rest) = Trace::open(BufReader::new(file.take(MAX_PROOF_BYTES))).map_err(broken)?;
-        let mut records = vec![Record::Header(header)];
+        let mut records = vec![Record::Header(Box::new(header))];
         for record in rest {
             records.push(record.map_err(broken)?);
         }

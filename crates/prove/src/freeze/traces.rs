@@ -130,7 +130,7 @@ pub(super) fn text(records: &[Record], document: &TracedDocument) -> Result<Stri
         return Err(fail(&"it has no header"));
     };
     header.document = Some(document.clone());
-    let mut writer = Writer::begin(Vec::new(), header, Redactor::default()).map_err(|error| fail(&error))?;
+    let mut writer = Writer::begin(Vec::new(), *header, Redactor::default()).map_err(|error| fail(&error))?;
     for mut record in records {
         writer.append(std::time::UNIX_EPOCH, &mut record).map_err(|error| fail(&error))?;
     }

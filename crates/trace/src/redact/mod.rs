@@ -94,7 +94,9 @@ impl Redactor {
                     case.values.values_mut().for_each(|value| self.text_in_place(value));
                     match &mut case.play {
                         TracedPlay::Seeds(seeds) => {
-                            seeds.iter_mut().for_each(|text| self.text_in_place(text))
+                            for text in seeds {
+                                self.text_in_place(text);
+                            }
                         }
                         TracedPlay::Call { tool, arguments } => {
                             self.text_in_place(tool);

@@ -443,6 +443,8 @@ fn said_in(template: &Value, body: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde_json::json;
 
     use super::*;
@@ -451,14 +453,14 @@ mod tests {
 
     fn header(settings: Value, play: Option<TracedPlay>) -> Header {
         let mut header = Header::run("test", std::time::UNIX_EPOCH);
-        let settings = settings.as_object().cloned().unwrap_or_default();
+        let Value::Object(settings) = settings else { panic!("{settings} is no object") };
         header.target = Some(TracedTarget { kind: "x".into(), identity: "x y".into(), settings });
         header.case = play.map(|play| TracedCase {
             id: "e/p".into(),
             evaluator: "e".into(),
             pattern: "P".into(),
             play,
-            values: Default::default(),
+            values: BTreeMap::new(),
             filled: Vec::new(),
         });
         header

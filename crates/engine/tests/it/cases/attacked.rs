@@ -67,7 +67,7 @@ patterns:
 
 #[tokio::test]
 async fn what_nothing_is_known_for_the_attacker_fills_and_the_result_shows_it() {
-    let bench = Bench::open(&[("agent", "pay", TRANSFER)], agent(ECHO), Offer::default());
+    let bench = Bench::open(&[("agent", "pay", TRANSFER)], agent(ECHO), &Offer::default());
     let Planned::Ready(case) = &bench.planned[0] else { panic!("{:?}", bench.planned[0]) };
     assert_eq!(case.template.text(), "Send {{amount}} to {{account}}");
     let played = bench.run(with(plain())).await;
@@ -96,7 +96,7 @@ patterns:
         assert_eq!(case.tool(), Some("read_file"));
         Ok(names.iter().map(|name| (name.clone(), format!("<{name}>"))).collect())
     };
-    let bench = Bench::open(&[("mcp", "read", rest)], shop.target(), offer(&[("read_file", short)]));
+    let bench = Bench::open(&[("mcp", "read", rest)], shop.target(), &offer(&[("read_file", short)]));
     let played = bench.run(with(Writes { fill, ..plain() })).await;
     assert_eq!(
         verdicts(&played),
@@ -131,14 +131,14 @@ async fn an_attacker_that_fails_is_the_error_of_its_case_alone() {
         ),
         (refuses, "the attacker: it speaks in riddles"),
     ] {
-        let bench = Bench::open(&[("agent", "pay", TRANSFER)], agent(ECHO), Offer::default());
+        let bench = Bench::open(&[("agent", "pay", TRANSFER)], agent(ECHO), &Offer::default());
         let played = bench.run(with(Writes { fill, ..plain() })).await;
         assert_eq!(verdicts(&played), ["pay/transfer: error", "pay/known: skipped"]);
         assert_eq!(played.results[0].reason, reason);
         assert_eq!(played.stopped, None);
     }
     // It was planned with an attacker, and is played without.
-    let bench = Bench::open(&[("agent", "pay", TRANSFER)], agent(ECHO), Offer::default());
+    let bench = Bench::open(&[("agent", "pay", TRANSFER)], agent(ECHO), &Offer::default());
     assert_eq!(bench.run(Options::default()).await.results[0].verdict, CaseVerdict::Error);
 }
 
@@ -153,7 +153,7 @@ patterns:
     let fill = |_: &Case, _: &[String]| {
         Ok([("person", "Ann"), ("canary", "mine")].map(|(name, value)| (name.into(), value.into())).into())
     };
-    let bench = Bench::open(&[("agent", "tell", rest)], agent(ECHO), Offer::default());
+    let bench = Bench::open(&[("agent", "tell", rest)], agent(ECHO), &Offer::default());
     let played = bench.run(with(Writes { fill, ..plain() })).await;
     assert_eq!(json!(played.results[0].filled), json!({"person": "Ann"}));
     let said = &played.results[0].transcript.as_ref().unwrap().turns()[0].text;
@@ -162,7 +162,7 @@ patterns:
 
 #[tokio::test]
 async fn a_run_with_an_attacker_is_not_taken_up_without() {
-    let open = Bench::open(&[("agent", "pay", TRANSFER)], agent(ECHO), Offer::default());
+    let open = Bench::open(&[("agent", "pay", TRANSFER)], agent(ECHO), &Offer::default());
     open.run(with(plain())).await;
     let closed = Bench::new(&[("agent", "pay", TRANSFER)], agent(ECHO));
     let error = RunStore::resume(open.folder.path(), &closed.plan().info()).unwrap_err();
@@ -226,7 +226,7 @@ async fn an_attacker_that_may_not_any_more_ends_the_run_too() {
         Writes { fill: |_, _| Err(Undecided::Stop("the tokens are used up".to_owned())), ..plain() };
     let in_next = Writes { next: |_| Err(Undecided::Stop("the tokens are used up".to_owned())), ..plain() };
     for attacker in [in_fill, in_next] {
-        let bench = Bench::open(&[("agent", "pay", TRANSFER)], agent(ECHO), Offer::default());
+        let bench = Bench::open(&[("agent", "pay", TRANSFER)], agent(ECHO), &Offer::default());
         let played = bench
             .run_with(Asked { jobs: 1, options: Options { turns: 5, ..with(attacker) }, ..Asked::default() })
             .await;
@@ -246,7 +246,7 @@ patterns:
     let address = Address::Stdio(vec!["/no/such".to_owned()]);
     let at = modes::Endpoint { address, headers: Vec::new(), env: Vec::new() };
     let gone = Target::Mcp { at, wire: McpRevision::Auto };
-    let bench = Bench::open(&[("mcp", "look", rest)], gone, offer(&[("ok", json!({}))]));
+    let bench = Bench::open(&[("mcp", "look", rest)], gone, &offer(&[("ok", json!({}))]));
     let played = bench.run(with(plain())).await;
     assert_eq!(verdicts(&played), ["look/look: exploited"]);
     let trace = bench.read(played.results[0].trace.as_ref().unwrap());

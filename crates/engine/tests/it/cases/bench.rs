@@ -90,20 +90,20 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) fn new(evaluators: &[(&str, &str, &str)], target: Target) -> Self {
-        Self::with(evaluators, target, Offer::default())
+        Self::with(evaluators, target, &Offer::default())
     }
 
-    pub(crate) fn with(evaluators: &[(&str, &str, &str)], target: Target, offer: Offer) -> Self {
+    pub(crate) fn with(evaluators: &[(&str, &str, &str)], target: Target, offer: &Offer) -> Self {
         Self::planned(evaluators, target, offer, Missing::Skip)
     }
 
     /// What nothing is known for is left to an attacker.
-    pub(crate) fn open(evaluators: &[(&str, &str, &str)], target: Target, offer: Offer) -> Self {
+    pub(crate) fn open(evaluators: &[(&str, &str, &str)], target: Target, offer: &Offer) -> Self {
         Self::planned(evaluators, target, offer, Missing::LeaveToAttacker)
     }
 
-    fn planned(evaluators: &[(&str, &str, &str)], target: Target, offer: Offer, missing: Missing) -> Self {
-        Self::discovered(evaluators, discovery(&target, &offer), target, missing)
+    fn planned(evaluators: &[(&str, &str, &str)], target: Target, offer: &Offer, missing: Missing) -> Self {
+        Self::discovered(evaluators, discovery(&target, offer), target, missing)
     }
 
     /// A plan for what was discovered.

@@ -81,7 +81,7 @@ async fn a_target_that_is_not_there_is_an_error_for_every_case_and_never_a_pass(
         wire: McpRevision::Auto,
     };
     let tools = offer(&[("a", json!({"x": {"type": "string"}}))]);
-    let bench = Bench::with(&[("mcp", "text", &saying(&["one", "two"]))], gone, tools);
+    let bench = Bench::with(&[("mcp", "text", &saying(&["one", "two"]))], gone, &tools);
     let played = bench.run(Options::default()).await;
     assert_eq!(verdicts(&played), ["text/one/a/x: error", "text/two/a/x: error"]);
 }
@@ -202,7 +202,7 @@ patterns:
         wire: McpRevision::Auto,
     };
     let bench =
-        Bench::with(&[("mcp", "look", rest)], gone, offer(&[("ok", json!({})), ("steal", json!({}))]));
+        Bench::with(&[("mcp", "look", rest)], gone, &offer(&[("ok", json!({})), ("steal", json!({}))]));
     let played = bench.run(Options::default()).await;
     assert_eq!(verdicts(&played), ["look/look: exploited"]);
     let Some(DecidedBy::Check { path, turn, .. }) = &played.results[0].decided_by else { panic!() };

@@ -64,7 +64,7 @@ impl Test {
             Format::Human => write_fixtures(&mut console.out, &tested, console.color)?,
             Format::Json => write_fixtures_json(&mut console.out, &tested)?,
         }
-        let wrong: usize = tested.iter().map(|tested| tested.wrong()).sum();
+        let wrong: usize = tested.iter().map(FixtureReport::wrong).sum();
         Ok(if wrong == 0 { Exit::Clean } else { Exit::Findings })
     }
 

@@ -293,7 +293,7 @@ impl<H: Handler> Inner<H> {
             sleep_until(deadline.into()).await;
         }
         // It is answered, and whoever waits will know.
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     async fn notify(&self, context: &H::Context, method: &str, params: Option<&str>) {
