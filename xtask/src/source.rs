@@ -160,7 +160,8 @@ fn shown(path: &Path) -> String {
 fn public_type(line: &str) -> Option<&str> {
     let (kind, rest) = line.trim_start().strip_prefix("pub ")?.split_once(' ')?;
     let name = rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next()?;
-    ["struct", "enum", "trait", "type", "union"].contains(&kind).then_some(name)
+    // A macro that defines types has a variable in the place of the name.
+    (["struct", "enum", "trait", "type", "union"].contains(&kind) && !name.is_empty()).then_some(name)
 }
 
 /// How many names the `pub use` items of a file bring.
@@ -236,6 +237,7 @@ mod tests {
             ("pub type Body = fn();", Some("Body")),
             ("pub(crate) struct Case;", None),
             ("pub fn case() {", None),
+            ("pub enum $name {", None),
             ("struct Case;", None),
         ] {
             assert_eq!(public_type(line), name, "{line}");
