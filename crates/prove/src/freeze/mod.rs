@@ -25,7 +25,7 @@ use sortie_evaluators::{ATTACKER_HOST, Catalogue, CatalogueEntry, Values};
 use sortie_oatf::{AttackResult, Compiled, Mode, extract_protocol, load};
 use sortie_report::files::{FileError, create_whole};
 use sortie_trace::Transcript;
-use sortie_trace::{Deriver, Header, Observed, Record, TracedDocument};
+use sortie_trace::{Deriver, Observed, Record, TracedDocument};
 
 use crate::files::ProofFiles;
 use crate::{MANIFEST, Proved, folder_of};
@@ -171,7 +171,9 @@ impl FreezeRequest {
             }
         }
         values.extend(self.values.clone());
-        if let Some(Record::Header(Header { case: Some(case), .. })) = records.first() {
+        if let Some(Record::Header(header)) = records.first()
+            && let Some(case) = &header.case
+        {
             values.extend(case.values.clone());
         }
         values.extend(result.filled.clone());
