@@ -131,7 +131,7 @@ struct Played<'d> {
 
 #[cfg(test)]
 mod tests {
-    use sortie_detect::{Failure, FailureKind, Fault};
+    use sortie_detect::{Failure, FailureKind, Fault, Standing};
     use sortie_oatf::{AttackResult, Tier};
     use sortie_practice::Behaviour;
 
@@ -167,6 +167,7 @@ mod tests {
                 }
                 ("SRT-010", Behaviour::QuotingRefuser) => {
                     run.verdict.result = AttackResult::Error.into();
+                    run.standing = Some(Standing::Undecided);
                     run.failure = Some(Failure {
                         kind: FailureKind::AgentCrashed,
                         fault: Fault::Agent,
