@@ -23,8 +23,8 @@
 //! let info = RunInfo::new(vec![PlannedCase::new("A-1", "what it does")]);
 //! let store = RunStore::create(folder.path(), info)?;
 //! let job = Job { id: "A-1".into(), info: CaseInfo::Document { document }, group: "A-1".into(), after: vec![], case: () };
-//! let stop = CancellationToken::new();
-//! let playing = play(vec![job], store, Limits::default(), (&stop, &CancellationToken::new()), Arc::new(()), |job| async move {
+//! let (stop, abort) = (CancellationToken::new(), CancellationToken::new());
+//! let playing = play(vec![job], store, Limits::default(), (&stop, &abort), Arc::new(()), |job| async move {
 //!     Ok(Outcome::new(job.id, job.info, Verdict::new(CaseResult::NotExploited, "it said no"), None))
 //! });
 //! let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
