@@ -219,8 +219,9 @@ impl Reader {
             error.is_key = true;
             error.meant = nearest(key, keys.iter().copied()).map(str::to_owned);
             error.fits = error.meant.as_deref().is_some_and(|meant| is_of(meant, value));
-            if error.meant.is_none() {
-                error.help = Some(format!("the keys are {}", known()));
+            if !error.fits {
+                let meant = error.meant.as_ref().map(|meant| format!("did you mean `{meant}`? "));
+                error.help = Some(format!("{}the keys are {}", meant.unwrap_or_default(), known()));
             }
         }
         Some(fields)
