@@ -42,4 +42,4 @@ mod writer;
 
 pub use plan::{Case, DocumentCase, Plan};
 pub use scheduler::{Job, Limits, Observer, Played, Unfinished, play};
-pub use store::{PlannedCase, RunInfo, RunStore, StoreError, load_report};
+pub use store::{PlannedCase, RunInfo, RunStore, StoreError, load_info, load_report};

@@ -124,8 +124,7 @@ impl RunInfo {
     }
 }
 
-/// 64 bits of FNV-1a, as hexadecimal digits. It tells cases apart that are not the same by accident; nobody gains by making two
-/// that look the same in a folder of their own.
+/// 64 bits of FNV-1a, as hexadecimal digits: it tells cases apart, and nobody gains by making two that look the same.
 fn fingerprint(text: &str) -> String {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -276,7 +275,8 @@ fn report_of(info: &RunInfo, mut take: impl FnMut(&str) -> Option<Outcome>) -> R
     Report { unfinished, ..Report::new(runs) }
 }
 
-fn load_info(folder: &Path) -> Result<RunInfo, StoreError> {
+/// What the run in a folder is. An error where there is none.
+pub fn load_info(folder: &Path) -> Result<RunInfo, StoreError> {
     let path = folder.join(RUN);
     if !path.is_file() {
         return Err(StoreError::NoRun { path: folder.to_owned() });

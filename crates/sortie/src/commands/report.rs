@@ -45,8 +45,7 @@ impl Report {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let report = load_report(&self.run).map_err(|error| Failure::new(error.to_string()))?;
         let color = self.out.is_none() && console.color;
-        let (format, allow_skipped) = (self.format, self.allow_skipped);
-        let view = RunsView { format, color, allow_skipped, live: true };
+        let view = RunsView { format: self.format, color, allow_skipped: self.allow_skipped, live: true };
         let mut text = Vec::new();
         view.write(&report, &mut text)?;
         console.put(&text, self.out.as_deref())?;

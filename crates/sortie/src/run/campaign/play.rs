@@ -10,7 +10,7 @@ use sortie_engine::run::{Generator, Plan, Semantic};
 use sortie_engine::targets::Target;
 use sortie_judge::Exchanges;
 use sortie_report::Report;
-use sortie_run::{DocumentCase, Limits, Observer, Played, RunStore, StoreError};
+use sortie_run::{DocumentCase, Limits, Observer, Played, RunStore, StoreError, load_info};
 use sortie_trace::format_time;
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
@@ -109,6 +109,9 @@ impl Campaign {
             }
             () = abort.cancelled() => return Err(aborted()),
         };
+        if let Some(run) = &self.home.resume {
+            load_info(run).map_err(|error| stored(&error))?;
+        }
         let folder = self.home.open(&self.name())?;
         let exchanges = match replayed {
             Some(exchanges) => exchanges,
@@ -302,10 +305,7 @@ fn aborted() -> Failure {
 }
 
 fn stored(error: &StoreError) -> Failure {
+    let help = "`--resume` wants the folder that was named by `--run-dir`, or one of `.sortie/runs`";
     let failure = Failure::new(error.to_string());
-    if error.is_no_run() {
-        return failure
-            .help("`--resume` wants the folder that was named by `--run-dir`, or one of `.sortie/runs`");
-    }
-    failure
+    if error.is_no_run() { failure.help(help) } else { failure }
 }
