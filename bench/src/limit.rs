@@ -39,7 +39,7 @@ impl BareMatch {
 }
 
 fn texts(target: &str, message: &Value) -> Vec<String> {
-    sortie_oatf::resolve_wildcard_path(target, message)
+    sortie_expr::path::resolve_wildcard_path(target, message)
         .into_iter()
         .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         .collect()

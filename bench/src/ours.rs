@@ -1,7 +1,8 @@
 //! `sortie-oatf`. The only file here that knows our API; `hostile/` apart.
 
 use serde_json::Value;
-use sortie_oatf::{Compiled, CompiledIndicator, Evaluators, IndicatorResult, LoadResult};
+use sortie_oatf::model::IndicatorResult;
+use sortie_oatf::{Compiled, CompiledIndicator, Evaluators, LoadResult};
 
 use crate::subject::{Outcome, Subject};
 

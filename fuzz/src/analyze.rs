@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use sortie_oatf::{Analysis, Edit, fix, lint, rule, validate};
+use sortie_oatf::{Analysis, fix, lint, rule, validate};
+use sortie_syntax::Edit;
 
 use super::documents::check_places;
 

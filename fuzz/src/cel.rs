@@ -1,7 +1,7 @@
 //! CEL.
 
 use serde_json::{Map, Value, json};
-use sortie_oatf::cel::Program;
+use sortie_expr::cel::Program;
 use sortie_oatf::{CelEvaluator, DefaultCelEvaluator};
 
 use super::line_and_rest;

@@ -1,8 +1,7 @@
 //! From text to a document that can be relied on, and back.
 
-use sortie_oatf::{
-    Compiled, Diagnostic, Validated, analyze, normalize, parse as parse_text, parse_bytes, serialize,
-};
+use sortie_oatf::{Compiled, Validated, analyze, normalize, parse as parse_text, parse_bytes, serialize};
+use sortie_syntax::Diagnostic;
 
 /// Any bytes parse, or give errors that have a place in them; what is said for people agrees with what is said for
 /// programs.
@@ -56,7 +55,7 @@ pub fn load(data: &[u8]) {
     };
     assert!(!loaded.warnings.iter().any(Diagnostic::is_error), "an error among the warnings");
     check_places(text, &loaded.warnings);
-    let document: &sortie_oatf::Document = &loaded.document;
+    let document: &sortie_oatf::model::Document = &loaded.document;
     assert_eq!(&normalize(document), document, "normalising twice changes something");
     let again = Validated::new(document.clone());
     assert!(again.is_ok(), "normalised, it is refused: {:#?}", again.unwrap_err());

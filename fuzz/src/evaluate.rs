@@ -3,11 +3,15 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use sortie_expr::path::MAX_PATH_DEPTH;
+use sortie_oatf::compile::MAX_EXCERPT_CHARS;
+use sortie_oatf::evaluate::{evaluate_extractor, evaluate_indicator, evaluate_trigger};
+use sortie_oatf::model::{
+    Condition, ExtractorSource, Indicator, ProtocolEvent, SemanticExamples, SemanticIntentClass, TriggerState,
+};
 use sortie_oatf::{
-    Compiled, CompiledIndicator, Condition, DefaultCelEvaluator, EvaluationError, Evaluators, Evidence,
-    ExtractorSource, Indicator, MAX_EXCERPT_CHARS, MAX_PATH_DEPTH, Outcome, ProtocolEvent, SemanticEvaluator,
-    SemanticExamples, SemanticIntentClass, TriggerState, evaluate_extractor, evaluate_indicator,
-    evaluate_trigger, load,
+    Compiled, CompiledIndicator, DefaultCelEvaluator, EvaluationError, Evaluators, Evidence, Outcome,
+    SemanticEvaluator, load,
 };
 
 use super::plain;

@@ -36,7 +36,7 @@ pub fn evaluators(data: &[u8]) {
     }
     let errors = |file: &File| {
         let found = loaded.findings.iter().find(|found| found.file == file.path);
-        found.is_some_and(|found| found.diagnostics.iter().any(sortie_oatf::Diagnostic::is_error))
+        found.is_some_and(|found| found.diagnostics.iter().any(sortie_syntax::Diagnostic::is_error))
     };
     if loaded.is_sound() {
         for file in &files {

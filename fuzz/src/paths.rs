@@ -1,10 +1,12 @@
 //! Paths into messages.
 
 use serde_json::json;
-use sortie_oatf::{
-    Extractor, ExtractorSource, ExtractorType, MAX_PATH_DEPTH, SimplePath, WildcardPath, evaluate_extractor,
-    jsonpath, resolve_simple_path, resolve_wildcard_path,
+use sortie_expr::jsonpath;
+use sortie_expr::path::{
+    MAX_PATH_DEPTH, SimplePath, WildcardPath, resolve_simple_path, resolve_wildcard_path,
 };
+use sortie_oatf::evaluate::evaluate_extractor;
+use sortie_oatf::model::{Extractor, ExtractorSource, ExtractorType};
 
 use super::{line_and_json, plain};
 

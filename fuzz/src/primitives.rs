@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use serde_json::Value;
-use sortie_oatf::{interpolate_template, interpolate_value, parse_duration};
+use sortie_oatf::parse_duration;
+use sortie_oatf::template::{interpolate_template, interpolate_value};
 
 use super::line_and_json;
 

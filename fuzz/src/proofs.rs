@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use sortie_oatf::{AttackResult, Compiled, Diagnostic, load};
+use sortie_oatf::model::AttackResult;
+use sortie_oatf::{Compiled, load};
 use sortie_prove::{MOST_LISTED, Manifest, Proofs, ProofsError, Recorded, Shows, added, prove};
+use sortie_syntax::Diagnostic;
 
 /// Two actors and two protocols, and one indicator of each kind.
 const DOCUMENT: &str = r#"

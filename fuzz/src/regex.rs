@@ -1,6 +1,6 @@
 //! RE2 on another engine.
 
-use sortie_oatf::re2::{Re2ErrorKind, Regex, check};
+use sortie_expr::re2::{Re2ErrorKind, Regex, check};
 
 use super::line_and_rest;
 

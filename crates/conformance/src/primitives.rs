@@ -4,11 +4,15 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 use sortie_expr::path::{resolve_simple_path, resolve_wildcard_path};
-use sortie_oatf::{
-    ExtractorSource, ProtocolEvent, ResponseEntry, TriggerResult, TriggerState, compute_effective_state,
-    evaluate_condition, evaluate_extractor, evaluate_predicate, evaluate_trigger, extract_protocol, fragment,
-    interpolate_template, interpolate_value, parse_duration, select_response,
+use sortie_oatf::evaluate::{
+    compute_effective_state, evaluate_condition, evaluate_extractor, evaluate_predicate, evaluate_trigger,
+    select_response,
 };
+use sortie_oatf::model::{
+    ExtractorSource, ProtocolEvent, ResponseEntry, TriggerResult, TriggerState, extract_protocol,
+};
+use sortie_oatf::template::{interpolate_template, interpolate_value};
+use sortie_oatf::{fragment, parse_duration};
 use sortie_syntax::yaml::Node;
 
 use super::Checked;

@@ -3,10 +3,13 @@
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
+use sortie_oatf::model::{
+    Attack, Correlation, CorrelationLogic, Document, IndicatorResult, IndicatorVerdict, SemanticExamples,
+    SemanticIntentClass,
+};
 use sortie_oatf::{
-    Attack, Correlation, CorrelationLogic, DefaultCelEvaluator, Document, EvaluationError, Evaluators,
-    IndicatorResult, IndicatorVerdict, Outcome, SemanticEvaluator, SemanticExamples, SemanticIntentClass,
-    compute_verdict, fragment, normalize, parse, serialize, validate,
+    DefaultCelEvaluator, EvaluationError, Evaluators, Outcome, SemanticEvaluator, compute_verdict, fragment,
+    normalize, parse, serialize, validate,
 };
 use sortie_syntax::Diagnostic;
 
@@ -222,7 +225,7 @@ fn check_verdict(case: &mut Fields<'_>) -> Checked {
     expect_value("the summary", &found, &expected.value("evaluation_summary")?)?;
     if let Some(tier) = expected.take("max_tier") {
         let tier = expected.to_value(tier);
-        expect_value("the tier", &json!(verdict.max_tier.map(sortie_oatf::Tier::as_str)), &tier)?;
+        expect_value("the tier", &json!(verdict.max_tier.map(sortie_oatf::model::Tier::as_str)), &tier)?;
     }
     expected.finish()
 }

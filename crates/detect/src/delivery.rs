@@ -1,8 +1,9 @@
 //! What must have been served before silence counts as resistance.
 
 use serde_json::Value;
+use sortie_oatf::Validated;
 use sortie_oatf::extension::RequiredDelivery;
-use sortie_oatf::{Attack, Mode, Validated};
+use sortie_oatf::model::{Attack, Mode};
 use sortie_trace::{Direction, Kind, Message, Sender};
 
 use crate::outcome::{Delivered, Reach, Undelivered};

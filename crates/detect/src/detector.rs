@@ -4,10 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use sortie_oatf::{
-    Attack, Compiled, CorrelationLogic, DefaultCelEvaluator, Evaluators, IndicatorResult, SemanticEvaluator,
-    compute_verdict,
-};
+use sortie_oatf::model::{Attack, CorrelationLogic, IndicatorResult};
+use sortie_oatf::{Compiled, DefaultCelEvaluator, Evaluators, SemanticEvaluator, compute_verdict};
 use sortie_trace::{Message, Note, Observed, Record, StopReason};
 
 use crate::delivery::Delivery;
@@ -257,7 +255,7 @@ impl Detector {
     fn verdict(&self, failure: Option<&Failure>) -> Verdict {
         let verdicts: Vec<_> = self.indicator_verdicts(failure).collect();
         let bare = verdicts.iter().map(|verdict| {
-            let bare = sortie_oatf::IndicatorVerdict {
+            let bare = sortie_oatf::model::IndicatorVerdict {
                 indicator_id: verdict.indicator_id.clone(),
                 result: verdict.result,
                 timestamp: None,

@@ -1,6 +1,6 @@
 //! What happened to a run, apart from what was said.
 
-use sortie_oatf::Attack;
+use sortie_oatf::model::Attack;
 use sortie_trace::{ActorFailed, ActorFailure, AgentExit, Header, Origin, Record, StopReason};
 
 use crate::failure::{Failure, FailureKind, Fault};

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use sortie_evaluators::{Severity, Values};
-use sortie_oatf::{AttackResult, EvaluationSummary, IndicatorResult, Tier, closed_enum};
+use sortie_oatf::model::{AttackResult, EvaluationSummary, IndicatorResult, Tier};
+use sortie_syntax::closed_enum;
 use sortie_trace::Transcript;
 use sortie_trace::{Direction, Observed, Sender, StopReason};
 

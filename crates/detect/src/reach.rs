@@ -1,6 +1,6 @@
 //! How far each actor got.
 
-use sortie_oatf::Attack;
+use sortie_oatf::model::Attack;
 use sortie_trace::{Message, PhaseEntered, Sender};
 
 use crate::outcome::{Actor, Phase};

@@ -1,6 +1,7 @@
 //! Which messages an indicator looks at (format specification, §6).
 
-use sortie_oatf::{CompiledIndicator, Direction as Side};
+use sortie_oatf::CompiledIndicator;
+use sortie_oatf::model::Direction as Side;
 use sortie_trace::{Direction, Message, Observed};
 
 /// As much of a message as decides who looks at it.

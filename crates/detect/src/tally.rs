@@ -1,6 +1,7 @@
 //! Many messages, one indicator.
 
-use sortie_oatf::{Evidence, IndicatorResult, Outcome};
+use sortie_oatf::model::IndicatorResult;
+use sortie_oatf::{Evidence, Outcome};
 use sortie_trace::Observed;
 
 use crate::outcome::Seen;

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use sortie_oatf::{Compiled, Mode, TriggerState, extract_protocol};
+use sortie_oatf::Compiled;
+use sortie_oatf::model::{Mode, TriggerState, extract_protocol};
 use sortie_trace::{ActorFailure, Deriver};
 use tokio::sync::watch;
 

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde_json::Value;
-use sortie_oatf::{ExactNumbers, interpolate_value};
+use sortie_oatf::template::interpolate_value;
+use sortie_syntax::ExactNumbers;
 
 /// How large a payload may become when its templates are filled, in bytes. Templates multiply what a peer sends.
 const MAX_FILLED_BYTES: usize = 64 * 1024 * 1024;

@@ -1,7 +1,9 @@
 //! Phases of an actor, ready to be played.
 
 use serde_json::Value;
-use sortie_oatf::{Action, CompiledActor, CompiledExtractor, CompiledTrigger, ExactNumbers, ExtractorSource};
+use sortie_oatf::compile::{CompiledActor, CompiledExtractor, CompiledTrigger};
+use sortie_oatf::model::{Action, ExtractorSource};
+use sortie_syntax::ExactNumbers;
 
 use crate::payload::Payload;
 
@@ -24,7 +26,7 @@ pub struct Phase {
 
 impl Phase {
     /// The phases of an actor.
-    pub(crate) fn all(actor: &sortie_oatf::Actor, compiled: &CompiledActor) -> Vec<Self> {
+    pub(crate) fn all(actor: &sortie_oatf::model::Actor, compiled: &CompiledActor) -> Vec<Self> {
         let mut state = (Value::Null, ExactNumbers::default());
         let phases = actor.phases.iter().zip(&compiled.phases).enumerate();
         let phases = phases.map(|(index, (phase, compiled))| {

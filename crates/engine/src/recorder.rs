@@ -13,7 +13,7 @@ use sortie_trace::{
 use tokio::sync::watch;
 
 use crate::event::{RunEvent, Watcher};
-use sortie_oatf::Mode;
+use sortie_oatf::model::Mode;
 
 /// How many warnings are kept; the rest are counted.
 const MAX_WARNINGS: usize = 100;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use sortie_evaluators::{CompiledChecks, File, Root, TargetClass, load};
-use sortie_oatf::yaml::Tree;
+use sortie_syntax::yaml::Tree;
 
 const EVALUATORS: usize = 2_000;
 const PATTERNS: usize = 10;

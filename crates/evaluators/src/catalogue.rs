@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use sortie_oatf::reading::nearest;
+use sortie_syntax::nearest;
 
 use crate::depends;
 use crate::fixtures::Fixtures;

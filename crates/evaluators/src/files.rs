@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sortie_oatf::{Diagnostic, Source, utf8};
+use sortie_syntax::{Diagnostic, Source, utf8};
 
 use crate::limits::MAX_FILE_BYTES;
 use crate::rules::{e018, e027};

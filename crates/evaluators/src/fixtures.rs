@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
-use sortie_oatf::{CompileError, Span};
+use sortie_oatf::CompileError;
+use sortie_syntax::Span;
 
 use crate::checks::{CompiledChecks, Decision};
 pub use crate::model::FixtureKind;

@@ -1,7 +1,7 @@
 //! How much may be written. Whatever is beyond a limit is refused with a word, never left out.
 
 /// Files longer than this are refused before they are read.
-pub const MAX_FILE_BYTES: usize = sortie_oatf::yaml::MAX_DOCUMENT_BYTES;
+pub const MAX_FILE_BYTES: usize = sortie_syntax::yaml::MAX_DOCUMENT_BYTES;
 /// A root has at most so many files.
 pub const MAX_FILES: usize = 100_000;
 /// The files of a root hold at most so much text together.

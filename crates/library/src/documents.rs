@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use sortie_oatf::reading::nearest;
 use sortie_oatf::{Validated, load};
+use sortie_syntax::nearest;
 use thiserror::Error;
 
 /// A document of the library.

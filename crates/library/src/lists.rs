@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use sortie_oatf::{Attack, Category, SeverityLevel, Tier, Validated};
+use sortie_oatf::Validated;
+use sortie_oatf::model::{Attack, Category, SeverityLevel, Tier};
 use sortie_report::{counted, style, write_json};
 
 use crate::{BundledDocument, Coverage, Dimension, Member};

@@ -15,13 +15,14 @@ use crate::error::{EvaluationError, EvaluationErrorKind};
 use crate::extension_points::{CelEvaluator, SemanticEvaluator};
 use crate::model::{
     Condition, ExpressionMatch, Extractor, ExtractorSource, Indicator, IndicatorVerdict, MatchPredicate,
-    Mode, PatternMatch, Phase, ProtocolEvent, ResponseEntry, Trigger, TriggerResult, TriggerState,
+    PatternMatch, Phase, ProtocolEvent, ResponseEntry, Trigger, TriggerResult, TriggerState,
 };
 
 /// Whether a pattern matches a message (specification §4.2). Its target is the root when it has none.
 ///
 /// ```
-/// use sortie_oatf::{Condition, PatternMatch, evaluate_pattern};
+/// use sortie_oatf::evaluate::evaluate_pattern;
+/// use sortie_oatf::model::{Condition, PatternMatch};
 /// use serde_json::json;
 ///
 /// let pattern = PatternMatch {
@@ -88,7 +89,8 @@ impl Outcome {
 /// Whether a value satisfies a condition (specification §5.3). A pattern that is not RE2 never matches.
 ///
 /// ```
-/// use sortie_oatf::{Condition, evaluate_condition};
+/// use sortie_oatf::evaluate::evaluate_condition;
+/// use sortie_oatf::model::Condition;
 /// use serde_json::json;
 ///
 /// let condition = Condition::from_value(&json!({"regex": "^\\{\"a\":1"})).unwrap();
@@ -106,7 +108,8 @@ pub fn evaluate_predicate(predicate: &MatchPredicate, value: &Value) -> bool {
 /// What an extractor captures from a message (specification §5.6).
 ///
 /// ```
-/// use sortie_oatf::{Extractor, ExtractorSource, ExtractorType, evaluate_extractor};
+/// use sortie_oatf::evaluate::evaluate_extractor;
+/// use sortie_oatf::model::{Extractor, ExtractorSource, ExtractorType};
 /// use serde_json::json;
 ///
 /// let extractor = Extractor {
@@ -145,11 +148,6 @@ pub fn evaluate_trigger(
         Ok(trigger) => trigger.evaluate(event, elapsed, state),
         Err(_) => TriggerResult::NotAdvanced,
     }
-}
-
-/// The protocol of a mode (specification §5.9): `mcp` for `mcp_server`.
-pub fn extract_protocol(mode: &str) -> &str {
-    Mode::protocol(mode).unwrap_or(mode)
 }
 
 /// The state in force in a phase (specification §5.10): its own, or the last one before it. `None` when no

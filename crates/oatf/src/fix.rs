@@ -218,7 +218,7 @@ attack:
     fn of_two_overlapping_repairs_the_first_is_taken() {
         let edit = |start, end| Edit { span: Span::new(start, end), replacement: "x".into() };
         let finding = |edits| {
-            let mut finding = Diagnostic::new(crate::DiagnosticSeverity::Error, "P-008", "");
+            let mut finding = Diagnostic::new(sortie_syntax::DiagnosticSeverity::Error, "P-008", "");
             finding.fix = Some(Fix { title: String::new(), edits });
             finding
         };

@@ -1,9 +1,8 @@
 //! Rewrites a document into its fully expanded form, steps N-001 to N-008.
 
-use crate::evaluate::extract_protocol;
 use crate::model::{
     Actor, Attack, Classification, Condition, CorrelationLogic, Document, Execution, Extensions, Indicator,
-    Phase, Relationship, Status, fields,
+    Phase, Relationship, Status, extract_protocol, fields,
 };
 use crate::serialize;
 
@@ -40,7 +39,7 @@ pub fn normalize(document: &Document) -> Document {
 /// Like [`normalize`], for a caller that has no more use for the document as it was written.
 ///
 /// ```
-/// # let document = sortie_oatf::Document::default();
+/// # let document = sortie_oatf::model::Document::default();
 /// let expanded = sortie_oatf::into_normalized(document);
 /// assert_eq!(expanded.attack.version, Some(1));
 /// ```

@@ -97,7 +97,7 @@ pub fn pieces(template: &str) -> impl Iterator<Item = Piece<'_>> {
 /// let extractors = HashMap::from([("user".to_owned(), "ada".to_owned())]);
 /// let request = serde_json::json!({"name": "mail"});
 /// let (text, warnings) =
-///     sortie_oatf::interpolate_template("{{user}} called {{request.name}}{{gone}}", &extractors, Some(&request), None);
+///     sortie_oatf::template::interpolate_template("{{user}} called {{request.name}}{{gone}}", &extractors, Some(&request), None);
 /// assert_eq!(text, "ada called mail");
 /// assert_eq!(warnings[0].code, "W-004");
 /// ```

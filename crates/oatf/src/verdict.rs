@@ -15,7 +15,8 @@ use crate::model::{
 ///
 /// ```
 /// use std::collections::HashMap;
-/// use sortie_oatf::{Attack, AttackResult, Indicator, compute_verdict};
+/// use sortie_oatf::compute_verdict;
+/// use sortie_oatf::model::{Attack, AttackResult, Indicator};
 ///
 /// let indicator = Indicator { id: Some("X-001-01".into()), ..Indicator::default() };
 /// let attack = Attack { indicators: Some(vec![indicator]), ..Attack::default() };

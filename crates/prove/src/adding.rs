@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use sortie_oatf::yaml::{NodeKind, Tree};
-use sortie_oatf::{AttackResult, Validated};
+use sortie_oatf::Validated;
+use sortie_oatf::model::AttackResult;
+use sortie_syntax::yaml::{NodeKind, Tree};
 
 use crate::manifest::{Manifest, Proof};
 
@@ -34,7 +35,8 @@ pub struct NotAdded {
 /// comments included.
 ///
 /// ```
-/// use sortie_oatf::{AttackResult, load};
+/// use sortie_oatf::load;
+/// use sortie_oatf::model::AttackResult;
 /// use sortie_prove::{Recorded, added};
 ///
 /// let document = load("{oatf: '0.1', attack: {execution: {mode: mcp_server, state: {tools: []}}}}").unwrap().document;

@@ -1,7 +1,9 @@
 //! What may be wrong with a proof, or with what it proves.
 
 use serde_json::Value;
-use sortie_oatf::{Evaluators, Indicator, IndicatorResult, Tier, WildcardPath};
+use sortie_expr::path::WildcardPath;
+use sortie_oatf::Evaluators;
+use sortie_oatf::model::{Indicator, IndicatorResult, Tier};
 use sortie_trace::{Observed, Sender};
 
 use crate::folder::{MANIFEST, Proofs, folder_of};

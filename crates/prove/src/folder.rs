@@ -4,8 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use sortie_oatf::yaml::MAX_DOCUMENT_BYTES;
-use sortie_oatf::{Diagnostic, DiagnosticSeverity, Document, NodePath, Source, Validated, utf8};
+use sortie_oatf::Validated;
+use sortie_oatf::model::Document;
+use sortie_syntax::yaml::MAX_DOCUMENT_BYTES;
+use sortie_syntax::{Diagnostic, DiagnosticSeverity, NodePath, Source, utf8};
 use sortie_trace::TraceError;
 
 use crate::manifest::{Manifest, Shows};

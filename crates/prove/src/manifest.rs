@@ -1,9 +1,10 @@
 //! `proofs.yaml`: which runs prove a document, and what each must give.
 
 use serde_json::Value;
-use sortie_oatf::reading::Reader;
-use sortie_oatf::yaml::Tree;
-use sortie_oatf::{AttackResult, Diagnostic, Direction, Source, Span, Validated, extract_protocol};
+use sortie_oatf::Validated;
+use sortie_oatf::model::{AttackResult, Direction, extract_protocol};
+use sortie_syntax::yaml::Tree;
+use sortie_syntax::{Diagnostic, Reader, Source, Span};
 
 use crate::reading;
 

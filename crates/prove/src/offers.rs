@@ -1,7 +1,8 @@
 //! Which operations a run of a document can have.
 
 use serde_json::Value;
-use sortie_oatf::{Action, ActionKind, Mode, Phase, Validated};
+use sortie_oatf::Validated;
+use sortie_oatf::model::{Action, ActionKind, Mode, Phase};
 
 /// Whether an agent that keeps to the protocol can come to an operation when the actors of these modes play the
 /// document: an agent does not ask a server for what it says it does not have, and a client asks for what stands in its

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use sortie_detect::{CaseResult, Outcome};
-use sortie_oatf::{
-    Compiled, EvaluationError, Indicator, IndicatorMethod, IndicatorResult, SemanticEvaluator,
-    SemanticExamples, SemanticIntentClass, Validated,
+use sortie_oatf::model::{
+    Indicator, IndicatorMethod, IndicatorResult, SemanticExamples, SemanticIntentClass,
 };
+use sortie_oatf::{Compiled, EvaluationError, SemanticEvaluator, Validated};
 use sortie_trace::Observed;
 
 use crate::checks;

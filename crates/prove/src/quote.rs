@@ -8,8 +8,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
 use serde_json::Value;
-use sortie_oatf::WildcardPath;
-use sortie_oatf::cel::{PartKind, Program};
+use sortie_expr::cel::{PartKind, Program};
+use sortie_expr::path::WildcardPath;
 use sortie_trace::{Observed, Sender};
 
 use crate::scene::Scene;

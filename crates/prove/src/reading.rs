@@ -1,9 +1,10 @@
 //! From the tree of a manifest to a [`Manifest`], with a word about everything that does not fit.
 
+use sortie_oatf::Validated;
 use sortie_oatf::bindings::{Side, is_agent_side};
-use sortie_oatf::reading::{Field, Reader, nearest};
-use sortie_oatf::yaml::{Entry, Node, NodeKind};
-use sortie_oatf::{AttackResult, Diagnostic, DiagnosticSeverity, Direction, ParseErrorKind, Span, Validated};
+use sortie_oatf::model::{AttackResult, Direction};
+use sortie_syntax::yaml::{Entry, Node, NodeKind};
+use sortie_syntax::{Diagnostic, DiagnosticSeverity, Field, ParseErrorKind, Reader, Span, nearest};
 
 use crate::manifest::{Manifest, Proof, Said, Shows, Survivor};
 

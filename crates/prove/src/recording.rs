@@ -103,8 +103,8 @@ impl Recording {
 pub(crate) fn message(said: &Said, seq: u64) -> Message {
     let from_agent = is_agent_side(&said.mode, Some(&said.surface), Some(side(said.direction)));
     let (direction, kind) = match said.direction {
-        sortie_oatf::Direction::Request => (Direction::Request, Kind::Request),
-        sortie_oatf::Direction::Response => (Direction::Response, Kind::Response),
+        sortie_oatf::model::Direction::Request => (Direction::Request, Kind::Request),
+        sortie_oatf::model::Direction::Response => (Direction::Response, Kind::Response),
     };
     Message {
         seq,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use sortie_detect::CaseResult;
-use sortie_oatf::IndicatorMethod;
+use sortie_oatf::model::IndicatorMethod;
 
 use crate::mutate::Operator;
 

@@ -1,11 +1,11 @@
 //! An indicator among its messages: what it looks at, what stands beside that, and what it can never see.
 
 use serde_json::Value;
+use sortie_expr::cel::{Part, PartKind, Program};
+use sortie_expr::path::WildcardPath;
 use sortie_oatf::bindings::{Reachability, Side, is_agent_side, known_surfaces, reachability};
-use sortie_oatf::cel::{Part, PartKind, Program};
-use sortie_oatf::{
-    CompiledIndicator, Condition, Direction, Indicator, Validated, WildcardPath, extract_protocol,
-};
+use sortie_oatf::model::{Condition, Direction, Indicator, extract_protocol};
+use sortie_oatf::{CompiledIndicator, Validated};
 use sortie_trace::Observed;
 
 use crate::offers::offers;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use sortie_evaluators::{CatalogueEntry, Check, Evaluator, RUNNER_NAMES, Test, Verdict};
-use sortie_oatf::{Condition, MatchCondition};
+use sortie_oatf::model::{Condition, MatchCondition};
 
 use crate::{counted, style, visible};
 

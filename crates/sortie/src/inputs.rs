@@ -5,10 +5,10 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use sortie_oatf::yaml::MAX_DOCUMENT_BYTES;
-use sortie_oatf::{Diagnostic, DiagnosticSeverity, ParseErrorKind, Source, Span, utf8};
 use sortie_prove::is_proofs_folder;
 pub(crate) use sortie_report::counted;
+use sortie_syntax::yaml::MAX_DOCUMENT_BYTES;
+use sortie_syntax::{Diagnostic, DiagnosticSeverity, ParseErrorKind, Source, Span, utf8};
 
 use crate::failure::Failure;
 use crate::library::{self, BundledDocument};

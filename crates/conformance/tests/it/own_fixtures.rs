@@ -10,10 +10,10 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 use sortie_conformance::{CaseResult, FixtureFile, run};
-use sortie_oatf::yaml::{Node, NodeKind, Scalar, Style, Tree};
-use sortie_oatf::{
-    Diagnostic, Example, Rule, Span, ValidationResult, interpolate_value, parse, parse_bytes, rules, validate,
-};
+use sortie_oatf::template::interpolate_value;
+use sortie_oatf::{ValidationResult, parse, parse_bytes, rules, validate};
+use sortie_syntax::yaml::{Node, NodeKind, Scalar, Style, Tree};
+use sortie_syntax::{Diagnostic, Example, Rule, Span};
 
 const RULES_SUITE: &str = "validate/rules.yaml";
 
@@ -243,7 +243,7 @@ fn tree(file: &FixtureFile) -> Tree {
     tree.unwrap()
 }
 
-fn items(node: Node<'_>) -> impl Iterator<Item = sortie_oatf::yaml::NodeId> + '_ {
+fn items(node: Node<'_>) -> impl Iterator<Item = sortie_syntax::yaml::NodeId> + '_ {
     let NodeKind::Sequence(items) = node.kind else { panic!("a suite is a list") };
     items.iter().copied()
 }
@@ -254,7 +254,7 @@ fn value(tree: &Tree, node: Node<'_>) -> Value {
         NodeKind::Scalar(text, _) => Value::from(text),
         NodeKind::Sequence(items) => items.iter().map(|item| value(tree, tree.node(*item))).collect(),
         NodeKind::Mapping(entries) => {
-            let field = |entry: &sortie_oatf::yaml::Entry| {
+            let field = |entry: &sortie_syntax::yaml::Entry| {
                 (tree.key(*entry).to_owned(), value(tree, tree.node(entry.value)))
             };
             Value::Object(entries.iter().map(field).collect::<Map<_, _>>())

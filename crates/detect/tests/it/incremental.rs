@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 use sortie_detect::{Detector, Place};
-use sortie_oatf::{
-    Compiled, DefaultCelEvaluator, Direction as Side, Indicator, IndicatorResult, evaluate_indicator,
-};
+use sortie_oatf::evaluate::evaluate_indicator;
+use sortie_oatf::model::{Direction as Side, Indicator, IndicatorResult};
+use sortie_oatf::{Compiled, DefaultCelEvaluator};
 use sortie_trace::{Content, Direction, Header, Kind, Message, Origin, Record, Sender, VERSION};
 
 use crate::story::{compiled, observed};

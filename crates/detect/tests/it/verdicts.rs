@@ -3,7 +3,7 @@
 use crate::story::{RUG_PULL, Story, compiled};
 use serde_json::json;
 use sortie_detect::{CaseResult, Delivered, Detector, FailureKind, Fault, Outcome, Standing};
-use sortie_oatf::{IndicatorResult, Tier};
+use sortie_oatf::model::{IndicatorResult, Tier};
 use sortie_trace::{Kind, Origin, Sender, TracedDocument};
 
 fn results(run: &Outcome) -> Vec<IndicatorResult> {

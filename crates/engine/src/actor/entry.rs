@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
-use sortie_oatf::{ActionKind, LogLevel};
+use sortie_oatf::model::{ActionKind, LogLevel};
 
 use super::Actor;
 use crate::payload::{Filled, Payload, Scope, TooLarge};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use serde_json::Value;
-use sortie_oatf::{AdvanceReason, ExtractorSource, TriggerResult};
+use sortie_oatf::model::{AdvanceReason, ExtractorSource, TriggerResult};
 use sortie_trace::{Content, Deriver, Direction, Kind, Message, Sender};
 
 use super::{Actor, Inner};

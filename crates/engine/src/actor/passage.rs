@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use sortie_oatf::{AdvanceReason, CompiledTrigger, TriggerState};
+use sortie_oatf::compile::CompiledTrigger;
+use sortie_oatf::model::{AdvanceReason, TriggerState};
 
 use super::entry::EntryAction;
 use super::{Actor, Inner};

@@ -1,7 +1,8 @@
 //! Response lists of a phase: which entry answers.
 
 use serde_json::Value;
-use sortie_oatf::{CompiledResponses, ResponseEntry};
+use sortie_oatf::compile::CompiledResponses;
+use sortie_oatf::model::ResponseEntry;
 
 use crate::payload::Payload;
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use sortie_oatf::{Compiled, Mode, known_modes};
+use sortie_oatf::Compiled;
+use sortie_oatf::bindings::known_modes;
+use sortie_oatf::model::Mode;
 use tokio::task::{JoinError, JoinSet};
 
 use super::command::Addresses;

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
-use sortie_oatf::{Compiled, Mode};
+use sortie_oatf::Compiled;
+use sortie_oatf::model::Mode;
 
 /// Where the server actors of a run are, and what tells the agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sortie_oatf::{Compiled, Mode, SemanticEvaluator, known_modes, parse_duration};
+use sortie_oatf::bindings::known_modes;
+use sortie_oatf::model::Mode;
+use sortie_oatf::{Compiled, SemanticEvaluator, parse_duration};
 use sortie_trace::{MAX_TRACE_BYTES, Redactor};
 use sortie_wire::Limits;
 use tokio_util::sync::CancellationToken;

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 use serde_json::Value;
-use sortie_oatf::{ActionKind, Compiled, CorrelationLogic, Indicator, Mode, Trigger, known_modes};
+use sortie_oatf::Compiled;
+use sortie_oatf::bindings::known_modes;
+use sortie_oatf::model::{ActionKind, CorrelationLogic, Indicator, Mode, Trigger};
 
 use super::options::Options;
 use crate::modes::Address;
@@ -108,7 +110,7 @@ impl Plan {
     }
 }
 
-fn planned_actor(actor: &sortie_oatf::Actor, options: &Options) -> PlannedActor {
+fn planned_actor(actor: &sortie_oatf::model::Actor, options: &Options) -> PlannedActor {
     let known = known_modes().contains(&actor.mode.as_str());
     let server = known && Mode::of(&actor.mode).is_server();
     let address = || options.address(&actor.name).to_string();

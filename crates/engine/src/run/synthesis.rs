@@ -1,7 +1,7 @@
 //! `synthesize`, where nobody can do it.
 
 use serde_json::Value;
-use sortie_oatf::Attack;
+use sortie_oatf::model::Attack;
 
 /// Says for each phase that wants content generated that there is nobody to generate it.
 pub(super) fn warnings(attack: &Attack) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use ::http::Method;
 use serde_json::Value;
-use sortie_oatf::jsonpath;
+use sortie_expr::jsonpath;
 use sortie_wire::http::Client;
 
 use super::channel::Channel;

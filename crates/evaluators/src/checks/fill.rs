@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use serde_json::Value;
-use sortie_oatf::{Condition, MatchCondition, cel, re2};
+use sortie_expr::{cel, re2};
+use sortie_oatf::model::{Condition, MatchCondition};
 
 use crate::arguments::Filling;
 use crate::model::Test;

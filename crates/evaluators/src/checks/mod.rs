@@ -6,9 +6,9 @@ mod shown;
 use std::borrow::Cow;
 
 use serde_json::Value;
+use sortie_oatf::model::{ExpressionMatch, Indicator, PatternMatch};
 use sortie_oatf::{
-    CompileError, CompiledIndicator, EvaluationError, EvaluationErrorKind, Evaluators, Evidence,
-    ExpressionMatch, Indicator, Outcome, PatternMatch,
+    CompileError, CompiledIndicator, EvaluationError, EvaluationErrorKind, Evaluators, Evidence, Outcome,
 };
 
 use crate::model::{Check, Says, Test, Verdict};

@@ -4,7 +4,7 @@
 //! it takes several, or none, the list that it looks at.
 
 use serde_json::{Value, json};
-use sortie_oatf::cel::{PartKind, Program};
+use sortie_expr::cel::{PartKind, Program};
 use sortie_oatf::{CompiledIndicator, Evaluators, Evidence, Outcome};
 
 /// So many items are tried alone: each may cost as much as the whole.

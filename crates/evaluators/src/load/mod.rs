@@ -4,7 +4,7 @@ mod root;
 
 use std::collections::{BTreeSet, HashMap};
 
-use sortie_oatf::{Diagnostic, Source, Span};
+use sortie_syntax::{Diagnostic, Source, Span};
 
 use crate::catalogue::{Catalogue, CatalogueEntry};
 use crate::files::{Content, FileDiagnostics, Root};

@@ -1,6 +1,6 @@
 //! An evaluator: what to try, and what it means to resist.
 
-use sortie_oatf::Condition;
+use sortie_oatf::model::Condition;
 
 use super::{Says, Severity, Standards, Surface, TurnMode};
 use crate::template::Template;

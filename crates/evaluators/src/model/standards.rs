@@ -1,7 +1,7 @@
 //! The standards that evaluators and documents are mapped to, and the suites that follow from them.
 
-use sortie_oatf::closed_enum;
 use sortie_oatf::frameworks::{Problem, normalise};
+use sortie_syntax::closed_enum;
 
 closed_enum! {
     /// A taxonomy, under the key that evaluators use for it.

@@ -1,6 +1,6 @@
 //! The closed lists of words.
 
-use sortie_oatf::closed_enum;
+use sortie_syntax::closed_enum;
 
 closed_enum! {
     /// How bad it is when a target gives in. Ordered from worst to least.

@@ -1,9 +1,12 @@
 //! Parses checks, and finds out whether they can be asked.
 
-use sortie_oatf::cel::{PartKind, Program, TextLiteral, string_literals};
-use sortie_oatf::reading::Reader;
-use sortie_oatf::yaml::{Entry, Node, NodeKind};
-use sortie_oatf::{Condition, MatchCondition, PatternMatch, Span, WildcardPath, fragment, re2};
+use sortie_expr::cel::{PartKind, Program, TextLiteral, string_literals};
+use sortie_expr::path::WildcardPath;
+use sortie_expr::re2;
+use sortie_oatf::fragment;
+use sortie_oatf::model::{Condition, MatchCondition, PatternMatch};
+use sortie_syntax::yaml::{Entry, Node, NodeKind};
+use sortie_syntax::{Reader, Span};
 
 use super::fields::{Mapping, name, text_of, value_at};
 use super::placeholders::{look_at_placeholders, part};

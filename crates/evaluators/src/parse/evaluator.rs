@@ -1,8 +1,7 @@
 //! Parses an evaluator.
 
-use sortie_oatf::reading::{Field, Reader, is_null};
-use sortie_oatf::yaml::{Entry, Node, NodeKind};
-use sortie_oatf::{Diagnostic, Span};
+use sortie_syntax::yaml::{Entry, Node, NodeKind};
+use sortie_syntax::{Diagnostic, Field, Reader, Span, is_null};
 
 use super::check::{check, together};
 use super::fields::{Mapping, kebab_case, list, name, no_name_twice, no_word_twice, parsed, text, value_at};

@@ -1,8 +1,7 @@
 //! What every field of every file has in common.
 
-use sortie_oatf::reading::{Field, Reader, is_null};
-use sortie_oatf::yaml::{Entry, Node, NodeKind, Tree};
-use sortie_oatf::{Diagnostic, Span};
+use sortie_syntax::yaml::{Entry, Node, NodeKind, Tree};
+use sortie_syntax::{Diagnostic, Field, Reader, Span, is_null};
 
 use crate::limits::MAX_NAME_BYTES;
 use crate::rules::e001::{is_kebab_case, not_kebab_case};

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
-use sortie_oatf::Diagnostic;
-use sortie_oatf::reading::{Reader, is_null};
-use sortie_oatf::yaml::{Entry, Node, NodeKind};
+use sortie_syntax::yaml::{Entry, Node, NodeKind};
+use sortie_syntax::{Diagnostic, Reader, is_null};
 
 use super::fields::{Mapping, list, parsed, value_at};
 use crate::fixtures::{FixtureCase, FixtureContent, Fixtures};

@@ -1,8 +1,7 @@
 //! Parses patterns, and looks at their templates.
 
-use sortie_oatf::reading::Reader;
-use sortie_oatf::yaml::Node;
-use sortie_oatf::{Diagnostic, Span};
+use sortie_syntax::yaml::Node;
+use sortie_syntax::{Diagnostic, Reader, Span};
 
 use super::fields::{Mapping, name, parsed, text, value_at};
 use super::placeholders::{look_at_placeholders, part};

@@ -3,10 +3,9 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use sortie_oatf::reading::{Reader, nearest};
 use sortie_oatf::template::{Piece, pieces};
-use sortie_oatf::yaml::Node;
-use sortie_oatf::{Edit, Span};
+use sortie_syntax::yaml::Node;
+use sortie_syntax::{Edit, Reader, Span, nearest};
 
 use crate::rules::{e105, e106};
 use crate::template::{MAX_PLACEHOLDER_BYTES, RUNNER_NAMES, is_name};

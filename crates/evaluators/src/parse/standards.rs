@@ -1,7 +1,7 @@
 //! Parses `standards`.
 
-use sortie_oatf::reading::{Field, Reader};
-use sortie_oatf::yaml::{Entry, Node};
+use sortie_syntax::yaml::{Entry, Node};
+use sortie_syntax::{Field, Reader};
 
 use crate::model::{Standard, Standards};
 use crate::rules::{e003, e009, e102};
@@ -37,7 +37,7 @@ pub(super) fn standards<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Standard
 }
 
 fn one_entry<'t>(reader: &mut Reader<'t>, node: Node<'t>, standard: Standard) -> Option<String> {
-    if sortie_oatf::reading::is_null(node) {
+    if sortie_syntax::is_null(node) {
         reader.mismatch(node, "the id of one entry");
         return None;
     }

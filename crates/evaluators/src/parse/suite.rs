@@ -1,8 +1,7 @@
 //! Parses curated suites.
 
-use sortie_oatf::reading::Reader;
-use sortie_oatf::yaml::{Entry, Node, NodeKind};
-use sortie_oatf::{Diagnostic, Span, closed_enum};
+use sortie_syntax::yaml::{Entry, Node, NodeKind};
+use sortie_syntax::{Diagnostic, Reader, Span, closed_enum};
 
 use super::fields::{Mapping, kebab_case, list, name, parsed, text, value_at};
 use crate::limits::{MAX_LISTED, MAX_TEXT_BYTES};

@@ -1,7 +1,6 @@
 //! What a transcript has, so that a path that leads nowhere is noticed before it never matches.
 
-use sortie_oatf::Diagnostic;
-use sortie_oatf::reading::nearest;
+use sortie_syntax::{Diagnostic, nearest};
 
 /// What a place of a transcript holds.
 #[derive(Clone, Copy)]
@@ -75,7 +74,7 @@ pub(super) fn dead_end(path: &str) -> Option<DeadEnd> {
                     let names: Vec<_> = keys.iter().map(|(name, _)| *name).collect();
                     return Some(DeadEnd {
                         message: format!("{of} has no `{key}`"),
-                        help: format!("it has {}", sortie_oatf::reading::listed(&names)),
+                        help: format!("it has {}", sortie_syntax::listed(&names)),
                         meant: nearest(key, names.iter().copied()),
                     });
                 };

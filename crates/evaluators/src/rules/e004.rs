@@ -1,6 +1,6 @@
 use super::{Rule, error};
-use sortie_oatf::reading::Reader;
-use sortie_oatf::yaml::Node;
+use sortie_syntax::Reader;
+use sortie_syntax::yaml::Node;
 use std::str::FromStr;
 
 pub(crate) const E_004: Rule = error("E-004", "a word is one of its list", include_str!("e004.md"));

@@ -1,6 +1,6 @@
 use super::{Diagnostic, Rule, Span, error, found};
-use sortie_oatf::OPERATORS;
-use sortie_oatf::reading::listed;
+use sortie_oatf::model::OPERATORS;
+use sortie_syntax::listed;
 
 pub(crate) const E_011: Rule =
     error("E-011", "a check is a pattern or an expression", include_str!("e011.md"));

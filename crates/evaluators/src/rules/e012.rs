@@ -1,5 +1,5 @@
 use super::{Diagnostic, Rule, Span, error, found};
-use sortie_oatf::re2::Re2Error;
+use sortie_expr::re2::Re2Error;
 
 pub(crate) const E_012: Rule =
     error("E-012", "the regular expression of a check is RE2", include_str!("e012.md"));

@@ -1,6 +1,6 @@
 use super::{Diagnostic, Rule, Span, error, found};
 use crate::parse::DeadEnd;
-use sortie_oatf::PathError;
+use sortie_expr::path::PathError;
 
 pub(crate) const E_013: Rule =
     error("E-013", "the target of a check is in the transcript", include_str!("e013.md"));

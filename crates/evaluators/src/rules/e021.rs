@@ -1,6 +1,6 @@
 use super::{Diagnostic, Rule, Span, error, found, shown};
 use crate::model::Evaluator;
-use sortie_oatf::reading::nearest;
+use sortie_syntax::nearest;
 
 pub(crate) const E_021: Rule =
     error("E-021", "a case names a pattern of its evaluator", include_str!("e021.md"));

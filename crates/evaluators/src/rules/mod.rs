@@ -46,7 +46,7 @@ pub(crate) mod e111;
 
 pub use e001::is_kebab_case;
 
-use sortie_oatf::{Diagnostic, DiagnosticSeverity, Edit, Rule, Span};
+use sortie_syntax::{Diagnostic, DiagnosticSeverity, Edit, Rule, Span};
 
 use crate::files::File;
 

@@ -142,7 +142,7 @@ proptest! {
             everything_is_where_it_belongs(&drafts, &loaded)?;
         } else {
             // What has errors is not in the catalogue.
-            for file in loaded.findings.iter().filter(|file| file.diagnostics.iter().any(sortie_oatf::Diagnostic::is_error)) {
+            for file in loaded.findings.iter().filter(|file| file.diagnostics.iter().any(sortie_syntax::Diagnostic::is_error)) {
                 let path = file.file.strip_prefix("made-up/").unwrap();
                 let entries = loaded.catalogue.entries();
                 prop_assert!(entries.iter().all(|entry| entry.file != path), "{path} has errors and is loaded");

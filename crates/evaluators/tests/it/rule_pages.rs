@@ -2,7 +2,7 @@
 
 use sortie_evaluators::rules::{example_files, rules};
 use sortie_evaluators::{Loaded, Root, load};
-use sortie_oatf::{Diagnostic, DiagnosticSeverity, Rule};
+use sortie_syntax::{Diagnostic, DiagnosticSeverity, Rule};
 
 fn loaded(example: &str) -> Loaded {
     load(&[Root::new("", example_files(example))], &[])

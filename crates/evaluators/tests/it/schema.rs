@@ -9,8 +9,8 @@ use sortie_evaluators::TargetClass;
 use sortie_evaluators::parse::{Layout, parse_evaluator, parse_fixtures, parse_pattern, parse_suite};
 use sortie_evaluators::rules::{example_files, rules};
 use sortie_evaluators::schema::{SchemaOf, schema};
-use sortie_oatf::Diagnostic;
-use sortie_oatf::yaml::{Node, NodeKind, Scalar, Style, Tree};
+use sortie_syntax::Diagnostic;
+use sortie_syntax::yaml::{Node, NodeKind, Scalar, Style, Tree};
 
 /// What no schema can say: names that must differ (E-010), what has a syntax of its own (E-012 to E-014, E-029), what the
 /// folder decides (E-015). JSON Schema counts characters where we count bytes, and takes `1.0` for an integer.

@@ -5,9 +5,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sortie_oatf::{
-    EvaluationError, EvaluationErrorKind, SemanticEvaluator, SemanticExamples, SemanticIntentClass,
-};
+use sortie_oatf::model::{SemanticExamples, SemanticIntentClass};
+use sortie_oatf::{EvaluationError, EvaluationErrorKind, SemanticEvaluator};
 use tokenizers::Tokenizer;
 
 use super::bert::Bert;

@@ -5,10 +5,8 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
-use sortie_oatf::{
-    DEFAULT_SEMANTIC_THRESHOLD, EvaluationError, EvaluationErrorKind, SemanticEvaluator, SemanticExamples,
-    SemanticIntentClass,
-};
+use sortie_oatf::model::{SemanticExamples, SemanticIntentClass};
+use sortie_oatf::{DEFAULT_SEMANTIC_THRESHOLD, EvaluationError, EvaluationErrorKind, SemanticEvaluator};
 use thiserror::Error;
 
 use crate::structured::beginning;

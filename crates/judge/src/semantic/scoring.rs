@@ -3,9 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Deserialize;
-use sortie_oatf::{
-    EvaluationError, EvaluationErrorKind, SemanticEvaluator, SemanticExamples, SemanticIntentClass,
-};
+use sortie_oatf::model::{SemanticExamples, SemanticIntentClass};
+use sortie_oatf::{EvaluationError, EvaluationErrorKind, SemanticEvaluator};
 
 use super::examples::SemanticEngine;
 use crate::blocking::{Bridge, BridgeError};

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use sortie_judge::{Embeddings, ExampleKind, ExamplesError, SemanticEngine as _, verify_examples};
-use sortie_oatf::SemanticMatch;
+use sortie_oatf::model::SemanticMatch;
 
 fn model() -> Embeddings {
     let folder = std::env::var_os("SORTIE_EMBEDDINGS").map(PathBuf::from).unwrap_or_default();

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use sortie_judge::{CheckedExamples, SemanticEngine as _, SemanticJudge};
-use sortie_oatf::{EvaluationErrorKind, SemanticEvaluator, SemanticExamples, SemanticIntentClass};
+use sortie_oatf::model::{SemanticExamples, SemanticIntentClass};
+use sortie_oatf::{EvaluationErrorKind, SemanticEvaluator};
 
 use crate::stage::{Asked, Does, Scripted, within};
 

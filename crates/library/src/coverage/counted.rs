@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 use sortie_oatf::bindings::{known_modes, known_protocols, known_surfaces};
-use sortie_oatf::{Category, Impact, Tier, Validated, frameworks};
+use sortie_oatf::model::{Category, Impact, Tier};
+use sortie_oatf::{Validated, frameworks};
 
 use super::known::{ATLAS_NOTES, BEYOND, DELIVERY, EVASION, TOP_TENS};
 use super::members::{Kind, SHAPES};

@@ -2,7 +2,8 @@
 
 use sortie_oatf::bindings::{Reachability, Side, is_agent_side, known_surfaces, reachability};
 use sortie_oatf::extension::RequiredDelivery;
-use sortie_oatf::{Attack, Direction, Indicator, Validated, extract_protocol, frameworks};
+use sortie_oatf::model::{Attack, Direction, Indicator, extract_protocol};
+use sortie_oatf::{Validated, frameworks};
 
 use super::known::{DELIVERY, EVASION};
 

@@ -69,7 +69,8 @@ impl Compiled {
     /// than comparing it.
     ///
     /// ```
-    /// use sortie_oatf::{Compiled, Direction, Validated, load};
+    /// use sortie_oatf::{Compiled, Validated, load};
+    /// use sortie_oatf::model::Direction;
     ///
     /// let text = "
     /// oatf: '0.1'

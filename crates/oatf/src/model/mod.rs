@@ -30,7 +30,7 @@ pub use execution::{
 };
 pub use extensions::{ExtensionField, Extensions};
 pub use indicator::{ExpressionMatch, Indicator, PatternMatch, SemanticExamples, SemanticMatch};
-pub use mode::Mode;
+pub use mode::{Mode, extract_protocol};
 pub use verdict::{AttackVerdict, EvaluationSummary, IndicatorVerdict};
 
 /// A JSON value: what protocol messages and pass-through state are made of.

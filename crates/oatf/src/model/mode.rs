@@ -4,7 +4,7 @@
 /// not known here; these are recognised by their ending, as the specification has it (§4.2).
 ///
 /// ```
-/// use sortie_oatf::Mode;
+/// use sortie_oatf::model::Mode;
 ///
 /// assert_eq!(Mode::of("mcp_server"), Mode::McpServer);
 /// assert!(Mode::of("smtp_server").is_server());
@@ -68,6 +68,11 @@ impl Mode {
     pub fn protocol(word: &str) -> Option<&str> {
         word.strip_suffix(SERVER).or_else(|| word.strip_suffix(CLIENT))
     }
+}
+
+/// The protocol of a mode (specification §5.9): `mcp` for `mcp_server`.
+pub fn extract_protocol(mode: &str) -> &str {
+    Mode::protocol(mode).unwrap_or(mode)
 }
 
 const SERVER: &str = "_server";

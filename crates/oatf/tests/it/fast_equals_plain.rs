@@ -5,10 +5,9 @@
 
 use crate::fuzz_corpus::targets::plain;
 use serde_json::{Map, Value, json};
-use sortie_oatf::{
-    CompiledCondition, CompiledIndicator, CompiledPredicate, Condition, Evaluators, ExpressionMatch,
-    Indicator, MatchPredicate, Outcome, PatternMatch,
-};
+use sortie_oatf::compile::{CompiledCondition, CompiledPredicate};
+use sortie_oatf::model::{Condition, ExpressionMatch, Indicator, MatchPredicate, PatternMatch};
+use sortie_oatf::{CompiledIndicator, Evaluators, Outcome};
 
 /// A small generator of random numbers (xorshift64*): the same everywhere, from a seed that can be printed.
 struct Random(u64);

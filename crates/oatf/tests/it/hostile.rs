@@ -5,9 +5,9 @@
 #![allow(clippy::format_collect)]
 
 use serde_json::{Value, json};
-use sortie_oatf::{
-    Analysis, CompiledIndicator, Evaluators, ExpressionMatch, Indicator, MAX_FINDINGS, Outcome, analyze, load,
-};
+use sortie_oatf::model::{ExpressionMatch, Indicator};
+use sortie_oatf::{Analysis, CompiledIndicator, Evaluators, Outcome, analyze, load};
+use sortie_syntax::MAX_FINDINGS;
 
 /// Runs on a thread with little stack, so that recursion without a bound shows.
 fn with_little_stack<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
@@ -233,8 +233,10 @@ fn a_message_as_deep_as_readers_allow_is_evaluated() {
         deep = json!([deep]);
     }
     let indicator = Indicator {
-        pattern: Some(sortie_oatf::PatternMatch {
-            condition: Some(sortie_oatf::Condition::from_value(&json!({"contains": "needle"})).unwrap()),
+        pattern: Some(sortie_oatf::model::PatternMatch {
+            condition: Some(
+                sortie_oatf::model::Condition::from_value(&json!({"contains": "needle"})).unwrap(),
+            ),
             ..Default::default()
         }),
         ..Indicator::default()

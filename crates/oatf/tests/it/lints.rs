@@ -1,6 +1,7 @@
 //! What lints say, and above all where they keep quiet: a wrong finding costs more than a missed one.
 
-use sortie_oatf::{Analysis, Diagnostic, Source, analyze};
+use sortie_oatf::{Analysis, analyze};
+use sortie_syntax::{Diagnostic, Source};
 
 /// A document of an MCP server with one state and one indicator, both as flow YAML.
 fn server(state: &str, indicator: &str) -> String {

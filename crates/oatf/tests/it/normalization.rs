@@ -2,9 +2,9 @@
 
 use crate::documents;
 use serde_json::json;
-use sortie_oatf::{
-    Condition, CorrelationLogic, Document, NodePath, Relationship, Status, Validated, load, normalize, parse,
-};
+use sortie_oatf::model::{Condition, CorrelationLogic, Document, Relationship, Status};
+use sortie_oatf::{Validated, load, normalize, parse};
+use sortie_syntax::NodePath;
 
 #[track_caller]
 fn document(text: &str) -> Document {

@@ -1,6 +1,7 @@
 //! A fix repairs what it was offered for, and nothing is left to repair the second time.
 
-use sortie_oatf::{Diagnostic, Fix, analyze, rules};
+use sortie_oatf::{analyze, rules};
+use sortie_syntax::{Diagnostic, Fix};
 
 fn apply(text: &str, fix: &Fix) -> String {
     let mut edits: Vec<_> = fix.edits.iter().collect();

@@ -1,6 +1,7 @@
 //! Every page of a rule holds examples, and every example does what the page says.
 
-use sortie_oatf::{Analysis, Rule, analyze, parse_bytes, rule, rules};
+use sortie_oatf::{Analysis, analyze, parse_bytes, rule, rules};
+use sortie_syntax::Rule;
 
 /// What is not UTF-8 cannot stand on a page; `what_is_not_utf8_gives_its_code` tests it instead.
 const NO_WRONG_EXAMPLE: &str = "P-002";

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use sortie_oatf::{Diagnostic, analyze};
+use sortie_oatf::analyze;
+use sortie_syntax::Diagnostic;
 
 use crate::support;
 

@@ -7,8 +7,9 @@
 //! - what `analyze` refuses for a reason that is structure, the schema refuses.
 
 use serde_json::{Map, Value, json};
-use sortie_oatf::yaml::{Node, NodeKind, Scalar, Style, Tree};
-use sortie_oatf::{Analysis, Diagnostic, NodePath, ParseErrorKind, Segment, analyze, rules, schema};
+use sortie_oatf::{Analysis, analyze, rules, schema};
+use sortie_syntax::yaml::{Node, NodeKind, Scalar, Style, Tree};
+use sortie_syntax::{Diagnostic, NodePath, ParseErrorKind, Segment};
 
 /// Rules about structure: those a schema can say, and ours does.
 ///
@@ -296,7 +297,9 @@ fn every_mutation_is_judged_alike() {
 
 #[test]
 fn every_word_of_an_enumeration_is_in_the_schema() {
-    use sortie_oatf::{Category, Impact, Relationship, SemanticIntentClass, SeverityLevel, Status, Tier};
+    use sortie_oatf::model::{
+        Category, Impact, Relationship, SemanticIntentClass, SeverityLevel, Status, Tier,
+    };
     for words in [
         Category::WORDS,
         Impact::WORDS,

@@ -3,7 +3,8 @@
 use crate::arbitrary;
 use crate::documents;
 use proptest::prelude::*;
-use sortie_oatf::{Validated, normalize, parse, serialize, yaml};
+use sortie_oatf::{Validated, normalize, parse, serialize};
+use sortie_syntax::yaml;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: documents::cases(2000), failure_persistence: None, ..ProptestConfig::default() })]

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use sortie_oatf::cel::{PartKind, Program, string_literals};
+use sortie_expr::cel::{PartKind, Program, string_literals};
 
 use super::place::{Place, Shows};
 

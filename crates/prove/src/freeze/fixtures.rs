@@ -4,7 +4,8 @@ use crate::Said;
 use serde_json::{Map, Value, json};
 use sortie_evaluators::fixtures::FixtureContent;
 use sortie_evaluators::{CatalogueEntry, Values, Verdict};
-use sortie_oatf::{AttackResult, Compiled, Direction, Evaluators, Outcome};
+use sortie_oatf::model::{AttackResult, Direction};
+use sortie_oatf::{Compiled, Evaluators, Outcome};
 use sortie_trace::{Role, Turn};
 
 use super::place::{Place, Shows};

@@ -5,9 +5,9 @@ use std::io::{BufReader, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 use sortie_engine::cases::{CaseResult, CaseVerdict};
-use sortie_oatf::reading::nearest;
 use sortie_report::files::FileError;
 use sortie_run::load_report;
+use sortie_syntax::nearest;
 use sortie_trace::{Record, Trace};
 
 use super::FreezeError;

@@ -3,10 +3,11 @@
 use serde_json::Value;
 use sortie_engine::cases::{CaseResult, DecidedBy};
 use sortie_evaluators::{CatalogueEntry, Test, Values};
-use sortie_oatf::{
-    CompiledIndicator, Condition, Direction, Evaluators, ExpressionMatch, Indicator, MatchCondition,
-    PatternMatch, Tier, re2,
+use sortie_expr::re2;
+use sortie_oatf::model::{
+    Condition, Direction, ExpressionMatch, Indicator, MatchCondition, PatternMatch, Tier,
 };
+use sortie_oatf::{CompiledIndicator, Evaluators};
 use sortie_trace::{Observed, Sender};
 
 use super::FreezeError;

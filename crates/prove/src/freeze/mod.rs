@@ -22,7 +22,8 @@ use sortie_detect::{Detector, Place};
 use sortie_engine::cases::{CaseResult, canary};
 use sortie_engine::targets::ACTOR;
 use sortie_evaluators::{ATTACKER_HOST, Catalogue, CatalogueEntry, Values};
-use sortie_oatf::{AttackResult, Compiled, Mode, extract_protocol, load};
+use sortie_oatf::model::{AttackResult, Mode, extract_protocol};
+use sortie_oatf::{Compiled, load};
 use sortie_report::files::{FileError, create_whole};
 use sortie_trace::Transcript;
 use sortie_trace::{Deriver, Observed, Record, TracedDocument};
@@ -291,7 +292,8 @@ impl Stage<'_> {
         let [detector] = detectors;
         let run = detector.outcome(Place::default());
         let matched = run.verdict.indicator_verdicts.iter();
-        let matched = matched.filter(|verdict| verdict.result == sortie_oatf::IndicatorResult::Matched);
+        let matched =
+            matched.filter(|verdict| verdict.result == sortie_oatf::model::IndicatorResult::Matched);
         Ok((run.verdict.result.into(), matched.map(|verdict| verdict.indicator_id.clone()).collect()))
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use sortie_engine::targets::{ACTOR, PHASE};
-use sortie_oatf::Mode;
+use sortie_oatf::model::Mode;
 use sortie_trace::{Message, Record, Sender};
 use sortie_trace::{Role, Transcript, Turn};
 
@@ -170,8 +170,12 @@ mod tests {
     fn what_looks_like_a_template_is_sent_as_it_is() {
         for text in ["{{7*7}}", r"\{{x}}", "{{{a}}}", "{{", r"a\b {{{{x}} \\{{y}}", "plain"] {
             let written = escaped(&text.into());
-            let (sent, warnings) =
-                sortie_oatf::interpolate_template(written.as_str().unwrap(), &HashMap::new(), None, None);
+            let (sent, warnings) = sortie_oatf::template::interpolate_template(
+                written.as_str().unwrap(),
+                &HashMap::new(),
+                None,
+                None,
+            );
             assert_eq!((sent.as_str(), warnings.len()), (text, 0));
         }
     }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::FreezeError;
 use crate::{Fate, NearMisses, Proofs, Proved, Said, prove};
 use serde_json::{Value, json};
-use sortie_oatf::{AttackResult, Compiled};
+use sortie_oatf::Compiled;
+use sortie_oatf::model::AttackResult;
 
 /// Messages show fields that nobody had, and so bring mutants of their own; after so many rounds what is left is accepted.
 const ROUNDS: usize = 4;

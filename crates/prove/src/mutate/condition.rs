@@ -1,7 +1,7 @@
 //! Conditions of a pattern that are nearly right.
 
 use serde_json::{Number, Value};
-use sortie_oatf::{Condition, Indicator, MatchCondition};
+use sortie_oatf::model::{Condition, Indicator, MatchCondition};
 
 use super::Operator;
 use super::draft::{About, Drafts};

@@ -1,6 +1,6 @@
 //! Mutants of one indicator, as they are thought of.
 
-use sortie_oatf::Indicator;
+use sortie_oatf::model::Indicator;
 
 use super::{MOST_OF_A_KIND, Mutant, Operator, What};
 use crate::scene::Scene;

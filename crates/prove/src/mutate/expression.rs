@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use sortie_oatf::cel::{Part, PartKind, Program};
+use sortie_expr::cel::{Part, PartKind, Program};
 
 use super::Operator;
 use super::draft::{About, Drafts};

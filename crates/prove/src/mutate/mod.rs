@@ -13,7 +13,8 @@ mod selector;
 mod target;
 mod text;
 
-use sortie_oatf::{CorrelationLogic, Document, Indicator, Validated};
+use sortie_oatf::Validated;
+use sortie_oatf::model::{CorrelationLogic, Document, Indicator};
 
 use crate::scene::Scene;
 use draft::Drafts;

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use sortie_oatf::re2::Regex;
+use sortie_expr::re2::Regex;
 
 use super::Operator;
 use super::text::{has_case, quoted};

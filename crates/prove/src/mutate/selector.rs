@@ -1,6 +1,6 @@
 //! Messages that are not meant: another direction, operation or actor.
 
-use sortie_oatf::Direction;
+use sortie_oatf::model::Direction;
 
 use super::Operator;
 use super::draft::{About, Drafts};

@@ -40,7 +40,7 @@ pub(super) fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use sortie_oatf::re2::Regex;
+    use sortie_expr::re2::Regex;
 
     use super::*;
 

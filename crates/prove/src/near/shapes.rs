@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use serde_json::{Map, Value, json};
-use sortie_oatf::{Direction, WildcardPath};
+use sortie_expr::path::WildcardPath;
+use sortie_oatf::model::Direction;
 use sortie_trace::Observed;
 
 use super::texts::{Words, texts};

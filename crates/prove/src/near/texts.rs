@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
-use sortie_oatf::cel::{PartKind, Program, string_literals};
-use sortie_oatf::{Condition, Indicator, MatchCondition};
+use sortie_expr::cel::{PartKind, Program, string_literals};
+use sortie_oatf::model::{Condition, Indicator, MatchCondition};
 
 use serde_json::Value;
 
@@ -223,7 +223,7 @@ fn letters(class: &Class) -> Vec<char> {
 
 #[cfg(test)]
 mod tests {
-    use sortie_oatf::re2::Regex;
+    use sortie_expr::re2::Regex;
 
     use super::*;
 

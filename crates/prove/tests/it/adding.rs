@@ -1,6 +1,6 @@
 //! Runs that are added to a manifest: everything else in it stays as it is.
 
-use sortie_oatf::AttackResult;
+use sortie_oatf::model::AttackResult;
 use sortie_prove::{Recorded, added};
 
 use crate::story::{SOUND, document};

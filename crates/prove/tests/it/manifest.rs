@@ -2,8 +2,9 @@
 
 use std::fs;
 
-use sortie_oatf::{Direction, Source};
+use sortie_oatf::model::Direction;
 use sortie_prove::{Manifest, Proofs, ProofsError, Recording, Shows, folder_of, is_proofs_folder};
+use sortie_syntax::Source;
 
 use crate::story::{SOUND, calls, compiled, document, note};
 

@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
-use sortie_oatf::{
-    Compiled, Condition, Direction, Indicator, IndicatorResult, Validated, evaluate_condition,
-};
+use sortie_oatf::evaluate::evaluate_condition;
+use sortie_oatf::model::{Condition, Direction, Indicator, IndicatorResult};
+use sortie_oatf::{Compiled, Validated};
 use sortie_prove::{Mutant, Operator, Recording, Said, mutants};
 
 use crate::naive::{Seen, of_said, result};

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use sortie_oatf::{
-    Attack, AttackResult, DefaultCelEvaluator, Direction, Document, Indicator, IndicatorResult,
-    IndicatorVerdict, compute_verdict, evaluate_indicator,
+use sortie_oatf::evaluate::evaluate_indicator;
+use sortie_oatf::model::{
+    Attack, AttackResult, Direction, Document, Indicator, IndicatorResult, IndicatorVerdict,
 };
+use sortie_oatf::{DefaultCelEvaluator, compute_verdict};
 use sortie_prove::{Proof, Said, Shows};
 use sortie_trace::{Deriver, Record, Trace};
 

@@ -1,7 +1,7 @@
 //! What is found, rule by rule: a sound proof is not complained about, and each thing that is wrong with one is.
 
 use serde_json::json;
-use sortie_oatf::AttackResult;
+use sortie_oatf::model::AttackResult;
 use sortie_prove::{Fate, FindingKind, Operator, Proved, prove};
 
 use crate::story::{SOUND, calls, document, kinds, note, only, proved};

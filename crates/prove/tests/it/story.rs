@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use sortie_oatf::{Compiled, Source, load};
+use sortie_oatf::{Compiled, load};
 use sortie_prove::{Finding, FindingKind, Manifest, Proofs, Proved, Recording, Shows, prove};
+use sortie_syntax::Source;
 
 /// The folder of the repository.
 pub(crate) fn root() -> PathBuf {

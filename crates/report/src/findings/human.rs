@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
-use sortie_oatf::{Diagnostic, DiagnosticSeverity, Span};
+use sortie_syntax::{Diagnostic, DiagnosticSeverity, Span};
 
 use super::{Checked, Reporter, Totals, rule};
 use crate::{counted, style, visible};
@@ -186,7 +186,7 @@ fn shown(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use sortie_oatf::Source;
+    use sortie_syntax::Source;
 
     use super::*;
 
@@ -250,7 +250,7 @@ error[X-001]: wrong
         let text = format!("first: 1\n{}second: 2\n", "middle: 0\n".repeat(9_000));
         let second = text.find("second").unwrap();
         let mut both = finding(Span::new(second, second + 6));
-        both.labels.push(sortie_oatf::Label { span: Span::new(0, 5), text: "first used here".into() });
+        both.labels.push(sortie_syntax::Label { span: Span::new(0, 5), text: "first used here".into() });
         let shown = rendered(&text, vec![both]);
         let expected = "\
 error[X-001]: wrong

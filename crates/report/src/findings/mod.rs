@@ -1,7 +1,8 @@
 //! What is found in documents and evaluators, input by input: which findings count, and how they are written.
 //!
 //! ```
-//! use sortie_oatf::{Source, analyze};
+//! use sortie_oatf::analyze;
+//! use sortie_syntax::Source;
 //! use sortie_report::findings::{Checked, Reporter, Sarif, Totals};
 //!
 //! let text = "oatf: \"0.1\"\nattack: {}\n";
@@ -29,7 +30,7 @@ mod selection;
 
 use std::io::{self, Write};
 
-use sortie_oatf::{Diagnostic, LineColumn, Source, Span};
+use sortie_syntax::{Diagnostic, LineColumn, Source, Span};
 
 pub use github::GitHub;
 pub use human::Human;

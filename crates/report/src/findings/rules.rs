@@ -1,7 +1,6 @@
 //! Every code there is: those of documents, and those of evaluators.
 
-use sortie_oatf::Rule;
-use sortie_oatf::reading::nearest;
+use sortie_syntax::{Rule, nearest};
 
 /// All of them, families together, in the order of their codes.
 pub fn rules() -> impl Iterator<Item = Rule> {

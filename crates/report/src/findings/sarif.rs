@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use sortie_oatf::{Diagnostic, DiagnosticSeverity, Fix, Span};
+use sortie_syntax::{Diagnostic, DiagnosticSeverity, Fix, Span};
 
 use super::{Checked, Reporter, Totals, rule};
 use crate::{markdown, write_json};

@@ -1,6 +1,6 @@
 //! `--deny` and `--allow`: which findings count, and how much.
 
-use sortie_oatf::{Diagnostic, DiagnosticSeverity, Rule};
+use sortie_syntax::{Diagnostic, DiagnosticSeverity, Rule};
 use thiserror::Error;
 
 use super::{nearest_rule, rule};

@@ -1,7 +1,7 @@
 //! A document that was played: the verdict, what it rests on, and how far the attack reached.
 
 use sortie_detect::{Actor, Delivered, Document, Fault, IndicatorVerdict, Match, Outcome, Seen, Standing};
-use sortie_oatf::IndicatorResult;
+use sortie_oatf::model::IndicatorResult;
 use sortie_trace::{Direction, Sender, StopReason};
 use unicode_width::UnicodeWidthStr as _;
 

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sortie_oatf::{Analysis, Source, analyze, fix};
+use sortie_oatf::{Analysis, analyze, fix};
 use sortie_prove::missing;
 use sortie_report::findings::Selection;
+use sortie_syntax::Source;
 
 use crate::console::Console;
 use crate::evaluators::{Opened, Repairs, Scope, Sources};
@@ -203,7 +204,7 @@ impl Run<'_> {
     fn counted(&mut self, mut checked: Checked) -> Checked {
         checked.findings = self.selection.apply(checked.findings);
         self.totals.add(&checked);
-        if checked.findings.iter().any(sortie_oatf::Diagnostic::is_error) {
+        if checked.findings.iter().any(sortie_syntax::Diagnostic::is_error) {
             self.exit = self.exit.max(Exit::Findings);
         }
         checked

@@ -64,8 +64,8 @@ fn list(console: &mut Console) -> std::io::Result<()> {
 
 fn severity(rule: &Rule, color: bool, width: usize) -> String {
     let style = match rule.severity {
-        sortie_oatf::DiagnosticSeverity::Error => style::ERROR,
-        sortie_oatf::DiagnosticSeverity::Warning => style::WARNING,
+        sortie_syntax::DiagnosticSeverity::Error => style::ERROR,
+        sortie_syntax::DiagnosticSeverity::Warning => style::WARNING,
     };
     style::paint(color, style, &format!("{:width$}", rule.severity.as_str()))
 }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
+use sortie_oatf::Validated;
 use sortie_oatf::bindings::known_modes;
-use sortie_oatf::{Attack, Category, Validated};
+use sortie_oatf::model::{Attack, Category};
 
 use crate::console::Console;
 use crate::exit::Exit;

@@ -89,7 +89,8 @@ mod tests {
             .iter()
             .filter_map(|mode| Some(mode.to_possible_value()?.get_name().to_owned()))
             .collect();
-        let mut known: Vec<_> = sortie_oatf::known_modes().iter().map(ToString::to_string).collect();
+        let mut known: Vec<_> =
+            sortie_oatf::bindings::known_modes().iter().map(ToString::to_string).collect();
         let mut sorted = names.clone();
         known.sort();
         sorted.sort();

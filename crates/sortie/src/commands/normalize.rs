@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sortie_oatf::{Diagnostic, Source, analyze, load, serialize};
+use sortie_oatf::{analyze, load, serialize};
+use sortie_syntax::{Diagnostic, Source};
 
 use crate::console::Console;
 use crate::exit::Exit;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use sortie_detect::{Outcome, Standing};
-use sortie_oatf::{Attack, AttackResult, Tier};
+use sortie_oatf::model::{Attack, AttackResult, Tier};
 use sortie_practice::Behaviour;
 
 use crate::documents::Document;
@@ -160,7 +160,8 @@ pub(crate) mod made_up {
     use std::sync::Arc;
 
     use sortie_detect::{CaseInfo, Delivered, IndicatorVerdict, Reach, Verdict};
-    use sortie_oatf::{Compiled, IndicatorResult};
+    use sortie_oatf::Compiled;
+    use sortie_oatf::model::IndicatorResult;
 
     use super::*;
     use crate::library::documents;

@@ -30,7 +30,7 @@ impl Repairs {
         }
         for file in opened.check() {
             let wanted =
-                |finding: &sortie_oatf::Diagnostic| finding.is_error() || !selection.allows(finding.code);
+                |finding: &sortie_syntax::Diagnostic| finding.is_error() || !selection.allows(finding.code);
             let Some(text) = opened.repaired(&file, wanted) else { continue };
             if self.diff {
                 console.diff(&file.name, file.source.text(), &text)?;

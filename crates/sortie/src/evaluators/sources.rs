@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use sortie_evaluators::folder::{Part, load_folder};
 use sortie_evaluators::{CatalogueEntry, Loaded, Root, Unknown, load};
-use sortie_oatf::Diagnostic;
+use sortie_syntax::Diagnostic;
 
 use crate::console::Console;
 use crate::failure::Failure;

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use sortie_oatf::{Source, Validated};
+use sortie_oatf::Validated;
 use sortie_practice::Behaviour;
 use sortie_prove::{Manifest, ProofsError, Shows, folder_of};
+use sortie_syntax::Source;
 
 use super::agents::usual_name;
 

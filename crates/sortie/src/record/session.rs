@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::inputs::Input;
 use crate::run::{Jobs, Prepared};
-use sortie_oatf::Mode;
+use sortie_oatf::model::Mode;
 
 /// How many runs go on at once, at most: they are short, and wait more than they work.
 const AT_ONCE: usize = 4;
@@ -258,7 +258,7 @@ impl Lacking<'_> {
         let manifest = if new.is_empty() {
             None
         } else {
-            let old = self.missing.manifest.as_ref().map(sortie_oatf::Source::text);
+            let old = self.missing.manifest.as_ref().map(sortie_syntax::Source::text);
             let text = added(old, &new, document).map_err(|error| {
                 Failure::new(format!("`{}`: {error}", file.display())).help(format!(
                     "write each below the one before, then record again, or add:\n{}",

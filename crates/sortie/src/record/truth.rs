@@ -1,7 +1,7 @@
 //! What a recorded run must give: what the agent's own log says, whatever the indicators say.
 
 use sortie_detect::Outcome;
-use sortie_oatf::{AttackResult, Indicator, IndicatorResult};
+use sortie_oatf::model::{AttackResult, Indicator, IndicatorResult};
 use sortie_practice::Behaviour;
 use sortie_prove::Recorded;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sortie_engine::modes::{Address, Endpoint};
 use sortie_engine::run::Options;
-use sortie_oatf::{Actor, Mode};
+use sortie_oatf::model::{Actor, Mode};
 use sortie_practice::{Behaviour, UnknownBehaviour};
 
 use super::environment::environment;

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 
 use sortie_detect::Outcome;
 use sortie_engine::{RunEvent, Watcher};
-use sortie_oatf::extract_protocol;
+use sortie_oatf::model::extract_protocol;
 use sortie_run::Observer;
 use sortie_trace::{Deriver, Record};
 

@@ -66,7 +66,7 @@ fn what_is_no_document_is_left_alone() {
 
 #[test]
 fn every_starter_keeps_its_comments() {
-    for mode in sortie_oatf::known_modes() {
+    for mode in sortie_oatf::bindings::known_modes() {
         let starter = stdout(sortie().args(["new", "--mode", mode]));
         let formatted = stdout(sortie().args(["fmt", "-"]).stdin(starter.clone()));
         assert_eq!(starter, formatted, "{mode}: starters are formatted");

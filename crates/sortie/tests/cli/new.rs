@@ -6,7 +6,7 @@ use crate::{sortie, sortie_in, stdout};
 
 #[test]
 fn every_starter_can_be_checked_without_a_finding() {
-    for mode in sortie_oatf::known_modes() {
+    for mode in sortie_oatf::bindings::known_modes() {
         let starter = stdout(sortie().args(["new", "--mode", mode]));
         assert!(starter.contains(&format!("mode: {mode}")), "{starter}");
         sortie()

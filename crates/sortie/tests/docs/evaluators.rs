@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use sortie_oatf::yaml::{NodeId, NodeKind, Tree};
+use sortie_syntax::yaml::{NodeId, NodeKind, Tree};
 
 use crate::root;
 

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use sortie_oatf::{Attack, Tier, load};
+use sortie_oatf::load;
+use sortie_oatf::model::{Attack, Tier};
 
 /// A document, and what it says of itself.
 pub(crate) struct Document {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use snapbox::{Data, assert_data_eq};
-use sortie_oatf::yaml::{NodeId, NodeKind, Scalar, Style, Tree};
+use sortie_syntax::yaml::{NodeId, NodeKind, Scalar, Style, Tree};
 
 use crate::documents::{below, root};
 use crate::figures::shown;

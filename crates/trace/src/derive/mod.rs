@@ -14,7 +14,7 @@ use crate::record::{Direction, Kind, Message, Sender};
 use ag_ui::Streams;
 use bounded::{Bounded, Key};
 use envelope::Envelope;
-use sortie_oatf::Mode;
+use sortie_oatf::model::Mode;
 
 /// How much is remembered between messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ struct Said {
 }
 
 fn said(mode: &'static str, surface: &'static str, kind: Kind, content: &Value) -> Said {
-    let client = sortie_oatf::Mode::of(mode).is_client();
+    let client = sortie_oatf::model::Mode::of(mode).is_client();
     let asks = matches!(kind, Kind::Request | Kind::Notification);
     let sender = if asks == client { Sender::Actor } else { Sender::Agent };
     Said { mode, surface, kind, sender, connection: "c1", content: content.to_string() }

@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
-use sortie_oatf::re2::Re2Error;
-use sortie_oatf::{PathError, WildcardPath};
+use sortie_expr::path::{PathError, WildcardPath};
+use sortie_expr::re2::Re2Error;
 
 use super::REDACTED;
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use memchr::memmem::Finder;
-use sortie_oatf::re2::Regex;
+use sortie_expr::re2::Regex;
 
 use super::{MIN_LITERAL, REDACTED, RedactError};
 

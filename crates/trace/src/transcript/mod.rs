@@ -7,7 +7,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use sortie_oatf::closed_enum;
+use sortie_syntax::closed_enum;
 
 pub use ag_ui::AgUiRun;
 pub use transcriber::{SESSION_BYTES, Transcriber, UnreadableAnswer};

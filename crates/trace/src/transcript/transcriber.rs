@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use sortie_oatf::jsonpath;
+use sortie_expr::jsonpath;
 
 use super::ag_ui::AgUiRun;
 use super::{ObservedCall, Transcript, TranscriptError, Turn};

@@ -1,7 +1,8 @@
 //! What a phase serves, made ready once.
 
 use serde_json::Value;
-use sortie_oatf::{CompiledResponses, ResponseEntry};
+use sortie_oatf::compile::CompiledResponses;
+use sortie_oatf::model::ResponseEntry;
 
 use super::card;
 use crate::payload::Payload;

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
+use sortie_oatf::compile::CompiledResponses;
 use sortie_oatf::extension::KEY;
-use sortie_oatf::{CompiledResponses, ResponseEntry};
+use sortie_oatf::model::ResponseEntry;
 
 use super::step::Step;
 use super::wording::Wording;

@@ -1,7 +1,8 @@
 //! Questions to the user that go out while a call is handled.
 
 use serde_json::{Value, json};
-use sortie_oatf::{CompiledResponses, ResponseEntry};
+use sortie_oatf::compile::CompiledResponses;
+use sortie_oatf::model::ResponseEntry;
 
 use super::step::Typed;
 use crate::payload::Payload;

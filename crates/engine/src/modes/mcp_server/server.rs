@@ -136,7 +136,8 @@ impl Server {
             return vec![method];
         }
         let waits = |phase: &Arc<Phase>| {
-            phase.trigger.as_ref().and_then(sortie_oatf::CompiledTrigger::event) == Some("initialize")
+            phase.trigger.as_ref().and_then(sortie_oatf::compile::CompiledTrigger::event)
+                == Some("initialize")
         };
         if self.actor.phases().iter().any(waits) {
             self.actor.warn(&format!(

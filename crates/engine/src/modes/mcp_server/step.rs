@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use sortie_expr::path::resolve_simple_path;
 use sortie_oatf::extension::{self, ExtensionError};
-use sortie_oatf::resolve_simple_path;
 
 use crate::actor::Actor;
 use crate::payload::{Payload, TooLarge};

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use serde_json::{Map, Value, json};
 use sortie_evaluators::{File, Standard};
-use sortie_oatf::yaml::emit;
+use sortie_syntax::yaml::emit;
 
 /// A file as it is before it is written.
 #[derive(Clone, Debug)]

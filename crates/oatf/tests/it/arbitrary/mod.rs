@@ -14,14 +14,15 @@ use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Number, Value};
-use sortie_oatf::yaml::Scalar;
-use sortie_oatf::{
+use sortie_oatf::model::{
     Action, ActionKind, Actor, Attack, Category, Classification, Condition, Correlation, CorrelationLogic,
-    Direction, Document, ExactNumbers, Execution, ExpressionMatch, Extensions, Extractor, ExtractorSource,
-    ExtractorType, FrameworkMapping, Impact, Indicator, IndicatorMethod, LogAction, LogLevel, MatchCondition,
+    Direction, Document, Execution, ExpressionMatch, Extensions, Extractor, ExtractorSource, ExtractorType,
+    FrameworkMapping, Impact, Indicator, IndicatorMethod, LogAction, LogLevel, MatchCondition,
     MatchPredicate, PatternMatch, Phase, Reference, Relationship, SemanticExamples, SemanticIntentClass,
     SemanticMatch, SendAction, Severity, SeverityLevel, Status, Tier, Trigger,
 };
+use sortie_syntax::ExactNumbers;
+use sortie_syntax::yaml::Scalar;
 
 /// Characters that YAML, JSON and terminals trip over. No braces: two of them would be a template.
 const NASTY: &[&str] = &[
@@ -327,7 +328,8 @@ pub fn match_condition() -> BoxedStrategy<MatchCondition> {
 pub fn condition() -> BoxedStrategy<Condition> {
     let plain = value().prop_filter("operators and empty objects are no plain value", |value| {
         value.as_object().is_none_or(|fields| {
-            !fields.is_empty() && !fields.keys().any(|key| sortie_oatf::OPERATORS.contains(&key.as_str()))
+            !fields.is_empty()
+                && !fields.keys().any(|key| sortie_oatf::model::OPERATORS.contains(&key.as_str()))
         })
     });
     prop_oneof![match_condition().prop_map(Condition::Match), plain.prop_map(Condition::Value)].boxed()

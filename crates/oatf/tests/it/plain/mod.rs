@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use sortie_oatf::re2::Regex;
+use sortie_expr::re2::Regex;
 
 /// JSON numbers in ascending order of what they mean; those that mean the same share a rank.
 pub(crate) const NUMBERS: &[(i32, &str)] = &[

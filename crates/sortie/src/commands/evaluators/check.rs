@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sortie_oatf::Diagnostic;
 use sortie_report::findings::Selection;
+use sortie_syntax::Diagnostic;
 
 use crate::console::Console;
 use crate::evaluators::{Repairs, Scope, Sources};

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anstyle::Style;
-use sortie_oatf::{Direction, Indicator};
+use sortie_oatf::model::{Direction, Indicator};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::DemoView;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
-use sortie_oatf::{AttackResult, Tier};
+use sortie_oatf::model::{AttackResult, Tier};
 use sortie_practice::Behaviour;
 use unicode_width::UnicodeWidthStr as _;
 

@@ -132,7 +132,7 @@ struct Played<'d> {
 #[cfg(test)]
 mod tests {
     use sortie_detect::{Failure, FailureKind, Fault, Standing};
-    use sortie_oatf::{AttackResult, Tier};
+    use sortie_oatf::model::{AttackResult, Tier};
     use sortie_practice::Behaviour;
 
     use super::*;

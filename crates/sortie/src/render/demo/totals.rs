@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use sortie_oatf::Tier;
+use sortie_oatf::model::Tier;
 use sortie_practice::Behaviour;
 
 use crate::demo::{AGENTS, Came, Cell, Demo, Row};

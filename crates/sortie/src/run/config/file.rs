@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sortie_evaluators::Values;
-use sortie_oatf::{Diagnostic, Source};
+use sortie_syntax::{Diagnostic, Source};
 use toml::de::DeTable;
 
 use super::agents::NamedAgent;

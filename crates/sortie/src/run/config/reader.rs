@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use sortie_oatf::{Diagnostic, DiagnosticSeverity, Span};
+use sortie_syntax::{Diagnostic, DiagnosticSeverity, Span};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

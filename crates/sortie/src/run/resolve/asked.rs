@@ -18,7 +18,7 @@ use super::prepared::{Prepared, Unfit, actors, clients, meet, misfitting, unfit}
 use crate::documents::Document;
 use crate::failure::Failure;
 use crate::suggest::suggestion;
-use sortie_oatf::Mode;
+use sortie_oatf::model::Mode;
 
 /// What was asked for, apart from what is the same for every document.
 pub(crate) struct Asked<'a> {
@@ -152,7 +152,7 @@ impl Asked<'_> {
         for asked in self.targets.iter().filter(|asked| !for_evaluators(asked.actor.as_ref())) {
             check("--target", asked.actor.as_deref(), Side::Client)?;
             let kind = self.kind(asked)?;
-            let of_kind = |actor: &sortie_oatf::Actor| {
+            let of_kind = |actor: &sortie_oatf::model::Actor| {
                 mode(kind).is_some_and(|mode| Mode::of(mode) == Mode::of(&actor.mode))
             };
             if asked.actor.is_none() && !documents().flat_map(actors).any(of_kind) {
@@ -231,7 +231,7 @@ enum Side {
 }
 
 impl Side {
-    fn has(self, actor: &sortie_oatf::Actor) -> bool {
+    fn has(self, actor: &sortie_oatf::model::Actor) -> bool {
         match self {
             Self::Server => Mode::of(&actor.mode).is_server(),
             Self::Client => Mode::of(&actor.mode).is_client(),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sortie_engine::modes::{self, Address};
 use sortie_engine::targets::{Chat, Cmd, Http, Kind, Target};
-use sortie_oatf::{Actor, Mode, extract_protocol};
+use sortie_oatf::model::{Actor, Mode, extract_protocol};
 
 use super::super::environment::{FromEnv, environment};
 use super::super::talk::{BODY, Talk, body};

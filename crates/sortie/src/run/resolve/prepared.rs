@@ -1,7 +1,8 @@
 //! A document, and how it is to be played.
 
 use sortie_engine::run::{CommandError, Misfit, Options};
-use sortie_oatf::{Actor, Mode, extract_protocol, known_modes};
+use sortie_oatf::bindings::known_modes;
+use sortie_oatf::model::{Actor, Mode, extract_protocol};
 use sortie_practice::Behaviour;
 
 use super::super::builtin;
