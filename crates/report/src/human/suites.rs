@@ -43,8 +43,8 @@ fn write_row(out: &mut dyn Write, row: &EntryCounts, width: usize, color: bool) 
         style::paint(color && found, style::ERROR, &cell)
     });
     let cells: Vec<_> = cells.collect();
-    let name = row.name.as_deref().unwrap_or_default();
-    let written = format!("  {:width$}  {}  {name}", row.entry, cells.join("  "));
+    let name = line(row.name.as_deref().unwrap_or_default());
+    let written = format!("  {:width$}  {}  {name}", line(&row.entry), cells.join("  "));
     writeln!(out, "{}", written.trim_end())
 }
 
@@ -58,6 +58,6 @@ fn coverage(table: &FrameworkTable) -> String {
     });
     match table.not_covered.as_slice() {
         [] => text,
-        none => format!("{text}; none: {}", none.join(", ")),
+        none => format!("{text}; none: {}", line(&none.join(", "))),
     }
 }

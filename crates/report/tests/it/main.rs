@@ -5,4 +5,5 @@ mod coverage;
 mod forms;
 mod mixed;
 mod schema;
+mod shown;
 mod standing;
