@@ -17,16 +17,14 @@
 //! peer likes, and a fault of one message or one connection is never the end of the listener.
 
 pub mod a2a;
-pub mod ag_ui;
 mod endpoint;
 pub mod http;
 pub mod jsonrpc;
 mod limits;
 pub mod mcp;
-mod members;
 pub mod sse;
 pub mod stdio;
 
 pub use endpoint::{Address, Endpoint};
 pub use limits::Limits;
-pub use members::Members;
+pub use sortie_protocol::{Members, ag_ui};

@@ -1,11 +1,10 @@
 //! JSON-RPC 2.0, raw: envelopes are read and written, and what they carry stays the text it was.
 
-mod id;
 mod malformed;
 mod read;
 mod write;
 
-pub use id::{Ids, id_key};
 pub use malformed::{Fault, Malformed};
 pub use read::{Incoming, Kind, MAX_BATCH, read};
+pub use sortie_protocol::{Ids, id_key};
 pub use write::{error, notification, request, result};

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 /// The members of a JSON object in their order, each as the text it is.
 ///
 /// ```
-/// use sortie_wire::Members;
+/// use sortie_protocol::Members;
 ///
 /// let mut members = Members::read(r#"{"b":1.00,"a":"x"}"#).unwrap();
 /// members.set("a", "[]");

@@ -35,7 +35,7 @@ impl Ids {
 ///
 /// ```
 /// use serde_json::value::RawValue;
-/// use sortie_wire::jsonrpc::id_key;
+/// use sortie_protocol::id_key;
 ///
 /// let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
 /// assert_eq!(id_key(&raw("1")), id_key(&raw("1.0")));

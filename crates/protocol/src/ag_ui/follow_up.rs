@@ -54,7 +54,7 @@ impl ToolResult {
     /// `messageId` is the message itself, and what it lacks is added; anything else is the content as text.
     ///
     /// ```
-    /// use sortie_wire::ag_ui::{Call, ToolResult};
+    /// use sortie_protocol::ag_ui::{Call, ToolResult};
     ///
     /// let call = Call { id: "c1".into(), name: "pay".into(), ..Call::default() };
     /// let result = ToolResult::new(&call, "\"done\"");

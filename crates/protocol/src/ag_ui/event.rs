@@ -25,7 +25,7 @@ impl Event {
     /// Reads the data of an event. What is no object has no name and no fields.
     ///
     /// ```
-    /// use sortie_wire::ag_ui::Event;
+    /// use sortie_protocol::ag_ui::Event;
     ///
     /// let event = Event::read(br#"{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"pay"}"#);
     /// assert_eq!(event.name.as_deref(), Some("tool_call_start"));
