@@ -1,7 +1,7 @@
 //! The body of the target `wire`, without libFuzzer: `crates/wire/tests/it/fuzz_corpus.rs` includes this file.
 
 use bytes::Bytes;
-use sortie_wire::ag_ui::{Event, Input, ToolResult, Transcript, follow_up};
+use sortie_wire::ag_ui::{AgentEvent, AgentRun, Input, ToolResult, follow_up};
 use sortie_wire::stdio::{Line, Lines};
 use sortie_wire::{Limits, jsonrpc, sse};
 
@@ -23,13 +23,13 @@ pub fn wire(data: &[u8]) {
 fn run(events: &[Result<sse::Event, sse::TooLong>]) {
     let body = r#"{"threadId":"t","runId":"r","messages":[],"tools":[{"name":"pay"}]}"#;
     let input = Input::read(body).expect("an input");
-    let mut transcript = Transcript::new(4096);
+    let mut run = AgentRun::new(4096);
     for event in events.iter().flatten() {
-        transcript.observe(&Event::read(&event.data), &event.data);
+        run.observe(&AgentEvent::read(&event.data), &event.data);
     }
     let results: Vec<_> =
-        transcript.unanswered(&input.tools).map(|call| ToolResult::new(call, &call.arguments)).collect();
-    let next = follow_up(&input, "r-2", &transcript, &results);
+        run.unanswered(&input.tools).map(|call| ToolResult::new(call, &call.arguments)).collect();
+    let next = follow_up(&input, "r-2", &run, &results);
     let next: serde_json::Value = serde_json::from_str(&next).expect("JSON");
     assert_eq!(next["threadId"], "t");
     assert!(next["messages"].as_array().is_some_and(|messages| messages.len() >= results.len()));

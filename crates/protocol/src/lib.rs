@@ -4,8 +4,10 @@
 //! the same code. Peers are hostile: everything that they could make grow has a bound.
 
 pub mod ag_ui;
+mod envelope;
 mod id;
 mod members;
 
+pub use envelope::Envelope;
 pub use id::{Ids, id_key};
 pub use members::Members;

@@ -57,8 +57,8 @@ pub use record::{
 pub use redact::{CREDENTIAL_HEADERS, MIN_LITERAL, REDACTED, RedactError, Redactor, Rule};
 pub use time::{format_time, parse_time};
 pub use transcript::{
-    AgUiRun, Call, MAX_TRANSCRIPT_BYTES, MAX_TURNS, ObservedCall, Role, SESSION_BYTES, Transcriber,
-    Transcript, TranscriptError, Turn, UnreadableAnswer,
+    Call, MAX_TRANSCRIPT_BYTES, MAX_TURNS, ObservedCall, Role, SESSION_BYTES, Transcriber, Transcript,
+    TranscriptError, Turn, UnreadableAnswer,
 };
 pub use words::{ActorFailure, PhaseEnd, StopReason};
 pub use writer::{MAX_TRACE_BYTES, WriteError, Writer};

@@ -8,7 +8,7 @@
 //! | [`jsonrpc`] | [`jsonrpc::read`] | [`jsonrpc::request`], [`jsonrpc::result`], … |
 //! | [`sse`] | [`sse::Decoder`] | [`sse::encode`], [`sse::comment`] |
 //! | [`http`] | [`http::Listener`], [`http::read_body`] | [`http::Client`], [`http::Streams`] |
-//! | [`ag_ui`] | [`ag_ui::Event`], [`ag_ui::Transcript`] | [`ag_ui::follow_up`] |
+//! | [`ag_ui`] | [`ag_ui::AgentEvent`], [`ag_ui::AgentRun`] | [`ag_ui::follow_up`] |
 //! | [`mcp`] | [`mcp::client::Handler`], [`mcp::server::Service`] | [`mcp::client::Session`], [`mcp::server::Outlet`] |
 //! | [`a2a`] | [`a2a::Client::card`] | [`a2a::Client::call`] |
 //! | [`stdio`] | [`stdio::Lines`] | [`stdio::write_line`], [`stdio::Child`] |

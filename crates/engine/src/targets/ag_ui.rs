@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use sortie_trace::{AgUiRun, Kind};
-use sortie_wire::ag_ui::Event;
+use sortie_trace::Kind;
+use sortie_wire::ag_ui::{AgentEvent, AgentRun};
 use sortie_wire::http::{Answer, Client, EventStream, Response, StreamError};
 
 use super::channel::{About, Channel};
@@ -61,7 +61,7 @@ impl Talk {
         Ok(())
     }
 
-    async fn run(&self, body: Bytes, connection: &str) -> Result<AgUiRun, TargetError> {
+    async fn run(&self, body: Bytes, connection: &str) -> Result<AgentRun, TargetError> {
         let headers = json_headers("text/event-stream", true);
         let response = self.web.client.post(&self.web.url, headers, body).await;
         let response =
@@ -79,7 +79,7 @@ impl Talk {
                 return Err(TargetError::status(RUN, status, &body));
             }
         };
-        let mut heard = AgUiRun::default();
+        let mut heard = AgentRun::new(self.web.settings.limits.message_bytes);
         while let Some(event) = events.next().await {
             match event {
                 Ok(event) => self.event(&mut heard, &event.data, connection)?,
@@ -104,7 +104,7 @@ impl Talk {
     /// Agents forget the empty line after their last event.
     fn unfinished(
         &self,
-        heard: &mut AgUiRun,
+        heard: &mut AgentRun,
         events: &mut EventStream,
         connection: &str,
     ) -> Result<(), TargetError> {
@@ -114,14 +114,15 @@ impl Talk {
         }
     }
 
-    fn event(&self, heard: &mut AgUiRun, data: &[u8], connection: &str) -> Result<(), TargetError> {
+    fn event(&self, heard: &mut AgentRun, data: &[u8], connection: &str) -> Result<(), TargetError> {
         if data.is_empty() {
             return Ok(());
         }
-        let name = Event::read(data).name.unwrap_or_default();
+        let name = AgentEvent::read(data).name.unwrap_or_default();
         let content = self.web.log.heard(about(&name, Kind::Event, connection), data)?;
-        heard.observe(&serde_json::from_str(&content.text()).unwrap_or_default());
-        if heard.bytes() > self.web.settings.limits.message_bytes {
+        let data = content.text();
+        heard.observe(&AgentEvent::read(data.as_bytes()), data.as_bytes());
+        if heard.is_cut() {
             return Err(TargetError::TooLong { limit: self.web.settings.limits.message_bytes });
         }
         Ok(())

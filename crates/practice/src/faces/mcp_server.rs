@@ -89,11 +89,11 @@ impl Service for Face {
             }
             Incoming::Response { id, result } => {
                 let result = serde_json::from_str(result.get()).unwrap_or(Value::Null);
-                client.answered(&id_key(&id), result);
+                client.answered(&id_key(id.get()), result);
                 Reply::Accepted
             }
             Incoming::Error { id: Some(id), .. } => {
-                client.answered(&id_key(&id), Value::Null);
+                client.answered(&id_key(id.get()), Value::Null);
                 Reply::Accepted
             }
             Incoming::Batch(items) => {
@@ -303,10 +303,7 @@ impl Client {
 
     fn answered(&self, key: &str, result: Value) {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |id: &&String| {
-            serde_json::value::RawValue::from_string((*id).clone()).is_ok_and(|raw| id_key(&raw) == key)
-        };
-        let id = asked.keys().find(is_it).cloned();
+        let id = asked.keys().find(|id| id_key(id) == key).cloned();
         if let Some(sender) = id.and_then(|id| asked.remove(&id)) {
             // Whoever does not wait any more needs no answer.
             let _ = sender.send(result);

@@ -4,7 +4,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use thiserror::Error;
 
-use super::transcript::{Call, Transcript};
+use super::run::{AgentCall, AgentRun};
 use crate::Members;
 
 /// What a run is asked for with: a `RunAgentInput`.
@@ -54,13 +54,13 @@ impl ToolResult {
     /// `messageId` is the message itself, and what it lacks is added; anything else is the content as text.
     ///
     /// ```
-    /// use sortie_protocol::ag_ui::{Call, ToolResult};
+    /// use sortie_protocol::ag_ui::{AgentCall, ToolResult};
     ///
-    /// let call = Call { id: "c1".into(), name: "pay".into(), ..Call::default() };
+    /// let call = AgentCall { id: "c1".into(), name: "pay".into(), ..AgentCall::default() };
     /// let result = ToolResult::new(&call, "\"done\"");
     /// assert_eq!(result.0, r#"{"id":"c1-result","role":"tool","toolCallId":"c1","content":"done"}"#);
     /// ```
-    pub fn new(call: &Call, content: &str) -> Self {
+    pub fn new(call: &AgentCall, content: &str) -> Self {
         let own = Value::from(format!("{}-result", call.id)).to_string();
         let call_id = Value::from(call.id.as_str()).to_string();
         let given = Members::read(content).filter(|given| {
@@ -88,8 +88,8 @@ impl ToolResult {
 }
 
 /// The body of the run that follows one: on the same thread, with what was said in it and the results of its calls.
-pub fn follow_up(input: &Input, run_id: &str, transcript: &Transcript, results: &[ToolResult]) -> String {
-    let (told, said) = transcript.messages();
+pub fn follow_up(input: &Input, run_id: &str, run: &AgentRun, results: &[ToolResult]) -> String {
+    let (told, said) = run.messages();
     let before = || serde_json::from_str::<Vec<Box<RawValue>>>(input.members.get("messages")?).ok();
     let before = told.map(<[_]>::to_vec).or_else(before).unwrap_or_default();
     let results = results.iter().map(|result| result.0.as_str());
@@ -103,22 +103,22 @@ pub fn follow_up(input: &Input, run_id: &str, transcript: &Transcript, results: 
 
 #[cfg(test)]
 mod tests {
-    use super::super::event::Event;
+    use super::super::event::AgentEvent;
     use super::*;
 
     const INPUT: &str = r#"{"threadId":"t","runId":"r","messages":[{"id":"u1","role":"user","content":"pay 1.00","n":1.00}],"tools":[{"name":"pay"}],"state":{}}"#;
 
-    fn transcript(events: &[&str]) -> Transcript {
-        let mut transcript = Transcript::new(100_000);
+    fn run(events: &[&str]) -> AgentRun {
+        let mut run = AgentRun::new(100_000);
         for event in events {
-            transcript.observe(&Event::read(event.as_bytes()), event.as_bytes());
+            run.observe(&AgentEvent::read(event.as_bytes()), event.as_bytes());
         }
-        transcript
+        run
     }
 
     #[test]
     fn results_go_back_after_what_the_agent_said() {
-        let transcript = transcript(&[
+        let run = run(&[
             r#"{"type":"TEXT_MESSAGE_START","messageId":"m1","role":"assistant"}"#,
             r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"Pay"}"#,
             r#"{"type":"TEXT_MESSAGE_CONTENT","messageId":"m1","delta":"ing."}"#,
@@ -129,9 +129,9 @@ mod tests {
             r#"{"type":"TOOL_CALL_RESULT","toolCallId":"c2","content":"x"}"#,
         ]);
         let input = Input::read(INPUT).unwrap();
-        let calls: Vec<_> = transcript.unanswered(&input.tools).cloned().collect();
+        let calls: Vec<_> = run.unanswered(&input.tools).cloned().collect();
         assert_eq!((calls.len(), calls[0].arguments.as_str()), (1, r#"{"sum":1.00}"#));
-        let body = follow_up(&input, "r-2", &transcript, &[ToolResult::new(&calls[0], r#"{"ok":true}"#)]);
+        let body = follow_up(&input, "r-2", &run, &[ToolResult::new(&calls[0], r#"{"ok":true}"#)]);
         assert_eq!(
             body,
             concat!(
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_result_that_a_document_spells_out_is_sent_as_it_is() {
-        let call = Call { id: "c1".into(), ..Call::default() };
+        let call = AgentCall { id: "c1".into(), ..AgentCall::default() };
         assert_eq!(
             ToolResult::new(&call, r#"{"messageId":"m9","toolCallId":"other","content":{"n":1.0},"x":1}"#).0,
             r#"{"messageId":"m9","toolCallId":"other","content":{"n":1.0},"x":1,"id":"m9","role":"tool"}"#
@@ -159,23 +159,23 @@ mod tests {
 
     #[test]
     fn what_comes_in_chunks_is_joined_too() {
-        let transcript = transcript(&[
+        let run = run(&[
             r#"{"type":"TOOL_CALL_CHUNK","toolCallId":"c1","toolCallName":"pay","delta":"{"}"#,
             r#"{"type":"TOOL_CALL_CHUNK","delta":"}"}"#,
             r#"{"type":"TEXT_MESSAGE_CHUNK","delta":"nobody knows whose"}"#,
         ]);
         let tools = ["pay".to_owned()];
-        let calls: Vec<_> = transcript.unanswered(&tools).collect();
+        let calls: Vec<_> = run.unanswered(&tools).collect();
         assert_eq!(calls[0].arguments, "{}");
     }
 
     #[test]
     fn a_conversation_that_the_agent_has_told_is_taken_over() {
-        let transcript = transcript(&[
+        let run = run(&[
             r#"{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"pay","parentMessageId":"m1"}"#,
             r#"{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"s"},{"id":"m1","n":1.0}]}"#,
         ]);
-        let body = follow_up(&Input::read(INPUT).unwrap(), "r-2", &transcript, &[]);
+        let body = follow_up(&Input::read(INPUT).unwrap(), "r-2", &run, &[]);
         assert!(body.contains(r#""messages":[{"id":"s"},{"id":"m1","n":1.0}]"#), "{body}");
     }
 
@@ -189,11 +189,11 @@ mod tests {
 
     #[test]
     fn an_agent_that_never_stops_is_not_remembered_for_ever() {
-        let mut transcript = Transcript::new(1000);
-        let event = Event { name: Some("text_message_content".into()), ..Event::default() };
+        let mut run = AgentRun::new(1000);
+        let event = AgentEvent { name: Some("text_message_content".into()), ..AgentEvent::default() };
         for at in 0..1000 {
-            transcript.observe(&Event { message_id: Some(at.to_string()), ..event.clone() }, b"");
+            run.observe(&AgentEvent { message_id: Some(at.to_string()), ..event.clone() }, b"");
         }
-        assert!(transcript.is_cut() && transcript.messages().1.is_empty());
+        assert!(run.is_cut() && run.messages().1.is_empty());
     }
 }

@@ -4,8 +4,8 @@
 
 mod event;
 mod follow_up;
-mod transcript;
+mod run;
 
-pub use event::{Event, event_name};
+pub use event::{AgentEvent, Step, Stream, event_name};
 pub use follow_up::{Input, InputError, ToolResult, follow_up};
-pub use transcript::{Call, Transcript};
+pub use run::{AgentCall, AgentRun};

@@ -1,17 +1,11 @@
 //! AG-UI streams text and arguments in pieces. An indicator wants them whole.
 
 use serde_json::{Map, Value};
+use sortie_protocol::ag_ui::{AgentEvent, Step, Stream};
 
 use super::bounded::{Bounded, Key};
 use super::{Limits, Note};
 use crate::record::Message;
-
-/// What is being streamed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stream {
-    Text,
-    Call,
-}
 
 /// A text, or the arguments of a tool call, as far as it has come.
 #[derive(Debug, Default)]
@@ -59,105 +53,74 @@ impl Streams {
 
     /// Adds to an event what the events before it say.
     pub(super) fn enrich(&mut self, message: &Message, event: &mut Value, notes: &mut Vec<Note>) {
-        let Value::Object(event) = event else { return };
+        let Value::Object(members) = event else { return };
+        let event = AgentEvent::of(members);
         for surface in &message.surfaces {
-            match surface.as_str() {
-                "text_message_start" => self.start(Stream::Text, message, event, notes),
-                "text_message_content" => self.piece(Stream::Text, message, event, notes),
-                "text_message_end" => self.end(Stream::Text, message, event, notes),
-                "text_message_chunk" => self.chunk(Stream::Text, message, event, notes),
-                "tool_call_start" => self.start(Stream::Call, message, event, notes),
-                "tool_call_args" => self.piece(Stream::Call, message, event, notes),
-                "tool_call_end" => self.end(Stream::Call, message, event, notes),
-                "tool_call_chunk" => self.chunk(Stream::Call, message, event, notes),
-                "run_finished" | "run_error" => {
-                    self.joined.remove_connection(message);
-                    self.last_chunk.remove_connection(message);
+            if ["run_finished", "run_error"].contains(&surface.as_str()) {
+                self.joined.remove_connection(message);
+                self.last_chunk.remove_connection(message);
+            } else if let Some((stream, step)) = Stream::of(surface) {
+                self.step(message, stream, step, &event, members, notes);
+            }
+        }
+    }
+
+    fn step(
+        &mut self,
+        message: &Message,
+        stream: Stream,
+        step: Step,
+        event: &AgentEvent,
+        members: &mut Map<String, Value>,
+        notes: &mut Vec<Note>,
+    ) {
+        let id = event.stream_id(stream).map(str::to_owned);
+        let id = if step == Step::Chunk { self.chunk_id(message, stream, id) } else { id };
+        let key = id.map(|id| Key::new(message, format!("{}{id}", letter(stream))));
+        match (step, key) {
+            (Step::Start, Some(key)) => {
+                let joined = Joined { name: event.call_name.clone(), ..Joined::default() };
+                let bytes = joined.bytes();
+                note_forgotten(self.joined.insert(key, joined, bytes), notes);
+            }
+            (Step::Piece | Step::Chunk, Some(key)) => {
+                self.add(&key, event, notes);
+                if let Some(joined) = self.joined.get_mut(&key) {
+                    joined.give_name(members);
+                    if step == Step::Chunk {
+                        joined.give_text(stream, members, notes);
+                    }
                 }
-                _ => {}
             }
-        }
-    }
-
-    fn start(
-        &mut self,
-        stream: Stream,
-        message: &Message,
-        event: &Map<String, Value>,
-        notes: &mut Vec<Note>,
-    ) {
-        let Some(key) = stream.key(message, event) else { return };
-        let joined = Joined { name: text(event, "toolCallName"), ..Joined::default() };
-        let bytes = joined.bytes();
-        note_forgotten(self.joined.insert(key, joined, bytes), notes);
-    }
-
-    fn piece(
-        &mut self,
-        stream: Stream,
-        message: &Message,
-        event: &mut Map<String, Value>,
-        notes: &mut Vec<Note>,
-    ) {
-        let Some(key) = stream.key(message, event) else { return };
-        self.add(&key, event, notes);
-        if let Some(joined) = self.joined.get_mut(&key) {
-            joined.give_name(event);
-        }
-    }
-
-    fn end(
-        &mut self,
-        stream: Stream,
-        message: &Message,
-        event: &mut Map<String, Value>,
-        notes: &mut Vec<Note>,
-    ) {
-        let joined = stream.key(message, event).and_then(|key| self.joined.remove(&key)).unwrap_or_default();
-        joined.give_name(event);
-        joined.give_text(stream, event, notes);
-    }
-
-    /// A chunk is a start when its id is new, a piece, and perhaps the end: nobody says which is the last.
-    fn chunk(
-        &mut self,
-        stream: Stream,
-        message: &Message,
-        event: &mut Map<String, Value>,
-        notes: &mut Vec<Note>,
-    ) {
-        let last = Key::new(message, stream.letter().to_owned());
-        let key = match text(event, stream.id_field()) {
-            Some(id) => {
-                let bytes = id.len();
-                let key = stream.key_of(message, &id);
-                self.last_chunk.insert(last, id, bytes);
-                key
+            (Step::End, key) => {
+                let joined = key.and_then(|key| self.joined.remove(&key)).unwrap_or_default();
+                joined.give_name(members);
+                joined.give_text(stream, members, notes);
             }
-            None => match self.last_chunk.get_mut(&last) {
-                Some(id) => stream.key_of(message, id),
-                None => return,
-            },
-        };
-        self.add(&key, event, notes);
-        if let Some(joined) = self.joined.get_mut(&key) {
-            joined.give_name(event);
-            joined.give_text(stream, event, notes);
+            (_, None) => {}
         }
+    }
+
+    /// The id of a chunk: its own, or that of the chunk before.
+    fn chunk_id(&mut self, message: &Message, stream: Stream, id: Option<String>) -> Option<String> {
+        let last = Key::new(message, letter(stream).to_owned());
+        if let Some(id) = &id {
+            self.last_chunk.insert(last, id.clone(), id.len());
+            return Some(id.clone());
+        }
+        self.last_chunk.get_mut(&last).cloned()
     }
 
     /// Adds the piece that an event carries, and the name of the tool.
-    fn add(&mut self, key: &Key, event: &Map<String, Value>, notes: &mut Vec<Note>) {
+    fn add(&mut self, key: &Key, event: &AgentEvent, notes: &mut Vec<Note>) {
         if self.joined.get_mut(key).is_none() {
             note_forgotten(self.joined.insert(key.clone(), Joined::default(), 0), notes);
         }
         let Some(joined) = self.joined.get_mut(key) else { return };
         let before = joined.bytes();
-        if let Some(Value::String(piece)) = event.get("delta") {
-            joined.push(piece, self.text_bytes);
-        }
+        joined.push(event.delta.as_deref().unwrap_or_default(), self.text_bytes);
         if joined.name.is_none() {
-            joined.name = text(event, "toolCallName");
+            joined.name.clone_from(&event.call_name);
         }
         let after = joined.bytes();
         note_forgotten(self.joined.resized(key, before, after), notes);
@@ -191,33 +154,12 @@ impl Joined {
     }
 }
 
-impl Stream {
-    fn id_field(self) -> &'static str {
-        match self {
-            Self::Text => "messageId",
-            Self::Call => "toolCallId",
-        }
+/// Ids of messages and of calls are apart.
+fn letter(stream: Stream) -> &'static str {
+    match stream {
+        Stream::Text => "t",
+        Stream::Call => "c",
     }
-
-    /// Ids of messages and of calls are apart.
-    fn letter(self) -> &'static str {
-        match self {
-            Self::Text => "t",
-            Self::Call => "c",
-        }
-    }
-
-    fn key(self, message: &Message, event: &Map<String, Value>) -> Option<Key> {
-        text(event, self.id_field()).map(|id| self.key_of(message, &id))
-    }
-
-    fn key_of(self, message: &Message, id: &str) -> Key {
-        Key::new(message, format!("{}{id}", self.letter()))
-    }
-}
-
-fn text(event: &Map<String, Value>, field: &str) -> Option<String> {
-    event.get(field)?.as_str().map(ToOwned::to_owned)
 }
 
 fn note_forgotten(count: usize, notes: &mut Vec<Note>) {

@@ -2,10 +2,10 @@
 
 mod ag_ui;
 mod bounded;
-mod envelope;
 
 use std::fmt;
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::content::Content;
@@ -13,8 +13,8 @@ use crate::json_text::readable;
 use crate::record::{Direction, Kind, Message, Sender};
 use ag_ui::Streams;
 use bounded::{Bounded, Key};
-use envelope::Envelope;
 use sortie_oatf::model::Mode;
+use sortie_protocol::{Envelope, id_key};
 
 /// How much is remembered between messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,28 +189,29 @@ impl Deriver {
     }
 
     fn seen(&mut self, message: &Message, json: &str, notes: &mut Vec<Note>) -> Value {
-        let Some(envelope) = Envelope::of(message, json) else {
+        let Some(envelope) = envelope_of(message, json) else {
             let mut whole = value(json, notes);
             if Mode::of(&message.mode) == Mode::AgUiClient && message.sender == Sender::Agent {
                 self.streams.enrich(message, &mut whole, notes);
             }
             return whole;
         };
-        let asks = envelope.asks(message.kind);
+        let asks = asks(&envelope, message.kind);
         if Mode::of(&message.mode).is_client() {
             if asks && message.sender == Sender::Actor {
-                self.remember(message, &envelope, notes);
+                self.remember(message, &envelope, json, notes);
             } else if !asks && message.sender == Sender::Agent {
-                return self.answer(message, &envelope, notes);
+                let body = value(body_of(&envelope, message.kind, json), notes);
+                return self.answer(message, &envelope, body, notes);
             }
         }
-        value(envelope.body(message.kind), notes)
+        value(body_of(&envelope, message.kind, json), notes)
     }
 
     /// Keeps the params of a request until it is answered.
-    fn remember(&mut self, message: &Message, envelope: &Envelope<'_>, notes: &mut Vec<Note>) {
+    fn remember(&mut self, message: &Message, envelope: &Envelope<'_>, json: &str, notes: &mut Vec<Note>) {
         let Some(key) = request_key(message, envelope) else { return };
-        let params: Box<str> = envelope.body(message.kind).into();
+        let params: Box<str> = body_of(envelope, message.kind, json).into();
         let bytes = params.len();
         let forgotten = self.requests.insert(key, params, bytes);
         if forgotten > 0 {
@@ -219,8 +220,13 @@ impl Deriver {
     }
 
     /// An answer with the params of its request. A stream gives many to one request, so only the other kinds close it.
-    fn answer(&mut self, message: &Message, envelope: &Envelope<'_>, notes: &mut Vec<Note>) -> Value {
-        let body = value(envelope.body(message.kind), notes);
+    fn answer(
+        &mut self,
+        message: &Message,
+        envelope: &Envelope<'_>,
+        body: Value,
+        notes: &mut Vec<Note>,
+    ) -> Value {
         let Some(key) = request_key(message, envelope) else { return body };
         let Some(params) = self.requests.get_mut(&key) else { return body };
         let request = value(params, notes);
@@ -242,21 +248,54 @@ impl Default for Deriver {
     }
 }
 
+/// The envelope of a message; `None` when it has none. AG-UI has no envelopes, and neither has the card of an A2A agent,
+/// which is a plain HTTP body whatever its members are called.
+fn envelope_of<'j>(message: &Message, json: &'j str) -> Option<Envelope<'j>> {
+    let is_card =
+        message.protocol == "a2a" && message.surfaces.iter().any(|surface| surface == "agent_card/get");
+    if message.protocol == "ag_ui" || is_card {
+        return None;
+    }
+    let envelope = Envelope::read(json).ok()?;
+    let answers = envelope.result.is_some() || envelope.error.is_some();
+    let names_itself = envelope.jsonrpc.is_some() || envelope.id.is_some();
+    (has_method(&envelope) || (answers && names_itself)).then_some(envelope)
+}
+
+fn has_method(envelope: &Envelope<'_>) -> bool {
+    envelope.method.is_some_and(|method| method.get().starts_with('"'))
+}
+
+/// Whether a message asks something; an item of a stream may do both.
+fn asks(envelope: &Envelope<'_>, kind: Kind) -> bool {
+    match kind {
+        Kind::Request | Kind::Notification => true,
+        Kind::Response | Kind::Error => false,
+        Kind::Event => has_method(envelope),
+    }
+}
+
+/// What indicators see of a message, but for what is added.
+fn body_of<'j>(envelope: &Envelope<'j>, kind: Kind, whole: &'j str) -> &'j str {
+    let body = match kind {
+        _ if asks(envelope, kind) => match envelope.params {
+            // A request without params has empty ones.
+            None if has_method(envelope) => return "{}",
+            params => params,
+        },
+        Kind::Error => envelope.error.or(envelope.result),
+        _ => envelope.result.or(envelope.error),
+    };
+    body.map_or(whole, RawValue::get)
+}
+
 /// Which request it is, or answers: ids are unique on one connection.
 fn request_key(message: &Message, envelope: &Envelope<'_>) -> Option<Key> {
-    let id = message.id.clone().or_else(|| serde_json::from_str(envelope.id?).ok())?;
-    let id = match &id {
-        Value::Null => return None,
-        // Peers that have one type of number answer 1 with 1.0.
-        Value::Number(number) => {
-            match number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 9e15) {
-                Some(whole) => format!("{whole:.0}"),
-                None => number.to_string(),
-            }
-        }
-        other => other.to_string(),
+    let id = match &message.id {
+        Some(id) => id_key(&id.to_string()),
+        None => id_key(envelope.id?.get()),
     };
-    Some(Key::new(message, id))
+    (id != "null").then(|| Key::new(message, id))
 }
 
 /// A JSON text as a value.

@@ -1,6 +1,5 @@
 //! What was said: what checks and judges look at.
 
-mod ag_ui;
 mod transcriber;
 
 use serde::ser::SerializeMap as _;
@@ -9,7 +8,6 @@ use serde_json::{Map, Value, json};
 
 use sortie_syntax::closed_enum;
 
-pub use ag_ui::AgUiRun;
 pub use transcriber::{SESSION_BYTES, Transcriber, UnreadableAnswer};
 
 /// A transcript has at most so many turns.

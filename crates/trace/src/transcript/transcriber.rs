@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use sortie_expr::jsonpath;
+use sortie_protocol::ag_ui::{AgentCall, AgentEvent, AgentRun};
 
-use super::ag_ui::AgUiRun;
-use super::{ObservedCall, Transcript, TranscriptError, Turn};
+use super::{MAX_TRANSCRIPT_BYTES, ObservedCall, Transcript, TranscriptError, Turn};
 use crate::record::{Header, Kind, Message, Sender, TracedPlay};
 
 /// Computes the transcript of a case from its messages, in the order of the trace.
@@ -54,7 +54,7 @@ pub struct Transcriber {
     /// Whether the page of tools that comes next begins a list.
     begins_list: bool,
     /// The run of an AG-UI agent, and whether its turn is among the turns.
-    run: Option<(AgUiRun, bool)>,
+    run: Option<(AgentRun, bool)>,
     problem: Option<UnreadableAnswer>,
 }
 
@@ -100,7 +100,7 @@ impl Transcriber {
                 let messages = member(&json(message), "messages");
                 let last = messages.as_array().and_then(|messages| messages.last());
                 self.turns.push(Turn::attacker(text_of(last, "content")));
-                self.run = Some((AgUiRun::default(), false));
+                self.run = Some((AgentRun::new(MAX_TRANSCRIPT_BYTES), false));
             }
             ("ag_ui", Kind::Event, true) => self.ag_ui_event(message),
             ("chat", Kind::Request, false) if surface == "chat/completions" => {
@@ -250,13 +250,16 @@ impl Transcriber {
 
     fn ag_ui_event(&mut self, message: &Message) {
         let Some((run, is_told)) = &mut self.run else { return };
-        run.observe(&json(message));
-        if run.is_over() {
+        let data = message.content.text();
+        run.observe(&AgentEvent::read(data.as_bytes()), data.as_bytes());
+        if run.is_cut() {
+            self.cannot_read("the events of a run", "they are more than a transcript may hold");
+        } else if run.is_over() {
             // What an agent says after the end still belongs to the turn.
             if std::mem::replace(is_told, true) {
                 self.turns.pop();
             }
-            self.turns.push(run.turn());
+            self.turns.push(run_turn(run));
         }
     }
 
@@ -375,6 +378,26 @@ fn chat_text(message: &Value) -> String {
     let parts: Vec<&str> = parts.filter_map(|part| part["text"].as_str()).collect();
     let text = message["content"].as_str().map_or_else(|| parts.join("\n"), str::to_owned);
     if text.is_empty() { text_of(Some(message), "refusal") } else { text }
+}
+
+/// What an AG-UI agent said in a run.
+fn run_turn(run: &AgentRun) -> Turn {
+    let texts: Vec<&str> = run.texts().chain(run.error()).collect();
+    let mut turn = Turn::target(texts.join("\n"));
+    turn.is_error = run.error().is_some();
+    turn.calls = run.calls().iter().map(run_call).collect();
+    turn
+}
+
+fn run_call(call: &AgentCall) -> ObservedCall {
+    let arguments = match serde_json::from_str(&call.arguments) {
+        Ok(Value::Object(arguments)) => arguments,
+        _ if call.arguments.is_empty() => Map::new(),
+        // What is no object is evidence too.
+        _ => Map::from_iter([("_arguments".to_owned(), Value::String(call.arguments.clone()))]),
+    };
+    let result = Value::String(call.result.clone().unwrap_or_default());
+    ObservedCall { name: call.name.clone(), arguments, result, is_error: false }
 }
 
 /// A call that a model wants. Arguments that are no object are kept under a name of their own: they are evidence too.

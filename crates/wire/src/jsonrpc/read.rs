@@ -3,8 +3,9 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
+use sortie_protocol::Envelope;
 
 use super::malformed::{Fault, Malformed};
 use crate::Limits;
@@ -178,8 +179,8 @@ fn read_batch(text: &str) -> Result<Incoming, Malformed> {
 }
 
 fn read_one(text: &str) -> Result<Incoming, Malformed> {
-    match serde_json::from_str::<Envelope<'_>>(text) {
-        Ok(envelope) => envelope.message(),
+    match Envelope::read(text) {
+        Ok(envelope) => message(envelope),
         // No object: the rest of the text still decides whether it is JSON at all.
         Err(error) => Err(Malformed::anonymous(match serde_json::from_str::<&RawValue>(text) {
             Ok(_) if error.is_data() => Fault::NotMessage("it is no object"),
@@ -188,47 +189,32 @@ fn read_one(text: &str) -> Result<Incoming, Malformed> {
     }
 }
 
-/// The keys of a message, each as the text that stands there.
-#[derive(Default)]
-struct Envelope<'a> {
-    jsonrpc: Option<&'a RawValue>,
-    id: Option<&'a RawValue>,
-    method: Option<&'a RawValue>,
-    params: Option<&'a RawValue>,
-    result: Option<&'a RawValue>,
-    error: Option<&'a RawValue>,
-}
-
-impl Envelope<'_> {
-    fn message(self) -> Result<Incoming, Malformed> {
-        let id = self.id.filter(|id| is_id(id)).map(ToOwned::to_owned);
-        let fault = |why| Err(Malformed { fault: Fault::NotMessage(why), id: id.clone() });
-        if self.jsonrpc.and_then(string).as_deref() != Some("2.0") {
-            return fault("`jsonrpc` is not \"2.0\"");
-        }
-        if self.id.is_some_and(|raw| !is_id(raw) && raw.get() != "null") {
-            return fault("`id` is neither a string nor a number");
-        }
-        if let Some(method) = self.method {
-            let Some(method) = string(method) else { return fault("`method` is no string") };
-            let params = self.params.map(ToOwned::to_owned);
-            return match (id, self.id) {
-                (Some(id), _) => Ok(Incoming::Request { id, method, params }),
-                (None, None) => Ok(Incoming::Notification { method, params }),
-                (None, Some(_)) => {
-                    Err(Malformed::anonymous(Fault::NotMessage("the `id` of a request is null")))
-                }
-            };
-        }
-        // `"error": null` beside a result is how JSON-RPC 1.0 said that all went well.
-        let error = self.error.filter(|error| self.result.is_none() || error.get() != "null");
-        match (self.result, error, id.clone()) {
-            (Some(_), Some(_), _) => fault("it has both `result` and `error`"),
-            (Some(result), None, Some(id)) => Ok(Incoming::Response { id, result: result.to_owned() }),
-            (Some(_), None, None) => fault("it has a `result` and no `id`"),
-            (None, Some(error), id) => Ok(Incoming::Error { id, error: error.to_owned() }),
-            (None, None, _) => fault("it has neither `method` nor `result` nor `error`"),
-        }
+fn message(envelope: Envelope<'_>) -> Result<Incoming, Malformed> {
+    let id = envelope.id.filter(|id| is_id(id)).map(ToOwned::to_owned);
+    let fault = |why| Err(Malformed { fault: Fault::NotMessage(why), id: id.clone() });
+    if envelope.jsonrpc.and_then(string).as_deref() != Some("2.0") {
+        return fault("`jsonrpc` is not \"2.0\"");
+    }
+    if envelope.id.is_some_and(|raw| !is_id(raw) && raw.get() != "null") {
+        return fault("`id` is neither a string nor a number");
+    }
+    if let Some(method) = envelope.method {
+        let Some(method) = string(method) else { return fault("`method` is no string") };
+        let params = envelope.params.map(ToOwned::to_owned);
+        return match (id, envelope.id) {
+            (Some(id), _) => Ok(Incoming::Request { id, method, params }),
+            (None, None) => Ok(Incoming::Notification { method, params }),
+            (None, Some(_)) => Err(Malformed::anonymous(Fault::NotMessage("the `id` of a request is null"))),
+        };
+    }
+    // `"error": null` beside a result is how JSON-RPC 1.0 said that all went well.
+    let error = envelope.error.filter(|error| envelope.result.is_none() || error.get() != "null");
+    match (envelope.result, error, id.clone()) {
+        (Some(_), Some(_), _) => fault("it has both `result` and `error`"),
+        (Some(result), None, Some(id)) => Ok(Incoming::Response { id, result: result.to_owned() }),
+        (Some(_), None, None) => fault("it has a `result` and no `id`"),
+        (None, Some(error), id) => Ok(Incoming::Error { id, error: error.to_owned() }),
+        (None, None, _) => fault("it has neither `method` nor `result` nor `error`"),
     }
 }
 
@@ -239,54 +225,6 @@ fn is_id(raw: &RawValue) -> bool {
 
 fn string(raw: &RawValue) -> Option<String> {
     serde_json::from_str(raw.get()).ok()
-}
-
-#[derive(Deserialize)]
-#[serde(field_identifier, rename_all = "lowercase")]
-enum Key {
-    Jsonrpc,
-    Id,
-    Method,
-    Params,
-    Result,
-    Error,
-    #[serde(other)]
-    Other,
-}
-
-impl<'de> Deserialize<'de> for Envelope<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // By hand, because a derived reader refuses a key that stands there twice.
-        struct Keys;
-        impl<'de> Visitor<'de> for Keys {
-            type Value = Envelope<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut envelope = Envelope::default();
-                while let Some(key) = map.next_key()? {
-                    let slot = match key {
-                        Key::Jsonrpc => &mut envelope.jsonrpc,
-                        Key::Id => &mut envelope.id,
-                        Key::Method => &mut envelope.method,
-                        Key::Params => &mut envelope.params,
-                        Key::Result => &mut envelope.result,
-                        Key::Error => &mut envelope.error,
-                        Key::Other => {
-                            map.next_value::<IgnoredAny>()?;
-                            continue;
-                        }
-                    };
-                    *slot = Some(map.next_value()?);
-                }
-                Ok(envelope)
-            }
-        }
-        deserializer.deserialize_map(Keys)
-    }
 }
 
 /// The first [`MAX_BATCH`] items, and whether there are more.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 use sortie_trace::{ActorFailure, Kind};
-use sortie_wire::ag_ui::{Event, Input, ToolResult, Transcript, follow_up};
+use sortie_wire::ag_ui::{AgentEvent, AgentRun, Input, ToolResult, follow_up};
 use sortie_wire::http::{EventStream, StreamError};
 use sortie_wire::sse::Decoder;
 
@@ -21,7 +21,7 @@ struct Run {
     input: Option<Input>,
     /// The phase has no other run to ask for.
     is_last: bool,
-    transcript: Transcript,
+    said: AgentRun,
     /// The events that began calls, by the id of the call.
     starts: HashMap<String, Value>,
     /// The agent said that the run is over.
@@ -53,7 +53,7 @@ impl Stage {
                 connection,
                 input: Input::read(&body).ok(),
                 is_last,
-                transcript: Transcript::new(self.options.limits.message_bytes),
+                said: AgentRun::new(self.options.limits.message_bytes),
                 starts: HashMap::new(),
                 finished: false,
                 failed: false,
@@ -140,7 +140,7 @@ impl Stage {
         if data.is_empty() {
             return;
         }
-        let event = Event::read(data);
+        let event = AgentEvent::read(data);
         let names: Vec<&str> = event.name.as_deref().into_iter().collect();
         if names.is_empty() {
             self.actor.warn("the target sent what is no event");
@@ -152,7 +152,7 @@ impl Stage {
             Some("run_error") => run.failed = true,
             _ => {}
         }
-        if let Some(call) = run.transcript.observe(&event, data) {
+        if let Some(call) = run.said.observe(&event, data) {
             run.starts.insert(call.id.clone(), heard.content.clone());
         }
         // What fires a trigger is answered by the phase that it fired in: results are sent first.
@@ -164,7 +164,7 @@ impl Stage {
 
     /// The run that brings the results of the calls of another: its body, and the results.
     fn follow_up(&self, run: &Run, number: usize, first_id: &str) -> Option<(String, Vec<ToolResult>)> {
-        if run.transcript.is_cut() {
+        if run.said.is_cut() {
             self.actor.warn("a run said too much, so the calls in it get no results");
             return None;
         }
@@ -186,13 +186,13 @@ impl Stage {
             return None;
         }
         let script = &self.scripts[run.phase.index];
-        let results = run.transcript.unanswered(&input.tools).map(|call| {
+        let results = run.said.unanswered(&input.tools).map(|call| {
             let start = run.starts.get(&call.id).unwrap_or(&Value::Null);
             script.result(&self.actor, call, start)
         });
         let results: Vec<_> = results.collect();
         let run_id = format!("{first_id}-{}", number + 1);
-        Some((follow_up(input, &run_id, &run.transcript, &results), results))
+        Some((follow_up(input, &run_id, &run.said, &results), results))
     }
 }
 
@@ -200,6 +200,6 @@ impl Run {
     /// Whether the agent waits for results of ours.
     fn calls_us(&self) -> bool {
         let tools = self.input.as_ref().map(|input| &input.tools[..]).unwrap_or_default();
-        self.transcript.unanswered(tools).next().is_some()
+        self.said.unanswered(tools).next().is_some()
     }
 }

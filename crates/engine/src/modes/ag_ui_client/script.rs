@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use sortie_wire::Members;
-use sortie_wire::ag_ui::{Call, Input, ToolResult};
+use sortie_wire::ag_ui::{AgentCall, Input, ToolResult};
 
 use crate::actor::Actor;
 use crate::modes::responses::Responses;
@@ -39,7 +39,7 @@ impl Script {
     }
 
     /// What a call is answered with: what the document has for it, else an empty result. `start` is the event that began it.
-    pub(super) fn result(&self, actor: &Actor, call: &Call, start: &Value) -> ToolResult {
+    pub(super) fn result(&self, actor: &Actor, call: &AgentCall, start: &Value) -> ToolResult {
         let entry = self.responses.select(start);
         let content = entry.and_then(|entry| entry.get("content"));
         let content = content.filter(|content| !content.value().is_null());

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 use sortie_trace::{Direction, Kind};
-use sortie_wire::jsonrpc;
+use sortie_wire::jsonrpc::{self, id_key};
 use sortie_wire::mcp::server::Outlet;
 
 use super::peer::{Peer, Unsaid};
 use super::pending::Asked;
-use super::server::{Server, key, lock};
+use super::server::{Server, lock};
 use crate::actor::{Actor, Entered, EntryAction};
 use crate::phase::Phase;
 
@@ -117,7 +117,7 @@ impl Server {
             peer: (!single).then(|| peer.name.clone()),
             waiting,
         };
-        self.pending.ask(key(&id), asked);
+        self.pending.ask(id_key(&id), asked);
         let message = jsonrpc::request(&id, method, params);
         let id = serde_json::from_str(&id).ok();
         Self::said(peer, phase, method, (Direction::Request, Kind::Request), id.as_ref(), &message);

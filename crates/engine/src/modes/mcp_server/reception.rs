@@ -14,7 +14,7 @@ use sortie_wire::mcp::server::{Answer, Arrival, Outlet, Reply, Service, Transpor
 use super::dispatch::{Outcome, Refusal, dispatch};
 use super::modern;
 use super::peer::Peer;
-use super::server::{Server, key};
+use super::server::Server;
 use super::talk::Call;
 use crate::actor::{Heard, Spoken};
 use sortie_wire::mcp::revision;
@@ -207,7 +207,7 @@ impl Server {
             "notifications/initialized" if post.peer.is_ready_now() => self.welcome(post.peer),
             "notifications/cancelled" => {
                 if let Some(id) = heard.content.get("requestId") {
-                    post.peer.cancel(&key(&id.to_string()));
+                    post.peer.cancel(&id_key(&id.to_string()));
                 }
             }
             _ => {}
@@ -219,7 +219,7 @@ impl Server {
     fn answered(&self, post: Post<'_>, id: Option<&RawValue>, kind: Kind) -> Reply {
         let peer = post.peer;
         let value = id.and_then(|id| serde_json::from_str(id.get()).ok());
-        let asked = id.and_then(|id| self.pending.answered(&id_key(id), &peer.name));
+        let asked = id.and_then(|id| self.pending.answered(&id_key(id.get()), &peer.name));
         let half = (Direction::Response, kind);
         let Some(asked) = asked else {
             post.heard(&[], "", half, value.as_ref());

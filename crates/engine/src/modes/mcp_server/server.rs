@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use serde_json::Value;
-use serde_json::value::RawValue;
 use sortie_trace::{Direction, Kind};
-use sortie_wire::jsonrpc::{Ids, id_key};
+use sortie_wire::jsonrpc::Ids;
 use sortie_wire::mcp::server::Transport;
 use tokio::sync::Semaphore;
 
@@ -179,9 +178,4 @@ impl Server {
 /// A lock, whatever happened to its last holder.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// An id that is written as JSON text, as it is compared.
-pub(super) fn key(text: &str) -> String {
-    RawValue::from_string(text.to_owned()).map_or_else(|_| text.to_owned(), |raw| id_key(&raw))
 }

@@ -8,12 +8,12 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sortie_trace::{Direction, Kind};
 use sortie_wire::Members;
-use sortie_wire::jsonrpc;
+use sortie_wire::jsonrpc::{self, id_key};
 use sortie_wire::mcp::server::Outlet;
 
 use super::dispatch::Refusal;
 use super::peer::{Peer, Unsaid};
-use super::server::{Server, key, lock};
+use super::server::{Server, lock};
 use super::talk::Call;
 use crate::phase::Phase;
 
@@ -128,7 +128,7 @@ impl Call {
         }
         // The stream is the answer: what the request fired may begin.
         drop(heard);
-        let id = key(asking.id.get());
+        let id = id_key(asking.id.get());
         let cancelled = peer.runs(&id);
         let ends = tokio::select! {
             () = cancelled.cancelled() => false,

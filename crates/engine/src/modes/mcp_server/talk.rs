@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::Value;
 use sortie_trace::{Direction, Kind};
-use sortie_wire::jsonrpc;
+use sortie_wire::jsonrpc::{self, id_key};
 use sortie_wire::mcp::server::{Outlet, Unsent};
 use tokio::sync::oneshot;
 
@@ -17,7 +17,7 @@ use super::modern::{self, Round};
 use super::peer::Peer;
 use super::plan::Plan;
 use super::reception::Asking;
-use super::server::{Server, key};
+use super::server::Server;
 use super::step::Step;
 use crate::actor::Heard;
 use crate::payload::TooLarge;
@@ -45,7 +45,7 @@ impl Call {
             self.answer(&outlet, Err(Refusal::new(-32603, "too many calls at once")));
             return;
         };
-        let id = key(self.asking.id.get());
+        let id = id_key(self.asking.id.get());
         let cancelled = self.peer.runs(&id);
         let answer = tokio::select! {
             biased;

@@ -7,7 +7,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::StatusCode;
 use serde_json::Value;
-use serde_json::value::RawValue;
 use thiserror::Error;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
@@ -235,7 +234,7 @@ impl<H: Handler> Inner<H> {
         params: Option<&str>,
     ) -> impl Future<Output = Result<Answer, AskError>> + Send + use<H> {
         let id = self.ids.fresh();
-        let key = key_of(&id);
+        let key = id_key(&id);
         let outgoing = self.outgoing(method, params, |params| jsonrpc::request(&id, method, params));
         self.say(context, method, Kind::Request, Some(&number(&id)), &outgoing.bytes);
         let answer = self.pending.insert(key.clone(), method, context.clone());
@@ -419,7 +418,7 @@ impl<H: Handler> Inner<H> {
     fn answered(&self, within: Option<&str>, incoming: &Incoming, bytes: &[u8]) {
         let id = incoming.id();
         // An error without an id answers what it came with.
-        let key = id.map(id_key).or_else(|| within.map(ToOwned::to_owned));
+        let key = id.map(|id| id_key(id.get())).or_else(|| within.map(ToOwned::to_owned));
         let asked = key.as_deref().and_then(|key| self.pending.get(key));
         let id = id.map_or(Value::Null, |id| number(id.get()));
         let Some((key, (context, method))) = key.zip(asked) else {
@@ -516,9 +515,4 @@ impl<H: Handler> Inner<H> {
 /// An id as a value.
 fn number(id: &str) -> Value {
     serde_json::from_str(id).unwrap_or(Value::Null)
-}
-
-/// The key of an id of ours, which is a number.
-fn key_of(id: &str) -> String {
-    RawValue::from_string(id.to_owned()).map_or_else(|_| id.to_owned(), |raw| id_key(&raw))
 }
