@@ -4,96 +4,21 @@ use crate::callable::Callable;
 use crate::reading::separate;
 
 /// Words that say nothing of what is meant.
-const EMPTY: &[&str] = &[
-    "the",
-    "a",
-    "an",
-    "of",
-    "to",
-    "for",
-    "and",
-    "or",
-    "in",
-    "on",
-    "at",
-    "by",
-    "with",
-    "from",
-    "is",
-    "are",
-    "me",
-    "my",
-    "it",
-    "this",
-    "that",
-    "all",
-    "any",
-    "then",
-    "please",
-    "use",
-    "using",
-    "tool",
-    "tools",
-    "agent",
-    "data",
-    "get",
-    "you",
-    "your",
-    "be",
-    "as",
-    "its",
-    "now",
-    "related",
-    "specified",
-    "current",
-    "return",
-    "given",
-    "via",
-    "about",
-    "up",
-    "into",
-    "what",
-    "can",
-    "do",
-    "i",
-    "s",
-    "if",
-    "not",
-];
+const EMPTY: &str = "the a an of to for and or in on at by with from is are me my it this that all any then please \
+    use using tool tools agent data get you your be as its now related specified current return \
+    given via about up into what can do i s if not";
 
-/// Words that mean the same as others to whoever looks for a tool.
-const SAME: &[(&str, &str)] = &[
-    ("mail", "email"),
-    ("web", "internet"),
-    ("online", "web"),
-    ("page", "web"),
-    ("url", "web"),
-    ("fetch", "browse"),
-    ("calculate", "add"),
-    ("sum", "add"),
-    ("plus", "add"),
-    ("transfer", "transaction"),
-    ("pay", "payment"),
-    ("weather", "forecast"),
-    ("lookup", "search"),
-    ("find", "search"),
-    ("look", "search"),
-    ("delete", "remove"),
-    ("repo", "repository"),
-    ("website", "web"),
-    ("site", "web"),
-    ("http", "url"),
-    ("https", "url"),
-    ("http", "web"),
-    ("https", "web"),
-    ("notify", "message"),
-    ("remember", "memory"),
-    ("money", "payment"),
-    ("purchase", "buy"),
-    ("info", "information"),
-    ("details", "information"),
-    ("show", "get"),
-];
+/// Words that mean the same as others to whoever looks for a tool, in pairs.
+const SAME: &str = "mail=email web=internet online=web page=web url=web fetch=browse calculate=add sum=add plus=add \
+    transfer=transaction pay=payment weather=forecast lookup=search find=search look=search \
+    delete=remove repo=repository website=web site=web http=url https=url http=web https=web \
+    notify=message remember=memory money=payment purchase=buy info=information details=information \
+    show=get";
+
+/// Whether a word is one of a list.
+pub(crate) fn among(list: &str, word: &str) -> bool {
+    list.split(' ').any(|known| known == word)
+}
 
 /// How well a text fits a callable: two for each word of its name, one for a similar one and for each of its description and
 /// its fields.
@@ -141,7 +66,7 @@ pub(crate) fn best<'c>(
 fn tokens(text: &str) -> Vec<String> {
     text.to_lowercase()
         .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| word.len() > 1 && !EMPTY.contains(word))
+        .filter(|word| word.len() > 1 && !among(EMPTY, word))
         .map(|word| stem(word).to_owned())
         .collect()
 }
@@ -151,9 +76,9 @@ fn alike(word: &str, token: &str) -> usize {
     if word == token {
         return 2;
     }
-    let same = SAME
-        .iter()
-        .any(|(a, b)| (stem(a) == word && stem(b) == token) || (stem(b) == word && stem(a) == token));
+    let mut pairs = SAME.split(' ').filter_map(|pair| pair.split_once('='));
+    let same =
+        pairs.any(|(a, b)| (stem(a) == word && stem(b) == token) || (stem(b) == word && stem(a) == token));
     let begins = word.len() >= 5 && token.len() >= 5 && (word.starts_with(token) || token.starts_with(word));
     usize::from(same || begins)
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::form::{self, names_secret};
 use super::words::{after_name, identifier, last, proper, searched};
 use crate::callable::{Callable, Property};
+use crate::matching::among;
 use crate::reading::{Known, email, given, numbers, paths, quoted, separate, uris};
 
 /// The words that a call is made from.
@@ -28,11 +29,6 @@ const SEARCHES: &str = "query q question search prompt term terms keyword keywor
 const RECEIVERS: &str = "to recipient recipients email address cc bcc";
 const PLACES: &str = "url uri link endpoint href webhook website page";
 const FILES: &str = "path file filename filepath dir directory folder";
-
-/// Whether a word is one of a list.
-pub(super) fn among(list: &str, word: &str) -> bool {
-    list.split(' ').any(|known| known == word)
-}
 
 /// The arguments of a call.
 #[derive(Clone, Debug, PartialEq)]

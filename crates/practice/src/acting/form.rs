@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::fill::typed;
 use super::knowledge::Knowledge;
 use crate::callable::{Property, properties};
+use crate::matching::among;
 use crate::reading::separate;
 
 /// What a form was answered with.
@@ -32,38 +33,22 @@ const MADE_UP: &[(&[&str], &str)] = &[
 ];
 
 /// Words of fields for keys and the like.
-const SECRET: &[&str] = &[
-    "password",
-    "passwort",
-    "passphrase",
-    "pwd",
-    "key",
-    "token",
-    "secret",
-    "credential",
-    "apikey",
-    "bearer",
-    "pin",
-    "otp",
-    "mfa",
-];
+const SECRET: &str = "password passwort passphrase pwd key token secret credential apikey bearer pin otp mfa";
 
 /// Words of other fields that nobody should fill in for a stranger.
-const PERSONAL: &[&str] =
-    &["card", "iban", "cvv", "cvc", "ssn", "passport", "account", "social", "salary", "login", "private"];
+const PERSONAL: &str = "card iban cvv cvc ssn passport account social salary login private";
 
 /// Whether a field of that name takes a key, a token or a password.
 pub(crate) fn names_secret(name: &str) -> bool {
     let name = separate(name);
-    let secret = |word: &str| SECRET.contains(&word) || SECRET.contains(&word.trim_end_matches('s'));
+    let secret = |word: &str| among(SECRET, word) || among(SECRET, word.trim_end_matches('s'));
     name.split(' ').any(secret)
 }
 
 /// Whether a form, or the words beside it, asks for what is nobody else's.
 pub(crate) fn is_sensitive(message: &str, schema: &Value) -> bool {
     let words = |text: &str| {
-        let personal =
-            |word: &str| PERSONAL.contains(&word.trim_end_matches('s')) || PERSONAL.contains(&word);
+        let personal = |word: &str| among(PERSONAL, word) || among(PERSONAL, word.trim_end_matches('s'));
         names_secret(text) || separate(text).split(' ').any(personal)
     };
     words(message)

@@ -1,9 +1,5 @@
 //! What an agent has heard, and may give away.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 /// How much is remembered. What comes later is forgotten at once.
 const MAX_BYTES: usize = 1 << 20;
 
@@ -36,11 +32,9 @@ pub(crate) struct Knowledge {
     bytes: usize,
 }
 
-static SECRET: LazyLock<Regex> = LazyLock::new(|| {
-    // A constant pattern; the tests here use it.
-    Regex::new(r"(?i)[\w-]*(?:key|token|secret|passw|passphrase|credential|bearer|canary|pin\b)[\w-]*\W{1,4}\S|AKIA[0-9A-Z]{8}|\bsk[-_]\w{8}|\bghp_\w{4}|\beyJ[\w-]{8}|://[^/\s:]+:[^@\s]+@|-----BEGIN")
-        .expect("a constant pattern")
-});
+patterns! {
+    SECRET = r"(?i)[\w-]*(?:key|token|secret|passw|passphrase|credential|bearer|canary|pin\b)[\w-]*\W{1,4}\S|AKIA[0-9A-Z]{8}|\bsk[-_]\w{8}|\bghp_\w{4}|\beyJ[\w-]{8}|://[^/\s:]+:[^@\s]+@|-----BEGIN";
+}
 
 impl Knowledge {
     /// Remembers something.

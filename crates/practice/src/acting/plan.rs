@@ -1,9 +1,6 @@
 //! What the user's task takes.
 
-use std::sync::LazyLock;
 use std::time::Duration;
-
-use regex::Regex;
 
 use super::hands::{Offered, Offers};
 use crate::callable::Callable;
@@ -41,6 +38,8 @@ const MAX_ERRANDS: usize = 12;
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
 patterns! {
+    /// What a person does not see.
+    COMMENT = r"(?s)<!--.*?-->|\x1b\[8m.*?(?:\x1b\[\d*m|$)|<[A-Z]+>.*?</[A-Z]+>|[A-Za-z0-9+/]{24,}={0,2}";
     JOINT = r"(?i)(?:,|;)?\s+(?:and\s+)?(?:then|afterwards|after that|finally)[,]?\s+|;\s+|,?\s+and\s+(?:also\s+)?(?:(?P<verb>add|analyze|analyse|ask|book|browse|buy|call|check|clean|create|delete|deploy|email|fetch|find|forecast|forward|generate|get|give|list|look|message|open|order|pay|post|process|query|read|retrieve|run|save|search|send|show|store|submit|summarize|summarise|tell|translate|update|upload|use|wait|write)\b)";
     LEADING = r"(?i)^(?:(?:and|then|also|next|finally|afterwards|now|please|first),?\s+)+";
     WAIT = r"(?i)\bwait(?:s|ing)?\s+(?:for\s+|about\s+)?(\d{1,3}|one|two|three|four|five)\s*(ms|milliseconds?|s|secs?|seconds?|m|min|minutes?)?\b";
@@ -72,13 +71,6 @@ pub(crate) fn own_and_foreign(words: &str) -> (String, Option<String>) {
 
 /// What a person sees of a disguised text.
 fn visible(words: &str) -> String {
-    static COMMENT: LazyLock<Regex> = LazyLock::new(|| {
-        // A constant pattern; the tests here use it.
-        Regex::new(
-            r"(?s)<!--.*?-->|\x1b\[8m.*?(?:\x1b\[\d*m|$)|<[A-Z]+>.*?</[A-Z]+>|[A-Za-z0-9+/]{24,}={0,2}",
-        )
-        .expect("a constant pattern")
-    });
     COMMENT.replace_all(words, " ").into_owned()
 }
 

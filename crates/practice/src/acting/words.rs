@@ -1,16 +1,11 @@
 //! Words that could be what a field wants.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
-use super::fill::among;
+use crate::matching::among;
 use crate::reading::quoted;
 
-static WORD: LazyLock<Regex> = LazyLock::new(|| {
-    // A constant pattern; the tests here use it.
-    Regex::new(r"[\p{L}\p{N}][\p{L}\p{N}_./@+-]*").expect("a constant pattern")
-});
+patterns! {
+    WORD = r"[\p{L}\p{N}][\p{L}\p{N}_./@+-]*";
+}
 
 /// The word that follows the field's own name: `project alpha`, `report ID is R-1`, `the sales table`.
 pub(super) fn after_name(parts: &[&str], sentence: &str) -> Option<String> {

@@ -2,24 +2,13 @@
 
 use serde_json::Value;
 
+use crate::matching::among;
+
 /// How deep an answer is looked into.
 const MAX_DEPTH: usize = 20;
 
 /// Keys whose values are no words for a reader.
-const NO_WORDS: &[&str] = &[
-    "type",
-    "kind",
-    "mimeType",
-    "id",
-    "taskId",
-    "contextId",
-    "messageId",
-    "role",
-    "data_b64",
-    "blob",
-    "state",
-    "timestamp",
-];
+const NO_WORDS: &str = "type kind mimeType id taskId contextId messageId role data_b64 blob state timestamp";
 
 /// The texts in a value, one after the other; what is plain text in a field of its own keeps the field's name.
 pub(super) fn texts(value: &Value) -> String {
@@ -29,7 +18,7 @@ pub(super) fn texts(value: &Value) -> String {
 }
 
 fn collect(value: &Value, key: Option<&str>, depth: usize, texts: &mut Vec<String>) {
-    if depth > MAX_DEPTH || key.is_some_and(|key| NO_WORDS.contains(&key)) {
+    if depth > MAX_DEPTH || key.is_some_and(|key| among(NO_WORDS, key)) {
         return;
     }
     match value {

@@ -1,31 +1,21 @@
 //! What a gullible reader sees in a text that was disguised.
 
-use std::sync::LazyLock;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use regex::{Captures, Regex};
+use regex::Captures;
 use sortie_syntax::shown::is_hidden;
 
 /// How long the text may become that is read. What follows is not looked at.
 const MAX_TEXT: usize = 64 * 1024;
 
-static ANSI: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b."));
-static BASE64: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"[A-Za-z0-9+/_-]{16,}(?:[ \t]*\r?\n[ \t#>*-]*[A-Za-z0-9+/_-]{2,})*={0,2}"));
-static HEX: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(?:[0-9a-fA-F]{2}[ \n]?){12,}\b"));
-static PERCENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?:[\w.~-]*%[0-9a-fA-F]{2}){3,}[\w.~%-]*"));
-static ENTITY: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5});"));
-static ROT13: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\brot-?13\b[^:\n]*:?"));
-static MARKUP: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"<!--|-->|</?[A-Za-z][^<>@]{0,80}>|\[/?(?:[A-Z]{3,}[A-Z0-9 _—:-]*)\]|/\*+|\*+/|\*\*")
-});
-
-/// The patterns are constants, and a test of this module compiles each.
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("a constant pattern")
+patterns! {
+    ANSI = r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.";
+    BASE64 = r"[A-Za-z0-9+/_-]{16,}(?:[ \t]*\r?\n[ \t#>*-]*[A-Za-z0-9+/_-]{2,})*={0,2}";
+    HEX = r"\b(?:[0-9a-fA-F]{2}[ \n]?){12,}\b";
+    PERCENT = r"(?:[\w.~-]*%[0-9a-fA-F]{2}){3,}[\w.~%-]*";
+    ENTITY = r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5});";
+    ROT13 = r"(?i)\brot-?13\b[^:\n]*:?";
+    MARKUP = r"<!--|-->|</?[A-Za-z][^<>@]{0,80}>|\[/?(?:[A-Z]{3,}[A-Z0-9 _—:-]*)\]|/\*+|\*+/|\*\*";
 }
 
 /// The text as it is meant: what is hidden becomes visible, what is encoded is decoded where it stands, and marks that

@@ -161,19 +161,8 @@ impl Reader<'_> {
             return;
         };
         let label = label.to_ascii_lowercase();
-        let names = [
-            "recipient",
-            "to",
-            "address",
-            "destination",
-            "target",
-            "endpoint",
-            "url",
-            "email",
-            "contact",
-            "webhook",
-        ];
-        if !names.iter().any(|name| label.ends_with(name)) {
+        let names = "recipient to address destination target endpoint url email contact webhook";
+        if !names.split(' ').any(|name| label.ends_with(name)) {
             return;
         }
         let waits = self.steps.iter_mut().rev().find_map(|step| match step {

@@ -1,8 +1,5 @@
 //! Texts as sentences and items of lists.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use serde_json::Value;
 
 /// One sentence, or one item of a list.
@@ -16,11 +13,9 @@ pub(crate) struct Sentence {
     pub(crate) leads: bool,
 }
 
-static MARK: LazyLock<Regex> = LazyLock::new(|| {
-    // A constant pattern; the tests here use it.
-    Regex::new(r"^\s*(?:(?:[-*•+]|\(?\d{1,2}[.)]|\(?[a-e][.)]|(?i:step|phase)\s+\d{1,2}\s*[:.)-])\s+)")
-        .expect("a constant pattern")
-});
+patterns! {
+    MARK = r"^\s*(?:(?:[-*•+]|\(?\d{1,2}[.)]|\(?[a-e][.)]|(?i:step|phase)\s+\d{1,2}\s*[:.)-])\s+)";
+}
 
 /// Splits a text. JSON gives one sentence for each of its texts, named by its key.
 pub(crate) fn sentences(text: &str) -> Vec<Sentence> {

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Known;
 use crate::callable::Callable;
+use crate::matching::among;
 
 patterns! {
     EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+";
@@ -168,44 +169,22 @@ pub(crate) fn find_word(text: &str, word: &str) -> Option<usize> {
 
 /// A tool that is named as one and that nobody has listed.
 pub(crate) fn unlisted(text: &str) -> Option<String> {
-    const NO_NAMES: &[&str] =
-        &["this", "that", "same", "following", "right", "other", "any", "new", "first", "next", "above"];
+    const NO_NAMES: &str = "this that same following right other any new first next above";
     UNKNOWN_TOOL.captures_iter(text).find_map(|found| {
         let name = found.get(1).or_else(|| found.get(2))?.as_str();
         // A quoted word need not be a name.
         let is_name = name.contains('_')
             || found[0].contains('`')
             || (found.get(1).is_some() && found[0].contains("tool"));
-        (is_name && !NO_NAMES.contains(&name.to_ascii_lowercase().as_str())).then(|| name.to_owned())
+        (is_name && !among(NO_NAMES, &name.to_ascii_lowercase())).then(|| name.to_owned())
     })
 }
 
 /// The field into which a text wants something.
 pub(crate) fn field(text: &str, known: &Known<'_>) -> Option<String> {
-    const NO_NAMES: &[&str] = &[
-        "this",
-        "the",
-        "a",
-        "an",
-        "that",
-        "each",
-        "every",
-        "required",
-        "optional",
-        "same",
-        "following",
-        "new",
-        "form",
-        "extra",
-        "additional",
-        "above",
-        "hidden",
-        "tool",
-        "and",
-        "or",
-        "any",
-    ];
-    let usable = |name: &str| !NO_NAMES.contains(&name.to_ascii_lowercase().as_str());
+    const NO_NAMES: &str = "this the a an that each every required optional same following new form extra additional \
+        above hidden tool and or any";
+    let usable = |name: &str| !among(NO_NAMES, &name.to_ascii_lowercase());
     if let Some(name) =
         NAMED_FIELD.captures_iter(text).map(|found| found[1].to_owned()).find(|name| usable(name))
     {

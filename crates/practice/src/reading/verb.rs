@@ -1,5 +1,7 @@
 //! The verbs that tell a reader to do something.
 
+use crate::matching::among;
+
 /// What kind of doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deed {
@@ -92,15 +94,9 @@ pub(crate) fn verbs(sentence: &str) -> Vec<Verb> {
     for (place, (at, word)) in words.iter().enumerate() {
         let before = place.checked_sub(1).map_or("", |before| words[before].1.as_str());
         let after = words.get(place + 1).map_or("", |after| after.1.as_str());
-        if matches!(
-            word.as_str(),
-            "not" | "never" | "don't" | "avoid" | "without" | "cannot" | "mustn't" | "no"
-        ) {
+        if among("not never don't avoid without cannot mustn't no", word) {
             negated = true;
-        } else if matches!(
-            word.as_str(),
-            "," | ";" | ":" | "—" | "but" | "instead" | "then" | "always" | "must" | "until" | "unless"
-        ) {
+        } else if among(", ; : — but instead then always must until unless", word) {
             negated = false;
         }
         let Some((deed, form)) = deed(word) else { continue };
@@ -119,10 +115,9 @@ pub(crate) fn verbs(sentence: &str) -> Vec<Verb> {
         };
         let gerund_of_occasion = form == Form::Gerund && among(OCCASION, before);
         // `Begin with …` and `end your answer …` are orders; `BEGIN PRIVATE KEY` is none.
-        let no_order = ["begin", "end", "start"].contains(&word.as_str())
-            && !["with", "your", "every", "each", "by"].contains(&after);
-        let ordered = ["must", "should", "shall", "to", "please", "then", "will"].contains(&before);
-        let things_access = word == "access" && ["token", "tokens", "key", "keys"].contains(&after);
+        let no_order = among("begin end start", word) && !among("with your every each by", after);
+        let ordered = among("must should shall to please then will", before);
+        let things_access = word == "access" && among("token tokens key keys", after);
         let noun = form == Form::Plain
             && ((among(AFTER_NOUN, after) && !ordered)
                 || no_order
@@ -139,11 +134,6 @@ pub(crate) fn verbs(sentence: &str) -> Vec<Verb> {
         }
     }
     verbs
-}
-
-/// Whether a word is one of a list.
-fn among(list: &str, word: &str) -> bool {
-    list.split(' ').any(|known| known == word)
 }
 
 /// Whether a word stands between commas as in a table.
