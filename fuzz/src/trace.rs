@@ -5,7 +5,7 @@
 use std::time::UNIX_EPOCH;
 
 use serde_json::Value;
-use sortie_trace::{Content, Deriver, Header, Record, Redactor, Rule, Trace, Writer};
+use sortie_trace::{Content, Deriver, Header, Record, RedactRule, Redactor, Trace, Writer};
 
 /// Seeds say it in several ways; a fuzzer finds more.
 const SECRET: &str = "hunter2-\"é";
@@ -15,8 +15,8 @@ const SECRET: &str = "hunter2-\"é";
 pub fn trace(data: &[u8]) {
     let Ok((_, mut records)) = Trace::open_with(data, 1 << 20) else { return };
     let mut deriver = Deriver::new();
-    let redactor =
-        Redactor::new([Rule::Literal(SECRET.into()), Rule::Field("password".into())]).expect("rules");
+    let redactor = Redactor::new([RedactRule::Literal(SECRET.into()), RedactRule::Field("password".into())])
+        .expect("rules");
     let mut plain =
         Writer::begin(Vec::new(), Header::run("fuzz", UNIX_EPOCH), Redactor::default()).expect("memory");
     let (mut last, mut written) = (0, 0);

@@ -1,7 +1,7 @@
 //! What happened to a run, apart from what was said.
 
 use sortie_oatf::model::Attack;
-use sortie_trace::{ActorFailed, ActorFailure, AgentExit, Header, Origin, Record, StopReason};
+use sortie_trace::{ActorFailed, ActorFailure, AgentExit, Header, Record, StopReason, TraceOrigin};
 
 use crate::failure::{Failure, FailureKind, Fault};
 use crate::outcome::{Actor, Delivered, Reach, Undelivered};
@@ -47,7 +47,7 @@ impl Lifecycle {
 
     /// Whether it was recorded elsewhere, so that nothing is known but what was said.
     pub(crate) fn is_foreign(&self) -> bool {
-        self.header.as_ref().is_some_and(|header| header.origin == Origin::Foreign)
+        self.header.as_ref().is_some_and(|header| header.origin == TraceOrigin::Foreign)
     }
 
     /// What kept the run from being a whole one: the first that holds, causes before what follows from them.

@@ -23,7 +23,7 @@ pub const SYSTEM_PROMPT: &str = "You are a practice agent. Your role is to do wh
 
 /// What a practice agent is started with.
 #[derive(Debug)]
-pub struct Options {
+pub struct AgentOptions {
     /// What it is like.
     pub behaviour: Behaviour,
     /// How an `encoder` disguises what it gives away; one way after the other when this is not said.
@@ -131,7 +131,7 @@ fn is_loopback(url: &str) -> bool {
 
 /// How an agent ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum AgentEnding {
     /// There is nothing more to do. What it answered to its own task, if it had one.
     Done(Option<String>),
     /// It died in the middle.
@@ -230,17 +230,17 @@ impl Drop for Busy {
 
 /// Lives. `announce` is told of every address before anyone is waited for.
 pub async fn run(
-    options: Options,
+    options: AgentOptions,
     log: Arc<Log>,
     mut announce: impl FnMut(&str),
-) -> Result<Ending, AgentError> {
+) -> Result<AgentEnding, AgentError> {
     if let Some(elsewhere) = options.reachable.elsewhere().first() {
         return Err(AgentError::Elsewhere((*elsewhere).to_owned()));
     }
     log.note("begins", json!({"behaviour": options.behaviour.name()}));
     if options.behaviour == Behaviour::Absent {
         log.note("ends", json!({"obeyed": false}));
-        return Ok(Ending::Done(None));
+        return Ok(AgentEnding::Done(None));
     }
     let mind = Shared::new(Mind::new(
         options.behaviour,
@@ -278,20 +278,20 @@ pub async fn run(
     }
     let ending = tokio::select! {
         ending = live(&agent, &options, serving) => ending,
-        () = agent.crashed.cancelled() => Ending::Crashed,
+        () = agent.crashed.cancelled() => AgentEnding::Crashed,
         () = tokio::time::sleep(options.max_duration) => {
             log.note("has lived long enough", json!({}));
-            Ending::Done(None)
+            AgentEnding::Done(None)
         }
     };
-    if ending != Ending::Crashed {
+    if ending != AgentEnding::Crashed {
         agent.surroundings.close().await;
     }
-    log.note("ends", json!({"obeyed": log.obeyed(), "crashed": ending == Ending::Crashed}));
+    log.note("ends", json!({"obeyed": log.obeyed(), "crashed": ending == AgentEnding::Crashed}));
     Ok(ending)
 }
 
-async fn live(agent: &Agent, options: &Options, serving: bool) -> Ending {
+async fn live(agent: &Agent, options: &AgentOptions, serving: bool) -> AgentEnding {
     let mut answer = None;
     if options.prompt.is_some() || !serving {
         let busy = agent.activity.busy();
@@ -299,14 +299,14 @@ async fn live(agent: &Agent, options: &Options, serving: bool) -> Ending {
         let mut hands = agent.surroundings.hands(None);
         match agent.turn(&mut hands, &task).await {
             Ok(said) => answer = said,
-            Err(TurnError::Crashed) => return Ending::Crashed,
+            Err(TurnError::Crashed) => return AgentEnding::Crashed,
         }
         drop(busy);
     }
     if serving {
         agent.activity.idle(options.idle).await;
     }
-    Ending::Done(answer)
+    AgentEnding::Done(answer)
 }
 
 #[cfg(test)]

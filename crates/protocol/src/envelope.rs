@@ -2,9 +2,25 @@
 
 use std::fmt;
 
-use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+
+/// What a message is on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Asks for an answer. The content is the JSON-RPC request, or the body of an HTTP request.
+    Request,
+    /// Asks for nothing. The content is the JSON-RPC notification.
+    Notification,
+    /// Answers. The content is the JSON-RPC response, or the body of an HTTP response.
+    Response,
+    /// Answers with an error. The content is the JSON-RPC response that has `error`.
+    Error,
+    /// An item of a stream. The content is its data.
+    Event,
+}
 
 /// The members of a JSON-RPC message, each as the text that stands there. Nothing is checked: what is no message to one
 /// reader is evidence to another.

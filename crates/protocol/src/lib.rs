@@ -8,6 +8,6 @@ mod envelope;
 mod id;
 mod members;
 
-pub use envelope::Envelope;
+pub use envelope::{Envelope, Kind};
 pub use id::{Ids, id_key};
 pub use members::Members;

@@ -8,8 +8,8 @@ use sortie_detect::{Detector, NoIndicators, Outcome, Place};
 use sortie_oatf::bindings::is_agent_side;
 use sortie_oatf::{Compiled, SemanticEvaluator};
 use sortie_trace::{
-    Content, Deriver, Direction, Header, Kind, Message, Observed, Origin, Record, Sender, Trace, TraceError,
-    VERSION,
+    Content, Deriver, Direction, Header, Kind, Message, Observed, Record, Sender, Trace, TraceError,
+    TraceOrigin, VERSION,
 };
 
 use crate::manifest::Said;
@@ -38,7 +38,7 @@ impl Recording {
     pub fn of_messages(messages: &[Said]) -> Self {
         let header = Header {
             version: VERSION,
-            origin: Origin::Foreign,
+            origin: TraceOrigin::Foreign,
             written_by: "proofs".to_owned(),
             time: String::new(),
             document: None,

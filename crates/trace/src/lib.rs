@@ -47,18 +47,18 @@ mod words;
 mod writer;
 
 pub use content::Content;
-pub use derive::{Deriver, Limits, Note, Observed};
+pub use derive::{Deriver, Note, Observed};
 pub use error::TraceError;
 pub use reader::{MAX_LINE_BYTES, Records, Trace};
 pub use record::{
-    ActorFailed, AgentExit, Direction, Header, Kind, Listening, Message, Origin, PhaseEntered, Record,
-    Sender, Stopped, TracedCase, TracedDocument, TracedPlay, TracedTarget, VERSION,
+    ActorFailed, AgentExit, Direction, Header, Kind, Listening, Message, PhaseEntered, Record, Sender,
+    Stopped, TraceOrigin, TracedCase, TracedDocument, TracedPlay, TracedTarget, VERSION,
 };
-pub use redact::{CREDENTIAL_HEADERS, MIN_LITERAL, REDACTED, RedactError, Redactor, Rule};
+pub use redact::{CREDENTIAL_HEADERS, MIN_LITERAL, REDACTED, RedactError, RedactRule, Redactor};
 pub use time::{format_time, parse_time};
 pub use transcript::{
-    Call, MAX_TRANSCRIPT_BYTES, MAX_TURNS, ObservedCall, Role, SESSION_BYTES, Transcriber, Transcript,
-    TranscriptError, Turn, UnreadableAnswer,
+    Call, MAX_TRANSCRIPT_BYTES, MAX_TURNS, ObservedCall, Role, Transcriber, Transcript, TranscriptError,
+    Turn, UnreadableAnswer,
 };
 pub use words::{ActorFailure, PhaseEnd, StopReason};
 pub use writer::{MAX_TRACE_BYTES, WriteError, Writer};

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+pub use sortie_protocol::Kind;
 
 use crate::content::Content;
 use crate::time::format_time;
@@ -101,7 +102,7 @@ impl Record {
 /// Where a trace comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum TraceOrigin {
     /// A run of ours: phases, listeners and the end are recorded.
     Run,
     /// Recorded elsewhere: there are messages, and nothing else is known.
@@ -115,7 +116,7 @@ pub struct Header {
     /// Version of the format.
     pub version: u32,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: TraceOrigin,
     /// The program that wrote it, with its version.
     pub written_by: String,
     /// When it was started, as RFC 3339.
@@ -136,7 +137,7 @@ impl Header {
     pub fn run(written_by: impl Into<String>, start: SystemTime) -> Self {
         Self {
             version: VERSION,
-            origin: Origin::Run,
+            origin: TraceOrigin::Run,
             written_by: written_by.into(),
             time: format_time(start),
             document: None,
@@ -218,22 +219,6 @@ pub enum Direction {
     Request,
     /// The answering half, and items of a stream.
     Response,
-}
-
-/// What a message is on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Asks for an answer. The content is the JSON-RPC request, or the body of an HTTP request.
-    Request,
-    /// Asks for nothing. The content is the JSON-RPC notification.
-    Notification,
-    /// Answers. The content is the JSON-RPC response, or the body of an HTTP response.
-    Response,
-    /// Answers with an error. The content is the JSON-RPC response that has `error`.
-    Error,
-    /// An item of a stream. The content is its data.
-    Event,
 }
 
 /// Who sent a message.

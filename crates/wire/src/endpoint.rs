@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use http::{HeaderName, HeaderValue};
 
 use crate::http::ClientError;
-use crate::stdio::Program;
+use crate::stdio::ChildCommand;
 
 /// A peer that we connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,9 +38,9 @@ impl Endpoint {
     }
 
     /// The program of a `command` with the environment of this endpoint.
-    pub fn program(&self, command: &[String]) -> Program {
+    pub fn program(&self, command: &[String]) -> ChildCommand {
         let os = |text: &String| OsString::from(text);
-        Program {
+        ChildCommand {
             argv: command.iter().map(os).collect(),
             env: self.env.iter().map(|(name, value)| (os(name), os(value))).collect(),
             cwd: None,

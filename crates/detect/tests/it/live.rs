@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use sortie_detect::{Detector, Outcome, Place, Standing, replay};
 use sortie_trace::{
-    AgentExit, Content, Deriver, Direction, Header, Kind, Message, PhaseEntered, Record, Redactor, Rule,
-    Sender, Stopped, Writer,
+    AgentExit, Content, Deriver, Direction, Header, Kind, Message, PhaseEntered, Record, RedactRule,
+    Redactor, Sender, Stopped, Writer,
 };
 
 use crate::story::compiled;
@@ -117,7 +117,7 @@ fn detector() -> Detector {
 /// The run as it happens, and what is written of it.
 fn live(records: Vec<Record>) -> (Outcome, Vec<u8>) {
     let (mut detector, mut deriver) = (detector(), Deriver::new());
-    let redactor = Redactor::new([Rule::Literal("hunter2".to_owned())]).unwrap();
+    let redactor = Redactor::new([RedactRule::Literal("hunter2".to_owned())]).unwrap();
     let header = Header::run("a test", UNIX_EPOCH);
     detector.lifecycle(&Record::Header(Box::new(header.clone())));
     let mut writer = Writer::begin(Vec::new(), header, redactor).unwrap();

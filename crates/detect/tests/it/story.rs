@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use sortie_detect::{Detector, Outcome, Place};
 use sortie_oatf::{Compiled, load};
 use sortie_trace::{
-    ActorFailed, AgentExit, Content, Direction, Header, Kind, Message, Observed, Origin, PhaseEntered,
-    Record, Sender, Stopped, TracedDocument, VERSION,
+    ActorFailed, AgentExit, Content, Direction, Header, Kind, Message, Observed, PhaseEntered, Record,
+    Sender, Stopped, TraceOrigin, TracedDocument, VERSION,
 };
 
 /// A document whose server waits for a call before it shows its payload.
@@ -47,15 +47,19 @@ impl Story {
         let attack = &document.document().attack;
         let traced =
             TracedDocument { file: "a.yaml".into(), id: attack.id.clone(), name: attack.name.clone() };
-        Self::starting(document.clone(), Origin::Run, Some(traced))
+        Self::starting(document.clone(), TraceOrigin::Run, Some(traced))
     }
 
     /// The messages of somebody else, in which this document is looked for.
     pub(crate) fn foreign(text: &str) -> Self {
-        Self::starting(compiled(text), Origin::Foreign, None)
+        Self::starting(compiled(text), TraceOrigin::Foreign, None)
     }
 
-    pub(crate) fn starting(document: Arc<Compiled>, origin: Origin, traced: Option<TracedDocument>) -> Self {
+    pub(crate) fn starting(
+        document: Arc<Compiled>,
+        origin: TraceOrigin,
+        traced: Option<TracedDocument>,
+    ) -> Self {
         let first = &document.document().attack.execution.actors.as_ref().unwrap()[0];
         let actor = (first.name.clone(), first.mode.clone());
         let phase = first.phases[0].name.clone().unwrap();

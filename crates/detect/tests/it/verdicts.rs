@@ -4,7 +4,7 @@ use crate::story::{RUG_PULL, Story, compiled};
 use serde_json::json;
 use sortie_detect::{CaseResult, Delivered, Detector, FailureKind, Fault, Outcome, Standing};
 use sortie_oatf::model::{IndicatorResult, Tier};
-use sortie_trace::{Kind, Origin, Sender, TracedDocument};
+use sortie_trace::{Kind, Sender, TraceOrigin, TracedDocument};
 
 fn results(run: &Outcome) -> Vec<IndicatorResult> {
     run.verdict.indicator_verdicts.iter().map(|verdict| verdict.result).collect()
@@ -196,7 +196,7 @@ fn a_foreign_trace_without_a_word_of_the_protocol_decides_nothing() {
 #[test]
 fn silence_in_a_run_of_another_document_is_no_resistance() {
     let traced = TracedDocument { file: "b.yaml".into(), id: Some("OTHER-001".into()), name: None };
-    let mut story = Story::starting(compiled(RUG_PULL), Origin::Run, Some(traced));
+    let mut story = Story::starting(compiled(RUG_PULL), TraceOrigin::Run, Some(traced));
     story.asked("tools/list", json!({})).enters("strike").asked("tools/list", json!({}));
     let run = story.stops("idle").run();
     assert_eq!(failure(&run), Some((FailureKind::OtherDocument, Fault::None)));

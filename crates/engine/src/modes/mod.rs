@@ -60,13 +60,10 @@ impl StartError {
     }
 }
 
-/// How a message of JSON-RPC is recorded: its half of an exchange, and what it is.
-pub(crate) const fn record_kind(kind: sortie_wire::jsonrpc::Kind) -> (Direction, Kind) {
-    use sortie_wire::jsonrpc::Kind as Wire;
+/// The half of an exchange that a message of JSON-RPC is.
+pub(crate) const fn direction_of(kind: Kind) -> Direction {
     match kind {
-        Wire::Request => (Direction::Request, Kind::Request),
-        Wire::Notification => (Direction::Request, Kind::Notification),
-        Wire::Response => (Direction::Response, Kind::Response),
-        Wire::Error => (Direction::Response, Kind::Error),
+        Kind::Request | Kind::Notification => Direction::Request,
+        Kind::Response | Kind::Error | Kind::Event => Direction::Response,
     }
 }

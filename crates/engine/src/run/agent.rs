@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use sortie_trace::Redactor;
-use sortie_wire::stdio::{Child, Program, SpawnError};
+use sortie_wire::stdio::{Child, ChildCommand, SpawnError};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -45,7 +45,7 @@ impl Process {
     pub(super) fn start(start: Start<'_>) -> Result<Self, StartError> {
         let Start { command, env, folder, max_output_bytes, redactor } = start;
         let (stdout, stderr) = (folder.file("agent.stdout")?, folder.file("agent.stderr")?);
-        let mut child = Child::spawn(&Program {
+        let mut child = Child::spawn(&ChildCommand {
             argv: command.iter().map(OsString::from).collect(),
             env: env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
             cwd: None,

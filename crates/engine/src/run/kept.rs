@@ -70,7 +70,7 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
-    use sortie_trace::Rule;
+    use sortie_trace::RedactRule;
 
     use super::*;
 
@@ -91,7 +91,7 @@ mod tests {
 
     #[tokio::test]
     async fn secrets_are_not_kept() {
-        let redactor = Redactor::new([Rule::Literal("hunter2".into())]).unwrap();
+        let redactor = Redactor::new([RedactRule::Literal("hunter2".into())]).unwrap();
         let output = [b"x".repeat(16 * 1024 - 3), b"hunter2\nhunter2".to_vec()].concat();
         let kept = kept(&output, 1 << 20, redactor).await;
         assert!(!kept.contains("hunter") && kept.ends_with("[redacted]\n[redacted]"), "{kept}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ::http::StatusCode;
 use serde_json::{Value, json};
 use sortie_trace::Kind;
-use sortie_wire::a2a::Client;
+use sortie_wire::a2a::A2aClient;
 use sortie_wire::http::{Answer, Response, wait_until_accepts};
 use sortie_wire::jsonrpc::{self, Ids, Incoming};
 use tokio::time::Instant;
@@ -45,7 +45,7 @@ pub(super) async fn open(target: &Endpoint, log: &Channel, settings: &Settings) 
 /// A conversation: what the agent has named so far.
 #[derive(Debug)]
 pub(super) struct Talk {
-    client: Client,
+    client: A2aClient,
     endpoint: Url,
     log: Channel,
     settings: Settings,
@@ -63,8 +63,9 @@ impl Talk {
             return Err(TargetError::Invalid("an A2A agent is at a URL, and no process".to_owned()));
         };
         let fail = |error| TargetError::of_client("connect", error, settings.connect_timeout);
-        let client =
-            client_options(target, settings).and_then(|options| Client::new(url, options)).map_err(fail)?;
+        let client = client_options(target, settings)
+            .and_then(|options| A2aClient::new(url, options))
+            .map_err(fail)?;
         wait_until_accepts(url, Instant::now() + settings.connect_timeout).await.map_err(fail)?;
         let endpoint = client.endpoint(None).url().clone();
         let (log, settings) = (log.clone(), *settings);

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use sortie_trace::Kind;
-use sortie_wire::stdio::{Child, Line, Lines, Program, last_words, write_line};
+use sortie_wire::stdio::{Child, ChildCommand, Line, Lines, last_words, write_line};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 
@@ -95,7 +95,7 @@ pub(super) fn open(cmd: &Cmd, log: &Channel, settings: &Settings) -> Result<CmdS
 
 fn spawn(cmd: &Cmd) -> Result<Child, TargetError> {
     let os = |text: &String| OsString::from(text);
-    let program = Program {
+    let program = ChildCommand {
         argv: cmd.command.iter().map(os).collect(),
         env: cmd.env.iter().map(|(name, value)| (os(name), os(value))).collect(),
         cwd: None,

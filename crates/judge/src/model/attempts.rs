@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
-use sortie_trace::{Redactor, Rule};
+use sortie_trace::{RedactRule, Redactor};
 use sortie_wire::Limits;
 use sortie_wire::http::{Answer, Client, ClientError, ClientOptions, Response};
 
@@ -87,7 +87,7 @@ impl Model {
             Mode::Replay => None,
             Mode::Live { .. } => Some(client(endpoint.kind, key, &options)?),
         };
-        let rules = key.map(|key| Rule::Literal(key.expose().to_owned()));
+        let rules = key.map(|key| RedactRule::Literal(key.expose().to_owned()));
         // A `Secret` is long enough for a rule.
         let redactor = Redactor::new(rules).unwrap_or_default();
         Ok(Self(Arc::new(Inner { endpoint, url, client, redactor, options, budget, exchanges })))

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use sortie_wire::Limits;
-use sortie_wire::a2a::Client;
+use sortie_wire::a2a::A2aClient;
 use sortie_wire::http::{Answer as HttpAnswer, ClientOptions};
 use sortie_wire::jsonrpc::{self, Ids, Incoming};
 
@@ -18,7 +18,7 @@ const MAX_EVENTS: usize = 200;
 /// Another agent.
 #[derive(Debug)]
 pub(super) struct Peer {
-    client: Client,
+    client: A2aClient,
     card: Option<Bytes>,
     ids: Ids,
 }
@@ -27,7 +27,7 @@ impl Peer {
     /// An agent at an address. Nothing is asked yet.
     pub(super) fn new(url: &str) -> Result<Self, String> {
         let options = ClientOptions { answer_timeout: PATIENCE, ..ClientOptions::default() };
-        let client = Client::new(url, options).map_err(|error| error.to_string())?;
+        let client = A2aClient::new(url, options).map_err(|error| error.to_string())?;
         Ok(Self { client, card: None, ids: Ids::new() })
     }
 

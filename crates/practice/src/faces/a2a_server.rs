@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::{Bytes, BytesMut};
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use bytes::Bytes;
 use serde_json::{Value, json};
-use sortie_wire::a2a::{CARD_PATHS, code};
-use sortie_wire::http::{Body, Hosts, Listener, Peer, RequestBody, read_body};
+use sortie_wire::Limits;
+use sortie_wire::a2a::{self, AgentReply, AgentService, Caller, code};
+use sortie_wire::http::{BodyError, Hosts, Listener};
 use sortie_wire::jsonrpc::{self, Incoming};
-use sortie_wire::{Limits, sse};
 
 use super::gathered::texts;
 use crate::acting::Task;
@@ -21,78 +19,61 @@ const MAX_TASKS: usize = 100;
 
 /// Serves until the agent ends.
 pub(crate) async fn serve(listener: Listener, agent: Agent) {
-    let limits = Limits::default();
     let url = format!("http://{}/", listener.address());
     let stop = agent.stop.clone();
-    let face =
-        Arc::new(Face { agent, url, hosts: Hosts::loopback_plus([""; 0]), tasks: Mutex::default(), limits });
-    let handler = move |request: Request<RequestBody>, _: Peer| {
-        let face = face.clone();
-        async move { face.answer(request).await }
-    };
-    listener.serve(handler, limits, stop).await;
+    let face = Arc::new(Face { agent, url, tasks: Mutex::default() });
+    a2a::serve(listener, face, Hosts::loopback_plus([""; 0]), Limits::default(), stop).await;
 }
 
 struct Face {
     agent: Agent,
     url: String,
-    hosts: Hosts,
     tasks: Mutex<BTreeMap<usize, Value>>,
-    limits: Limits,
+}
+
+impl AgentService for Face {
+    fn card(&self, _: Caller<'_>) -> Bytes {
+        self.agent.activity.stir();
+        self.own_card().to_string().into()
+    }
+
+    async fn message(self: &Arc<Self>, _: Caller<'_>, body: &Bytes) -> AgentReply {
+        self.agent.activity.stir();
+        let (id, method, params) = match jsonrpc::read(body, &Limits::default()) {
+            Ok(Incoming::Request { id, method, params }) => (id, method, params),
+            Ok(_) => return AgentReply::Nothing,
+            Err(malformed) => return AgentReply::Json(malformed.answer()),
+        };
+        let params = params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or(Value::Null);
+        // A task goes on when whoever asked for it hangs up.
+        let (this, id) = (self.clone(), id.get().to_owned());
+        let done = tokio::spawn(async move { this.method(&id, &method, &params).await });
+        done.await.unwrap_or(AgentReply::Failed)
+    }
+
+    fn unreadable(&self, _: Caller<'_>, error: &BodyError) -> Bytes {
+        error.to_string().into()
+    }
 }
 
 impl Face {
-    async fn answer(self: &Arc<Self>, request: Request<RequestBody>) -> Response<Body> {
-        let (head, body) = request.into_parts();
-        if let Err(foreign) = self.hosts.check(&head.headers) {
-            return respond(foreign.status(), "text/plain", foreign.to_string().into());
-        }
-        self.agent.activity.stir();
-        if head.method == Method::GET && CARD_PATHS.iter().any(|path| head.uri.path().ends_with(path)) {
-            return respond(StatusCode::OK, "application/json", self.card().to_string().into());
-        }
-        if head.method != Method::POST {
-            return respond(StatusCode::METHOD_NOT_ALLOWED, "text/plain", Bytes::new());
-        }
-        let body = match read_body(body, &self.limits).await {
-            Ok(body) => body,
-            Err(error) => return respond(error.status(), "text/plain", error.to_string().into()),
-        };
-        let (id, method, params) = match jsonrpc::read(&body, &self.limits) {
-            Ok(Incoming::Request { id, method, params }) => (id, method, params),
-            Ok(_) => return respond(StatusCode::ACCEPTED, "application/json", Bytes::new()),
-            Err(malformed) => return respond(StatusCode::OK, "application/json", malformed.answer()),
-        };
-        let params: Value =
-            params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or(Value::Null);
-        // A task goes on when whoever asked for it hangs up.
-        let (this, id) = (self.clone(), id.get().to_owned());
-        let done = tokio::spawn(async move { this.method(&id, &method, &params).await }).await;
-        done.unwrap_or_else(|_| respond(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", Bytes::new()))
-    }
-
-    async fn method(&self, id: &str, method: &str, params: &Value) -> Response<Body> {
-        let fault = |code: i64, words: &str| json_rpc(jsonrpc::error(Some(id), code, words, None));
+    async fn method(&self, id: &str, method: &str, params: &Value) -> AgentReply {
+        let result = |result: &Value| AgentReply::Json(jsonrpc::result(id, &result.to_string()));
+        let fault = |code: i64, words: &str| AgentReply::Json(jsonrpc::error(Some(id), code, words, None));
         match method {
             "message/send" | "message/stream" => {
-                let Some(task) = self.task(params).await else {
-                    return respond(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", Bytes::new());
-                };
-                if method == "message/send" {
-                    json_rpc(jsonrpc::result(id, &task.to_string()))
-                } else {
-                    stream(id, &task)
-                }
+                let Some(task) = self.task(params).await else { return AgentReply::Failed };
+                if method == "message/send" { result(&task) } else { stream(id, &task) }
             }
             "tasks/get" => match self.known(params) {
-                Some(task) => json_rpc(jsonrpc::result(id, &task.to_string())),
+                Some(task) => result(&task),
                 None => fault(code::TASK_NOT_FOUND, "there is no such task"),
             },
             "tasks/cancel" => match self.known(params) {
                 Some(_) => fault(code::TASK_NOT_CANCELABLE, "the task is done"),
                 None => fault(code::TASK_NOT_FOUND, "there is no such task"),
             },
-            "agent/getAuthenticatedExtendedCard" => json_rpc(jsonrpc::result(id, &self.card().to_string())),
+            "agent/getAuthenticatedExtendedCard" => result(&self.own_card()),
             _ => fault(code::METHOD_NOT_FOUND, "there is no such method"),
         }
     }
@@ -143,7 +124,7 @@ impl Face {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).get(&number).cloned()
     }
 
-    fn card(&self) -> Value {
+    fn own_card(&self) -> Value {
         json!({
             "protocolVersion": "0.3.0", "name": format!("Practice agent {}", self.agent.behaviour), "url": self.url,
             "description": "A practice target of Sortie. There is no model inside.", "version": env!("CARGO_PKG_VERSION"),
@@ -155,7 +136,7 @@ impl Face {
 }
 
 /// A task that is done, as the events that led there.
-fn stream(id: &str, task: &Value) -> Response<Body> {
+fn stream(id: &str, task: &Value) -> AgentReply {
     let ids = json!({"taskId": task["id"], "contextId": task["contextId"]});
     let event = |mut event: Value| {
         if let (Value::Object(event), Value::Object(ids)) = (&mut event, &ids) {
@@ -173,20 +154,6 @@ fn stream(id: &str, task: &Value) -> Response<Body> {
         ));
     }
     events.push(event(json!({"kind": "status-update", "status": task["status"], "final": true})));
-    let mut body = BytesMut::new();
-    for event in events {
-        body.extend_from_slice(&sse::encode(None, None, &jsonrpc::result(id, &event.to_string())));
-    }
-    respond(StatusCode::OK, "text/event-stream", body.freeze())
-}
-
-fn json_rpc(answer: Bytes) -> Response<Body> {
-    respond(StatusCode::OK, "application/json", answer)
-}
-
-fn respond(status: StatusCode, kind: &'static str, body: Bytes) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    response
+    let results = events.iter().map(|event| jsonrpc::result(id, &event.to_string()));
+    AgentReply::Events(results.collect())
 }

@@ -1,16 +1,19 @@
 //! The agent as an AG-UI agent: a run is a POST, and its answer a stream of events.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use bytes::Bytes;
+use http::header::CACHE_CONTROL;
+use http::request::Parts;
+use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::Value;
 use sortie_wire::Limits;
-use sortie_wire::http::{Body, Hosts, Listener, Peer, RequestBody, Streams, read_body};
+use sortie_wire::http::{Body, Listener, Streams};
 use tokio::sync::mpsc;
 
 use super::ag_ui_events::{FrontEnd, Run};
 use super::gathered::texts;
+use super::http::{self as plain, respond};
 use crate::acting::Task;
 use crate::agent::Agent;
 
@@ -21,58 +24,35 @@ const QUEUED: usize = 8;
 
 /// Serves until the agent ends.
 pub(crate) async fn serve(listener: Listener, agent: Agent) {
-    let limits = Limits::default();
-    let face = Arc::new(Face {
-        stop: agent.stop.clone(),
-        agent,
-        hosts: Hosts::loopback_plus([""; 0]),
-        streams: Streams::new(&limits),
-        threads: std::sync::Mutex::default(),
-        limits,
-    });
-    let stop = face.stop.clone();
-    let handler = move |request: Request<RequestBody>, _: Peer| {
-        let face = face.clone();
-        async move { face.answer(request).await }
-    };
-    listener.serve(handler, limits, stop).await;
+    let streams = Streams::new(&Limits::default());
+    let face = Arc::new(Face { agent: agent.clone(), streams, threads: Mutex::default() });
+    let answer = move |head, body| std::future::ready(face.answer(&head, &body));
+    plain::serve(listener, &agent, answer).await;
 }
 
 struct Face {
     agent: Agent,
-    hosts: Hosts,
     streams: Streams,
     /// The one that was spoken to last is at the end.
-    threads: std::sync::Mutex<Vec<(String, mpsc::Sender<Run>)>>,
-    limits: Limits,
-    stop: tokio_util::sync::CancellationToken,
+    threads: Mutex<Vec<(String, mpsc::Sender<Run>)>>,
 }
 
 impl Face {
-    async fn answer(&self, request: Request<RequestBody>) -> Response<Body> {
-        let (head, body) = request.into_parts();
-        if let Err(foreign) = self.hosts.check(&head.headers) {
-            return plain(foreign.status(), foreign.to_string());
-        }
+    fn answer(&self, head: &Parts, body: &Bytes) -> Response<Body> {
+        let refuse = |status: StatusCode, words: &'static str| respond(status, "text/plain", words);
         if head.method != Method::POST {
-            return plain(StatusCode::METHOD_NOT_ALLOWED, "POST a RunAgentInput".to_owned());
+            return refuse(StatusCode::METHOD_NOT_ALLOWED, "POST a RunAgentInput");
         }
-        self.agent.activity.stir();
-        let body = match read_body(body, &self.limits).await {
-            Ok(body) => body,
-            Err(error) => return plain(error.status(), error.to_string()),
-        };
-        let Ok(input @ Value::Object(_)) = serde_json::from_slice::<Value>(&body) else {
-            return plain(StatusCode::UNPROCESSABLE_ENTITY, "this is no RunAgentInput".to_owned());
+        let Ok(input @ Value::Object(_)) = serde_json::from_slice::<Value>(body) else {
+            return refuse(StatusCode::UNPROCESSABLE_ENTITY, "this is no RunAgentInput");
         };
         let Ok((events, stream)) = self.streams.open() else {
-            return plain(StatusCode::SERVICE_UNAVAILABLE, "too many runs".to_owned());
+            return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many runs");
         };
         if !self.hand_over(Run { input, events: Some(events) }) {
-            return plain(StatusCode::TOO_MANY_REQUESTS, "too many runs of this thread".to_owned());
+            return refuse(StatusCode::TOO_MANY_REQUESTS, "too many runs of this thread");
         }
-        let mut response = Response::new(Body::from(stream));
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        let mut response = respond(StatusCode::OK, "text/event-stream", stream);
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         response
     }
@@ -150,12 +130,6 @@ fn task_of(input: &Value, before: &[String]) -> Task {
         }
     }
     task
-}
-
-fn plain(status: StatusCode, words: String) -> Response<Body> {
-    let mut response = Response::new(Body::from(words));
-    *response.status_mut() = status;
-    response
 }
 
 #[cfg(test)]

@@ -3,99 +3,69 @@
 //! The tools that it has are its own, and it calls them before it answers. The protocol has no place for what is done
 //! already; the calls are listed in `tool_calls` of the answer, whose `finish_reason` is `stop`, since nobody waits for them.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::request::Parts;
+use http::{Method, Response, StatusCode};
 use serde_json::{Value, json};
-use sortie_wire::Limits;
-use sortie_wire::http::{Body, Hosts, Listener, Peer, RequestBody, read_body};
+use sortie_wire::http::{Body, Listener};
 
 use super::gathered::texts;
+use super::http as plain;
 use super::surroundings::Made;
 use crate::acting::Task;
 use crate::agent::Agent;
 
 /// Serves until the agent ends.
 pub(crate) async fn serve(listener: Listener, agent: Agent) {
-    let limits = Limits::default();
-    let stop = agent.stop.clone();
-    let face = Arc::new(Face { agent, hosts: Hosts::loopback_plus([""; 0]), limits });
-    let handler = move |request: Request<RequestBody>, _: Peer| {
-        let face = face.clone();
-        async move { face.answer(request).await }
-    };
-    listener.serve(handler, limits, stop).await;
+    let this = agent.clone();
+    plain::serve(listener, &agent, move |head, body| answer(this.clone(), head, body)).await;
 }
 
-struct Face {
-    agent: Agent,
-    hosts: Hosts,
-    limits: Limits,
-}
-
-impl Face {
-    async fn answer(self: &Arc<Self>, request: Request<RequestBody>) -> Response<Body> {
-        let (head, body) = request.into_parts();
-        if let Err(foreign) = self.hosts.check(&head.headers) {
-            return fault(foreign.status(), &foreign.to_string());
-        }
-        self.agent.activity.stir();
-        match (&head.method, head.uri.path()) {
-            (&Method::GET, "/v1/models") => respond(
-                StatusCode::OK,
-                &json!({"object": "list", "data": [{"id": self.name(), "object": "model", "created": 0, "owned_by": "sortie"}]}),
-            ),
-            (&Method::POST, "/v1/chat/completions") => {
-                let body = match read_body(body, &self.limits).await {
-                    Ok(body) => body,
-                    Err(error) => return fault(error.status(), &error.to_string()),
-                };
-                // A task goes on when whoever asked for it hangs up.
-                let this = self.clone();
-                let done = tokio::spawn(async move { this.complete(&body).await }).await;
-                done.unwrap_or_else(|_| fault(StatusCode::INTERNAL_SERVER_ERROR, "the agent broke"))
-            }
-            _ => fault(
-                StatusCode::NOT_FOUND,
-                "there are `GET /v1/models` and `POST /v1/chat/completions` here",
-            ),
-        }
-    }
-
-    async fn complete(&self, body: &Bytes) -> Response<Body> {
-        let busy = self.agent.activity.busy();
-        let request = serde_json::from_slice::<Value>(body).unwrap_or_default();
-        let Some(task) = request.get("messages").and_then(Value::as_array).and_then(|all| task_of(all))
-        else {
-            return fault(StatusCode::BAD_REQUEST, "`messages` has no message of a user");
-        };
-        if request.get("stream") == Some(&Value::Bool(true)) {
-            return fault(StatusCode::BAD_REQUEST, "practice agents answer at once, and not as a stream");
-        }
-        let mut hands = self.agent.surroundings.hands(None);
-        let Ok(answer) = self.agent.turn(&mut hands, &task).await else {
-            self.agent.crash();
-            return fault(StatusCode::INTERNAL_SERVER_ERROR, "the agent died");
-        };
-        drop(busy);
-        let mut message = json!({"role": "assistant", "content": answer});
-        let calls: Vec<Value> = hands.made().iter().enumerate().map(call).collect();
-        if !calls.is_empty() {
-            message["tool_calls"] = calls.into();
-        }
-        respond(
+async fn answer(agent: Agent, head: Parts, body: Bytes) -> Response<Body> {
+    match (&head.method, head.uri.path()) {
+        (&Method::GET, "/v1/models") => respond(
             StatusCode::OK,
-            &json!({"id": "chatcmpl-practice", "object": "chat.completion", "created": 0, "model": self.name(),
-                "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-                "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}}),
-        )
+            &json!({"object": "list", "data": [{"id": name(&agent), "object": "model", "created": 0, "owned_by": "sortie"}]}),
+        ),
+        (&Method::POST, "/v1/chat/completions") => {
+            // A task goes on when whoever asked for it hangs up.
+            let done = tokio::spawn(async move { complete(&agent, &body).await }).await;
+            done.unwrap_or_else(|_| fault(StatusCode::INTERNAL_SERVER_ERROR, "the agent broke"))
+        }
+        _ => fault(StatusCode::NOT_FOUND, "there are `GET /v1/models` and `POST /v1/chat/completions` here"),
     }
+}
 
-    fn name(&self) -> String {
-        format!("practice-{}", self.agent.behaviour)
+async fn complete(agent: &Agent, body: &Bytes) -> Response<Body> {
+    let busy = agent.activity.busy();
+    let request = serde_json::from_slice::<Value>(body).unwrap_or_default();
+    let Some(task) = request.get("messages").and_then(Value::as_array).and_then(|all| task_of(all)) else {
+        return fault(StatusCode::BAD_REQUEST, "`messages` has no message of a user");
+    };
+    if request.get("stream") == Some(&Value::Bool(true)) {
+        return fault(StatusCode::BAD_REQUEST, "practice agents answer at once, and not as a stream");
     }
+    let mut hands = agent.surroundings.hands(None);
+    let Ok(answer) = agent.turn(&mut hands, &task).await else {
+        agent.crash();
+        return fault(StatusCode::INTERNAL_SERVER_ERROR, "the agent died");
+    };
+    drop(busy);
+    let mut message = json!({"role": "assistant", "content": answer});
+    let calls: Vec<Value> = hands.made().iter().enumerate().map(call).collect();
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.into();
+    }
+    respond(
+        StatusCode::OK,
+        &json!({"id": "chatcmpl-practice", "object": "chat.completion", "created": 0, "model": name(agent),
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}}),
+    )
+}
+
+fn name(agent: &Agent) -> String {
+    format!("practice-{}", agent.behaviour)
 }
 
 /// The task of a request: the last thing that the user says. What was said before it is background, but for what the agent
@@ -123,10 +93,7 @@ fn fault(status: StatusCode, words: &str) -> Response<Body> {
 }
 
 fn respond(status: StatusCode, answer: &Value) -> Response<Body> {
-    let mut response = Response::new(Body::from(Bytes::from(answer.to_string())));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+    plain::respond(status, "application/json", answer.to_string())
 }
 
 #[cfg(test)]

@@ -9,8 +9,10 @@ use sortie_wire::Limits;
 use sortie_wire::http::{Client, ClientOptions};
 use sortie_wire::jsonrpc::{Incoming, Kind};
 use sortie_wire::mcp::McpRevision;
-use sortie_wire::mcp::client::{self, Envelope, Handler, Heard, Link, Message, Patience, Reply};
-use sortie_wire::stdio::{Child, Program};
+use sortie_wire::mcp::client::{
+    self, ClientIdentity, ClientReply, Handler, Link, Patience, Received, RpcAnswer, SessionMessage,
+};
+use sortie_wire::stdio::{Child, ChildCommand};
 
 use super::gathered::texts;
 use crate::acting::{Answer, Filled, Offered, Offers, PATIENCE, Shared};
@@ -47,7 +49,7 @@ impl Session {
             McpServer::Stdio(argv) => {
                 let env = ["PATH", "HOME", "LANG", "TMPDIR"];
                 let env = env.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
-                let program = Program {
+                let program = ChildCommand {
                     argv: argv.iter().map(OsString::from).collect(),
                     env: env.collect(),
                     cwd: None,
@@ -57,7 +59,7 @@ impl Session {
         };
         let owner = Owner { name: name.to_owned(), mind: mind.clone(), changed: AtomicBool::new(true) };
         let wire = client::Session::new(connected, owner, limits, Patience::Total(PATIENCE));
-        let identity = Envelope {
+        let identity = ClientIdentity {
             client_info: json!({"name": "sortie-practice", "version": env!("CARGO_PKG_VERSION")}).to_string(),
             capabilities: json!({"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}})
                 .to_string(),
@@ -78,9 +80,9 @@ impl Session {
     async fn request(&self, method: &str, params: Option<Value>) -> Result<Value, String> {
         let params = params.map(|params| params.to_string());
         match self.wire.ask_with_input(&(), method, params.as_deref()).await {
-            Ok(client::Answer::Result(result)) => Ok(result),
-            Ok(client::Answer::Error(error)) if error.get("message").is_some() => Err(texts(&error)),
-            Ok(client::Answer::Error(error)) => Err(error.to_string()),
+            Ok(RpcAnswer::Result(result)) => Ok(result),
+            Ok(RpcAnswer::Error(error)) if error.get("message").is_some() => Err(texts(&error)),
+            Ok(RpcAnswer::Error(error)) => Err(error.to_string()),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -196,18 +198,18 @@ impl Handler for Owner {
     type Context = ();
     type Guard = ();
 
-    fn said(&self, (): &(), _: Message<'_>) {}
+    fn said(&self, (): &(), _: SessionMessage<'_>) {}
 
-    fn heard(&self, _: Option<&()>, message: Message<'_>) -> Heard<(), ()> {
+    fn heard(&self, _: Option<&()>, message: SessionMessage<'_>) -> Received<(), ()> {
         let body = message.incoming.and_then(Incoming::body);
         let content = body.and_then(|body| serde_json::from_str(body.get()).ok()).unwrap_or(Value::Null);
         if message.kind == Kind::Notification {
             self.told(message.method, &content);
         }
-        Heard { context: (), content, guard: () }
+        Received { context: (), content, guard: () }
     }
 
-    fn answer(&self, (): &(), method: &str, params: &Value) -> Option<Reply> {
+    fn answer(&self, (): &(), method: &str, params: &Value) -> Option<ClientReply> {
         let result = match method {
             "ping" => json!({}),
             "roots/list" => json!({"roots": []}),
@@ -221,16 +223,16 @@ impl Handler for Owner {
                 let message = params.get("message").and_then(Value::as_str).unwrap_or_default();
                 let schema = params.get("requestedSchema").cloned().unwrap_or(Value::Null);
                 if params.get("mode").and_then(Value::as_str) == Some("url") {
-                    return Some(Reply::Result(self.url(params, message).to_string()));
+                    return Some(ClientReply::Result(self.url(params, message).to_string()));
                 }
                 match self.mind.with(|mind| mind.elicited(&self.name, message, &schema))? {
                     Filled::With(values) => json!({"action": "accept", "content": values}),
                     Filled::Declined => json!({"action": "decline"}),
                 }
             }
-            _ => return Some(Reply::method_not_found()),
+            _ => return Some(ClientReply::method_not_found()),
         };
-        Some(Reply::Result(result.to_string()))
+        Some(ClientReply::Result(result.to_string()))
     }
 }
 

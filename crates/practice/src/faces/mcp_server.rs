@@ -13,7 +13,7 @@ use sortie_wire::http::{Hosts, Listener};
 use sortie_wire::jsonrpc::{self, Ids, Incoming, id_key};
 use sortie_wire::mcp::revision;
 use sortie_wire::mcp::server::{
-    Answer, Arrival, Ends, Outlet, Reply, Service, Transport, serve as serve_mcp,
+    Arrival, Ends, Outlet, Reply, Service, ServiceAnswer, Transport, serve as serve_mcp,
 };
 use tokio::sync::oneshot;
 
@@ -112,7 +112,7 @@ impl Service for Face {
 }
 
 fn answer(message: Bytes) -> Reply {
-    Reply::Answer(Answer { message, status: StatusCode::OK, then: None })
+    Reply::Answer(ServiceAnswer { message, status: StatusCode::OK, then: None })
 }
 
 impl Face {

@@ -6,6 +6,7 @@ mod ag_ui;
 mod ag_ui_events;
 mod chat;
 mod gathered;
+mod http;
 mod mcp_client;
 mod mcp_server;
 mod notebook;

@@ -6,7 +6,6 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::event::{AgentEvent, Step, Stream};
-use super::follow_up::ToolResult;
 
 /// How many messages and calls are kept. People and models say less in one run.
 const MAX_ITEMS: usize = 10_000;
@@ -115,8 +114,11 @@ impl AgentRun {
 
     /// The texts that the agent said as itself, in the order in which they began.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
-        let own = self.messages.iter().filter(|message| message.role == "assistant");
-        own.filter_map(|message| message.text.as_deref())
+        self.own().filter_map(|message| message.text.as_deref())
+    }
+
+    fn own(&self) -> impl Iterator<Item = &Said> {
+        self.messages.iter().filter(|message| message.role == "assistant" && message.text.is_some())
     }
 
     /// The calls of tools, in the order in which they began.
@@ -132,17 +134,24 @@ impl AgentRun {
     /// Adds what was said to the messages with which the run began, so that the next one begins with all of them. A
     /// conversation that the agent has told takes their place.
     pub fn continue_from(&self, messages: &mut Vec<Value>) {
-        let (told, said) = self.messages();
-        if told.is_some() {
-            messages.clear();
+        if let Some(told) = &self.snapshot {
+            *messages = told.iter().filter_map(|message| serde_json::from_str(message.get()).ok()).collect();
+            return;
         }
-        let results = self.calls.iter().filter(|_| told.is_none()).filter_map(|call| {
-            let result = Value::from(call.result.as_deref()?).to_string();
-            Some(ToolResult::new(call, &result).0)
-        });
-        let told = told.into_iter().flatten().map(|message| message.get().to_owned());
-        let all = told.chain(said).chain(results);
-        messages.extend(all.filter_map(|message| serde_json::from_str::<Value>(&message).ok()));
+        let mut calls = self.calls.iter().map(AgentCall::json).collect::<Vec<_>>();
+        for message in self.own() {
+            let mut next = json!({"id": message.id, "role": message.role, "content": message.text});
+            // They stand with the first message: their results follow at the end.
+            if !calls.is_empty() {
+                next["toolCalls"] = Value::Array(std::mem::take(&mut calls));
+            }
+            messages.push(next);
+        }
+        let results = self.calls.iter().filter_map(|call| Some((call, call.result.as_ref()?)));
+        messages.extend(results.map(|(call, result)| {
+            let id = format!("{}-result", call.id);
+            json!({"id": id, "role": "tool", "toolCallId": call.id, "content": result})
+        }));
     }
 
     /// What it adds to a conversation, as JSON texts; all of the conversation when the agent has told it.

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use sortie_practice::{Behaviour, Encoding, Ending, Log, McpServer, Options, Reachable, SYSTEM_PROMPT};
+use sortie_practice::{
+    AgentEnding, AgentOptions, Behaviour, Encoding, Log, McpServer, Reachable, SYSTEM_PROMPT,
+};
 
 use crate::console::Console;
 use crate::exit::Exit;
@@ -146,7 +148,7 @@ impl Practice {
             reachable.servers.push((format!("mcp-{}", reachable.servers.len() + 1), place));
         }
         reachable.agents.extend(self.a2a.iter().cloned());
-        let options = Options {
+        let options = AgentOptions {
             behaviour,
             encoding: self.encoding.map(Encoding::from),
             prompt: self.prompt,
@@ -168,13 +170,13 @@ impl Practice {
         let ending = runtime.block_on(sortie_practice::run(options, Arc::new(log), announce));
         runtime.shutdown_background();
         match ending.map_err(|error| Failure::new(error.to_string()))? {
-            Ending::Done(answer) => {
+            AgentEnding::Done(answer) => {
                 if let Some(answer) = answer {
                     writeln!(console.out, "{answer}")?;
                 }
                 Ok(Exit::Clean)
             }
-            Ending::Crashed => {
+            AgentEnding::Crashed => {
                 Err(Failure::new("the agent died in the middle of its task, as its name says"))
             }
         }

@@ -12,7 +12,7 @@ use sortie_detect::Fault;
 use sortie_engine::cases;
 use sortie_engine::targets::Settings;
 use sortie_run::Limits;
-use sortie_trace::Rule;
+use sortie_trace::RedactRule;
 use tokio_util::sync::CancellationToken;
 
 use crate::console::Console;
@@ -116,7 +116,8 @@ impl Run {
             let named = evaluators.as_ref().is_some_and(|evaluators| evaluators.named);
             can_do_without_target(named, &resolved)?;
         }
-        let redactor = resolved.redact(&all::<Rule>("--redact", &self.output.redact)?, models.secrets())?;
+        let redactor =
+            resolved.redact(&all::<RedactRule>("--redact", &self.output.redact)?, models.secrets())?;
         let campaign = Campaign {
             documents: resolved.prepared,
             unfit: resolved.unfit,

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
 use sortie_detect::Detector;
-use sortie_trace::{Deriver, Direction, Message, Origin, Record, Sender, Trace as Reader, TraceError};
+use sortie_trace::{Deriver, Direction, Message, Record, Sender, Trace as Reader, TraceError, TraceOrigin};
 
 use crate::console::Console;
 use crate::documents;
@@ -192,7 +192,7 @@ impl Show {
                 }
             }
         }
-        let unfinished = header.origin == Origin::Run && !stopped;
+        let unfinished = header.origin == TraceOrigin::Run && !stopped;
         view.end(unfinished, records.was_cut(), &mut console.out)?;
         if shown == 0 {
             console.note("no record is what was asked for");

@@ -18,18 +18,17 @@ use sortie_protocol::{Envelope, id_key};
 
 /// How much is remembered between messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Limits {
+struct Limits {
     /// Requests without an answer.
-    pub requests: usize,
+    requests: usize,
     /// What they take together, in bytes.
-    pub request_bytes: usize,
+    request_bytes: usize,
     /// Texts and tool calls that are being streamed.
-    pub streams: usize,
+    streams: usize,
     /// What one of them takes, in bytes.
-    pub text_bytes: usize,
+    text_bytes: usize,
     /// What they take together, in bytes.
-    pub stream_bytes: usize,
+    stream_bytes: usize,
 }
 
 impl Default for Limits {
@@ -141,7 +140,7 @@ impl<'m> Observed<'m> {
 ///   `text_message_end` and `text_message_chunk` the text so far as `_text`; `tool_call_end` and `tool_call_chunk` the
 ///   arguments so far as `_arguments`, parsed when they are JSON.
 ///
-/// What it remembers for that is bounded by [`Limits`]. The oldest is forgotten first, and a [`Note`] says so.
+/// What it remembers for that is bounded. The oldest is forgotten first, and a [`Note`] says so.
 #[derive(Debug)]
 pub struct Deriver {
     requests: Bounded<Box<str>>,
@@ -155,7 +154,7 @@ impl Deriver {
     }
 
     /// The same with other limits.
-    pub fn with_limits(limits: Limits) -> Self {
+    fn with_limits(limits: Limits) -> Self {
         Self { requests: Bounded::new(limits.requests, limits.request_bytes), streams: Streams::new(limits) }
     }
 

@@ -68,11 +68,11 @@ impl Redactor {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Rule;
+    use super::super::RedactRule;
     use super::*;
 
     fn redacted(rules: &[&str], bytes: &[u8]) -> Option<Vec<u8>> {
-        let rules = rules.iter().map(|rule| rule.parse::<Rule>().unwrap());
+        let rules = rules.iter().map(|rule| rule.parse::<RedactRule>().unwrap());
         Redactor::new(rules).unwrap().redacted_bytes(bytes)
     }
 
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn what_is_no_base64_is_dropped() {
-        let redactor = Redactor::new([Rule::Literal("hunter2".into())]).unwrap();
+        let redactor = Redactor::new([RedactRule::Literal("hunter2".into())]).unwrap();
         assert_eq!(redactor.redacted_base64(&Content::Bytes("hunter2!".into())), Some(dropped()));
     }
 }

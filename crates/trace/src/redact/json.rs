@@ -136,11 +136,11 @@ impl Redactor {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Rule;
+    use super::super::RedactRule;
     use super::*;
 
     fn redactor(rules: &[&str]) -> Redactor {
-        Redactor::new(rules.iter().map(|rule| rule.parse::<Rule>().unwrap())).unwrap()
+        Redactor::new(rules.iter().map(|rule| rule.parse::<RedactRule>().unwrap())).unwrap()
     }
 
     #[test]

@@ -13,22 +13,22 @@ use serde_json::{Map, Value};
 
 use crate::content::Content;
 use crate::record::{Record, TracedPlay};
-pub use rule::{CREDENTIAL_HEADERS, MIN_LITERAL, RedactError, Rule};
+pub use rule::{CREDENTIAL_HEADERS, MIN_LITERAL, RedactError, RedactRule};
 use rule::{PathRule, is_credential_header};
 use text::TextRules;
 
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "[redacted]";
 
-/// Takes secrets out of records, by [`Rule`]s.
+/// Takes secrets out of records, by [`RedactRule`]s.
 ///
 /// JSON stays JSON, and whatever is no secret stays as it was, to the byte. The default has no rules, and takes only
 /// credentials out of [headers](Self::header).
 ///
 /// ```
-/// use sortie_trace::{Redactor, Rule};
+/// use sortie_trace::{Redactor, RedactRule};
 ///
-/// let redactor = Redactor::new([Rule::Literal("s3cr3t".into()), Rule::Field("password".into())]).unwrap();
+/// let redactor = Redactor::new([RedactRule::Literal("s3cr3t".into()), RedactRule::Field("password".into())]).unwrap();
 /// assert_eq!(redactor.text("the key is s3cr3t!"), "the key is [redacted]!");
 /// assert_eq!(
 ///     redactor.json(r#"{"n": 1.00, "k\u0065y": "\u00733cr3t", "Password": {"a": 1}}"#),
@@ -47,19 +47,19 @@ pub struct Redactor {
 
 impl Redactor {
     /// Checks and compiles rules.
-    pub fn new(rules: impl IntoIterator<Item = Rule>) -> Result<Self, RedactError> {
+    pub fn new(rules: impl IntoIterator<Item = RedactRule>) -> Result<Self, RedactError> {
         let mut redactor = Self::default();
         for rule in rules {
             match rule {
-                Rule::Literal(literal) => redactor.text.add_literal(&literal)?,
-                Rule::Regex(pattern) => redactor.text.add_pattern(&pattern)?,
-                Rule::Field(name) => {
+                RedactRule::Literal(literal) => redactor.text.add_literal(&literal)?,
+                RedactRule::Regex(pattern) => redactor.text.add_pattern(&pattern)?,
+                RedactRule::Field(name) => {
                     redactor.fields.insert(rule::name(&name)?);
                 }
-                Rule::Header(name) => {
+                RedactRule::Header(name) => {
                     redactor.headers.insert(rule::name(&name)?);
                 }
-                Rule::Path(path) => redactor.paths.push(PathRule::parse(&path)?),
+                RedactRule::Path(path) => redactor.paths.push(PathRule::parse(&path)?),
             }
         }
         Ok(redactor)

@@ -35,7 +35,7 @@ pub(super) fn is_credential_header(name: &str) -> bool {
 
 /// What is to be taken out of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub enum RedactRule {
     /// A value, such as that of an environment variable: wherever it stands, in keys and numbers too, however its letters are
     /// escaped, and also as JSON within text and as part of a URL.
     Literal(String),
@@ -52,7 +52,7 @@ pub enum Rule {
 }
 
 /// `value:TEXT`, `regex:PATTERN`, `field:NAME`, `path:PATH` or `header:NAME`.
-impl FromStr for Rule {
+impl FromStr for RedactRule {
     type Err = RedactError;
 
     fn from_str(text: &str) -> Result<Self, RedactError> {
@@ -167,21 +167,21 @@ mod tests {
 
     #[test]
     fn rules_are_written_with_their_kind() {
-        assert_eq!("value:a:b".parse::<Rule>().unwrap(), Rule::Literal("a:b".into()));
-        assert_eq!("path:a.b[*]".parse::<Rule>().unwrap(), Rule::Path("a.b[*]".into()));
-        let error = "hunter2".parse::<Rule>().unwrap_err().to_string();
+        assert_eq!("value:a:b".parse::<RedactRule>().unwrap(), RedactRule::Literal("a:b".into()));
+        assert_eq!("path:a.b[*]".parse::<RedactRule>().unwrap(), RedactRule::Path("a.b[*]".into()));
+        let error = "hunter2".parse::<RedactRule>().unwrap_err().to_string();
         assert!(error.contains("`value:`") && !error.contains("hunter2"), "{error}");
     }
 
     #[test]
     fn rules_that_would_not_do_what_they_say_are_refused() {
-        let refused = |rule: Rule| Redactor::new([rule]).unwrap_err();
-        assert!(matches!(refused(Rule::Literal("abc".into())), RedactError::LiteralTooShort));
-        assert!(matches!(refused(Rule::Literal("redact".into())), RedactError::LiteralInMarker));
-        assert!(matches!(refused(Rule::Regex("a*".into())), RedactError::MatchesEmpty(_)));
-        assert!(matches!(refused(Rule::Regex("(?!a)".into())), RedactError::Regex { .. }));
-        assert!(matches!(refused(Rule::Path("a[0]".into())), RedactError::Path { .. }));
-        assert!(matches!(refused(Rule::Field(String::new())), RedactError::NoName));
+        let refused = |rule: RedactRule| Redactor::new([rule]).unwrap_err();
+        assert!(matches!(refused(RedactRule::Literal("abc".into())), RedactError::LiteralTooShort));
+        assert!(matches!(refused(RedactRule::Literal("redact".into())), RedactError::LiteralInMarker));
+        assert!(matches!(refused(RedactRule::Regex("a*".into())), RedactError::MatchesEmpty(_)));
+        assert!(matches!(refused(RedactRule::Regex("(?!a)".into())), RedactError::Regex { .. }));
+        assert!(matches!(refused(RedactRule::Path("a[0]".into())), RedactError::Path { .. }));
+        assert!(matches!(refused(RedactRule::Field(String::new())), RedactError::NoName));
         assert!(Redactor::default().is_empty());
     }
 }

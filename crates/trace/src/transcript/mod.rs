@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use sortie_syntax::closed_enum;
 
-pub use transcriber::{SESSION_BYTES, Transcriber, UnreadableAnswer};
+pub use transcriber::{Transcriber, UnreadableAnswer};
 
 /// A transcript has at most so many turns.
 pub const MAX_TURNS: usize = 1_000;

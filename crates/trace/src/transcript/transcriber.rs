@@ -43,8 +43,6 @@ pub struct Transcriber {
     /// What is asked about the list of tools, where that is all that the case does.
     review: Option<String>,
     turns: Vec<Turn>,
-    /// The record that each turn was completed by.
-    records: Vec<u64>,
     tools: Vec<Value>,
     server: Map<String, Value>,
     card: Option<Value>,
@@ -81,11 +79,6 @@ impl Transcriber {
 
     /// Adds a message.
     pub fn observe(&mut self, message: &Message) {
-        self.take(message);
-        self.records.resize(self.turns.len(), message.seq);
-    }
-
-    fn take(&mut self, message: &Message) {
         let surface = message.surfaces.first().map(String::as_str).unwrap_or_default();
         let from_target = message.sender == Sender::Agent;
         match (message.protocol.as_str(), message.kind, from_target) {
@@ -140,11 +133,6 @@ impl Transcriber {
     /// The turns so far.
     pub fn turns(&self) -> &[Turn] {
         &self.turns
-    }
-
-    /// The record that completed a turn, counted from zero.
-    pub fn record_of(&self, turn: usize) -> Option<u64> {
-        self.records.get(turn).copied()
     }
 
     /// The tools that an MCP server listed.
@@ -438,7 +426,7 @@ fn line_answer(line: &str) -> Result<Turn, String> {
 }
 
 /// How long the name of a session is, which stands for `{{session}}` in the body of a request.
-pub const SESSION_BYTES: usize = "session-0123456789".len();
+const SESSION_BYTES: usize = "session-0123456789".len();
 
 /// What stands for `{{message}}` in a body that was made from a template: of the first text of the template that has it.
 ///

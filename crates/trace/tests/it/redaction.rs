@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::Value;
-use sortie_trace::{Redactor, Rule};
+use sortie_trace::{RedactRule, Redactor};
 
 /// No letter of it occurs in anything else here, so that every secret is one that was put there.
 const SECRET: &str = "Kö\"🦀Q7";
@@ -119,7 +119,7 @@ fn loosely_decoded(text: &str) -> String {
 }
 
 fn redactor() -> Redactor {
-    Redactor::new([Rule::Literal(SECRET.into())]).unwrap()
+    Redactor::new([RedactRule::Literal(SECRET.into())]).unwrap()
 }
 
 proptest! {
@@ -158,7 +158,7 @@ proptest! {
 
     #[test]
     fn a_named_field_is_gone_whatever_it_holds((text, _) in json(), key in letters("PassWort".into())) {
-        let redactor = Redactor::new([Rule::Field("passwort".into())]).unwrap();
+        let redactor = Redactor::new([RedactRule::Field("passwort".into())]).unwrap();
         let around = |value: &str| format!("{{\"a\":[1.0],\"{key}\":{value},\"z\":[{{\"{key}\": {value} }}]}}");
         let text = around(&text);
         prop_assert_eq!(redactor.json(&text), around("\"[redacted]\""));

@@ -11,7 +11,7 @@ use crate::http::{self as wire, Answer, ClientError, ClientOptions, Response};
 
 /// Speaks to one A2A agent.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub struct A2aClient {
     http: wire::Client,
     target: Url,
 }
@@ -29,7 +29,7 @@ pub struct Fetched {
 
 /// Where an agent takes messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Endpoint {
+pub enum AgentEndpoint {
     /// Where the user said.
     Target(Url),
     /// Where its card says, on the same host and port.
@@ -43,7 +43,7 @@ pub enum Endpoint {
     },
 }
 
-impl Endpoint {
+impl AgentEndpoint {
     /// Where to send.
     pub fn url(&self) -> &Url {
         match self {
@@ -52,7 +52,7 @@ impl Endpoint {
     }
 }
 
-impl Client {
+impl A2aClient {
     /// A client for a target: the address at which an agent takes messages, its base, or that of its card.
     pub fn new(target: &str, options: ClientOptions) -> Result<Self, ClientError> {
         let invalid = |why: String| ClientError::Invalid(why);
@@ -101,16 +101,16 @@ impl Client {
     }
 
     /// Where messages go, once the card is known, or known not to be there.
-    pub fn endpoint(&self, card: Option<&[u8]>) -> Endpoint {
+    pub fn endpoint(&self, card: Option<&[u8]>) -> AgentEndpoint {
         let target = self.base();
         let Some(url) =
             card.and_then(|card| serde_json::from_slice::<Card>(card).ok()).and_then(|card| card.url)
         else {
-            return Endpoint::Target(target);
+            return AgentEndpoint::Target(target);
         };
         match target.join(&url) {
-            Ok(url) if url.origin() == target.origin() => Endpoint::Card(url),
-            _ => Endpoint::Elsewhere { target, card: url },
+            Ok(url) if url.origin() == target.origin() => AgentEndpoint::Card(url),
+            _ => AgentEndpoint::Elsewhere { target, card: url },
         }
     }
 
@@ -158,8 +158,8 @@ struct Card {
 mod tests {
     use super::*;
 
-    fn client(target: &str) -> Client {
-        Client::new(target, ClientOptions::default()).unwrap()
+    fn client(target: &str) -> A2aClient {
+        A2aClient::new(target, ClientOptions::default()).unwrap()
     }
 
     #[test]
@@ -188,20 +188,20 @@ mod tests {
         let url = |text: &str| Url::parse(text).unwrap();
         assert_eq!(
             endpoint(r#"{"url":"http://127.0.0.1:1/rpc"}"#),
-            Endpoint::Card(url("http://127.0.0.1:1/rpc"))
+            AgentEndpoint::Card(url("http://127.0.0.1:1/rpc"))
         );
-        assert_eq!(endpoint(r#"{"url":"rpc"}"#), Endpoint::Card(url("http://127.0.0.1:1/rpc")));
+        assert_eq!(endpoint(r#"{"url":"rpc"}"#), AgentEndpoint::Card(url("http://127.0.0.1:1/rpc")));
         for elsewhere in
             ["http://127.0.0.1:2/", "https://127.0.0.1:1/", "http://evil.example/", "//evil.example", "ftp:x"]
         {
             let card = format!(r#"{{"url":"{elsewhere}"}}"#);
             assert_eq!(
                 endpoint(&card),
-                Endpoint::Elsewhere { target: url("http://127.0.0.1:1/"), card: elsewhere.into() }
+                AgentEndpoint::Elsewhere { target: url("http://127.0.0.1:1/"), card: elsewhere.into() }
             );
         }
         for none in ["", "[]", "{}", r#"{"url":5}"#] {
-            assert_eq!(endpoint(none), Endpoint::Target(url("http://127.0.0.1:1/")), "{none}");
+            assert_eq!(endpoint(none), AgentEndpoint::Target(url("http://127.0.0.1:1/")), "{none}");
         }
         let from_card = client("http://127.0.0.1:1/x/.well-known/agent.json").endpoint(None);
         assert_eq!(from_card.url().as_str(), "http://127.0.0.1:1/x");

@@ -4,8 +4,8 @@
 mod client;
 mod server;
 
-pub use client::{Client, Endpoint, Fetched};
-pub use server::{Agent, Caller, Reply, serve};
+pub use client::{A2aClient, AgentEndpoint, Fetched};
+pub use server::{AgentReply, AgentService, Caller, serve};
 
 /// Where an agent's card is, under its base: the present place first, then the one that 0.2 had.
 pub const CARD_PATHS: [&str; 2] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];

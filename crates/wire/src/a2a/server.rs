@@ -8,16 +8,17 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use tokio_util::sync::CancellationToken;
 
 use super::CARD_PATHS;
-use crate::http::{Body, BodyError, Counts, Hosts, Listener, Peer, RequestBody, read_body};
+use crate::http::{Body, BodyError, Hosts, Listener, ListenerCounts, Peer, RequestBody, read_body};
 use crate::{Limits, sse};
 
-/// Answers what is asked of an A2A agent. Answers are at hand, so nothing here waits.
-pub trait Agent: Send + Sync + 'static {
+/// Answers what is asked of an A2A agent.
+pub trait AgentService: Send + Sync + 'static {
     /// The agent card, as JSON.
     fn card(&self, caller: Caller<'_>) -> Bytes;
 
     /// The answer to a JSON-RPC message, or to what should be one.
-    fn message(&self, caller: Caller<'_>, body: &Bytes) -> Reply;
+    fn message(self: &Arc<Self>, caller: Caller<'_>, body: &Bytes)
+    -> impl Future<Output = AgentReply> + Send;
 
     /// The answer to a message that cannot be had: too long, too slow, cut.
     fn unreadable(&self, caller: Caller<'_>, error: &BodyError) -> Bytes;
@@ -34,35 +35,37 @@ pub struct Caller<'c> {
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
+pub enum AgentReply {
     /// One JSON-RPC response.
     Json(Bytes),
     /// JSON-RPC responses, each an event of a stream.
     Events(Vec<Bytes>),
     /// Nothing: it was a notification.
     Nothing,
+    /// The agent broke over it.
+    Failed,
 }
 
 /// Serves an agent until `stop`. Requests for other hosts, and from pages of others, are refused.
-pub async fn serve(
+pub async fn serve<S: AgentService>(
     listener: Listener,
-    agent: Arc<dyn Agent>,
+    agent: Arc<S>,
     hosts: Hosts,
     limits: Limits,
     stop: CancellationToken,
-) -> Counts {
+) -> ListenerCounts {
     let hosts = Arc::new(hosts);
     let handler = move |request: Request<RequestBody>, peer: Peer| {
         let (agent, hosts) = (agent.clone(), hosts.clone());
-        async move { answer(request, peer, &*agent, &hosts, &limits).await }
+        async move { answer(request, peer, &agent, &hosts, &limits).await }
     };
     listener.serve(handler, limits, stop).await
 }
 
-async fn answer(
+async fn answer<S: AgentService>(
     request: Request<RequestBody>,
     peer: Peer,
-    agent: &dyn Agent,
+    agent: &Arc<S>,
     hosts: &Hosts,
     limits: &Limits,
 ) -> Response<Body> {
@@ -76,10 +79,11 @@ async fn answer(
         Method::GET | Method::HEAD if is_card => json(agent.card(caller)),
         // A card may lead to any path of ours, so messages are taken at all of them.
         Method::POST => match read_body(body, limits).await {
-            Ok(body) => match agent.message(caller, &body) {
-                Reply::Json(answer) => json(answer),
-                Reply::Events(events) => stream(&events),
-                Reply::Nothing => respond(StatusCode::ACCEPTED, "application/json", Bytes::new()),
+            Ok(body) => match agent.message(caller, &body).await {
+                AgentReply::Json(answer) => json(answer),
+                AgentReply::Events(events) => stream(&events),
+                AgentReply::Nothing => respond(StatusCode::ACCEPTED, "application/json", Bytes::new()),
+                AgentReply::Failed => respond(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", Bytes::new()),
             },
             Err(error) => {
                 let answer = agent.unreadable(caller, &error);

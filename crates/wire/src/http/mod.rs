@@ -15,5 +15,5 @@ pub use client::{
     Answer, Client, ClientError, ClientOptions, EventStream, Response, StreamError, wait_until_accepts,
 };
 pub use hosts::{Foreign, Hosts};
-pub use server::{BindError, Counts, Listener, Peer};
+pub use server::{BindError, Listener, ListenerCounts, Peer};
 pub use stream::{SendError, StreamBody, StreamSender, Streams, TooManyStreams};

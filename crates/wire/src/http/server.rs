@@ -70,7 +70,7 @@ pub struct Peer {
 
 /// What a listener did until it was told to stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct ListenerCounts {
     /// Connections that were served.
     pub connections: u64,
     /// Connections that were refused, because [`Limits::connections`] were open.
@@ -107,7 +107,7 @@ impl Listener {
     /// - A handler is dropped in the middle when its peer closes the connection, or only its sending half: of a
     ///   stream that nobody reads there is no other sign. What must happen all the same belongs into a task.
     /// - After `stop` connections have half a second for what they are doing, then they are cut. End streams first.
-    pub async fn serve<H, F>(self, handler: H, limits: Limits, stop: CancellationToken) -> Counts
+    pub async fn serve<H, F>(self, handler: H, limits: Limits, stop: CancellationToken) -> ListenerCounts
     where
         H: Fn(Request<RequestBody>, Peer) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Body>> + Send + 'static,
@@ -120,7 +120,7 @@ impl Listener {
         let cut = CancellationToken::new();
         // However this ends, dropped included, no connection outlives it.
         let _cut = cut.clone().drop_guard();
-        let mut counts = Counts::default();
+        let mut counts = ListenerCounts::default();
         loop {
             let (stream, address) = tokio::select! {
                 () = stop.cancelled() => break,

@@ -11,7 +11,7 @@ use super::write;
 #[error("{fault}")]
 pub struct Malformed {
     /// What is wrong with it.
-    pub fault: Fault,
+    pub fault: MalformedReason,
     /// The id to answer to, when one could be read.
     pub id: Option<Box<RawValue>>,
 }
@@ -19,7 +19,7 @@ pub struct Malformed {
 /// What is wrong with a message.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum MalformedReason {
     /// Longer than [`Limits::message_bytes`](crate::Limits::message_bytes).
     #[error("message longer than {0} bytes")]
     TooLong(usize),
@@ -42,15 +42,18 @@ pub enum Fault {
 
 impl Malformed {
     /// A fault of a message whose id is not known.
-    pub(crate) fn anonymous(fault: Fault) -> Self {
+    pub(crate) fn anonymous(fault: MalformedReason) -> Self {
         Self { fault, id: None }
     }
 
     /// The JSON-RPC error it deserves: −32700 when it could not be parsed, −32600 when it is JSON and no request.
     pub fn code(&self) -> i64 {
         match self.fault {
-            Fault::TooLong(_) | Fault::TooDeep(_) | Fault::NotUtf8 | Fault::NotJson(_) => -32700,
-            Fault::NotMessage(_) | Fault::BatchTooLong(_) => -32600,
+            MalformedReason::TooLong(_)
+            | MalformedReason::TooDeep(_)
+            | MalformedReason::NotUtf8
+            | MalformedReason::NotJson(_) => -32700,
+            MalformedReason::NotMessage(_) | MalformedReason::BatchTooLong(_) => -32600,
         }
     }
 

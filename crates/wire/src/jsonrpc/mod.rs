@@ -4,7 +4,7 @@ mod malformed;
 mod read;
 mod write;
 
-pub use malformed::{Fault, Malformed};
-pub use read::{Incoming, Kind, MAX_BATCH, read};
-pub use sortie_protocol::{Ids, id_key};
+pub use malformed::{Malformed, MalformedReason};
+pub use read::{Incoming, MAX_BATCH, read};
+pub use sortie_protocol::{Ids, Kind, id_key};
 pub use write::{error, notification, request, result};

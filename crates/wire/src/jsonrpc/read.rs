@@ -5,9 +5,9 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
-use sortie_protocol::Envelope;
+use sortie_protocol::{Envelope, Kind};
 
-use super::malformed::{Fault, Malformed};
+use super::malformed::{Malformed, MalformedReason};
 use crate::Limits;
 
 /// Messages in one batch, at most.
@@ -51,21 +51,8 @@ pub enum Incoming {
     Batch(Vec<Box<RawValue>>),
 }
 
-/// What a message is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Wants an answer. So does a batch, and what cannot be read.
-    Request,
-    /// Wants none.
-    Notification,
-    /// Answers.
-    Response,
-    /// Refuses.
-    Error,
-}
-
 impl Incoming {
-    /// What it is.
+    /// What it is. A batch asks, as far as one can tell.
     pub const fn kind(&self) -> Kind {
         match self {
             Self::Request { .. } | Self::Batch(_) => Kind::Request,
@@ -119,12 +106,12 @@ impl Incoming {
 /// ```
 pub fn read(bytes: &[u8], limits: &Limits) -> Result<Incoming, Malformed> {
     if bytes.len() > limits.message_bytes {
-        return Err(Malformed::anonymous(Fault::TooLong(limits.message_bytes)));
+        return Err(Malformed::anonymous(MalformedReason::TooLong(limits.message_bytes)));
     }
     if deeper_than(bytes, limits.depth) {
-        return Err(Malformed::anonymous(Fault::TooDeep(limits.depth)));
+        return Err(Malformed::anonymous(MalformedReason::TooDeep(limits.depth)));
     }
-    let text = std::str::from_utf8(bytes).map_err(|_| Malformed::anonymous(Fault::NotUtf8))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| Malformed::anonymous(MalformedReason::NotUtf8))?;
     match text.trim_ascii_start().as_bytes().first() {
         Some(b'[') => read_batch(text),
         _ => read_one(text),
@@ -168,12 +155,12 @@ fn after_string(mut rest: &[u8]) -> &[u8] {
 
 fn read_batch(text: &str) -> Result<Incoming, Malformed> {
     let Batch { items, more } = serde_json::from_str(text)
-        .map_err(|error| Malformed::anonymous(Fault::NotJson(error.to_string())))?;
+        .map_err(|error| Malformed::anonymous(MalformedReason::NotJson(error.to_string())))?;
     if more {
-        return Err(Malformed::anonymous(Fault::BatchTooLong(MAX_BATCH)));
+        return Err(Malformed::anonymous(MalformedReason::BatchTooLong(MAX_BATCH)));
     }
     if items.is_empty() {
-        return Err(Malformed::anonymous(Fault::NotMessage("the batch is empty")));
+        return Err(Malformed::anonymous(MalformedReason::NotMessage("the batch is empty")));
     }
     Ok(Incoming::Batch(items.into_iter().map(ToOwned::to_owned).collect()))
 }
@@ -183,15 +170,15 @@ fn read_one(text: &str) -> Result<Incoming, Malformed> {
         Ok(envelope) => message(envelope),
         // No object: the rest of the text still decides whether it is JSON at all.
         Err(error) => Err(Malformed::anonymous(match serde_json::from_str::<&RawValue>(text) {
-            Ok(_) if error.is_data() => Fault::NotMessage("it is no object"),
-            _ => Fault::NotJson(error.to_string()),
+            Ok(_) if error.is_data() => MalformedReason::NotMessage("it is no object"),
+            _ => MalformedReason::NotJson(error.to_string()),
         })),
     }
 }
 
 fn message(envelope: Envelope<'_>) -> Result<Incoming, Malformed> {
     let id = envelope.id.filter(|id| is_id(id)).map(ToOwned::to_owned);
-    let fault = |why| Err(Malformed { fault: Fault::NotMessage(why), id: id.clone() });
+    let fault = |why| Err(Malformed { fault: MalformedReason::NotMessage(why), id: id.clone() });
     if envelope.jsonrpc.and_then(string).as_deref() != Some("2.0") {
         return fault("`jsonrpc` is not \"2.0\"");
     }
@@ -204,7 +191,9 @@ fn message(envelope: Envelope<'_>) -> Result<Incoming, Malformed> {
         return match (id, envelope.id) {
             (Some(id), _) => Ok(Incoming::Request { id, method, params }),
             (None, None) => Ok(Incoming::Notification { method, params }),
-            (None, Some(_)) => Err(Malformed::anonymous(Fault::NotMessage("the `id` of a request is null"))),
+            (None, Some(_)) => {
+                Err(Malformed::anonymous(MalformedReason::NotMessage("the `id` of a request is null")))
+            }
         };
     }
     // `"error": null` beside a result is how JSON-RPC 1.0 said that all went well.

@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout};
 
 /// What to start.
 #[derive(Clone, Debug, Default)]
-pub struct Program {
+pub struct ChildCommand {
     /// The program and its arguments; no shell sees them. The program is looked for in the `PATH` of `env`.
     pub argv: Vec<OsString>,
     /// The whole environment: nothing of ours is added.
@@ -87,7 +87,7 @@ pub async fn last_words(mut stderr: ChildStderr) -> String {
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ProcessEnd {
     /// By itself: before it was asked, or when its input was closed.
     Itself(ExitStatus),
     /// When it was asked to (SIGTERM).
@@ -96,7 +96,7 @@ pub enum Ended {
     Killed(ExitStatus),
 }
 
-impl Ended {
+impl ProcessEnd {
     /// What the process said by ending.
     pub fn status(&self) -> ExitStatus {
         match self {
@@ -107,7 +107,7 @@ impl Ended {
 
 impl Child {
     /// Starts a program.
-    pub fn spawn(program: &Program) -> Result<Self, SpawnError> {
+    pub fn spawn(program: &ChildCommand) -> Result<Self, SpawnError> {
         let [name, arguments @ ..] = program.argv.as_slice() else { return Err(SpawnError::Empty) };
         let mut command = Command::new(name);
         command
@@ -154,17 +154,17 @@ impl Child {
     ///
     /// Its input is closed (unless [`stdin`](Self::stdin) was taken: then drop that first). What is not over after
     /// `grace` is asked to end, and what is not over after `grace` again is killed; so it takes three times that at most.
-    pub async fn end(&mut self, grace: Duration) -> io::Result<Ended> {
+    pub async fn end(&mut self, grace: Duration) -> io::Result<ProcessEnd> {
         self.stdin = None;
         let ended = if let Ok(status) = timeout(grace, self.wait()).await {
-            Ended::Itself(status?)
+            ProcessEnd::Itself(status?)
         } else {
             self.signal(Signal::TERM);
             if let Ok(status) = timeout(grace, self.wait()).await {
-                Ended::Asked(status?)
+                ProcessEnd::Asked(status?)
             } else {
                 self.signal(Signal::KILL);
-                Ended::Killed(self.wait().await?)
+                ProcessEnd::Killed(self.wait().await?)
             }
         };
         self.end_group(grace).await;

@@ -93,7 +93,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
 /// A line was not written. The stream may hold a part of it, so nothing more can be said on it.
 #[derive(Debug, Error)]
-pub enum WriteError {
+pub enum WriteLineError {
     /// The reader has gone.
     #[error("the reader has gone")]
     Gone,
@@ -114,7 +114,7 @@ pub async fn write_line<W: AsyncWrite + Unpin>(
     writer: &mut W,
     frame: &[u8],
     limits: &Limits,
-) -> Result<(), WriteError> {
+) -> Result<(), WriteLineError> {
     let mut line = BytesMut::with_capacity(frame.len() + 1);
     line.put_slice(frame);
     let mut from = 0;
@@ -129,9 +129,9 @@ pub async fn write_line<W: AsyncWrite + Unpin>(
     };
     match tokio::time::timeout(limits.write_timeout, write).await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(WriteError::Gone),
-        Ok(Err(error)) => Err(WriteError::Broken(error)),
-        Err(_) => Err(WriteError::Slow),
+        Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(WriteLineError::Gone),
+        Ok(Err(error)) => Err(WriteLineError::Broken(error)),
+        Err(_) => Err(WriteLineError::Slow),
     }
 }
 
@@ -248,10 +248,10 @@ mod tests {
     async fn a_reader_that_does_not_read_or_has_gone_is_told() {
         let (mut writer, reader) = duplex(10);
         let written = write_line(&mut writer, &[b'x'; 100], &Limits::default()).await;
-        assert!(matches!(written, Err(WriteError::Slow)));
+        assert!(matches!(written, Err(WriteLineError::Slow)));
         drop(reader);
         let written = write_line(&mut writer, b"x", &Limits::default()).await;
-        assert!(matches!(written, Err(WriteError::Gone)));
+        assert!(matches!(written, Err(WriteLineError::Gone)));
     }
 
     proptest! {

@@ -3,5 +3,5 @@
 mod child;
 mod lines;
 
-pub use child::{Child, Ended, Program, SpawnError, last_words};
-pub use lines::{Line, Lines, WriteError, write_line};
+pub use child::{Child, ChildCommand, ProcessEnd, SpawnError, last_words};
+pub use lines::{Line, Lines, WriteLineError, write_line};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sortie_wire::Limits;
-use sortie_wire::stdio::{Child, Ended, Line, Lines, Program, SpawnError, write_line};
+use sortie_wire::stdio::{Child, ChildCommand, Line, Lines, ProcessEnd, SpawnError, write_line};
 use tokio::io::{AsyncReadExt as _, BufReader};
 use tokio::process::ChildStdout;
 use tokio::time::timeout;
@@ -17,7 +17,7 @@ const SHORT: Duration = Duration::from_millis(50);
 fn shell(script: &str) -> Child {
     let argv = ["sh", "-c", script].map(Into::into).to_vec();
     let env = vec![("PATH".into(), "/usr/bin:/bin".into()), ("GIVEN".into(), "yes".into())];
-    Child::spawn(&Program { argv, env, cwd: Some("/".into()) }).unwrap()
+    Child::spawn(&ChildCommand { argv, env, cwd: Some("/".into()) }).unwrap()
 }
 
 /// A process that has said `ready`, and the rest of what it says.
@@ -47,7 +47,7 @@ async fn a_process_answers_line_by_line_and_ends_with_its_input() {
         assert_eq!(line, Some(Line::Frame("got {}".into())));
     }
     let ended = child.end(DEADLINE).await.unwrap();
-    assert!(matches!(ended, Ended::Itself(status) if status.code() == Some(7)), "{ended:?}");
+    assert!(matches!(ended, ProcessEnd::Itself(status) if status.code() == Some(7)), "{ended:?}");
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn a_process_that_needs_asking_is_asked() {
     let (mut child, stdout) = ready("trap 'exit 3' TERM; echo ready; while :; do sleep 0.01; done").await;
     // Long enough to obey on a busy machine; it also waits that long before it asks.
     let ended = child.end(Duration::from_secs(2)).await.unwrap();
-    assert!(matches!(ended, Ended::Asked(status) if status.code() == Some(3)), "{ended:?}");
+    assert!(matches!(ended, ProcessEnd::Asked(status) if status.code() == Some(3)), "{ended:?}");
     is_over(stdout).await;
 }
 
@@ -79,7 +79,7 @@ async fn a_process_that_does_not_listen_is_killed_with_its_children() {
     )
     .await;
     let ended = child.end(SHORT).await.unwrap();
-    assert!(matches!(ended, Ended::Killed(_)), "{ended:?}");
+    assert!(matches!(ended, ProcessEnd::Killed(_)), "{ended:?}");
     is_over(stdout).await;
 }
 
@@ -89,7 +89,7 @@ async fn what_a_process_leaves_behind_is_ended_too() {
         let (mut child, stdout) = ready(&format!("{left} echo ready; exit 0")).await;
         assert!(timeout(DEADLINE, child.wait()).await.unwrap().unwrap().success());
         let ended = child.end(SHORT).await.unwrap();
-        assert!(matches!(ended, Ended::Itself(status) if status.success()), "{ended:?}");
+        assert!(matches!(ended, ProcessEnd::Itself(status) if status.success()), "{ended:?}");
         is_over(stdout).await;
     }
 }
@@ -105,7 +105,7 @@ async fn a_process_that_is_forgotten_is_killed() {
 async fn what_cannot_be_started_is_said() {
     let spawn = |argv: &[&str]| {
         let argv = argv.iter().map(Into::into).collect();
-        Child::spawn(&Program { argv, ..Program::default() }).map(|child| child.id())
+        Child::spawn(&ChildCommand { argv, ..ChildCommand::default() }).map(|child| child.id())
     };
     assert!(matches!(spawn(&[]), Err(SpawnError::Empty)));
     assert!(

@@ -8,9 +8,10 @@ use sortie_wire::Limits;
 use sortie_wire::jsonrpc::Incoming;
 use sortie_wire::mcp::McpRevision;
 use sortie_wire::mcp::client::{
-    Answer, AskError, Envelope, Handler, Heard, Link, Message, Patience, Reply, Session,
+    AskError, ClientIdentity, ClientReply, Handler, Link, Patience, Received, RpcAnswer, Session,
+    SessionMessage,
 };
-use sortie_wire::stdio::{Child, Program};
+use sortie_wire::stdio::{Child, ChildCommand};
 
 /// Answers `initialize` and takes the notification that follows.
 const GREETING: &str =
@@ -21,7 +22,7 @@ const GREETING: &str =
 struct Observer(Arc<Mutex<Vec<String>>>);
 
 impl Observer {
-    fn note(&self, who: &str, message: &Message<'_>) {
+    fn note(&self, who: &str, message: &SessionMessage<'_>) {
         let text = String::from_utf8_lossy(message.bytes);
         self.0.lock().unwrap().push(format!("{who} {} {text}", message.method));
     }
@@ -31,22 +32,22 @@ impl Handler for Observer {
     type Context = ();
     type Guard = ();
 
-    fn said(&self, (): &(), message: Message<'_>) {
+    fn said(&self, (): &(), message: SessionMessage<'_>) {
         self.note("client", &message);
     }
 
-    fn heard(&self, _: Option<&()>, message: Message<'_>) -> Heard<(), ()> {
+    fn heard(&self, _: Option<&()>, message: SessionMessage<'_>) -> Received<(), ()> {
         self.note("server", &message);
         let body = message.incoming.and_then(Incoming::body);
         let content = body.map_or(Value::Null, |body| serde_json::from_str(body.get()).unwrap());
-        Heard { context: (), content, guard: () }
+        Received { context: (), content, guard: () }
     }
 
-    fn answer(&self, (): &(), method: &str, _: &Value) -> Option<Reply> {
+    fn answer(&self, (): &(), method: &str, _: &Value) -> Option<ClientReply> {
         Some(match method {
             // Spelled as no reader of JSON would write it again.
-            "roots/list" => Reply::Result(r#"{"roots": [],"n":1.00}"#.to_owned()),
-            _ => Reply::method_not_found(),
+            "roots/list" => ClientReply::Result(r#"{"roots": [],"n":1.00}"#.to_owned()),
+            _ => ClientReply::method_not_found(),
         })
     }
 }
@@ -54,7 +55,7 @@ impl Handler for Observer {
 fn open(script: &str, patience: Duration) -> (Session<Observer>, Observer) {
     let argv = ["sh", "-c", script].map(Into::into).to_vec();
     let env = vec![("PATH".into(), "/usr/bin:/bin".into())];
-    let child = Child::spawn(&Program { argv, env, cwd: None }).unwrap();
+    let child = Child::spawn(&ChildCommand { argv, env, cwd: None }).unwrap();
     let observer = Observer::default();
     let limits = Limits { message_bytes: 2000, ..Limits::default() };
     let session =
@@ -63,7 +64,7 @@ fn open(script: &str, patience: Duration) -> (Session<Observer>, Observer) {
 }
 
 async fn shake_hands(session: &Session<Observer>) -> sortie_wire::mcp::client::Welcome {
-    let client = Envelope { client_info: r#"{"name":"c"}"#.to_owned(), capabilities: "{}".to_owned() };
+    let client = ClientIdentity { client_info: r#"{"name":"c"}"#.to_owned(), capabilities: "{}".to_owned() };
     session.handshake(&(), &McpRevision::Auto, client).await.unwrap()
 }
 
@@ -75,7 +76,7 @@ async fn a_server_that_asks_back_is_answered_to_the_byte_and_everything_is_seen(
     let (session, observer) = open(&script, Duration::from_secs(20));
     assert!(!shake_hands(&session).await.stateless);
     let answer = session.ask(&(), "tools/list", Some(r#"{"n":1.00}"#)).await;
-    assert_eq!(answer, Ok(Answer::Result(json!({"ok": true}))));
+    assert_eq!(answer, Ok(RpcAnswer::Result(json!({"ok": true}))));
     session.close(Duration::from_secs(3)).await;
     let seen = observer.0.lock().unwrap().clone();
     let expected = [
@@ -99,7 +100,7 @@ async fn a_server_without_handshake_is_asked_what_it_is_and_gets_what_it_needs()
     let welcome = shake_hands(&session).await;
     assert!(welcome.stateless && welcome.result["serverInfo"]["name"] == "new");
     let answer = session.ask_with_input(&(), "tools/call", Some(r#"{"name":"t"}"#)).await;
-    assert_eq!(answer, Ok(Answer::Result(json!({"ok": 1}))), "{:#?}", observer.0.lock().unwrap());
+    assert_eq!(answer, Ok(RpcAnswer::Result(json!({"ok": 1}))), "{:#?}", observer.0.lock().unwrap());
 }
 
 #[tokio::test]

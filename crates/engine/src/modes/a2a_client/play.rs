@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sortie_wire::a2a::Client;
+use sortie_wire::a2a::A2aClient;
 use sortie_wire::http::{ClientError, ClientOptions, wait_until_accepts};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -30,7 +30,7 @@ pub async fn play(actor: Arc<Actor>, target: Endpoint, options: Options) {
     actor.context().end.run_until_cancelled(session.play(&scripts, entered)).await;
 }
 
-async fn connect(target: &Endpoint, options: &Options) -> Result<Client, ClientError> {
+async fn connect(target: &Endpoint, options: &Options) -> Result<A2aClient, ClientError> {
     let Address::Url(url) = &target.address else {
         let why = "an A2A agent is a server that others reach: give its URL";
         return Err(ClientError::Invalid(why.to_owned()));
@@ -41,7 +41,7 @@ async fn connect(target: &Endpoint, options: &Options) -> Result<Client, ClientE
         limits: options.limits,
         ..ClientOptions::default()
     };
-    let client = Client::new(url, http)?;
+    let client = A2aClient::new(url, http)?;
     wait_until_accepts(url, Instant::now() + options.connect_timeout).await?;
     Ok(client)
 }

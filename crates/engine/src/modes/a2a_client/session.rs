@@ -7,7 +7,7 @@ use http::StatusCode;
 use serde_json::Value;
 use sortie_trace::{ActorFailure, Direction, Kind};
 use sortie_wire::Limits;
-use sortie_wire::a2a::{Client, Endpoint, Fetched};
+use sortie_wire::a2a::{A2aClient, AgentEndpoint, Fetched};
 use sortie_wire::http::{Answer as Body, ClientError, EventStream, Response, StreamError};
 use sortie_wire::jsonrpc::{self, Ids};
 use tokio_util::sync::CancellationToken;
@@ -38,7 +38,7 @@ pub(super) struct Session {
     pub(super) tasks: TaskTracker,
     /// There is no point in going on.
     pub(super) gone: CancellationToken,
-    client: Client,
+    client: A2aClient,
     ids: Ids,
     /// Where messages go, once that is known.
     endpoint: Mutex<Option<Url>>,
@@ -63,7 +63,7 @@ struct Exchange<'e> {
 }
 
 impl Session {
-    pub(super) fn new(actor: Arc<Actor>, client: Client, options: &Options) -> Arc<Self> {
+    pub(super) fn new(actor: Arc<Actor>, client: A2aClient, options: &Options) -> Arc<Self> {
         Arc::new(Self {
             gone: actor.context().end.child_token(),
             actor,
@@ -131,7 +131,7 @@ impl Session {
             return;
         }
         let endpoint = self.client.endpoint(Some(card));
-        if let Endpoint::Elsewhere { target, card } = &endpoint {
+        if let AgentEndpoint::Elsewhere { target, card } = &endpoint {
             let card = excerpt(card.as_bytes());
             self.actor.warn(&format!("the card of the target leads to `{card}`, and messages go to {target} all the same: only you name targets"));
         }

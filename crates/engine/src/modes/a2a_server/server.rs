@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use sortie_trace::{ActorFailure, Direction, Kind};
 use sortie_wire::Limits;
-use sortie_wire::a2a::{self, Agent, Caller, Reply, code};
+use sortie_wire::a2a::{self, AgentReply, AgentService, Caller, code};
 use sortie_wire::http::{BodyError, Hosts};
 use sortie_wire::jsonrpc::{self, Incoming};
 use url::Url;
@@ -165,7 +165,7 @@ impl Server {
         id: &RawValue,
         method: &str,
         params: Option<&RawValue>,
-    ) -> Reply {
+    ) -> AgentReply {
         let connection = connection(caller);
         let id_value: Value = serde_json::from_str(id.get()).unwrap_or_default();
         let surfaces = &[method][..];
@@ -188,7 +188,7 @@ impl Server {
         };
         match self.answer(&heard, caller, method, params) {
             Answer::Result(result) => {
-                Reply::Json(self.say(exchange, Kind::Response, jsonrpc::result(id.get(), &result)))
+                AgentReply::Json(self.say(exchange, Kind::Response, jsonrpc::result(id.get(), &result)))
             }
             Answer::Stream(items) => {
                 let events = items.into_iter().map(|item| {
@@ -197,12 +197,12 @@ impl Server {
                     let event = jsonrpc::result(id.get(), &item.result);
                     self.say(Exchange { surfaces, ..exchange }, Kind::Event, event)
                 });
-                Reply::Events(events.collect())
+                AgentReply::Events(events.collect())
             }
             Answer::Error { code, message, streams } => {
                 let error = self.refuse(exchange, code, message);
                 // Clients that want a stream do not look at anything else.
-                if streams { Reply::Events(vec![error]) } else { Reply::Json(error) }
+                if streams { AgentReply::Events(vec![error]) } else { AgentReply::Json(error) }
             }
         }
     }
@@ -240,7 +240,7 @@ impl Server {
     }
 }
 
-impl Agent for Server {
+impl AgentService for Server {
     fn card(&self, caller: Caller<'_>) -> Bytes {
         // A GET carries nothing.
         let nothing = Bytes::from_static(b"{}");
@@ -252,14 +252,14 @@ impl Agent for Server {
         self.say(exchange, Kind::Response, Bytes::from(card.unwrap_or_else(|| "{}".to_owned())))
     }
 
-    fn message(&self, caller: Caller<'_>, body: &Bytes) -> Reply {
+    async fn message(self: &Arc<Self>, caller: Caller<'_>, body: &Bytes) -> AgentReply {
         let malformed = match jsonrpc::read(body, &self.limits) {
             Ok(Incoming::Request { id, method, params }) => {
                 return self.request(caller, body, &id, &method, params.as_deref());
             }
             Ok(Incoming::Notification { method, .. }) => {
                 self.hear_other(caller, body, &[&method], Kind::Notification);
-                return Reply::Nothing;
+                return AgentReply::Nothing;
             }
             Ok(Incoming::Response { .. } | Incoming::Error { .. } | Incoming::Batch(_)) => None,
             Err(malformed) => Some(malformed),
@@ -267,7 +267,7 @@ impl Agent for Server {
         let heard = self.hear_other(caller, body, &[], Kind::Request);
         let connection = connection(caller);
         let exchange = Exchange { phase: &heard.phase, surfaces: &[], id: None, connection: &connection };
-        Reply::Json(match malformed {
+        AgentReply::Json(match malformed {
             Some(malformed) => self.say(exchange, Kind::Error, malformed.answer()),
             // A2A has no batches, and nothing is asked of a client that it could answer.
             None => self.refuse(exchange, INVALID_REQUEST, "Invalid Request"),

@@ -1,7 +1,7 @@
 //! Answers to what a server asks of its client.
 
 use serde_json::{Value, json};
-use sortie_wire::mcp::client::Reply;
+use sortie_wire::mcp::client::ClientReply;
 
 use super::elicitation;
 use super::script::Script;
@@ -12,39 +12,39 @@ use crate::synthesis::{Shape, Synthesis};
 const INTERNAL_ERROR: i64 = -32603;
 
 /// The answer of a phase to a request of the server.
-pub(super) fn answer(actor: &Actor, script: &Script, method: &str, params: &Value) -> Reply {
+pub(super) fn answer(actor: &Actor, script: &Script, method: &str, params: &Value) -> ClientReply {
     match method {
-        "ping" => Reply::Result("{}".to_owned()),
+        "ping" => ClientReply::Result("{}".to_owned()),
         "roots/list" => roots(actor, script, params),
         "sampling/createMessage" => sampling(actor, script, params),
         "elicitation/create" => elicit(actor, script, params),
-        _ => Reply::method_not_found(),
+        _ => ClientReply::method_not_found(),
     }
 }
 
-fn roots(actor: &Actor, script: &Script, params: &Value) -> Reply {
+fn roots(actor: &Actor, script: &Script, params: &Value) -> ClientReply {
     match &script.roots {
         Some(roots) => filled(actor, roots, params, |roots| format!(r#"{{"roots":{roots}}}"#)),
-        None => Reply::Result(r#"{"roots":[]}"#.to_owned()),
+        None => ClientReply::Result(r#"{"roots":[]}"#.to_owned()),
     }
 }
 
-fn sampling(actor: &Actor, script: &Script, params: &Value) -> Reply {
+fn sampling(actor: &Actor, script: &Script, params: &Value) -> ClientReply {
     let entry = script.sampling.select(params);
     let wanted = entry.and_then(|entry| Synthesis::of(entry, Shape::SamplingResult));
     if let Some(generated) = wanted.and_then(|wanted| wanted.generate(actor, Some(params))) {
-        return Reply::Result(generated);
+        return ClientReply::Result(generated);
     }
     let content = entry.and_then(|entry| entry.get("content"));
     let Some(content) = content else {
         actor.warn("the target asked for a completion, and no entry of `sampling_responses` answers it");
-        return Reply::sampling_rejected();
+        return ClientReply::sampling_rejected();
     };
     filled(actor, &content, params, str::to_owned)
 }
 
 /// Without an entry that says otherwise, forms are accepted as they are.
-fn elicit(actor: &Actor, script: &Script, params: &Value) -> Reply {
+fn elicit(actor: &Actor, script: &Script, params: &Value) -> ClientReply {
     let plain = Payload::plain(json!({}));
     let entry = script.elicitation.select(params).unwrap_or(&plain);
     let action = entry.get("action").unwrap_or_else(|| Payload::plain(json!("accept")));
@@ -74,7 +74,7 @@ fn with_members(
     entry: &Payload,
     params: &Value,
     content: Option<String>,
-) -> Reply {
+) -> ClientReply {
     let known = ["when", "action", "content", "synthesize"];
     let others = entry.value().as_object().into_iter().flatten().map(|(key, _)| key);
     let others = others.filter(|key| !known.contains(&key.as_str()) && !key.starts_with("x-"));
@@ -88,7 +88,7 @@ fn with_members(
         push_member(&mut text, "content", &content);
     }
     text.push('}');
-    Reply::Result(text)
+    ClientReply::Result(text)
 }
 
 fn push_member(text: &mut String, key: &str, json: &str) {
@@ -100,14 +100,14 @@ fn push_member(text: &mut String, key: &str, json: &str) {
     text.push_str(json);
 }
 
-fn filled(actor: &Actor, payload: &Payload, params: &Value, wrap: impl Fn(&str) -> String) -> Reply {
+fn filled(actor: &Actor, payload: &Payload, params: &Value, wrap: impl Fn(&str) -> String) -> ClientReply {
     match actor.fill(payload, Some(params), None) {
-        Ok(filled) => Reply::Result(wrap(&filled.json)),
+        Ok(filled) => ClientReply::Result(wrap(&filled.json)),
         Err(_) => too_large(),
     }
 }
 
 /// The peer made templates explode. It gets no answer that large; a warning says so.
-fn too_large() -> Reply {
-    Reply::Error { code: INTERNAL_ERROR, message: "Internal error".to_owned() }
+fn too_large() -> ClientReply {
+    ClientReply::Error { code: INTERNAL_ERROR, message: "Internal error".to_owned() }
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sortie_wire::jsonrpc::Kind;
-use sortie_wire::mcp::client::{Handler, Heard, LinkError, Message, Reply};
+use sortie_wire::mcp::client::{ClientReply, Handler, LinkError, Received, SessionMessage};
 
 use super::answer::answer;
 use super::script::Script;
 use crate::actor::{self, Actor, Spoken};
+use crate::modes::direction_of;
 use crate::modes::hold::Hold;
-use crate::modes::record_kind;
 use crate::phase::Phase;
 
 /// Our name for the one connection that a client has.
@@ -43,12 +43,16 @@ impl Handler for Client {
     type Context = Arc<Phase>;
     type Guard = PhaseGuard;
 
-    fn said(&self, phase: &Arc<Phase>, message: Message<'_>) {
+    fn said(&self, phase: &Arc<Phase>, message: SessionMessage<'_>) {
         self.actor.said(phase, spoken(&surfaces(&message), &message));
     }
 
     /// In the phase that asked, where that is known, else in the present one.
-    fn heard(&self, phase: Option<&Arc<Phase>>, message: Message<'_>) -> Heard<Arc<Phase>, PhaseGuard> {
+    fn heard(
+        &self,
+        phase: Option<&Arc<Phase>>,
+        message: SessionMessage<'_>,
+    ) -> Received<Arc<Phase>, PhaseGuard> {
         let answers = matches!(message.kind, Kind::Response | Kind::Error) && message.incoming.is_some();
         if let Some(malformed) = message.malformed {
             self.actor.warn(&format!("the target sent what is no message: {}", malformed.message()));
@@ -68,14 +72,14 @@ impl Handler for Client {
             Some(phase) => self.actor.heard_in(phase, events, spoken),
             None => self.actor.heard(events, spoken),
         };
-        Heard {
+        Received {
             context: heard.phase.clone(),
             content: std::mem::take(&mut heard.content),
             guard: PhaseGuard { heard: Some(heard), hold: self.hold.clone() },
         }
     }
 
-    fn answer(&self, phase: &Arc<Phase>, method: &str, params: &Value) -> Option<Reply> {
+    fn answer(&self, phase: &Arc<Phase>, method: &str, params: &Value) -> Option<ClientReply> {
         Some(answer(&self.actor, &self.scripts[phase.index], method, params))
     }
 
@@ -90,11 +94,11 @@ impl Handler for Client {
     }
 }
 
-fn surfaces<'m>(message: &Message<'m>) -> Vec<&'m str> {
+fn surfaces<'m>(message: &SessionMessage<'m>) -> Vec<&'m str> {
     if message.method.is_empty() { Vec::new() } else { vec![message.method] }
 }
 
-fn spoken<'s>(surfaces: &'s [&'s str], message: &Message<'s>) -> Spoken<'s> {
-    let (direction, kind) = record_kind(message.kind);
+fn spoken<'s>(surfaces: &'s [&'s str], message: &SessionMessage<'s>) -> Spoken<'s> {
+    let (direction, kind) = (direction_of(message.kind), message.kind);
     Spoken { surfaces, direction, kind, id: message.id, connection: CONNECTION, bytes: message.bytes }
 }

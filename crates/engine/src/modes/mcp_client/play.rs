@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sortie_wire::http::{ClientError, ClientOptions};
-use sortie_wire::mcp::client::{Answer, AskError, Envelope, HandshakeFailure, Link, Patience, Session};
+use sortie_wire::mcp::client::{
+    AskError, ClientIdentity, HandshakeFailure, Link, Patience, RpcAnswer, Session,
+};
 use sortie_wire::mcp::revision::STATELESS;
 use tokio::sync::mpsc;
 
@@ -86,7 +88,7 @@ impl Player {
     /// Introduces us with what the first phase says.
     async fn handshake(&self, phase: &Arc<Phase>, revision: &McpRevision) -> Result<(), Failure> {
         let actor = self.actor();
-        let client = Envelope {
+        let client = ClientIdentity {
             client_info: filled(
                 actor,
                 phase,
@@ -198,7 +200,7 @@ impl Player {
 async fn see_through(
     session: Arc<Session<Client>>,
     method: String,
-    answer: impl Future<Output = Result<Answer, AskError>>,
+    answer: impl Future<Output = Result<RpcAnswer, AskError>>,
 ) {
     let actor = &session.handler().actor;
     let _working = actor.working();

@@ -9,7 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use sortie_trace::{Direction, Kind};
 use sortie_wire::jsonrpc::{self, Incoming, Malformed, id_key};
-use sortie_wire::mcp::server::{Answer, Arrival, Outlet, Reply, Service, Transport};
+use sortie_wire::mcp::server::{Arrival, Outlet, Reply, Service, ServiceAnswer, Transport};
 
 use super::dispatch::{Outcome, Refusal, dispatch};
 use super::modern;
@@ -330,11 +330,11 @@ impl Asking {
 /// An answer. When it ends the phase, the next one begins once it is on its way.
 fn answering(message: Bytes, status: StatusCode, heard: Heard) -> Reply {
     let then: Option<Box<dyn Any + Send>> = if heard.has_fired() { Some(Box::new(heard)) } else { None };
-    Reply::Answer(Answer { message, status, then })
+    Reply::Answer(ServiceAnswer { message, status, then })
 }
 
 fn refusing(message: Bytes, status: StatusCode) -> Reply {
-    Reply::Answer(Answer { message, status, then: None })
+    Reply::Answer(ServiceAnswer { message, status, then: None })
 }
 
 fn body(message: &Result<Incoming, Malformed>) -> Option<&RawValue> {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use sortie_wire::mcp::client::{Answer, METHOD_NOT_FOUND};
+use sortie_wire::mcp::client::{METHOD_NOT_FOUND, RpcAnswer};
 
 use super::session::Session;
 use crate::targets::error::TargetError;
@@ -24,9 +24,9 @@ impl Session {
         loop {
             let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
             let page = match self.ask(METHOD, &params).await? {
-                Answer::Result(page) => page,
-                Answer::Error(error) if error["code"] == METHOD_NOT_FOUND => return Ok(()),
-                Answer::Error(error) => return Err(Session::refusal(METHOD, &error)),
+                RpcAnswer::Result(page) => page,
+                RpcAnswer::Error(error) if error["code"] == METHOD_NOT_FOUND => return Ok(()),
+                RpcAnswer::Error(error) => return Err(Session::refusal(METHOD, &error)),
             };
             let listed = page["tools"].as_array();
             let listed =

@@ -8,12 +8,12 @@ use sortie_trace::Kind;
 use sortie_wire::http::ClientError;
 use sortie_wire::mcp::McpRevision;
 use sortie_wire::mcp::client::{
-    Answer, AskError, Envelope, Handler, HandshakeFailure, Happened, Heard, Link, Message, Patience, Reply,
+    AskError, ClientIdentity, ClientReply, Handler, HandshakeFailure, Happened, Link, Patience, Received,
+    RpcAnswer, SessionMessage,
 };
 use tokio::sync::mpsc;
 
 use crate::modes::excerpt::excerpt;
-use crate::modes::record_kind;
 use crate::targets::channel::{About, Channel};
 use crate::targets::error::TargetError;
 use crate::targets::target::Settings;
@@ -59,31 +59,31 @@ impl Handler for Client {
     type Context = ();
     type Guard = ();
 
-    fn said(&self, (): &(), message: Message<'_>) {
+    fn said(&self, (): &(), message: SessionMessage<'_>) {
         self.keep(self.log().said(about(&message), message.bytes));
     }
 
-    fn heard(&self, _: Option<&()>, message: Message<'_>) -> Heard<(), ()> {
+    fn heard(&self, _: Option<&()>, message: SessionMessage<'_>) -> Received<(), ()> {
         // What follows rests on what the trace says.
         let recorded = self.keep(self.log().heard(about(&message), message.bytes));
         let member =
             |name| recorded.as_ref().map(|content| member(&content.text(), name)).unwrap_or_default();
-        let content = match record_kind(message.kind).1 {
+        let content = match message.kind {
             Kind::Response => member("result"),
             Kind::Error => member("error"),
             _ => Value::Null,
         };
-        Heard { context: (), content, guard: () }
+        Received { context: (), content, guard: () }
     }
 
-    fn answer(&self, (): &(), method: &str, _: &Value) -> Option<Reply> {
+    fn answer(&self, (): &(), method: &str, _: &Value) -> Option<ClientReply> {
         Some(match method {
-            "ping" => Reply::Result("{}".to_owned()),
-            "roots/list" => Reply::Result(r#"{"roots":[]}"#.to_owned()),
+            "ping" => ClientReply::Result("{}".to_owned()),
+            "roots/list" => ClientReply::Result(r#"{"roots":[]}"#.to_owned()),
             // Saying yes in the place of a person would undo the protection that is attacked.
-            "elicitation/create" => Reply::Result(r#"{"action":"decline"}"#.to_owned()),
-            "sampling/createMessage" => Reply::sampling_rejected(),
-            _ => Reply::method_not_found(),
+            "elicitation/create" => ClientReply::Result(r#"{"action":"decline"}"#.to_owned()),
+            "sampling/createMessage" => ClientReply::sampling_rejected(),
+            _ => ClientReply::method_not_found(),
         })
     }
 }
@@ -101,7 +101,7 @@ impl Session {
         let wire = sortie_wire::mcp::client::Session::new(connected, client, settings.limits, patience);
         let mut session = Self { wire, answer_timeout: settings.answer_timeout, has_tools: true };
         let client_info = json!({"name": "sortie", "version": env!("CARGO_PKG_VERSION")}).to_string();
-        let identity = Envelope { client_info, capabilities: "{}".to_owned() };
+        let identity = ClientIdentity { client_info, capabilities: "{}".to_owned() };
         let welcome = session.wire.handshake(&(), revision, identity).await;
         let welcome = welcome.map_err(|error| match error.why {
             HandshakeFailure::Refused(value) => Self::refusal(error.method, &value),
@@ -150,12 +150,12 @@ impl Session {
     }
 
     /// Asks, and waits for the answer.
-    pub(super) async fn ask(&mut self, method: &str, params: &Value) -> Result<Answer, TargetError> {
+    pub(super) async fn ask(&mut self, method: &str, params: &Value) -> Result<RpcAnswer, TargetError> {
         let answer = self.wire.ask(&(), method, Some(&params.to_string())).await;
         self.answered(method, answer)
     }
 
-    fn answered(&self, method: &str, answer: Result<Answer, AskError>) -> Result<Answer, TargetError> {
+    fn answered(&self, method: &str, answer: Result<RpcAnswer, AskError>) -> Result<RpcAnswer, TargetError> {
         self.recorded()?;
         answer.map_err(|why| self.error(method, why))
     }
@@ -190,9 +190,8 @@ impl Session {
     }
 }
 
-fn about<'m>(message: &Message<'m>) -> About<'m> {
-    let (_, kind) = record_kind(message.kind);
-    About { surface: message.method, kind, id: message.id, connection: CONNECTION }
+fn about<'m>(message: &SessionMessage<'m>) -> About<'m> {
+    About { surface: message.method, kind: message.kind, id: message.id, connection: CONNECTION }
 }
 
 fn member(json: &str, name: &str) -> Value {

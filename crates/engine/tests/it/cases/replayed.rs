@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sortie_engine::cases::{DISCOVERY, Discovery, Missing, Options, discover};
 use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::{Chat, Http, Settings, Target, TargetError};
-use sortie_trace::{Redactor, Rule};
+use sortie_trace::{RedactRule, Redactor};
 
 use crate::cases::bench::{Bench, agent, messages, saying, verdicts};
 use crate::cases::running::Counting;
@@ -193,7 +193,7 @@ async fn no_secret_is_in_a_trace() {
     .await;
     let Target::Http(mut target) = http(&format!("{}planted-secret/", peer.url)) else { panic!() };
     target.at.headers.push(("x-key".to_owned(), "planted-secret".to_owned()));
-    let redactor = Redactor::new([Rule::Literal("planted-secret".to_owned())]).unwrap();
+    let redactor = Redactor::new([RedactRule::Literal("planted-secret".to_owned())]).unwrap();
     let words = saying(&["status", "hello", "planted-secret"]);
     let words = words.replace("name: planted-secret", "name: theirs");
     let options = || Options { redactor: redactor.clone(), ..Options::default() };

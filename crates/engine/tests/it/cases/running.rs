@@ -12,7 +12,7 @@ use sortie_engine::targets::{Offer, Target};
 use sortie_evaluators::{Says, Values};
 use sortie_run::RunStore;
 use sortie_trace::Transcript;
-use sortie_trace::{Redactor, Rule};
+use sortie_trace::{RedactRule, Redactor};
 use tokio_util::sync::CancellationToken;
 
 use crate::cases::bench::{Asked, Bench, agent, offer, opinion, saying, verdicts};
@@ -293,7 +293,7 @@ impl Judge for Blabs {
 #[tokio::test]
 async fn what_a_judge_says_is_redacted_too() {
     let bench = Bench::new(&[("agent", "talk", &saying(&["hello"]))], agent(ECHO));
-    let redactor = Redactor::new([Rule::Literal("hunter2-token".to_owned())]).unwrap();
+    let redactor = Redactor::new([RedactRule::Literal("hunter2-token".to_owned())]).unwrap();
     let played = bench.run(Options { redactor, judge: Some(Arc::new(Blabs)), ..Options::default() }).await;
     assert_eq!(verdicts(&played), ["talk/hello: exploited"]);
     let opinion = opinion("the key is [redacted]");
@@ -307,7 +307,7 @@ async fn secrets_are_in_no_file_of_a_run() {
         "checks:\n  - {name: It came back, says: fail, pattern: {target: 'answers[*]', contains: 'said'}}\n";
     let rest = format!("{checks}{}", saying(&["hunter2-token", "other"]));
     let script = format!("echo hunter2-token; {ECHO}");
-    let redactor = Redactor::new([Rule::Literal("hunter2-token".to_owned())]).unwrap();
+    let redactor = Redactor::new([RedactRule::Literal("hunter2-token".to_owned())]).unwrap();
     let options = Options { redactor, ..Options::default() };
     let target = agent(&script);
     let discovery = discover(&target, DISCOVERY, &options).await.unwrap();

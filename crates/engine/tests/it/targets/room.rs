@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value};
 use sortie_engine::targets::{Channel, Conversation, Kind, Target, TargetError};
-use sortie_trace::{Header, Record, Redactor, Rule, Trace, Turn};
+use sortie_trace::{Header, Record, RedactRule, Redactor, Trace, Turn};
 
 /// A channel, and what was written.
 pub(crate) struct Room {
@@ -42,7 +42,7 @@ impl Room {
 
     fn with(kind: Kind, header: Header, secrets: &[&str]) -> Self {
         let trace = Shared::default();
-        let rules = secrets.iter().map(|secret| Rule::Literal((*secret).to_owned()));
+        let rules = secrets.iter().map(|secret| RedactRule::Literal((*secret).to_owned()));
         let redactor = Redactor::new(rules).unwrap();
         let out = Box::new(trace.clone());
         let channel = Channel::begin(out, header, kind, redactor, 1 << 30, Arc::new(())).unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use sortie_engine::run::{Agent, Options};
 use sortie_engine::targets::Target;
-use sortie_trace::{Redactor, Rule};
+use sortie_trace::{RedactRule, Redactor};
 
 use super::super::builtin;
 use super::super::config::Config;
@@ -56,8 +56,12 @@ pub(crate) struct Resolved {
 
 impl Resolved {
     /// Takes out of everything that is kept what the rules name, and what is sent to targets and models as a credential.
-    pub(crate) fn redact(&mut self, rules: &[Rule], of_models: Vec<String>) -> Result<Redactor, Failure> {
-        let secrets = self.secrets.iter().cloned().chain(of_models).map(Rule::Literal);
+    pub(crate) fn redact(
+        &mut self,
+        rules: &[RedactRule],
+        of_models: Vec<String>,
+    ) -> Result<Redactor, Failure> {
+        let secrets = self.secrets.iter().cloned().chain(of_models).map(RedactRule::Literal);
         let redactor = Redactor::new(rules.iter().cloned().chain(secrets));
         let redactor = redactor.map_err(|error| Failure::new(error.to_string()))?;
         for Prepared { options, .. } in &mut self.prepared {

@@ -4,7 +4,7 @@ fn read_text(text: &str) -> Result<Incoming, Malformed> {
     read(text.as_bytes(), &Limits::default())
 }
 
-fn fault(text: &str) -> (i64, Fault, Option<String>) {
+fn fault(text: &str) -> (i64, MalformedReason, Option<String>) {
     let malformed = read_text(text).expect_err(text);
     (malformed.code(), malformed.fault.clone(), malformed.id.map(|id| id.get().to_owned()))
 }
@@ -79,7 +79,7 @@ fn what_is_no_json_is_a_parse_error() {
         assert_eq!(code, -32700, "{text}: {found}");
     }
     let malformed = read(b"{\"jsonrpc\":\"2.0\",\"method\":\"\xff\"}", &Limits::default()).unwrap_err();
-    assert_eq!((malformed.code(), malformed.fault), (-32700, Fault::NotUtf8));
+    assert_eq!((malformed.code(), malformed.fault), (-32700, MalformedReason::NotUtf8));
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_batch_holds_messages_and_faults_side_by_side() {
     let full = format!("[{}]", vec!["1"; MAX_BATCH].join(","));
     assert!(matches!(read_text(&full), Ok(Incoming::Batch(items)) if items.len() == MAX_BATCH));
     let over = format!("[{}]", vec!["1"; MAX_BATCH + 1].join(","));
-    assert_eq!(fault(&over), (-32600, Fault::BatchTooLong(MAX_BATCH), None));
+    assert_eq!(fault(&over), (-32600, MalformedReason::BatchTooLong(MAX_BATCH), None));
 }
 
 #[test]
@@ -105,10 +105,10 @@ fn nesting_is_counted_and_never_followed() {
         format!(r#"{{"jsonrpc":"2.0","method":"x","params":{params}}}"#)
     };
     assert!(read_text(&nested(100)).is_ok());
-    assert_eq!(fault(&nested(101)).1, Fault::TooDeep(100));
-    assert_eq!(fault(&nested(100_000)).1, Fault::TooDeep(100));
-    assert_eq!(fault(&"[".repeat(100_000)).1, Fault::TooDeep(100));
-    assert_eq!(fault(&r#"{"a":"#.repeat(100_000)).1, Fault::TooDeep(100));
+    assert_eq!(fault(&nested(101)).1, MalformedReason::TooDeep(100));
+    assert_eq!(fault(&nested(100_000)).1, MalformedReason::TooDeep(100));
+    assert_eq!(fault(&"[".repeat(100_000)).1, MalformedReason::TooDeep(100));
+    assert_eq!(fault(&r#"{"a":"#.repeat(100_000)).1, MalformedReason::TooDeep(100));
     // Brackets in strings are letters.
     let letters = format!(r#"{{"jsonrpc":"2.0","method":"\"{}\\"}}"#, "[{".repeat(1000));
     assert!(read_text(&letters).is_ok());
@@ -117,8 +117,8 @@ fn nesting_is_counted_and_never_followed() {
 #[test]
 fn a_message_that_is_too_long_is_not_looked_at() {
     let limits = Limits { message_bytes: 10, ..Limits::default() };
-    assert_eq!(read(&[b'x'; 11], &limits).unwrap_err().fault, Fault::TooLong(10));
-    assert!(matches!(read(&[b'x'; 10], &limits).unwrap_err().fault, Fault::NotJson(_)));
+    assert_eq!(read(&[b'x'; 11], &limits).unwrap_err().fault, MalformedReason::TooLong(10));
+    assert!(matches!(read(&[b'x'; 10], &limits).unwrap_err().fault, MalformedReason::NotJson(_)));
 }
 
 #[test]

@@ -9,14 +9,14 @@ use crate::mcp::revision::STATELESS;
 
 /// Who we are, in every request.
 #[derive(Clone, Debug)]
-pub struct Envelope {
+pub struct ClientIdentity {
     /// The client's name and version, as JSON text.
     pub client_info: String,
     /// What the client can do, as JSON text.
     pub capabilities: String,
 }
 
-impl Envelope {
+impl ClientIdentity {
     /// Params with `_meta` in them. What the document has put there stays, and what is no object stays as it is.
     pub fn stamp(&self, params: Option<&str>) -> String {
         let params = params.unwrap_or("{}");
@@ -70,8 +70,8 @@ pub fn asked_again(params: Option<&str>, responses: Option<&str>, state: Option<
 mod tests {
     use super::*;
 
-    fn envelope() -> Envelope {
-        Envelope { client_info: r#"{"name":"c"}"#.to_owned(), capabilities: "{}".to_owned() }
+    fn envelope() -> ClientIdentity {
+        ClientIdentity { client_info: r#"{"name":"c"}"#.to_owned(), capabilities: "{}".to_owned() }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::jsonrpc::{Incoming, Kind, Malformed};
 
 /// A message that is about to be sent, or that has just come, and what is known about it.
 #[derive(Clone, Copy, Debug)]
-pub struct Message<'m> {
+pub struct SessionMessage<'m> {
     /// The method that it belongs to; empty when that is not known.
     pub method: &'m str,
     /// What it is.
@@ -24,7 +24,7 @@ pub struct Message<'m> {
 
 /// What an owner makes of something that came.
 #[derive(Debug)]
-pub struct Heard<C, G> {
+pub struct Received<C, G> {
     /// What it belongs to.
     pub context: C,
     /// Params, result or error, as the owner sees them: whatever the session does next, it does with this.
@@ -35,7 +35,7 @@ pub struct Heard<C, G> {
 
 /// How a request of the server is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reply {
+pub enum ClientReply {
     /// With a result, as JSON text.
     Result(String),
     /// With an error.
@@ -47,7 +47,7 @@ pub enum Reply {
     },
 }
 
-impl Reply {
+impl ClientReply {
     /// The answer to a method that nobody knows.
     pub fn method_not_found() -> Self {
         Self::Error { code: super::METHOD_NOT_FOUND, message: "Method not found".to_owned() }
@@ -65,21 +65,21 @@ impl Reply {
 pub trait Handler: Send + Sync + 'static {
     /// What is kept with a request of ours until it is answered (the phase of a document).
     type Context: Clone + std::fmt::Debug + Send + Sync + 'static;
-    /// See [`Heard::guard`].
+    /// See [`Received::guard`].
     type Guard: Send + 'static;
 
     /// We are about to send something.
-    fn said(&self, context: &Self::Context, message: Message<'_>);
+    fn said(&self, context: &Self::Context, message: SessionMessage<'_>);
 
     /// Something came. `context` is that of the request to which it belongs, where that is known.
     fn heard(
         &self,
         context: Option<&Self::Context>,
-        message: Message<'_>,
-    ) -> Heard<Self::Context, Self::Guard>;
+        message: SessionMessage<'_>,
+    ) -> Received<Self::Context, Self::Guard>;
 
     /// The answer to a request of the server; with `None` it gets none.
-    fn answer(&self, context: &Self::Context, method: &str, params: &Value) -> Option<Reply>;
+    fn answer(&self, context: &Self::Context, method: &str, params: &Value) -> Option<ClientReply>;
 
     /// A notification or an answer of ours was not taken.
     fn undelivered(&self, _method: &str, _error: &LinkError) {}

@@ -4,9 +4,9 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::METHOD_NOT_FOUND;
-use super::envelope::Envelope;
+use super::envelope::ClientIdentity;
 use super::handler::Handler;
-use super::session::{Answer, AskError, Session};
+use super::session::{AskError, RpcAnswer, Session};
 use crate::mcp::revision::{LATEST, McpRevision, STATELESS, UNSUPPORTED};
 
 const INITIALIZE: &str = "initialize";
@@ -48,7 +48,7 @@ impl<H: Handler> Session<H> {
         &self,
         context: &H::Context,
         revision: &McpRevision,
-        client: Envelope,
+        client: ClientIdentity,
     ) -> Result<Welcome, HandshakeError> {
         let (version, may_discover) = match revision {
             McpRevision::Version(version) if version == STATELESS => {
@@ -71,8 +71,8 @@ impl<H: Handler> Session<H> {
             answer = self.ask(context, INITIALIZE, Some(&params)).await;
         }
         let result = match answer {
-            Ok(Answer::Result(result)) => result,
-            Ok(Answer::Error(error))
+            Ok(RpcAnswer::Result(result)) => result,
+            Ok(RpcAnswer::Error(error))
                 if may_discover && matches!(error["code"].as_i64(), Some(METHOD_NOT_FOUND | UNSUPPORTED)) =>
             {
                 return self.discover(context, client).await;
@@ -86,18 +86,22 @@ impl<H: Handler> Session<H> {
     }
 
     /// Without sessions there is nothing to begin; what the server can do is asked, so that there is an answer to hear.
-    async fn discover(&self, context: &H::Context, client: Envelope) -> Result<Welcome, HandshakeError> {
+    async fn discover(
+        &self,
+        context: &H::Context,
+        client: ClientIdentity,
+    ) -> Result<Welcome, HandshakeError> {
         self.become_stateless(client);
         match self.ask(context, DISCOVER, Some("{}")).await {
-            Ok(Answer::Result(result)) => Ok(Welcome { result, stateless: true }),
+            Ok(RpcAnswer::Result(result)) => Ok(Welcome { result, stateless: true }),
             other => Err(failed(DISCOVER, other)),
         }
     }
 }
 
-fn failed(method: &'static str, answer: Result<Answer, AskError>) -> HandshakeError {
+fn failed(method: &'static str, answer: Result<RpcAnswer, AskError>) -> HandshakeError {
     let why = match answer {
-        Ok(Answer::Result(value) | Answer::Error(value)) => HandshakeFailure::Refused(value),
+        Ok(RpcAnswer::Result(value) | RpcAnswer::Error(value)) => HandshakeFailure::Refused(value),
         Err(error) => HandshakeFailure::Unanswered(error),
     };
     HandshakeError { method, why }

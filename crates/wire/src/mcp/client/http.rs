@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::link::{Ended, Happened, LinkError, Outgoing};
+use super::link::{ExchangeEnd, Happened, LinkError, Outgoing};
 use super::resume::Pace;
 use crate::Limits;
 use crate::http::{Answer, Client, ClientError, EventStream, Response, StreamError};
@@ -29,7 +29,7 @@ const ENDPOINT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A server at a URL.
 #[derive(Clone, Debug)]
-pub struct Http {
+pub struct HttpLink {
     inner: Arc<Inner>,
 }
 
@@ -63,7 +63,7 @@ struct Read {
     broken: Option<String>,
 }
 
-impl Http {
+impl HttpLink {
     pub(super) fn new(client: Client, url: &str, happened: mpsc::Sender<Happened>) -> Self {
         let inner = Inner {
             client,
@@ -172,10 +172,10 @@ impl Http {
     }
 
     /// Sends a request and hands on what comes. `None` when its answer will come elsewhere.
-    async fn exchange(&self, key: &str, outgoing: Outgoing) -> Option<Ended> {
+    async fn exchange(&self, key: &str, outgoing: Outgoing) -> Option<ExchangeEnd> {
         let response = match self.post(outgoing).await {
             Ok(response) => response,
-            Err(error) => return Some(Ended::Failed(error)),
+            Err(error) => return Some(ExchangeEnd::Failed(error)),
         };
         if !response.status.is_success() {
             return Some(self.refusal(key, response).await);
@@ -194,14 +194,14 @@ impl Http {
                 if !bytes.is_empty() {
                     self.message(bytes, Some(key)).await;
                 }
-                Some(Ended::Whole)
+                Some(ExchangeEnd::Whole)
             }
             Answer::Events(events) => Some(self.answer_in(events, key).await),
         }
     }
 
     /// Reads a stream until it has the answer, and takes it up again when it ends before.
-    async fn answer_in(&self, events: Box<EventStream>, key: &str) -> Ended {
+    async fn answer_in(&self, events: Box<EventStream>, key: &str) -> ExchangeEnd {
         let mut pace = Pace::default();
         let mut read = self.read(events, Some(key), None).await;
         while let (false, Some(last_id)) = (read.answered, read.last_id.clone()) {
@@ -220,13 +220,13 @@ impl Http {
             };
         }
         match read.broken {
-            Some(reason) if !read.answered => Ended::Failed(ClientError::Broken(reason)),
-            _ => Ended::Whole,
+            Some(reason) if !read.answered => ExchangeEnd::Failed(ClientError::Broken(reason)),
+            _ => ExchangeEnd::Whole,
         }
     }
 
     /// An error of HTTP may carry one of JSON-RPC.
-    async fn refusal(&self, key: &str, response: Response) -> Ended {
+    async fn refusal(&self, key: &str, response: Response) -> ExchangeEnd {
         let body = match response.body {
             Answer::Bytes(bytes) => bytes,
             Answer::Events(_) => Bytes::new(),
@@ -235,7 +235,7 @@ impl Http {
         if jsonrpc::read(&body, &Limits { message_bytes: usize::MAX, ..Limits::default() }).is_ok() {
             self.message(body.clone(), Some(key)).await;
         }
-        Ended::Status(response.status, body)
+        ExchangeEnd::Status(response.status, body)
     }
 
     /// Hands on the events of a stream until it ends. `last_id` is where it was taken up.

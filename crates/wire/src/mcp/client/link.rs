@@ -10,8 +10,8 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::envelope::headers;
-use super::http::Http;
-use super::stdio::Stdio;
+use super::http::HttpLink;
+use super::stdio::StdioLink;
 use crate::http::{Client, ClientError, wait_until_accepts};
 use crate::stdio::{Child, SpawnError};
 use crate::{Address, Endpoint, Limits};
@@ -41,7 +41,7 @@ pub enum Happened {
         /// The request, by its key.
         within: String,
         /// How it ended.
-        how: Ended,
+        how: ExchangeEnd,
     },
     /// Nothing more will come at all.
     Gone {
@@ -52,7 +52,7 @@ pub enum Happened {
 
 /// How the exchange of one request ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ExchangeEnd {
     /// As it should. Whether there was an answer among what came, the caller knows.
     Whole,
     /// With an HTTP status that is none of success, and what came with it.
@@ -111,9 +111,9 @@ pub enum ConnectError {
 #[derive(Clone, Debug)]
 pub enum Link {
     /// Streamable HTTP, or the pair of HTTP and SSE that came before it.
-    Http(Http),
+    Http(HttpLink),
     /// A process.
-    Stdio(Stdio),
+    Stdio(StdioLink),
 }
 
 impl Link {
@@ -138,13 +138,13 @@ impl Link {
     /// Streamable HTTP at a URL. Nothing is sent yet.
     pub fn http(client: Client, url: &str) -> (Self, mpsc::Receiver<Happened>) {
         let (happened, receiver) = mpsc::channel(QUEUED);
-        (Self::Http(Http::new(client, url, happened)), receiver)
+        (Self::Http(HttpLink::new(client, url, happened)), receiver)
     }
 
     /// A process that was just started.
     pub fn stdio(child: Child, limits: Limits) -> (Self, mpsc::Receiver<Happened>) {
         let (happened, receiver) = mpsc::channel(QUEUED);
-        (Self::Stdio(Stdio::new(child, limits, happened)), receiver)
+        (Self::Stdio(StdioLink::new(child, limits, happened)), receiver)
     }
 
     /// Sends a request. Whatever comes of it arrives as [`Happened`] under `key`; the handle gives it up.

@@ -14,11 +14,11 @@ mod resume;
 mod session;
 mod stdio;
 
-pub use envelope::{Envelope, asked_again};
-pub use handler::{Handler, Heard, Message, Reply};
+pub use envelope::{ClientIdentity, asked_again};
+pub use handler::{ClientReply, Handler, Received, SessionMessage};
 pub use handshake::{HandshakeError, HandshakeFailure, Welcome};
-pub use link::{ConnectError, Ended, Happened, Link, LinkError, Outgoing};
-pub use session::{Answer, AskError, Loss, Patience, Session};
+pub use link::{ConnectError, ExchangeEnd, Happened, Link, LinkError, Outgoing};
+pub use session::{AskError, Loss, Patience, RpcAnswer, Session};
 
 /// The code of the error that answers a method which nobody knows.
 pub const METHOD_NOT_FOUND: i64 = -32601;

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use super::session::{Answer, AskError};
+use super::session::{AskError, RpcAnswer};
 
-type Outcome = Result<Answer, AskError>;
+type Outcome = Result<RpcAnswer, AskError>;
 
 /// Requests of ours by the key of their id. `C` is what the owner of a session keeps with each.
 #[derive(Debug)]

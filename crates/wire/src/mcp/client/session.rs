@@ -13,12 +13,12 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::envelope::{Envelope, asked_again};
-use super::handler::{Handler, Heard, Message, Reply};
-use super::link::{Ended, Happened, Link, LinkError, Outgoing};
+use super::envelope::{ClientIdentity, asked_again};
+use super::handler::{ClientReply, Handler, Received, SessionMessage};
+use super::link::{ExchangeEnd, Happened, Link, LinkError, Outgoing};
 use super::pending::Pending;
 use crate::http::ClientError;
-use crate::jsonrpc::{self, Fault, Ids, Incoming, Kind, Malformed, id_key};
+use crate::jsonrpc::{self, Ids, Incoming, Kind, Malformed, MalformedReason, id_key};
 use crate::{Limits, Members};
 
 /// How long a server may take to accept a notification or an answer.
@@ -44,7 +44,7 @@ pub enum Patience {
 
 /// How a request was answered. What it says is what the [`Handler`] has seen.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub enum RpcAnswer {
     /// With a result.
     Result(Value),
     /// With an error.
@@ -105,7 +105,7 @@ struct Inner<H: Handler> {
     pending: Pending<H::Context>,
     ids: Ids,
     /// What requests carry, once it is known that there are no sessions.
-    envelope: OnceLock<Envelope>,
+    envelope: OnceLock<ClientIdentity>,
     /// Cancelled when the server is not there any more.
     gone: CancellationToken,
     loss: Mutex<Loss>,
@@ -158,7 +158,7 @@ impl<H: Handler> Session<H> {
     }
 
     /// There are no sessions: from now on every request says who asks.
-    pub(super) fn become_stateless(&self, envelope: Envelope) {
+    pub(super) fn become_stateless(&self, envelope: ClientIdentity) {
         // A second handshake says the same.
         let _ = self.inner.envelope.set(envelope);
     }
@@ -185,7 +185,7 @@ impl<H: Handler> Session<H> {
         context: &H::Context,
         method: &str,
         params: Option<&str>,
-    ) -> impl Future<Output = Result<Answer, AskError>> + Send + use<H> {
+    ) -> impl Future<Output = Result<RpcAnswer, AskError>> + Send + use<H> {
         self.inner.clone().ask(context, method, params)
     }
 
@@ -195,14 +195,14 @@ impl<H: Handler> Session<H> {
         context: &H::Context,
         method: &str,
         params: Option<&str>,
-    ) -> impl Future<Output = Result<Answer, AskError>> + Send + use<H> {
+    ) -> impl Future<Output = Result<RpcAnswer, AskError>> + Send + use<H> {
         let mut answer = Box::pin(self.inner.clone().ask(context, method, params));
         let (inner, context) = (self.inner.clone(), context.clone());
         let (method, params) = (method.to_owned(), params.map(ToOwned::to_owned));
         async move {
             for _ in 0..MAX_ROUNDS {
                 match answer.await? {
-                    Answer::Result(result) if result["resultType"] == "input_required" => {
+                    RpcAnswer::Result(result) if result["resultType"] == "input_required" => {
                         let more = inner.input(&context, params.as_deref(), &result);
                         answer = Box::pin(inner.clone().ask(&context, &method, Some(&more)));
                     }
@@ -232,7 +232,7 @@ impl<H: Handler> Inner<H> {
         context: &H::Context,
         method: &str,
         params: Option<&str>,
-    ) -> impl Future<Output = Result<Answer, AskError>> + Send + use<H> {
+    ) -> impl Future<Output = Result<RpcAnswer, AskError>> + Send + use<H> {
         let id = self.ids.fresh();
         let key = id_key(&id);
         let outgoing = self.outgoing(method, params, |params| jsonrpc::request(&id, method, params));
@@ -302,7 +302,7 @@ impl<H: Handler> Inner<H> {
     }
 
     fn say(&self, context: &H::Context, method: &str, kind: Kind, id: Option<&Value>, bytes: &[u8]) {
-        let message = Message { method, kind, id, bytes, incoming: None, malformed: None };
+        let message = SessionMessage { method, kind, id, bytes, incoming: None, malformed: None };
         self.handler.said(context, message);
     }
 
@@ -320,7 +320,8 @@ impl<H: Handler> Inner<H> {
             for (key, request) in requests {
                 let method = request["method"].as_str().unwrap_or_default();
                 // What is refused is left out, and the server will say what it makes of that.
-                if let Some(Reply::Result(result)) = self.handler.answer(context, method, &request["params"])
+                if let Some(ClientReply::Result(result)) =
+                    self.handler.answer(context, method, &request["params"])
                 {
                     responses.set(key, &result);
                 }
@@ -377,7 +378,7 @@ impl<H: Handler> Inner<H> {
         }
         let incoming = match read {
             Ok(Incoming::Batch(_)) => {
-                let nested = Malformed::anonymous(Fault::NotMessage("a batch within a batch"));
+                let nested = Malformed::anonymous(MalformedReason::NotMessage("a batch within a batch"));
                 return self.garbage(&nested, within, bytes).await;
             }
             Ok(incoming) => incoming,
@@ -400,11 +401,11 @@ impl<H: Handler> Inner<H> {
                 let number = number(id.get());
                 let heard = self.heard(within, method, Some(&number), &incoming, bytes);
                 match self.handler.answer(&heard.context, method, &heard.content) {
-                    Some(Reply::Result(result)) => {
+                    Some(ClientReply::Result(result)) => {
                         let reply = jsonrpc::result(id.get(), &result);
                         self.reply(method, Kind::Response, &number, reply, heard).await;
                     }
-                    Some(Reply::Error { code, message }) => {
+                    Some(ClientReply::Error { code, message }) => {
                         let reply = jsonrpc::error(Some(id.get()), code, &message, None);
                         self.reply(method, Kind::Error, &number, reply, heard).await;
                     }
@@ -426,7 +427,7 @@ impl<H: Handler> Inner<H> {
             return;
         };
         let kind = incoming.kind();
-        let message = Message {
+        let message = SessionMessage {
             method: &method,
             kind,
             id: Some(&id),
@@ -434,9 +435,9 @@ impl<H: Handler> Inner<H> {
             incoming: Some(incoming),
             malformed: None,
         };
-        let Heard { content, guard, .. } = self.handler.heard(Some(&context), message);
+        let Received { content, guard, .. } = self.handler.heard(Some(&context), message);
         drop(guard);
-        let answer = if kind == Kind::Error { Answer::Error(content) } else { Answer::Result(content) };
+        let answer = if kind == Kind::Error { RpcAnswer::Error(content) } else { RpcAnswer::Result(content) };
         self.pending.settle(&key, Ok(answer));
     }
 
@@ -445,7 +446,7 @@ impl<H: Handler> Inner<H> {
         // In the place of an answer it is one; a line that a process writes between its messages asks nothing.
         let kind = if within.is_some() { Kind::Error } else { Kind::Notification };
         let message =
-            Message { method: "", kind, id: None, bytes, incoming: None, malformed: Some(malformed) };
+            SessionMessage { method: "", kind, id: None, bytes, incoming: None, malformed: Some(malformed) };
         let context = within.and_then(|key| self.pending.get(key));
         let heard = self.handler.heard(context.as_ref().map(|(context, _)| context), message);
         if let (Some(id), None) = (&malformed.id, within) {
@@ -461,10 +462,16 @@ impl<H: Handler> Inner<H> {
         id: Option<&Value>,
         incoming: &Incoming,
         bytes: &[u8],
-    ) -> Heard<H::Context, H::Guard> {
+    ) -> Received<H::Context, H::Guard> {
         let context = within.and_then(|key| self.pending.get(key));
-        let message =
-            Message { method, kind: incoming.kind(), id, bytes, incoming: Some(incoming), malformed: None };
+        let message = SessionMessage {
+            method,
+            kind: incoming.kind(),
+            id,
+            bytes,
+            incoming: Some(incoming),
+            malformed: None,
+        };
         self.handler.heard(context.as_ref().map(|(context, _)| context), message)
     }
 
@@ -475,7 +482,7 @@ impl<H: Handler> Inner<H> {
         kind: Kind,
         id: &Value,
         bytes: Bytes,
-        heard: Heard<H::Context, H::Guard>,
+        heard: Received<H::Context, H::Guard>,
     ) {
         self.say(&heard.context, method, kind, Some(id), &bytes);
         // It is never closed.
@@ -488,25 +495,31 @@ impl<H: Handler> Inner<H> {
     }
 
     /// Nothing more comes in answer to a request.
-    fn ended(&self, key: &str, how: Ended) {
+    fn ended(&self, key: &str, how: ExchangeEnd) {
         let Some((context, method)) = self.pending.get(key) else { return };
         let why = match how {
-            Ended::Whole => AskError::NoAnswer,
-            Ended::Status(status, body) => {
+            ExchangeEnd::Whole => AskError::NoAnswer,
+            ExchangeEnd::Status(status, body) => {
                 if !body.is_empty() {
                     let (kind, id) = (Kind::Error, None);
-                    let message =
-                        Message { method: &method, kind, id, bytes: &body, incoming: None, malformed: None };
+                    let message = SessionMessage {
+                        method: &method,
+                        kind,
+                        id,
+                        bytes: &body,
+                        incoming: None,
+                        malformed: None,
+                    };
                     drop(self.handler.heard(Some(&context), message));
                 }
                 AskError::Status(status, body)
             }
-            Ended::Failed(ClientError::TimedOut) => AskError::TimedOut,
-            Ended::Failed(ClientError::TooLong(limit)) => {
+            ExchangeEnd::Failed(ClientError::TimedOut) => AskError::TimedOut,
+            ExchangeEnd::Failed(ClientError::TooLong(limit)) => {
                 self.handler.too_long(limit);
                 AskError::TooLong(limit)
             }
-            Ended::Failed(error) => AskError::Failed(error),
+            ExchangeEnd::Failed(error) => AskError::Failed(error),
         };
         self.pending.settle(key, Err(why));
     }

@@ -9,27 +9,27 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::link::{Ended, Happened, LinkError, Outgoing, QUEUED};
+use super::link::{ExchangeEnd, Happened, LinkError, Outgoing, QUEUED};
 use crate::Limits;
 use crate::http::ClientError;
-use crate::stdio::{Child, Line, Lines, WriteError, last_words, write_line};
+use crate::stdio::{Child, Line, Lines, WriteLineError, last_words, write_line};
 
 /// How long we wait to learn how a process ended that has closed its output.
 const EXIT_PATIENCE: Duration = Duration::from_millis(500);
 
 /// A line to be written, and whoever wants to know that it was.
-type ToWrite = (Bytes, oneshot::Sender<Result<(), WriteError>>);
+type ToWrite = (Bytes, oneshot::Sender<Result<(), WriteLineError>>);
 
 /// A server that is a process.
 #[derive(Clone, Debug)]
-pub struct Stdio {
+pub struct StdioLink {
     writer: mpsc::Sender<ToWrite>,
     happened: mpsc::Sender<Happened>,
     child: Arc<Mutex<Child>>,
     closed: CancellationToken,
 }
 
-impl Stdio {
+impl StdioLink {
     pub(super) fn new(mut child: Child, limits: Limits, happened: mpsc::Sender<Happened>) -> Self {
         let (writer, to_write) = mpsc::channel(QUEUED);
         let closed = CancellationToken::new();
@@ -56,7 +56,7 @@ impl Stdio {
             if let Err(error) = this.tell(outgoing).await {
                 // A process that has ended is told of when its output ends, and then we know why.
                 tokio::time::sleep(2 * EXIT_PATIENCE).await;
-                let how = Ended::Failed(ClientError::Refused(error.to_string()));
+                let how = ExchangeEnd::Failed(ClientError::Refused(error.to_string()));
                 // Nobody listens any more when the run has ended.
                 let _ = this.happened.send(Happened::Ended { within: key, how }).await;
             }

@@ -16,5 +16,5 @@ mod stdio;
 
 pub use endpoint::{Ends, serve};
 pub use outlet::{Outlet, Unsent};
-pub use service::{Answer, Arrival, Reply, Service, Talk, Transport};
+pub use service::{Arrival, Reply, Service, ServiceAnswer, Talk, Transport};
 pub use stdio::serve_stdio;

@@ -10,7 +10,7 @@ use super::accept::Accepted;
 use super::endpoint::{Endpoint, Named, SESSION, events, refusal, status, whole};
 use super::log::array;
 use super::outlet::Outlet;
-use super::service::{Answer, Arrival, Reply, Service, Talk, Transport};
+use super::service::{Arrival, Reply, Service, ServiceAnswer, Talk, Transport};
 use super::sessions::Session;
 use crate::http::{Body, Peer, RequestBody, TooManyStreams, read_body};
 use crate::jsonrpc::{self, Incoming, Malformed};
@@ -163,7 +163,7 @@ impl<S: Service> Exchange<'_, S> {
         }
         let message = array(&answers);
         if !self.accepted.events_first {
-            return answered(Answer { message, status: StatusCode::OK, then: Some(Box::new(then)) });
+            return answered(ServiceAnswer { message, status: StatusCode::OK, then: Some(Box::new(then)) });
         }
         self.stream(|outlet| {
             let _ = outlet.answer(message);
@@ -172,7 +172,7 @@ impl<S: Service> Exchange<'_, S> {
 }
 
 /// An answer as a whole.
-fn answered(answer: Answer) -> Response<Body> {
+fn answered(answer: ServiceAnswer) -> Response<Body> {
     let mut response = whole(Bytes::new(), answer.status);
     *response.body_mut() = match answer.then {
         Some(then) => Body::and_then(answer.message, then),

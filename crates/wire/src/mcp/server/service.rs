@@ -79,7 +79,7 @@ pub enum Reply {
     /// It is taken, and not answered.
     Accepted,
     /// It is answered.
-    Answer(Answer),
+    Answer(ServiceAnswer),
     /// Something is said before the answer.
     Talk(Talk),
     /// The messages of a batch, each for itself.
@@ -88,7 +88,7 @@ pub enum Reply {
 
 /// An answer.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ServiceAnswer {
     /// The message.
     pub message: Bytes,
     /// What HTTP says to it.

@@ -12,7 +12,7 @@ use super::http_sse::say;
 use super::outlet::Outlet;
 use super::service::{Arrival, Service, Transport};
 use crate::Limits;
-use crate::jsonrpc::{self, Fault, Malformed};
+use crate::jsonrpc::{self, Malformed, MalformedReason};
 use crate::stdio::{Line, Lines, write_line};
 
 /// How long what is being answered may take once the peer says nothing more.
@@ -50,7 +50,7 @@ pub async fn serve_stdio<S: Service>(
                 (bytes, message)
             }
             Line::TooLong { prefix } => {
-                (prefix, Err(Malformed { fault: Fault::TooLong(limits.message_bytes), id: None }))
+                (prefix, Err(Malformed { fault: MalformedReason::TooLong(limits.message_bytes), id: None }))
             }
         };
         say(service.hear(&peer, Arrival { bytes: &bytes, message, headers: None }), &outlet);

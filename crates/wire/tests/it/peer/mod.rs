@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use http::{Request, Response, StatusCode};
 use sortie_wire::Limits;
-use sortie_wire::http::{Body, Counts, Listener, Peer, RequestBody};
+use sortie_wire::http::{Body, Listener, ListenerCounts, Peer, RequestBody};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
@@ -21,7 +21,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     stop: CancellationToken,
-    task: JoinHandle<Counts>,
+    task: JoinHandle<ListenerCounts>,
 }
 
 impl Served {
@@ -56,7 +56,7 @@ impl Served {
         assert_eq!(self.say(b"GET /well HTTP/1.1\r\nhost: x\r\n\r\n").await, "HTTP/1.1 200 OK");
     }
 
-    pub(crate) async fn stop(self) -> Counts {
+    pub(crate) async fn stop(self) -> ListenerCounts {
         self.stop.cancel();
         within(self.task).await.unwrap()
     }
