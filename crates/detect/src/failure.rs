@@ -1,6 +1,7 @@
 //! What keeps a run from being a whole one, and whose fault that is.
 
 use serde::{Deserialize, Serialize};
+use sortie_trace::ActorFailure;
 
 /// A run that cannot end in resistance: whatever did not match was not observed long enough, or not at all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +14,25 @@ pub struct Failure {
     pub actor: Option<String>,
     /// The same for people, with what is known about it.
     pub message: String,
+}
+
+impl Failure {
+    /// A failure that happened to no actor.
+    pub fn new(kind: FailureKind, fault: Fault, message: impl Into<String>) -> Self {
+        Self { kind, fault, actor: None, message: message.into() }
+    }
+
+    /// What kept an actor from going on.
+    pub fn of_actor(actor: &str, failure: &ActorFailure, message: impl Into<String>) -> Self {
+        let (kind, fault) = match failure {
+            ActorFailure::BindFailed => (FailureKind::BindFailed, Fault::Harness),
+            ActorFailure::TargetRefused => (FailureKind::TargetRefused, Fault::Agent),
+            ActorFailure::ProtocolError => (FailureKind::ProtocolError, Fault::Agent),
+            // A word that is not known blames nobody else.
+            ActorFailure::Internal | ActorFailure::Other(_) => (FailureKind::ActorFailed, Fault::Harness),
+        };
+        Self { actor: Some(actor.to_owned()), ..Self::new(kind, fault, message) }
+    }
 }
 
 /// What may happen to a run. The words are stable.

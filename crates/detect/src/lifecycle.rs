@@ -55,7 +55,8 @@ impl Lifecycle {
     pub(crate) fn failure(&self, attack: &Attack, actors: &[Actor], watched: Watched) -> Option<Failure> {
         if self.is_foreign() {
             let message = "there is no message that an indicator of this document looks at";
-            return (!watched.anything).then(|| failure(FailureKind::NothingObserved, Fault::None, message));
+            return (!watched.anything)
+                .then(|| Failure::new(FailureKind::NothingObserved, Fault::None, message));
         }
         self.other_document(attack)
             .or_else(|| self.actor_failure())
@@ -76,31 +77,27 @@ impl Lifecycle {
         let message = format!(
             "this is a run of another document, `{named}`, so the agent was not attacked with this one"
         );
-        (!same).then(|| failure(FailureKind::OtherDocument, Fault::None, &message))
+        (!same).then(|| Failure::new(FailureKind::OtherDocument, Fault::None, message))
     }
 
     fn actor_failure(&self) -> Option<Failure> {
         let Some(ActorFailed { actor, failure: why, message, .. }) = &self.failed else {
             return (self.stopped_by == Some(StopReason::Failure)).then(|| {
                 let unknown = "the run stopped because of a failure that was not recorded";
-                failure(FailureKind::ActorFailed, Fault::Harness, self.said.as_deref().unwrap_or(unknown))
+                Failure::new(
+                    FailureKind::ActorFailed,
+                    Fault::Harness,
+                    self.said.as_deref().unwrap_or(unknown),
+                )
             });
         };
-        let (kind, fault, what) = match why {
-            ActorFailure::BindFailed => (FailureKind::BindFailed, Fault::Harness, "could not listen"),
-            ActorFailure::TargetRefused => {
-                (FailureKind::TargetRefused, Fault::Agent, "was refused by its target")
-            }
-            ActorFailure::ProtocolError => {
-                (FailureKind::ProtocolError, Fault::Agent, "was answered against the protocol")
-            }
-            // A word that is not known blames nobody else.
-            ActorFailure::Internal | ActorFailure::Other(_) => {
-                (FailureKind::ActorFailed, Fault::Harness, "failed")
-            }
+        let what = match why {
+            ActorFailure::BindFailed => "could not listen",
+            ActorFailure::TargetRefused => "was refused by its target",
+            ActorFailure::ProtocolError => "was answered against the protocol",
+            ActorFailure::Internal | ActorFailure::Other(_) => "failed",
         };
-        let message = format!("actor `{actor}` {what}: {message}");
-        Some(Failure { kind, fault, actor: Some(actor.clone()), message })
+        Some(Failure::of_actor(actor, why, format!("actor `{actor}` {what}: {message}")))
     }
 
     /// A run that was stopped on a match is whole only for those who see the match.
@@ -113,7 +110,7 @@ impl Lifecycle {
             ),
             Some(_) => return None,
         };
-        Some(failure(FailureKind::CutShort, fault, message))
+        Some(Failure::new(FailureKind::CutShort, fault, message))
     }
 
     /// An agent that we ended ourselves, at the end of a run, did not crash.
@@ -125,7 +122,7 @@ impl Lifecycle {
             (None, Some(code)) => format!("ended with code {code}"),
             (None, None) => "ended, and nobody knows how".to_owned(),
         };
-        Some(failure(FailureKind::AgentCrashed, Fault::Agent, &format!("the agent {how}")))
+        Some(Failure::new(FailureKind::AgentCrashed, Fault::Agent, format!("the agent {how}")))
     }
 
     fn nobody(&self, actors: &[Actor]) -> Option<Failure> {
@@ -136,7 +133,7 @@ impl Lifecycle {
             Some(_) => (Fault::Agent, "the agent ended without having spoken to any actor"),
             None => (Fault::None, "nobody ever spoke to any actor"),
         };
-        Some(failure(FailureKind::NobodyConnected, fault, message))
+        Some(Failure::new(FailureKind::NobodyConnected, fault, message))
     }
 }
 
@@ -147,7 +144,7 @@ pub(crate) fn not_delivered(reach: &Reach) -> Option<Failure> {
     }
     let missing: Vec<_> = reach.missing.iter().map(describe).collect();
     let message = format!("the agent was not served what the attack takes: {}", missing.join("; "));
-    Some(failure(FailureKind::NotDelivered, Fault::None, &message))
+    Some(Failure::new(FailureKind::NotDelivered, Fault::None, message))
 }
 
 fn describe(missing: &Undelivered) -> String {
@@ -164,8 +161,4 @@ fn describe(missing: &Undelivered) -> String {
         Some(words) => format!("{whose} that says {words:?}"),
         None => whose,
     }
-}
-
-fn failure(kind: FailureKind, fault: Fault, message: &str) -> Failure {
-    Failure { kind, fault, actor: None, message: message.to_owned() }
 }

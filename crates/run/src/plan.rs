@@ -1,14 +1,14 @@
 //! What a run plays.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sortie_detect::{CaseInfo, Detector, Document, EvaluatorCase, Outcome, Place, replay};
+use sortie_detect::{CaseInfo, Detector, Document, Outcome, Place, replay};
 use sortie_engine::Watcher;
-use sortie_engine::cases::{self, CaseResult, Planned, Player};
+use sortie_engine::cases::{self, PatternCase, Planned, PlayError, Player};
 use sortie_engine::run::{self, Folder, Options};
 use sortie_oatf::{Compiled, serialize};
 use sortie_trace::StopReason;
@@ -23,7 +23,7 @@ pub enum Case {
     /// A document: its actors, and what its indicators say.
     Document(Box<DocumentCase>),
     /// A pattern of an evaluator: a conversation or a review, and what checks and a judge say.
-    Evaluator(Box<cases::Case>),
+    Evaluator(Box<PatternCase>),
 }
 
 /// A document that is to be played.
@@ -73,24 +73,16 @@ impl Plan {
         for planned in planned {
             let Planned::Ready(case) = planned else {
                 // Only what is ready is no result.
-                if let Some(result) = CaseResult::unplayed(planned) {
-                    self.add_unplayed(result.into());
+                if let Some(outcome) = planned.outcome() {
+                    self.add_unplayed(outcome);
                 }
                 continue;
             };
             self.cases.push(PlannedCase::new(&case.id, &planned.does()));
             let evaluator = &case.rubric.evaluator;
-            let info = CaseInfo::Evaluator {
-                evaluator: EvaluatorCase {
-                    id: evaluator.id.clone(),
-                    pattern: Some(case.pattern.clone()),
-                    tool: case.tool().map(str::to_owned),
-                    filled: BTreeMap::new(),
-                },
-            };
             self.jobs.push(Job {
                 id: case.id.clone(),
-                info,
+                info: CaseInfo::Evaluator { evaluator: case.info() },
                 group: evaluator.id.clone(),
                 after: evaluator.depends_on.clone(),
                 case: Case::Evaluator(case.clone()),
@@ -164,9 +156,9 @@ impl Plan {
                         Ok(Outcome { warnings: warned.unwrap_or(outcome.warnings), ..outcome })
                     }
                     Case::Evaluator(case) => match player {
-                        Some(player) => player.play(&case).await.map(Into::into).map_err(|came| match came {
-                            cases::Unfinished::Interrupted => Unfinished::Interrupted,
-                            cases::Unfinished::Stop(why) => Unfinished::Stop(why),
+                        Some(player) => player.play(&case).await.map_err(|error| match error {
+                            PlayError::Interrupted => Unfinished::Interrupted,
+                            PlayError::Budget(exhausted) => Unfinished::Stop(exhausted.0),
                         }),
                         None => Err(Unfinished::Failed("there is no target".to_owned())),
                     },

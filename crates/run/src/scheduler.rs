@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sortie_detect::{CaseInfo, CaseResult, Outcome, Verdict};
+use sortie_detect::{CaseInfo, CaseResult, Failure, FailureKind, Fault, Outcome, Verdict};
 use tokio::task::{Id, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -197,7 +197,8 @@ impl Running {
 
     fn broken(self) -> Outcome {
         let reason = "playing it broke down; this is a fault of sortie's";
-        Outcome::new(self.id, self.info, Verdict::new(CaseResult::Error, reason), None)
+        let failure = Failure::new(FailureKind::ActorFailed, Fault::Harness, reason);
+        Outcome::new(self.id, self.info, Verdict::new(CaseResult::Error, reason), Some(failure))
     }
 }
 

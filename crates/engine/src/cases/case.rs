@@ -1,15 +1,16 @@
-//! A case: what it needs of a target, how it is played, what decides it.
+//! A case: how it is played, what decides it, what came of it.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use sortie_detect::{CaseInfo, CaseResult, EvaluatorCase, Failure, Outcome, Verdict};
 use sortie_evaluators::{CompiledChecks, Evaluator, Template, Values};
 
 use super::shape::Shape;
 
-/// The unit that is run and counted.
+/// A pattern of an evaluator that is ready to be played against a target.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct PatternCase {
     /// `evaluator/pattern`, and for calls `/tool` and maybe `/field`. Unique within a plan, and the same in every plan.
     pub id: String,
     /// The name of the pattern.
@@ -21,20 +22,11 @@ pub struct Case {
     /// How it is played.
     pub play: Play,
     /// What decides it.
-    pub rubric: Arc<Rubric>,
+    pub rubric: Arc<CompiledEvaluator>,
     /// What placeholders stand for, in the messages and in the checks.
     pub values: Values,
-}
-
-/// What a case needs of a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needs {
-    /// That something can be said to it.
-    Told,
-    /// That its tools can be called.
-    Called,
-    /// That it lists its tools.
-    Listed,
+    /// Those among them that an attacker filled in.
+    pub filled: Values,
 }
 
 /// How a case is played.
@@ -66,24 +58,29 @@ pub enum Play {
 
 /// An evaluator, and its checks ready to be asked.
 #[derive(Debug)]
-pub struct Rubric {
+pub struct CompiledEvaluator {
     /// The evaluator.
     pub evaluator: Evaluator,
     /// Its checks.
     pub checks: CompiledChecks,
 }
 
-impl Case {
-    /// What it needs of a target.
-    pub const fn needs(&self) -> Needs {
-        match &self.play {
-            Play::Seeds(_) => Needs::Told,
-            Play::Call { .. } => Needs::Called,
-            Play::Review { .. } => Needs::Listed,
-            Play::Unfilled { shape, .. } => shape.needs(),
-        }
+impl CompiledEvaluator {
+    /// An outcome of one of its cases of which nothing is known but the verdict.
+    pub(super) fn outcome(
+        &self,
+        id: &str,
+        case: EvaluatorCase,
+        result: CaseResult,
+        reason: impl Into<String>,
+    ) -> Outcome {
+        let severity = Some(self.evaluator.severity);
+        let verdict = Verdict { severity, ..Verdict::new(result, reason) };
+        Outcome::new(id, CaseInfo::Evaluator { evaluator: case }, verdict, None)
     }
+}
 
+impl PatternCase {
     /// The tool that it calls.
     pub fn tool(&self) -> Option<&str> {
         match &self.play {
@@ -91,5 +88,25 @@ impl Case {
             Play::Unfilled { shape, .. } => shape.tool(),
             Play::Seeds(_) | Play::Review { .. } => None,
         }
+    }
+
+    /// Which case it is, for its outcome.
+    pub fn info(&self) -> EvaluatorCase {
+        EvaluatorCase {
+            id: self.rubric.evaluator.id.clone(),
+            pattern: Some(self.pattern.clone()),
+            tool: self.tool().map(str::to_owned),
+            filled: self.filled.clone(),
+        }
+    }
+
+    /// The outcome of which nothing is known but the verdict.
+    pub(super) fn outcome(&self, result: CaseResult, reason: impl Into<String>) -> Outcome {
+        self.rubric.outcome(&self.id, self.info(), result, reason)
+    }
+
+    /// The outcome of a case that could not be played to its end, or not decided.
+    pub(super) fn failed(&self, failure: Failure) -> Outcome {
+        Outcome { failure: Some(failure.clone()), ..self.outcome(CaseResult::Error, failure.message) }
     }
 }

@@ -2,119 +2,199 @@
 
 use std::pin::Pin;
 
-use serde_json::Value;
+use sortie_detect::{
+    CaseInfo, CaseResult, Delivered, Evidence, EvidenceSource, Failure, FailureKind, Fault, Judged, Opinion,
+    Outcome, QuoteSource, Reach,
+};
 use sortie_evaluators::{Values, Verdict};
-use sortie_trace::Transcript;
+use sortie_trace::{Redactor, Role, Transcriber, Transcript};
 
-use super::case::Case;
-use super::result::{CaseVerdict, DecidedBy, turn_of};
+use super::case::{PatternCase, Play};
 use crate::targets::Offer;
 
 /// A future on the heap.
 pub type BoxFuture<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
 
 /// Decides what checks do not.
-pub trait Judge: Send + Sync {
+pub trait CaseJudge: Send + Sync {
     /// Judges what was said in a case by the rubric of its evaluator.
-    fn judge<'j>(&'j self, case: &'j Case, transcript: &'j Transcript) -> BoxFuture<'j, Judgement>;
+    fn judge<'j>(
+        &'j self,
+        case: &'j PatternCase,
+        transcript: &'j Transcript,
+    ) -> BoxFuture<'j, Result<Judged, BudgetExhausted>>;
 }
 
-/// What a judge says.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Judgement {
-    /// Whether the target resisted, or why that is not said.
-    pub verdict: Result<sortie_evaluators::Says, Undecided>,
-    /// Why, in a sentence.
-    pub reason: String,
-    /// All that it said, for the report.
-    pub opinion: Value,
-}
+/// A budget is used up: the case stays unfinished, none begins after it, and the run ends with this reason, to be resumed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BudgetExhausted(pub String);
 
-/// Why a judge or an attacker did not say what it was asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Undecided {
+/// Why an attacker did not say what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AttackError {
     /// It could not. This is the error of the case, and of no other.
-    Error(String),
-    /// It may not any more: a budget is used up. The case stays unfinished, none begins after it, and the run ends with this
-    /// reason, to be taken up again.
-    Stop(String),
+    #[error("the attacker: {0}")]
+    Failed(String),
+    /// It may not any more.
+    #[error(transparent)]
+    Budget(#[from] BudgetExhausted),
 }
 
 /// Writes what is said where a pattern leaves it open.
-pub trait Attacker: Send + Sync {
+pub trait CaseAttacker: Send + Sync {
     /// Values for the placeholders of these names, which nothing else is known for.
     fn fill<'a>(
         &'a self,
-        case: &'a Case,
+        case: &'a PatternCase,
         offer: &'a Offer,
         names: &'a [String],
-    ) -> BoxFuture<'a, Result<Values, Undecided>>;
+    ) -> BoxFuture<'a, Result<Values, AttackError>>;
 
     /// The next message of a conversation, or `None` when there is nothing more to try.
     fn next<'a>(
         &'a self,
-        case: &'a Case,
+        case: &'a PatternCase,
         offer: &'a Offer,
         so_far: &'a Transcript,
-    ) -> BoxFuture<'a, Result<Option<String>, Undecided>>;
+    ) -> BoxFuture<'a, Result<Option<String>, AttackError>>;
 }
 
-/// What was decided, and by what.
-#[derive(Debug)]
-pub(super) struct Decided {
-    pub(super) verdict: CaseVerdict,
-    pub(super) reason: String,
-    pub(super) by: Option<DecidedBy>,
-    pub(super) check_errors: Vec<String>,
+/// What was said in a case, and why it could not be played to its end.
+#[derive(Clone, Debug)]
+pub(super) struct Exchange {
+    pub(super) told: Transcriber,
+    pub(super) failure: Option<Failure>,
 }
 
-/// Asks the checks, and then the judge if there is one. An error says why the run has to stop.
-pub(super) async fn decide(
-    case: &Case,
-    transcript: &Transcript,
-    judge: Option<&dyn Judge>,
-) -> Result<Decided, String> {
-    let decision = case.rubric.checks.decide(transcript, &case.values);
-    let check_errors: Vec<String> = decision.errors.iter().map(ToString::to_string).collect();
-    let by_check = |verdict, says: &str| {
-        let because = decision.because.as_ref()?;
-        let evidence = &because.evidence;
-        Some(Decided {
-            verdict,
-            reason: format!("{says}: {}", because.check),
-            by: Some(DecidedBy::Check {
-                check: because.check.clone(),
-                line: evidence.line,
-                path: evidence.path.clone(),
-                text: evidence.excerpt.clone(),
-                turn: turn_of(transcript, &evidence.path),
-            }),
-            check_errors: check_errors.clone(),
-        })
-    };
-    let decided = match decision.verdict {
-        Verdict::Fail => by_check(CaseVerdict::Exploited, "a check says that the target gave in"),
-        Verdict::Pass => by_check(CaseVerdict::NotExploited, "a check says that the target resisted"),
-        Verdict::Undecided => None,
-    };
-    if let Some(decided) = decided {
-        return Ok(decided);
-    }
-    let Some(judge) = judge else {
-        let reason = match (case.rubric.checks.is_empty(), check_errors.first()) {
-            (true, _) => "it has no checks, and there is no judge".to_owned(),
-            (false, None) => "its checks say nothing about this, and there is no judge".to_owned(),
-            (false, Some(error)) => format!("{error}; and there is no judge"),
+impl Exchange {
+    /// Decides a case by what was said in it, live and recorded alike.
+    pub(super) async fn decide(
+        &self,
+        case: &PatternCase,
+        judge: Option<&dyn CaseJudge>,
+        redactor: &Redactor,
+    ) -> Result<Outcome, BudgetExhausted> {
+        let transcript = self.told.transcript();
+        let mut outcome = match (&self.failure, &transcript) {
+            (None, Ok(transcript)) => self.judged(case, transcript, judge).await?,
+            (Some(failure), _) => case.failed(failure.clone()),
+            (None, Err(error)) => {
+                case.failed(Failure::new(FailureKind::ProtocolError, Fault::Agent, error.to_string()))
+            }
         };
-        return Ok(Decided { verdict: CaseVerdict::Skipped, reason, by: None, check_errors });
-    };
-    let Judgement { verdict, reason, opinion } = judge.judge(case, transcript).await;
-    let by = Some(DecidedBy::Judge { opinion });
-    let (verdict, reason) = match verdict {
-        Ok(sortie_evaluators::Says::Pass) => (CaseVerdict::NotExploited, reason),
-        Ok(sortie_evaluators::Says::Fail) => (CaseVerdict::Exploited, reason),
-        Err(Undecided::Error(error)) => (CaseVerdict::Error, format!("the judge: {error}")),
-        Err(Undecided::Stop(why)) => return Err(why),
-    };
-    Ok(Decided { verdict, reason, by, check_errors })
+        redact(&mut outcome, redactor);
+        if let Some(opinion) = outcome.judged.as_ref().and_then(Judged::opinion) {
+            outcome.evidence = self.quoted(opinion);
+        }
+        if let Ok(transcript) = transcript {
+            let answered = transcript.turns().iter().any(|turn| turn.role == Role::Target);
+            let delivered = if answered { Delivered::Yes } else { Delivered::No };
+            outcome.reach = Reach { delivered, missing: Vec::new() };
+            outcome.transcript = Some(without_tools(case, transcript, &outcome.evidence));
+        }
+        Ok(outcome)
+    }
+
+    /// Asks the checks, and then the judge if there is one.
+    async fn judged(
+        &self,
+        case: &PatternCase,
+        transcript: &Transcript,
+        judge: Option<&dyn CaseJudge>,
+    ) -> Result<Outcome, BudgetExhausted> {
+        let decision = case.rubric.checks.decide(transcript, &case.values);
+        let warnings: Vec<String> = decision.errors.iter().map(ToString::to_string).collect();
+        let (result, what) = match decision.verdict {
+            Verdict::Fail => (CaseResult::Exploited, "gave in"),
+            Verdict::Pass | Verdict::Undecided => (CaseResult::NotExploited, "resisted"),
+        };
+        if let Some(because) = decision.because {
+            let evidence = Evidence {
+                by: EvidenceSource::Check,
+                seq: self.told.record_at(transcript, &because.evidence.path),
+                start: None,
+                end: None,
+                line: because.evidence.line,
+                turn: transcript.turn_at(&because.evidence.path).map(|turn| turn + 1),
+                path: because.evidence.path,
+                text: because.evidence.excerpt,
+                name: because.check,
+            };
+            let reason = format!("a check says that the target {what}: {}", evidence.name);
+            return Ok(Outcome { evidence: vec![evidence], warnings, ..case.outcome(result, reason) });
+        }
+        let Some(judge) = judge else {
+            let reason = match (case.rubric.checks.is_empty(), warnings.first()) {
+                (true, _) => "it has no checks, and there is no judge".to_owned(),
+                (false, None) => "its checks say nothing about this, and there is no judge".to_owned(),
+                (false, Some(error)) => format!("{error}; and there is no judge"),
+            };
+            return Ok(Outcome { warnings, ..case.outcome(CaseResult::Skipped, reason) });
+        };
+        let judged = judge.judge(case, transcript).await?;
+        let says = |what: &str, opinion: &Opinion| match opinion.votes.len() {
+            ..=1 => format!("the judge says that the target {what}"),
+            votes => {
+                format!("the judge says that the target {what}, with {} of {votes} votes", opinion.agree)
+            }
+        };
+        let outcome = match &judged {
+            Judged::Fail(opinion) => case.outcome(CaseResult::Exploited, says("gave in", opinion)),
+            Judged::Pass(opinion) => case.outcome(CaseResult::NotExploited, says("resisted", opinion)),
+            Judged::Error { reason, .. } => {
+                let message = format!("the judge: {reason}");
+                case.failed(Failure::new(FailureKind::JudgeFailed, Fault::Harness, message))
+            }
+        };
+        Ok(Outcome { judged: Some(judged), warnings, ..outcome })
+    }
+
+    /// The target's words that a judge quotes, as evidence.
+    fn quoted(&self, opinion: &Opinion) -> Vec<Evidence> {
+        let quotes = opinion.ruling.quotes.iter().map(|quote| {
+            let turn = quote.turn.saturating_sub(1);
+            Evidence {
+                by: EvidenceSource::Judge,
+                name: opinion.provenance.model.clone(),
+                seq: self.told.record_of(turn),
+                path: match quote.source {
+                    QuoteSource::Text => format!("turns[{turn}].text"),
+                    QuoteSource::Call(call) => format!("turns[{turn}].calls[{call}]"),
+                },
+                start: None,
+                end: None,
+                line: None,
+                turn: Some(quote.turn),
+                text: Some(quote.text.clone()),
+            }
+        });
+        quotes.collect()
+    }
+}
+
+/// Takes out what is to be hidden. Checks see nothing of that; what a model says is its own.
+pub(super) fn redact(outcome: &mut Outcome, redactor: &Redactor) {
+    if redactor.is_empty() {
+        return;
+    }
+    let hide = |text: &mut String| *text = redactor.text(text).into_owned();
+    if let CaseInfo::Evaluator { evaluator } = &mut outcome.case {
+        evaluator.tool.iter_mut().chain(evaluator.filled.values_mut()).for_each(hide);
+    }
+    let failure = outcome.failure.iter_mut().map(|failure| &mut failure.message);
+    failure.chain(&mut outcome.verdict.reason).chain(&mut outcome.warnings).for_each(hide);
+    let judged = outcome.judged.take().and_then(|judged| serde_json::to_string(&judged).ok());
+    // Redacted JSON stays JSON; should it not, nothing of it is shown.
+    outcome.judged = judged.and_then(|text| serde_json::from_str(&redactor.json(&text)).ok());
+}
+
+/// What is kept of a transcript: the list of tools is in the trace, unless the case is about it.
+fn without_tools(case: &PatternCase, transcript: Transcript, evidence: &[Evidence]) -> Transcript {
+    let about_tools = |found: &Evidence| found.path.starts_with("tools") || found.path.starts_with("server");
+    if evidence.iter().any(about_tools) || matches!(case.play, Play::Review { .. }) {
+        return transcript;
+    }
+    // It is shorter than what was within the limits.
+    Transcript::new(transcript.turns().to_vec()).unwrap_or(transcript)
 }

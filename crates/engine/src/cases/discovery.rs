@@ -10,7 +10,7 @@ use sortie_trace::{
 };
 
 use super::ids::hash;
-use super::options::Options;
+use super::options::PlayOptions;
 use crate::targets::{Channel, Offer, Target, TargetError};
 
 /// The trace of the look at the target of evaluators, in the folder of a run.
@@ -90,7 +90,7 @@ pub fn needs_file(target: &Target) -> String {
 
 /// Looks at what a target offers, or in a replay at what it offered: `file` is its trace, in the folder of the run that is
 /// replayed.
-pub async fn discover(target: &Target, file: &str, options: &Options) -> Result<Discovery, TargetError> {
+pub async fn discover(target: &Target, file: &str, options: &PlayOptions) -> Result<Discovery, TargetError> {
     if let Some(run) = &options.replay {
         let path = run.join(file);
         let found = Discovery::read(&path).map_err(|error| not_recorded(&path, &error))?;

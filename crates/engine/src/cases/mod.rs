@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | what the target offers | [`discover`] | a [`Discovery`]: tools, a card, models |
 //! | what can be played | [`plan`] | cases, and about the rest why it is not played |
-//! | one case | [`Player::play`] | a [`CaseResult`], decided by checks, or by a [`Judge`] |
+//! | one case | [`Player::play`] | an [`Outcome`](sortie_detect::Outcome), decided by checks, or by a [`CaseJudge`] |
 //! | the verdict again | [`CaseTrace::decide`] | the same, by the trace alone |
 
 mod case;
@@ -15,16 +15,14 @@ mod options;
 mod plan;
 mod player;
 mod recorded;
-mod result;
 mod shape;
 
-pub use case::{Case, Needs, Play, Rubric};
-pub use decision::{Attacker, BoxFuture, Judge, Judgement, Undecided};
+pub use case::{CompiledEvaluator, PatternCase, Play};
+pub use decision::{AttackError, BoxFuture, BudgetExhausted, CaseAttacker, CaseJudge};
 pub use discovery::{DISCOVERY, Discovery, discover, needs_file};
 pub use ids::{canary, case_folder};
-pub use options::Options;
+pub use options::PlayOptions;
 pub use plan::{MAX_PLANNED, Missing, PlanError, Planned, plan};
-pub use player::{Player, Unfinished};
+pub use player::{PlayError, Player};
 pub use recorded::{CaseTrace, CaseTraceError};
-pub use result::{CaseResult, CaseVerdict, DecidedBy, NotOfEvaluator};
 pub use shape::Shape;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use sortie_trace::Redactor;
 use tokio_util::sync::CancellationToken;
 
-use super::decision::{Attacker, Judge};
+use super::decision::{CaseAttacker, CaseJudge};
 use crate::event::Watcher;
 use crate::targets::Settings;
 
 /// How cases are played.
 #[derive(Clone)]
-pub struct Options {
+pub struct PlayOptions {
     /// How often the attacker speaks in a case, where there is one who can go on. 1.
     pub turns: usize,
     /// How the target is approached.
@@ -20,9 +20,9 @@ pub struct Options {
     /// What is taken out of everything that is kept.
     pub redactor: Redactor,
     /// Decides what checks do not.
-    pub judge: Option<Arc<dyn Judge>>,
+    pub judge: Option<Arc<dyn CaseJudge>>,
     /// Fills placeholders, and writes further turns.
-    pub attacker: Option<Arc<dyn Attacker>>,
+    pub attacker: Option<Arc<dyn CaseAttacker>>,
     /// The folder of a run that is replayed: its traces are decided again, and the target is not asked.
     pub replay: Option<PathBuf>,
     /// Start a process that serves MCP anew for each case.
@@ -33,7 +33,7 @@ pub struct Options {
     pub end: CancellationToken,
 }
 
-impl Default for Options {
+impl Default for PlayOptions {
     fn default() -> Self {
         Self {
             turns: 1,

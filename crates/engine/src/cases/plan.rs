@@ -4,13 +4,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::json;
+use sortie_detect::{CaseResult, EvaluatorCase, Outcome};
 use sortie_evaluators::arguments::ArgumentsTemplate;
 use sortie_evaluators::{
     ATTACKER_HOST, CatalogueEntry, CompiledChecks, Evaluator, Form, NoArguments, Pattern, TargetClass, Values,
 };
 use sortie_oatf::CompileError;
 
-use super::case::{Case, Play, Rubric};
+use super::case::{CompiledEvaluator, PatternCase, Play};
 use super::ids::{Ids, canary, part, slug};
 use super::shape::{Shape, Unplayable, unusable};
 use crate::modes::excerpt::excerpt;
@@ -23,13 +24,13 @@ pub const MAX_PLANNED: usize = 50_000;
 #[derive(Clone, Debug)]
 pub enum Planned {
     /// It can be played.
-    Ready(Box<Case>),
+    Ready(Box<PatternCase>),
     /// Something is missing that somebody could give.
     Skipped {
         /// The id that the case would have.
         id: String,
         /// What it belongs to.
-        rubric: Arc<Rubric>,
+        rubric: Arc<CompiledEvaluator>,
         /// The names of the placeholders that nothing is known for.
         missing: Vec<String>,
     },
@@ -38,7 +39,7 @@ pub enum Planned {
         /// The id that the case would have.
         id: String,
         /// What it belongs to.
-        rubric: Arc<Rubric>,
+        rubric: Arc<CompiledEvaluator>,
         /// Why.
         reason: String,
     },
@@ -95,8 +96,23 @@ impl Planned {
         what.to_string()
     }
 
+    /// The outcome of what is not played; `None` for what is to be.
+    pub fn outcome(&self) -> Option<Outcome> {
+        let (result, reason) = match self {
+            Self::Ready(_) => return None,
+            Self::Skipped { missing, .. } => {
+                let names: Vec<_> = missing.iter().map(|name| format!("`{{{{{name}}}}}`")).collect();
+                (CaseResult::Skipped, format!("nothing is known for {}", names.join(", ")))
+            }
+            Self::NotApplicable { reason, .. } => (CaseResult::NotApplicable, reason.clone()),
+        };
+        let id = self.rubric().evaluator.id.clone();
+        let case = EvaluatorCase { id, pattern: None, tool: None, filled: Values::new() };
+        Some(self.rubric().outcome(self.id(), case, result, reason))
+    }
+
     /// The evaluator it belongs to.
-    pub fn rubric(&self) -> &Arc<Rubric> {
+    pub fn rubric(&self) -> &Arc<CompiledEvaluator> {
         match self {
             Self::Ready(case) => &case.rubric,
             Self::Skipped { rubric, .. } | Self::NotApplicable { rubric, .. } => rubric,
@@ -139,7 +155,7 @@ struct Planner<'p> {
 struct PatternPlan<'w> {
     id: String,
     pattern: &'w Pattern,
-    rubric: &'w Arc<Rubric>,
+    rubric: &'w Arc<CompiledEvaluator>,
     /// What the user and the fixtures say.
     values: &'w Values,
     /// The placeholders of the checks.
@@ -176,7 +192,7 @@ impl Planner<'_> {
             evaluator: evaluator.id.clone(),
             source: Box::new(source),
         })?;
-        let rubric = Arc::new(Rubric { evaluator: evaluator.clone(), checks });
+        let rubric = Arc::new(CompiledEvaluator { evaluator: evaluator.clone(), checks });
         let mut values = fixture_values(entry);
         values.extend(self.values.clone());
         let checks = evaluator.checks.iter().flat_map(|check| check.test.placeholders()).collect();
@@ -347,7 +363,7 @@ impl Planner<'_> {
         values: Values,
     ) -> Result<(), PlanError> {
         let id = self.ids.unique(id);
-        let case = Case {
+        let case = PatternCase {
             id,
             pattern: pattern_plan.pattern.name.clone(),
             template: pattern_plan.pattern.template.clone(),
@@ -355,6 +371,7 @@ impl Planner<'_> {
             play,
             rubric: pattern_plan.rubric.clone(),
             values,
+            filled: Values::new(),
         };
         self.push(Planned::Ready(Box::new(case)))
     }

@@ -4,18 +4,18 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use sortie_evaluators::{Values, Verdict};
-use sortie_trace::{Header, MAX_TRACE_BYTES, Redactor, StopReason, Transcriber, Transcript};
+use sortie_detect::{Failure, FailureKind, Fault, Outcome};
+use sortie_evaluators::Verdict;
+use sortie_trace::{Header, MAX_TRACE_BYTES, StopReason};
 
-use super::case::{Case, Play};
-use super::decision::{Attacker, Decided, Judge, Undecided, decide};
+use super::case::{PatternCase, Play};
+use super::decision::{AttackError, BudgetExhausted, CaseAttacker, Exchange, redact};
 use super::discovery::{DISCOVERY, Discovery, check_target};
 use super::ids::case_folder;
-use super::options::Options;
-use super::recorded::{CaseTrace, filled_of, traced};
-use super::result::{CaseResult, CaseVerdict, DecidedBy};
+use super::options::PlayOptions;
+use super::recorded::{CaseTrace, attacker_failed, filled_of, traced};
 use super::shape::filled;
-use crate::targets::{Channel, Session, Sessions, Target, TargetError};
+use crate::targets::{ACTOR, Channel, Session, Sessions, Target, TargetError};
 
 /// Plays cases against one target. All that they share is here: connections, what the target offers, how it is approached.
 pub struct Player {
@@ -23,21 +23,23 @@ pub struct Player {
     sessions: Sessions,
     discovery: Discovery,
     folder: PathBuf,
-    options: Options,
+    options: PlayOptions,
 }
 
 /// Why a case came to no end. It was not played, then.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unfinished {
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlayError {
     /// The user does not want to wait.
+    #[error("interrupted")]
     Interrupted,
-    /// A budget is used up: no other is to begin.
-    Stop(String),
+    /// No other case is to begin.
+    #[error(transparent)]
+    Budget(#[from] BudgetExhausted),
 }
 
 impl Player {
     /// Cases are played against this target, and their traces are kept in this folder.
-    pub fn new(target: &Target, discovery: &Discovery, folder: &Path, options: Options) -> Self {
+    pub fn new(target: &Target, discovery: &Discovery, folder: &Path, options: PlayOptions) -> Self {
         Self {
             target: target.clone(),
             sessions: Sessions::new(target, options.settings, options.fresh_server),
@@ -58,52 +60,54 @@ impl Player {
     }
 
     /// Plays a case and decides it. Interrupted by the token of the options.
-    pub async fn play(&self, case: &Case) -> Result<CaseResult, Unfinished> {
-        let attacker = self.options.attacker.as_deref();
+    pub async fn play(&self, case: &PatternCase) -> Result<Outcome, PlayError> {
         let redactor = &self.options.redactor;
-        let (case, written) = match self.until(filled(case, &self.discovery.offer, attacker)).await? {
-            Ok((case, written)) => (case, written),
-            Err(Undecided::Stop(why)) => return Err(Unfinished::Stop(why)),
-            Err(Undecided::Error(why)) => {
-                let decided = failed(format!("the attacker: {why}"));
-                return Ok(result(case, Values::new(), decided, None, None, redactor));
+        let failed = |case: &PatternCase, failure| {
+            let mut outcome = case.failed(failure);
+            redact(&mut outcome, redactor);
+            outcome
+        };
+        let attacker = self.options.attacker.as_deref();
+        let mut case = match self.until(filled(case, &self.discovery.offer, attacker)).await? {
+            Ok(case) => case,
+            Err(AttackError::Budget(exhausted)) => return Err(exhausted.into()),
+            Err(error @ AttackError::Failed(_)) => {
+                return Ok(failed(case, attacker_failed(error.to_string())));
             }
         };
         let mut header = self.target.header();
-        header.case = traced(&case, &written, redactor);
-        let values = header.case.as_ref().map(|case| case.values.clone()).unwrap_or_default();
-        let written = header.case.as_ref().map(filled_of).unwrap_or_default();
+        header.case = traced(&case, redactor);
         // What is decided by is what the trace says.
-        let case = Case { values, ..case };
+        case.values = header.case.as_ref().map(|case| case.values.clone()).unwrap_or_default();
+        case.filled = header.case.as_ref().map(filled_of).unwrap_or_default();
         let trace = format!("{}/trace.jsonl", case_folder(&case.id));
         let played = match &self.options.replay {
             Some(run) => self.repeat(&header, &run.join(&trace), &trace),
             None => self.record(&case, header, &trace).await?,
         };
-        let (told, failure) = match played {
-            Ok(played) => played,
-            Err(error) => return Ok(result(&case, written, failed(error), None, None, redactor)),
+        let exchange = match played {
+            Ok(exchange) => exchange,
+            Err(failure) => return Ok(failed(&case, failure)),
         };
         let judge = self.options.judge.as_deref();
-        let (decided, transcript) = self.until(conclude(&case, &told, failure, judge)).await??;
-        Ok(result(&case, written, decided, transcript, Some(trace), redactor))
+        let outcome = self.until(exchange.decide(&case, judge, redactor)).await??;
+        Ok(Outcome { trace: Some(trace), ..outcome })
     }
 
-    async fn until<T>(&self, work: impl Future<Output = T>) -> Result<T, Unfinished> {
-        self.options.end.run_until_cancelled(work).await.ok_or(Unfinished::Interrupted)
+    async fn until<T>(&self, work: impl Future<Output = T>) -> Result<T, PlayError> {
+        self.options.end.run_until_cancelled(work).await.ok_or(PlayError::Interrupted)
     }
 
-    /// Plays a case. Gives what was said, and why it could not be played to its end; or why there is no trace.
+    /// Plays a case. Gives what was said, or why there is no trace.
     async fn record(
         &self,
-        case: &Case,
+        case: &PatternCase,
         header: Header,
         trace: &str,
-    ) -> Result<Result<Exchange, String>, Unfinished> {
-        let broken = |error: &dyn std::fmt::Display| format!("the trace cannot be written: {error}");
+    ) -> Result<Result<Exchange, Failure>, PlayError> {
         let channel = match self.channel(&self.folder.join(trace), header) {
             Ok(channel) => channel,
-            Err(error) => return Ok(Err(broken(&error))),
+            Err(error) => return Ok(Err(unwritten(&error))),
         };
         let recorder = channel.recorder();
         let mut session = None;
@@ -114,63 +118,68 @@ impl Player {
             (Some(session), _) => session.conversation.close().await,
             (None, _) => {}
         }
-        let failure = match &played {
-            Ok(Err(Failure::Target(error))) => {
-                channel.failed(error);
-                Some(error.to_string())
-            }
-            Ok(Err(Failure::Attacker(Undecided::Error(error)))) => Some(format!("the attacker: {error}")),
-            _ => None,
+        let interrupted = |error: PlayError| {
+            recorder.stopped(StopReason::Interrupted, None);
+            Err(error)
         };
-        match &played {
-            Ok(Ok(())) => recorder.stopped(StopReason::Idle, None),
-            Ok(Err(Failure::Target(_))) => recorder.stopped(StopReason::Failure, None),
-            Ok(Err(Failure::Attacker(Undecided::Error(_)))) => {
-                recorder.stopped(StopReason::Failure, failure.as_deref());
+        let failure = match played {
+            Ok(Ok(())) => {
+                recorder.stopped(StopReason::Idle, None);
+                None
             }
-            Ok(Err(Failure::Attacker(Undecided::Stop(_)))) | Err(_) => {
-                recorder.stopped(StopReason::Interrupted, None);
+            Ok(Err(ConversationError::Target(error))) => {
+                channel.failed(&error);
+                recorder.stopped(StopReason::Failure, None);
+                Some(Failure::of_actor(ACTOR, &error.failure(), error.to_string()))
             }
-        }
-        if let Err(Failure::Attacker(Undecided::Stop(why))) = played? {
-            return Err(Unfinished::Stop(why));
-        }
+            Ok(Err(ConversationError::Attacker(AttackError::Budget(exhausted)))) => {
+                return interrupted(exhausted.into());
+            }
+            Ok(Err(ConversationError::Attacker(error))) => {
+                recorder.stopped(StopReason::Failure, Some(&error.to_string()));
+                Some(attacker_failed(error.to_string()))
+            }
+            Err(error) => return interrupted(error),
+        };
         if let Some(error) = &recorder.pulse().borrow().broken {
-            return Ok(Err(broken(error)));
+            return Ok(Err(unwritten(error)));
         }
-        Ok(Ok((recorder.transcriber().unwrap_or_default(), failure)))
+        Ok(Ok(Exchange { told: recorder.transcriber().unwrap_or_default(), failure }))
     }
 
     /// Takes what a run has recorded of the same case, and keeps a copy.
-    fn repeat(&self, header: &Header, recorded: &Path, trace: &str) -> Result<Exchange, String> {
+    fn repeat(&self, header: &Header, recorded: &Path, trace: &str) -> Result<Exchange, Failure> {
+        let missing = |message: String| Failure::new(FailureKind::NothingObserved, Fault::Harness, message);
         let id = header.case.as_ref().map(|case| case.id.as_str()).unwrap_or_default();
         let shown = recorded.display();
-        let file = File::open(recorded)
-            .map_err(|error| format!("not recorded: there is no trace of `{id}` (`{shown}`: {error})"))?;
-        let found = CaseTrace::read(BufReader::new(file)).map_err(|error| format!("`{shown}`: {error}"))?;
+        let file = File::open(recorded).map_err(|error| {
+            missing(format!("not recorded: there is no trace of `{id}` (`{shown}`: {error})"))
+        })?;
+        let found =
+            CaseTrace::read(BufReader::new(file)).map_err(|error| missing(format!("`{shown}`: {error}")))?;
         check_target(found.header.target.as_ref(), &self.target, &self.options.redactor)
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| missing(error.to_string()))?;
         if header.case.as_ref().is_none_or(|case| case.id != found.case.id || case.play != found.case.play) {
             let other = if found.case.id == id { "other words" } else { &found.case.id };
-            return Err(format!("not recorded: `{id}`; the trace `{shown}` is of {other}"));
+            return Err(missing(format!("not recorded: `{id}`; the trace `{shown}` is of {other}")));
         }
-        let broken = |error: sortie_trace::WriteError| format!("the trace cannot be written: {error}");
         let mut again = found.header.clone();
         again.case.clone_from(&header.case);
-        let channel = self.channel(&self.folder.join(trace), again).map_err(broken)?;
+        let channel = self.channel(&self.folder.join(trace), again).map_err(|error| unwritten(&error))?;
         // Its phase is there already.
         for record in found.records.iter().skip(1) {
-            channel.recorder().repeat(record.clone()).map_err(broken)?;
+            channel.recorder().repeat(record.clone()).map_err(|error| unwritten(&error))?;
         }
-        Ok((channel.recorder().transcriber().unwrap_or_default(), found.failure))
+        let told = channel.recorder().transcriber().unwrap_or_default();
+        Ok(Exchange { told, ..found.exchange })
     }
 
     async fn converse(
         &self,
-        case: &Case,
+        case: &PatternCase,
         channel: &Channel,
         session: &mut Option<Session>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ConversationError> {
         if let Play::Review { .. } = &case.play {
             // Nothing is said but what this run has said when it looked at the target.
             for record in self.discovery.records() {
@@ -200,21 +209,20 @@ impl Player {
     /// What the attacker says next, until there were as many turns as there may be or the target has given in.
     async fn next(
         &self,
-        case: &Case,
+        case: &PatternCase,
         channel: &Channel,
-        attacker: &dyn Attacker,
-    ) -> Result<Option<String>, Failure> {
+        attacker: &dyn CaseAttacker,
+    ) -> Result<Option<String>, ConversationError> {
         let told = channel.recorder().transcriber().unwrap_or_default();
         if told.turns().len() / 2 >= self.options.turns {
             return Ok(None);
         }
-        let so_far =
-            told.transcript().map_err(|error| Failure::Attacker(Undecided::Error(error.to_string())))?;
+        let so_far = told.transcript().map_err(|error| AttackError::Failed(error.to_string()))?;
         if case.rubric.checks.decide(&so_far, &case.values).verdict == Verdict::Fail {
             // Whatever follows takes nothing from that.
             return Ok(None);
         }
-        attacker.next(case, &self.discovery.offer, &so_far).await.map_err(Failure::Attacker)
+        Ok(attacker.next(case, &self.discovery.offer, &so_far).await?)
     }
 
     fn channel(&self, path: &Path, header: Header) -> Result<Channel, sortie_trace::WriteError> {
@@ -241,87 +249,16 @@ impl std::fmt::Debug for Player {
     }
 }
 
-/// What was said, and why the case could not be played to its end.
-type Exchange = (Transcriber, Option<String>);
-
-/// Why a case could not be played to its end.
-#[derive(Debug)]
-enum Failure {
-    Target(TargetError),
-    Attacker(Undecided),
+fn unwritten(error: &dyn std::fmt::Display) -> Failure {
+    let message = format!("the trace cannot be written: {error}");
+    Failure::new(FailureKind::ActorFailed, Fault::Harness, message)
 }
 
-impl From<TargetError> for Failure {
-    fn from(error: TargetError) -> Self {
-        Self::Target(error)
-    }
-}
-
-/// Decides a case by what was said in it, live and recorded alike.
-pub(super) async fn conclude(
-    case: &Case,
-    told: &Transcriber,
-    failure: Option<String>,
-    judge: Option<&dyn Judge>,
-) -> Result<(Decided, Option<Transcript>), Unfinished> {
-    let transcript = told.transcript();
-    let decided = match (failure, &transcript) {
-        (None, Ok(transcript)) => decide(case, transcript, judge).await.map_err(Unfinished::Stop)?,
-        (Some(failure), _) => failed(failure),
-        (None, Err(error)) => failed(error.to_string()),
-    };
-    let transcript = transcript.ok().map(|transcript| kept(case, transcript, decided.by.as_ref()));
-    Ok((decided, transcript))
-}
-
-/// What comes of a case, without what is to be hidden.
-pub(super) fn result(
-    case: &Case,
-    filled: Values,
-    decided: Decided,
-    transcript: Option<Transcript>,
-    trace: Option<String>,
-    redactor: &Redactor,
-) -> CaseResult {
-    let redacted = |text: &str| redactor.text(text).into_owned();
-    CaseResult {
-        id: case.id.clone(),
-        evaluator: case.rubric.evaluator.id.clone(),
-        pattern: Some(case.pattern.clone()),
-        tool: case.tool().map(redacted),
-        filled: filled.into_iter().map(|(name, value)| (name, redacted(&value))).collect(),
-        severity: case.rubric.evaluator.severity.as_str().to_owned(),
-        verdict: decided.verdict,
-        reason: redacted(&decided.reason),
-        decided_by: decided.by.map(|by| shown(by, redactor)),
-        check_errors: decided.check_errors.iter().map(|error| redacted(error)).collect(),
-        transcript,
-        trace,
-    }
-}
-
-/// What decided, without what is to be hidden. Checks see nothing of that; what a model says is its own.
-fn shown(by: DecidedBy, redactor: &Redactor) -> DecidedBy {
-    let DecidedBy::Judge { opinion } = by else { return by };
-    let text = opinion.to_string();
-    // Redacted JSON stays JSON; should it not, nothing of it is shown.
-    let opinion = serde_json::from_str(&redactor.json(&text)).unwrap_or_default();
-    DecidedBy::Judge { opinion }
-}
-
-/// What is kept of a transcript: the list of tools is in the trace, unless the case is about it.
-fn kept(case: &Case, transcript: Transcript, by: Option<&DecidedBy>) -> Transcript {
-    let about_tools = match by {
-        Some(DecidedBy::Check { path, .. }) => path.starts_with("tools") || path.starts_with("server"),
-        _ => false,
-    };
-    if about_tools || matches!(case.play, Play::Review { .. }) {
-        return transcript;
-    }
-    // It is shorter than what was within the limits.
-    Transcript::new(transcript.turns().to_vec()).unwrap_or(transcript)
-}
-
-pub(super) fn failed(reason: String) -> Decided {
-    Decided { verdict: CaseVerdict::Error, reason, by: None, check_errors: Vec::new() }
+/// Why a conversation could not be led to its end.
+#[derive(Debug, thiserror::Error)]
+enum ConversationError {
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    #[error(transparent)]
+    Attacker(#[from] AttackError),
 }

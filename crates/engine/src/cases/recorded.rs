@@ -3,16 +3,15 @@
 use std::io::BufRead;
 use std::sync::Arc;
 
+use sortie_detect::{Failure, FailureKind, Fault, Outcome};
 use sortie_evaluators::{Template, Values};
 use sortie_trace::{
     Header, Record, Redactor, StopReason, Trace, TraceError, TracedCase, TracedPlay, Transcriber,
 };
 
-use super::case::{Case, Play, Rubric};
-use super::decision::Judge;
+use super::case::{CompiledEvaluator, PatternCase, Play};
+use super::decision::{BudgetExhausted, CaseJudge, Exchange};
 use super::discovery::redacted;
-use super::player::{Unfinished, conclude, result};
-use super::result::CaseResult;
 
 /// A trace that is none of a case of an evaluator.
 #[derive(Debug, thiserror::Error)]
@@ -33,8 +32,7 @@ pub struct CaseTrace {
     pub case: TracedCase,
     pub(super) header: Header,
     pub(super) records: Vec<Record>,
-    pub(super) told: Transcriber,
-    pub(super) failure: Option<String>,
+    pub(super) exchange: Exchange,
 }
 
 impl CaseTrace {
@@ -44,24 +42,30 @@ impl CaseTrace {
         let case = header.case.clone().ok_or(CaseTraceError::NoCase)?;
         let records = records.collect::<Result<Vec<_>, _>>()?;
         let mut told = Transcriber::new(&header);
-        let mut failure = Some("the trace was cut short: nothing says how the case ended".to_owned());
+        let cut_short = |message| Failure::new(FailureKind::CutShort, Fault::Harness, message);
+        let mut failure = Some(cut_short("the trace was cut short: nothing says how the case ended"));
         let mut failed = None;
         for record in &records {
             match record {
                 Record::Message(message) => told.observe(message),
-                Record::ActorFailed(record) => failed = Some(record.message.clone()),
+                Record::ActorFailed(record) => {
+                    failed = Some(Failure::of_actor(&record.actor, &record.failure, &record.message));
+                }
                 Record::Stopped(stopped) => {
                     failure = match (&stopped.because, &stopped.message) {
-                        (StopReason::Failure, Some(message)) => Some(message.clone()),
-                        (StopReason::Failure, None) => Some("the case failed".to_owned()),
-                        (StopReason::Interrupted, _) => Some("the case was interrupted".to_owned()),
+                        // No record says what happened to the attacker.
+                        (StopReason::Failure, Some(message)) => Some(attacker_failed(message)),
+                        (StopReason::Failure, None) => {
+                            Some(Failure::new(FailureKind::ActorFailed, Fault::Harness, "the case failed"))
+                        }
+                        (StopReason::Interrupted, _) => Some(cut_short("the case was interrupted")),
                         _ => None,
                     };
                 }
                 _ => {}
             }
         }
-        Ok(Self { case, header, records, told, failure: failed.or(failure) })
+        Ok(Self { case, header, records, exchange: Exchange { told, failure: failed.or(failure) } })
     }
 
     /// Gives the verdict again, by the checks of the evaluator and by what the judge says.
@@ -69,21 +73,25 @@ impl CaseTrace {
     /// `trace` is where it was read from.
     pub async fn decide(
         &self,
-        rubric: Arc<Rubric>,
-        judge: Option<&dyn Judge>,
+        rubric: Arc<CompiledEvaluator>,
+        judge: Option<&dyn CaseJudge>,
         redactor: &Redactor,
         trace: Option<String>,
-    ) -> Result<CaseResult, Unfinished> {
-        let case = case_of(&self.case, rubric);
-        let (decided, transcript) = conclude(&case, &self.told, self.failure.clone(), judge).await?;
-        Ok(result(&case, filled_of(&self.case), decided, transcript, trace, redactor))
+    ) -> Result<Outcome, BudgetExhausted> {
+        let outcome = self.exchange.decide(&case_of(&self.case, rubric), judge, redactor).await?;
+        Ok(Outcome { trace, ..outcome })
     }
 }
 
+/// The failure of an attacker.
+pub(super) fn attacker_failed(message: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::AttackerFailed, Fault::Harness, message)
+}
+
 /// The case that a trace is of.
-fn case_of(traced: &TracedCase, rubric: Arc<Rubric>) -> Case {
+fn case_of(traced: &TracedCase, rubric: Arc<CompiledEvaluator>) -> PatternCase {
     let pattern = rubric.evaluator.patterns.iter().find(|pattern| pattern.name == traced.pattern);
-    Case {
+    PatternCase {
         id: traced.id.clone(),
         pattern: traced.pattern.clone(),
         template: pattern.map_or_else(|| Template::new(""), |pattern| pattern.template.clone()),
@@ -95,6 +103,7 @@ fn case_of(traced: &TracedCase, rubric: Arc<Rubric>) -> Case {
         },
         rubric,
         values: traced.values.clone(),
+        filled: filled_of(traced),
     }
 }
 
@@ -106,7 +115,7 @@ pub(super) fn filled_of(traced: &TracedCase) -> Values {
 
 /// What the header of a trace says about a case: as it is redacted, and only values that redaction leaves alone, since checks
 /// cannot find the others. `None` where nothing is to be said yet.
-pub(super) fn traced(case: &Case, filled: &Values, redactor: &Redactor) -> Option<TracedCase> {
+pub(super) fn traced(case: &PatternCase, redactor: &Redactor) -> Option<TracedCase> {
     let play = match case.play.clone() {
         Play::Seeds(seeds) => TracedPlay::Seeds(seeds),
         Play::Call { tool, arguments } => TracedPlay::Call { tool, arguments },
@@ -116,7 +125,7 @@ pub(super) fn traced(case: &Case, filled: &Values, redactor: &Redactor) -> Optio
     let of_checks = case.rubric.checks.placeholders();
     let is_used = |name: &String| {
         of_checks.contains(name)
-            || filled.contains_key(name)
+            || case.filled.contains_key(name)
             // The list is in the trace.
             || (name != "tool_list_json" && case.template.mentions(name))
     };
@@ -127,7 +136,7 @@ pub(super) fn traced(case: &Case, filled: &Values, redactor: &Redactor) -> Optio
         pattern: case.pattern.clone(),
         play,
         values: values.map(|(name, value)| (name.clone(), value.clone())).collect(),
-        filled: filled.keys().cloned().collect(),
+        filled: case.filled.keys().cloned().collect(),
     };
     let mut header = Header::run("", std::time::UNIX_EPOCH);
     header.case = Some(traced);

@@ -3,8 +3,8 @@
 use serde_json::Value;
 use sortie_evaluators::{Form, NoArguments, Template, Unfilled, Values};
 
-use super::case::{Case, Needs, Play};
-use super::decision::{Attacker, Undecided};
+use super::case::{PatternCase, Play};
+use super::decision::{AttackError, CaseAttacker};
 use crate::modes::excerpt::excerpt;
 use crate::targets::Offer;
 
@@ -46,15 +46,6 @@ pub(super) enum Unplayable {
 }
 
 impl Shape {
-    /// What it needs of a target.
-    pub(super) const fn needs(&self) -> Needs {
-        match self {
-            Self::Message => Needs::Told,
-            Self::Review => Needs::Listed,
-            Self::Arguments { .. } | Self::Text { .. } => Needs::Called,
-        }
-    }
-
     /// The tool that is called.
     pub(super) fn tool(&self) -> Option<&str> {
         match self {
@@ -115,29 +106,29 @@ pub(super) fn unusable(tool: &str, why: &NoArguments) -> String {
     format!("the tool `{}` cannot be called with it: {why}", excerpt(tool.as_bytes()))
 }
 
-/// The case with what the attacker fills in, and that; the case as it is where nothing is missing.
+/// The case with what the attacker fills in; the case as it is where nothing is missing.
 pub(super) async fn filled(
-    case: &Case,
+    case: &PatternCase,
     offer: &Offer,
-    attacker: Option<&dyn Attacker>,
-) -> Result<(Case, Values), Undecided> {
-    let Play::Unfilled { shape, missing } = &case.play else { return Ok((case.clone(), Values::new())) };
+    attacker: Option<&dyn CaseAttacker>,
+) -> Result<PatternCase, AttackError> {
+    let Play::Unfilled { shape, missing } = &case.play else { return Ok(case.clone()) };
     let attacker =
-        attacker.ok_or_else(|| Undecided::Error("there is none to fill placeholders".to_owned()))?;
+        attacker.ok_or_else(|| AttackError::Failed("there is none to fill placeholders".to_owned()))?;
     let written = attacker.fill(case, offer, missing).await?;
     if let Some(name) = missing.iter().find(|name| !written.contains_key(*name)) {
-        return Err(Undecided::Error(format!("it does not fill `{{{{{name}}}}}`")));
+        return Err(AttackError::Failed(format!("it does not fill `{{{{{name}}}}}`")));
     }
     // It has no say in what others have said.
-    let written: Values = written.into_iter().filter(|(name, _)| missing.contains(name)).collect();
+    let filled: Values = written.into_iter().filter(|(name, _)| missing.contains(name)).collect();
     let mut values = case.values.clone();
-    values.extend(written.clone());
+    values.extend(filled.clone());
     let form = shape.form(offer);
     let play = shape.play(&case.template, &values, form.as_ref()).map_err(|why| {
-        Undecided::Error(match why {
+        AttackError::Failed(match why {
             Unplayable::Unfilled(unfilled) => unfilled.to_string(),
             Unplayable::Invalid(why) => format!("what it wrote cannot be sent: {why}"),
         })
     })?;
-    Ok((Case { play, values, ..case.clone() }, written))
+    Ok(PatternCase { play, values, filled, ..case.clone() })
 }

@@ -1,7 +1,7 @@
 //! The document that is made of a case.
 
 use serde_json::{Value, json};
-use sortie_engine::cases::CaseResult;
+use sortie_detect::{EvaluatorCase, EvidenceSource, Outcome};
 use sortie_evaluators::CatalogueEntry;
 use sortie_oatf::extension::{Extension, Need, RequiredDelivery};
 use sortie_oatf::{parse, serialize};
@@ -13,13 +13,14 @@ use super::playing::Played;
 /// What a document says beside its attack.
 pub(super) struct Title<'t> {
     pub(super) id: &'t str,
-    pub(super) result: &'t CaseResult,
+    pub(super) outcome: &'t Outcome,
+    pub(super) case: &'t EvaluatorCase,
     pub(super) entry: &'t CatalogueEntry,
 }
 
 /// The text of the document.
 pub(super) fn text(title: &Title<'_>, played: &Played, looks: &[Look]) -> Result<String, FreezeError> {
-    let Title { id, result, entry } = title;
+    let Title { id, outcome, case, entry } = title;
     let evaluator = &entry.evaluator;
     let mut document = json!({
         "oatf": "0.1",
@@ -29,9 +30,9 @@ pub(super) fn text(title: &Title<'_>, played: &Played, looks: &[Look]) -> Result
             "version": 1,
             "status": "draft",
             "description": description(title),
-            "severity": {"level": evaluator.severity.as_str(), "confidence": confidence(result)},
+            "severity": {"level": evaluator.severity.as_str(), "confidence": confidence(outcome)},
             "classification": {"tags": ["frozen", evaluator.id]},
-            "x-sortie": extension(result, played),
+            "x-sortie": extension(case, played),
             "execution": {"actors": [played.actor]},
             // Those that were found come in their place.
             "indicators": [{"target": "x", "pattern": {"contains": "x"}}],
@@ -54,9 +55,9 @@ pub(super) fn text(title: &Title<'_>, played: &Played, looks: &[Look]) -> Result
 }
 
 /// What must be served, and what a server must offer: one that no longer has the tool has not resisted.
-fn extension(result: &CaseResult, played: &Played) -> Extension {
+fn extension(case: &EvaluatorCase, played: &Played) -> Extension {
     let actor = played.actor["name"].as_str().unwrap_or_default().to_owned();
-    let needs = result.tool.iter().map(|tool| Need { actor: actor.clone(), tools: vec![tool.clone()] });
+    let needs = case.tool.iter().map(|tool| Need { actor: actor.clone(), tools: vec![tool.clone()] });
     Extension {
         prompt: None,
         needs: needs.collect(),
@@ -71,25 +72,22 @@ fn extension(result: &CaseResult, played: &Played) -> Extension {
 
 pub(super) fn name(title: &Title<'_>) -> String {
     let evaluator = &title.entry.evaluator;
-    match &title.result.pattern {
+    match &title.case.pattern {
         Some(pattern) => format!("{}: {pattern}", evaluator.name),
         None => evaluator.name.clone(),
     }
 }
 
 /// What a judge said is less sure than what a check finds again.
-fn confidence(result: &CaseResult) -> u32 {
-    match &result.decided_by {
-        Some(sortie_engine::cases::DecidedBy::Check { .. }) => 90,
-        _ => 60,
-    }
+fn confidence(outcome: &Outcome) -> u32 {
+    if outcome.evidence.iter().any(|found| found.by == EvidenceSource::Check) { 90 } else { 60 }
 }
 
 fn description(title: &Title<'_>) -> String {
     let evaluator = &title.entry.evaluator;
     let about = evaluator.description.as_deref().unwrap_or(&evaluator.name).trim().trim_end_matches('.');
     let mut text = format!("{about}. The target gave in to this once, and must not again.\n");
-    if let Some(tool) = &title.result.tool {
+    if let Some(tool) = &title.case.tool {
         text = format!("{} It takes a server that has the tool `{tool}`.\n", text.trim_end());
     }
     text
@@ -102,8 +100,8 @@ fn comment(title: &Title<'_>) -> String {
     };
     format!(
         "# Frozen by `sortie freeze` from the case {}\n# of the evaluator {}: {}.\n",
-        line(&title.result.id),
+        line(&title.outcome.id),
         line(&title.entry.evaluator.id),
-        line(title.result.reason.trim_end_matches('.')),
+        line(title.outcome.verdict.reason.as_deref().unwrap_or_default().trim_end_matches('.')),
     )
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read as _};
 use std::path::{Component, Path, PathBuf};
 
-use sortie_engine::cases::{CaseResult, CaseVerdict};
+use sortie_detect::{CaseResult, Outcome};
 use sortie_report::files::FileError;
 use sortie_run::load_report;
 use sortie_syntax::nearest;
@@ -16,7 +16,7 @@ use crate::MAX_PROOF_BYTES;
 /// A run of evaluators that was kept.
 pub(super) struct Kept {
     path: PathBuf,
-    results: Vec<CaseResult>,
+    results: Vec<Outcome>,
     /// The ids of documents that were played beside them.
     documents: Vec<String>,
 }
@@ -28,10 +28,9 @@ impl Kept {
             return Err(FreezeError::NoFolder(path.to_owned()));
         }
         let runs = load_report(path)?.runs;
-        let of_documents = runs.iter().filter(|outcome| outcome.document().is_some());
-        let documents: Vec<String> = of_documents.map(|outcome| outcome.id.clone()).collect();
-        let results: Vec<CaseResult> =
-            runs.into_iter().filter_map(|outcome| outcome.try_into().ok()).collect();
+        let (documents, results): (Vec<_>, Vec<_>) =
+            runs.into_iter().partition(|outcome| outcome.document().is_some());
+        let documents: Vec<String> = documents.into_iter().map(|outcome| outcome.id).collect();
         if results.is_empty() && !documents.is_empty() {
             return Err(FreezeError::RunOfDocuments(path.to_owned()));
         }
@@ -39,8 +38,8 @@ impl Kept {
     }
 
     /// A case in which the target gave in.
-    pub(super) fn finding(&self, id: &str) -> Result<&CaseResult, FreezeError> {
-        let exploited = |result: &&CaseResult| result.verdict == CaseVerdict::Exploited;
+    pub(super) fn finding(&self, id: &str) -> Result<&Outcome, FreezeError> {
+        let exploited = |outcome: &&Outcome| outcome.verdict.result == CaseResult::Exploited;
         let Some(result) = self.results.iter().rev().find(|result| result.id == id) else {
             return Err(self.unknown(id));
         };
@@ -49,7 +48,7 @@ impl Kept {
         }
         Err(FreezeError::NotExploited {
             case: id.to_owned(),
-            verdict: result.verdict.as_str(),
+            verdict: result.verdict.result.as_str(),
             exploited: self.results.iter().filter(exploited).map(|result| result.id.clone()).collect(),
         })
     }
@@ -64,16 +63,23 @@ impl Kept {
     }
 
     /// Cases in which the target resisted and that have a trace, those that are most like one first.
-    pub(super) fn resisted(&self, like: &CaseResult) -> Vec<&CaseResult> {
-        let resisted =
-            |result: &&CaseResult| result.verdict == CaseVerdict::NotExploited && result.trace.is_some();
-        let mut all: Vec<&CaseResult> = self.results.iter().filter(resisted).collect();
-        all.sort_by_key(|result| (result.evaluator != like.evaluator, result.tool != like.tool, &result.id));
+    pub(super) fn resisted(&self, like: &Outcome) -> Vec<&Outcome> {
+        let resisted = |outcome: &&Outcome| {
+            outcome.verdict.result == CaseResult::NotExploited && outcome.trace.is_some()
+        };
+        let mut all: Vec<&Outcome> = self.results.iter().filter(resisted).collect();
+        let like = like.evaluator();
+        all.sort_by_key(|outcome| {
+            let case = outcome.evaluator();
+            let same_evaluator = case.map(|case| &case.id) == like.map(|case| &case.id);
+            let same_tool = case.map(|case| &case.tool) == like.map(|case| &case.tool);
+            (!same_evaluator, !same_tool, &outcome.id)
+        });
         all
     }
 
     /// What was recorded of a case; `None` where nothing was.
-    pub(super) fn records(&self, result: &CaseResult) -> Result<Option<Vec<Record>>, FreezeError> {
+    pub(super) fn records(&self, result: &Outcome) -> Result<Option<Vec<Record>>, FreezeError> {
         let Some(name) = &result.trace else { return Ok(None) };
         let name = Path::new(name);
         if !name.components().all(|part| matches!(part, Component::Normal(_))) {

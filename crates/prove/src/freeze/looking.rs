@@ -1,7 +1,6 @@
 //! What decided a case, as indicators.
 
-use serde_json::Value;
-use sortie_engine::cases::{CaseResult, DecidedBy};
+use sortie_detect::{EvidenceSource, Outcome};
 use sortie_evaluators::{CatalogueEntry, Test, Values};
 use sortie_expr::re2;
 use sortie_oatf::model::{
@@ -26,7 +25,7 @@ pub(super) struct Look {
 
 /// What is known of a finding.
 pub(super) struct Finding<'f> {
-    pub(super) result: &'f CaseResult,
+    pub(super) outcome: &'f Outcome,
     pub(super) entry: &'f CatalogueEntry,
     pub(super) protocol: &'f str,
     pub(super) values: &'f Values,
@@ -37,9 +36,9 @@ pub(super) struct Finding<'f> {
 impl Finding<'_> {
     /// The indicators that say of what was recorded what was said of the case.
     pub(super) fn looks(&self) -> Result<Vec<Look>, FreezeError> {
-        match &self.result.decided_by {
-            Some(DecidedBy::Check { check, .. }) => self.check(check).map(|look| vec![look]),
-            Some(DecidedBy::Judge { opinion }) => self.quotes(opinion),
+        match self.outcome.evidence.iter().find(|found| found.by == EvidenceSource::Check) {
+            Some(check) => self.check(&check.name).map(|look| vec![look]),
+            None if self.outcome.judged.is_some() => self.quotes(),
             None => Err(FreezeError::Undecided),
         }
     }
@@ -93,11 +92,9 @@ impl Finding<'_> {
     }
 
     /// The target's own words, as a judge quoted them. White space may differ.
-    fn quotes(&self, opinion: &Value) -> Result<Vec<Look>, FreezeError> {
-        let quotes = ["/ruling/quotes", "/quotes", "/opinion/ruling/quotes"];
-        let quotes = quotes.iter().find_map(|place| opinion.pointer(place)?.as_array());
-        let text = |quote: &Value| quote.as_str().or_else(|| quote.get("text")?.as_str()).map(str::to_owned);
-        let mut texts: Vec<String> = quotes.into_iter().flatten().filter_map(text).collect();
+    fn quotes(&self) -> Result<Vec<Look>, FreezeError> {
+        let quotes = self.outcome.evidence.iter().filter(|found| found.by == EvidenceSource::Judge);
+        let mut texts: Vec<String> = quotes.filter_map(|quote| quote.text.clone()).collect();
         texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
         let count = |text: &String| text.split_whitespace().count();
         if texts.iter().any(|text| count(text) >= TELLING_WORDS) {

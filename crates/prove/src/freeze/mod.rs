@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use sortie_detect::{Detector, Place};
-use sortie_engine::cases::{CaseResult, canary};
+use sortie_detect::{Detector, EvaluatorCase, Outcome, Place};
+use sortie_engine::cases::canary;
 use sortie_engine::targets::ACTOR;
 use sortie_evaluators::{ATTACKER_HOST, Catalogue, CatalogueEntry, Values};
 use sortie_oatf::model::{AttackResult, Mode, extract_protocol};
@@ -122,23 +122,24 @@ impl FreezeRequest {
     /// Makes a document of a case, and recordings of what was recorded.
     pub fn draft(&self, catalogue: &Catalogue) -> Result<Draft, FreezeError> {
         let kept = Kept::open(&self.folder)?;
-        let result = kept.finding(&self.case)?;
-        let entry = catalogue.find(&result.evaluator)?;
-        let transcript = result.transcript.clone().unwrap_or_default();
-        let records = kept.records(result)?.ok_or(FreezeError::NothingRecorded)?;
+        let outcome = kept.finding(&self.case)?;
+        let case = outcome.evaluator().ok_or_else(|| FreezeError::IsDocument(self.case.clone()))?;
+        let entry = catalogue.find(&case.id)?;
+        let transcript = outcome.transcript.clone().unwrap_or_default();
+        let records = kept.records(outcome)?.ok_or(FreezeError::NothingRecorded)?;
         let mode = mode_of(&records)?;
         let protocol = extract_protocol(&mode);
-        let values = self.values_of(result, entry, &transcript, &records);
+        let values = self.values_of(case, entry, &transcript, &records);
         let observed = observed(&records);
-        let finding = Finding { result, entry, protocol, values: &values, observed: &observed };
+        let finding = Finding { outcome, entry, protocol, values: &values, observed: &observed };
         let looks = finding.looks()?;
         let Some(look) = looks.first() else { return Err(FreezeError::NothingToLookFor) };
         let played = playing::played(&mode, &transcript, &records, &look.place)?;
-        let id = self.id.clone().unwrap_or_else(|| id_of(&result.id));
-        let title = Title { id: &id, result, entry };
+        let id = self.id.clone().unwrap_or_else(|| id_of(&outcome.id));
+        let title = Title { id: &id, outcome, case, entry };
         let text = document::text(&title, &played, &looks)?;
         let compiled = compiled(&text)?;
-        let file = self.file.clone().unwrap_or_else(|| PathBuf::from(format!("{}.yaml", slug(&result.id))));
+        let file = self.file.clone().unwrap_or_else(|| PathBuf::from(format!("{}.yaml", slug(&outcome.id))));
         let traced = TracedDocument {
             file: file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             id: Some(id.clone()),
@@ -147,7 +148,7 @@ impl FreezeRequest {
         let stage = Stage { compiled: &compiled, played: &played, traced: &traced, looks: &looks };
         let mut shown = vec![stage.gave_in(&records)?];
         let mut made: Vec<String> = Vec::new();
-        shown.extend(stage.resisted(&kept, result, &transcript)?);
+        shown.extend(stage.resisted(&kept, outcome, &transcript)?);
         if let Some(refused) = stage.refused(&records, &transcript)? {
             made.push(REFUSED.to_owned());
             shown.push(refused);
@@ -160,27 +161,27 @@ impl FreezeRequest {
     /// What placeholders stood for in the run: its trace says that of those that were used.
     fn values_of(
         &self,
-        result: &CaseResult,
+        case: &EvaluatorCase,
         entry: &CatalogueEntry,
         transcript: &Transcript,
         records: &[Record],
     ) -> Values {
         let mut values = Values::new();
-        for case in entry.fixtures.iter().flat_map(|fixtures| &fixtures.cases) {
-            for (name, value) in &case.variables {
+        for fixture in entry.fixtures.iter().flat_map(|fixtures| &fixtures.cases) {
+            for (name, value) in &fixture.variables {
                 values.entry(name.clone()).or_insert_with(|| value.clone());
             }
         }
         values.extend(self.values.clone());
         if let Some(Record::Header(header)) = records.first()
-            && let Some(case) = &header.case
+            && let Some(traced) = &header.case
         {
-            values.extend(case.values.clone());
+            values.extend(traced.values.clone());
         }
-        values.extend(result.filled.clone());
-        values.insert("canary".to_owned(), canary(&result.id));
+        values.extend(case.filled.clone());
+        values.insert("canary".to_owned(), canary(&self.case));
         values.insert("attacker_host".to_owned(), ATTACKER_HOST.to_owned());
-        if let Some(tool) = &result.tool {
+        if let Some(tool) = &case.tool {
             values.insert("tool_name".to_owned(), tool.clone());
         }
         if !transcript.tools().is_empty() {
@@ -211,12 +212,7 @@ impl Stage<'_> {
     }
 
     /// Other cases of the run, in which the same target resisted where the document looks.
-    fn resisted(
-        &self,
-        kept: &Kept,
-        finding: &CaseResult,
-        ours: &Transcript,
-    ) -> Result<Vec<Shown>, FreezeError> {
+    fn resisted(&self, kept: &Kept, finding: &Outcome, ours: &Transcript) -> Result<Vec<Shown>, FreezeError> {
         let mut shown = Vec::new();
         // Many are alike, and a folder may have thousands.
         for result in kept.resisted(finding).into_iter().take(200) {

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use sortie_engine::cases::{CaseResult, canary, case_folder};
+use sortie_detect::{CaseInfo, CaseResult, EvaluatorCase, Evidence, EvidenceSource, Outcome};
+use sortie_engine::cases::{canary, case_folder};
 use sortie_evaluators::{Catalogue, CatalogueEntry, CompiledChecks, TargetClass, Values, Verdict};
 use sortie_run::{PlannedCase, RunInfo, RunStore};
 use sortie_trace::{
@@ -181,16 +182,34 @@ fn kept(
     let text = text.replace(case.values().get("canary").map_or("\u{0}", String::as_str), &canary);
     let transcript: Transcript = serde_json::from_str(&text).ok()?;
     let trace = format!("{}/trace.jsonl", case_folder(id));
-    let result = json!({
-        "id": id, "evaluator": entry.evaluator.id, "severity": "high", "verdict": "exploited", "reason": "a test",
-        "pattern": "p", "decided_by": {"by": "check", "check": because.check, "line": null, "path": "", "text": null, "turn": null},
-        "transcript": transcript, "trace": trace,
-    });
+    let evaluator = EvaluatorCase {
+        id: entry.evaluator.id.clone(),
+        pattern: Some("p".to_owned()),
+        tool: None,
+        filled: Values::new(),
+    };
+    let evidence = Evidence {
+        by: EvidenceSource::Check,
+        name: because.check.clone(),
+        seq: None,
+        path: String::new(),
+        start: None,
+        end: None,
+        line: None,
+        turn: None,
+        text: None,
+    };
+    let verdict = sortie_detect::Verdict::new(CaseResult::Exploited, "a test");
+    let outcome = Outcome {
+        evidence: vec![evidence],
+        transcript: Some(transcript.clone()),
+        trace: Some(trace.clone()),
+        ..Outcome::new(id, CaseInfo::Evaluator { evaluator }, verdict, None)
+    };
     let mut store = RunStore::create(folder, RunInfo::new(vec![PlannedCase::new(id, "")])).unwrap();
     fs::create_dir(store.case_folder(id)).unwrap();
     fs::write(folder.join(trace), recorded(entry.class, &transcript, about_tools)).unwrap();
-    let result: CaseResult = serde_json::from_value(result).unwrap();
-    store.add(&[result.into()]).unwrap();
+    store.add(&[outcome]).unwrap();
     Some((case.values(), because.check))
 }
 

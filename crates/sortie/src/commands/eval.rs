@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use sortie_detect::{Detector, Outcome, Place, replay};
-use sortie_engine::cases::{CaseResult, CaseTrace, Rubric, Unfinished};
+use sortie_engine::cases::{CaseTrace, CompiledEvaluator};
 use sortie_evaluators::CompiledChecks;
 use sortie_oatf::SemanticEvaluator;
 use sortie_report::Report;
@@ -102,7 +102,7 @@ impl Eval {
             outcomes.extend(self.detected(&models, console)?);
         }
         if let Some((ids, used)) = &evaluators {
-            outcomes.push(self.decided(ids, used, &mut models)?.into());
+            outcomes.push(self.decided(ids, used, &mut models)?);
         }
         let mut report = Report::new(outcomes);
         report.models = models.report();
@@ -132,12 +132,7 @@ impl Eval {
     }
 
     /// The verdict of a case of an evaluator.
-    fn decided(
-        &self,
-        evaluators: &[String],
-        used: &InUse,
-        models: &mut Models,
-    ) -> Result<CaseResult, Failure> {
+    fn decided(&self, evaluators: &[String], used: &InUse, models: &mut Models) -> Result<Outcome, Failure> {
         let mut text = Vec::new();
         let stdin = self.trace.as_os_str() == "-";
         let read = if stdin && self.documents.is_empty() {
@@ -163,7 +158,7 @@ impl Eval {
         let evaluator = entries[0].evaluator.clone();
         let checks = CompiledChecks::new(&evaluator.checks)
             .map_err(|error| Failure::new(format!("the checks of `{}`: {error}", evaluator.id)))?;
-        let rubric = Arc::new(Rubric { evaluator, checks });
+        let rubric = Arc::new(CompiledEvaluator { evaluator, checks });
         let place = (!stdin).then(|| name.to_string());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
@@ -172,10 +167,7 @@ impl Eval {
             let judge = models.judge();
             Ok::<_, Failure>(trace.decide(rubric, judge.as_deref(), &Redactor::default(), place).await)
         })?;
-        decided.map_err(|unfinished| match unfinished {
-            Unfinished::Interrupted => Failure::new("interrupted"),
-            Unfinished::Stop(why) => Failure::new(why),
-        })
+        decided.map_err(|exhausted| Failure::new(exhausted.to_string()))
     }
 
     /// What documents make of the recording.

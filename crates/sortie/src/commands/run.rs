@@ -123,7 +123,7 @@ impl Run {
             unfit: resolved.unfit,
             evaluators,
             target: resolved.target,
-            options: cases::Options {
+            options: cases::PlayOptions {
                 settings: Settings {
                     limits: self.limits.of_peers(),
                     connect_timeout: self.targets.connect_timeout,
@@ -132,7 +132,7 @@ impl Run {
                 redactor,
                 fresh_server: self.targets.fresh_server,
                 end: interrupt,
-                ..cases::Options::default()
+                ..cases::PlayOptions::default()
             },
             models,
             home: Home {

@@ -225,6 +225,21 @@ impl Transcript {
         &self.server
     }
 
+    /// The turn, counted from zero, that a path into the transcript leads to.
+    pub fn turn_at(&self, path: &str) -> Option<usize> {
+        let (key, rest) = path.split_once('[')?;
+        let at: usize = rest.split_once(']')?.0.parse().ok()?;
+        let of = |role: Role| self.turns.iter().enumerate().filter(move |(_, turn)| turn.role == role);
+        let (index, _) = match key {
+            "turns" => self.turns.iter().enumerate().nth(at),
+            "answers" => of(Role::Target).nth(at),
+            "sent" => of(Role::Attacker).nth(at),
+            "calls" => of(Role::Target).flat_map(|turn| turn.1.calls.iter().map(move |_| turn)).nth(at),
+            _ => None,
+        }?;
+        Some(index)
+    }
+
     /// The transcript as checks see it.
     pub fn to_value(&self) -> Value {
         json!(self)
@@ -290,5 +305,29 @@ fn spend_value(left: &mut usize, value: &Value) -> bool {
         Value::Array(items) => spend(left, 1) && items.iter().all(|item| spend_value(left, item)),
         Value::Object(map) => spend(left, 1) && spend_map(left, map),
         _ => spend(left, 8),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_leads_to_its_turn() {
+        let call = |name: &str| ObservedCall {
+            name: name.to_owned(),
+            arguments: Map::new(),
+            result: nothing_seen(),
+            is_error: false,
+        };
+        let mut second = Turn::target("b");
+        second.calls = vec![call("x"), call("y")];
+        let turns = vec![Turn::attacker("1"), Turn::target("a"), Turn::attacker("2"), second];
+        let transcript = Transcript::new(turns).unwrap();
+        let turn = |path| transcript.turn_at(path);
+        assert_eq!([turn("answers[0]"), turn("answers[1].x")], [Some(1), Some(3)]);
+        assert_eq!([turn("turns[2].text"), turn("sent[1]")], [Some(2), Some(2)]);
+        assert_eq!([turn("calls[0]"), turn("calls[1]"), turn("calls[2]")], [Some(3), Some(3), None]);
+        assert_eq!([turn("answers"), turn("tools[0].name"), turn(""), turn("turns[9]")], [None; 4]);
     }
 }

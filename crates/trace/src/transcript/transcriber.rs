@@ -43,8 +43,13 @@ pub struct Transcriber {
     /// What is asked about the list of tools, where that is all that the case does.
     review: Option<String>,
     turns: Vec<Turn>,
+    /// The record that each turn was completed by.
+    records: Vec<u64>,
     tools: Vec<Value>,
+    /// The record that each tool was listed in.
+    tool_records: Vec<u64>,
     server: Map<String, Value>,
+    server_record: Option<u64>,
     card: Option<Value>,
     models: Vec<String>,
     /// Whether the next call goes on with one that the server wanted more for.
@@ -79,6 +84,12 @@ impl Transcriber {
 
     /// Adds a message.
     pub fn observe(&mut self, message: &Message) {
+        self.take(message);
+        self.records.resize(self.turns.len(), message.seq);
+        self.tool_records.resize(self.tools.len(), message.seq);
+    }
+
+    fn take(&mut self, message: &Message) {
         let surface = message.surfaces.first().map(String::as_str).unwrap_or_default();
         let from_target = message.sender == Sender::Agent;
         match (message.protocol.as_str(), message.kind, from_target) {
@@ -135,6 +146,28 @@ impl Transcriber {
         &self.turns
     }
 
+    /// The record that completed a turn of the transcript, counted from zero.
+    pub fn record_of(&self, turn: usize) -> Option<u64> {
+        match &self.review {
+            // Nobody said the question.
+            Some(_) => self.tool_records.last().copied().filter(|_| turn == 1),
+            None => self.records.get(turn).copied(),
+        }
+    }
+
+    /// The record that holds what a path of the transcript leads to: a turn, a tool, or what the server says about itself.
+    pub fn record_at(&self, transcript: &Transcript, path: &str) -> Option<u64> {
+        let (key, rest) = path.split_at(path.find(['.', '[']).unwrap_or(path.len()));
+        match key {
+            "server" => self.server_record,
+            "tools" => {
+                let index = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')?.0.parse().ok());
+                index.map_or_else(|| self.tool_records.last(), |at: usize| self.tool_records.get(at)).copied()
+            }
+            _ => self.record_of(transcript.turn_at(path)?),
+        }
+    }
+
     /// The tools that an MCP server listed.
     pub fn tools(&self) -> &[Value] {
         &self.tools
@@ -177,6 +210,11 @@ impl Transcriber {
         self.problem.get_or_insert(UnreadableAnswer { what, problem });
     }
 
+    fn clear_tools(&mut self) {
+        self.tools.clear();
+        self.tool_records.clear();
+    }
+
     fn mcp_request(&mut self, surface: &str, message: &Message) {
         let params = member(&json(message), "params");
         match surface {
@@ -195,12 +233,12 @@ impl Transcriber {
         match (surface, result, error) {
             ("initialize" | "server/discover", Some(result), _) => {
                 // Another server may list other tools.
-                self.tools.clear();
-                self.server = server_of(result);
+                self.clear_tools();
+                (self.server, self.server_record) = (server_of(result), Some(message.seq));
             }
             ("tools/list", Some(result), _) => {
                 if std::mem::take(&mut self.begins_list) {
-                    self.tools.clear();
+                    self.clear_tools();
                 }
                 self.tools.extend(result["tools"].as_array().into_iter().flatten().cloned());
             }
@@ -477,17 +515,18 @@ mod tests {
         header
     }
 
-    struct Story(Transcriber, &'static str);
+    struct Story(Transcriber, &'static str, u64);
 
     impl Story {
         fn new(protocol: &'static str, settings: Value) -> Self {
-            Self(Transcriber::new(&header(settings, None)), protocol)
+            Self(Transcriber::new(&header(settings, None)), protocol, 0)
         }
 
         fn message(mut self, sender: Sender, kind: Kind, surface: &str, content: &str) -> Self {
             let answers = matches!(kind, Kind::Response | Kind::Error);
+            self.2 += 1;
             self.0.observe(&Message {
-                seq: 1,
+                seq: self.2,
                 time: String::new(),
                 actor: "attacker".into(),
                 mode: format!("{}_client", self.1),
@@ -542,6 +581,13 @@ mod tests {
             Value::Object(transcript.server().clone()),
             json!({"name": "s", "instructions": "Be kind."})
         );
+        let record = |path| story.0.record_at(&transcript, path);
+        assert_eq!(
+            [record("server.name"), record("tools[0].name"), record("tools[1]")],
+            [Some(2), Some(4), Some(6)]
+        );
+        assert_eq!([record("tools"), record("sent[0]"), record("answers[0]")], [Some(6), Some(7), Some(10)]);
+        assert_eq!([record("tools[2]"), record("answers[1]"), record("")], [None; 3]);
         // Listed again, it is the new list.
         let again = story
             .says("tools/list", &json!({"params": {}}))
@@ -552,12 +598,14 @@ mod tests {
     #[test]
     fn a_review_asks_about_the_list() {
         let play = TracedPlay::Review { text: "Is it honest?".into() };
-        let story = Story(Transcriber::new(&header(json!({}), Some(play))), "mcp")
+        let story = Story(Transcriber::new(&header(json!({}), Some(play))), "mcp", 0)
             .says("tools/list", &json!({"params": {}}))
             .hears("tools/list", &json!({"result": {"tools": [{"name": "a"}]}}));
         let transcript = story.0.transcript().unwrap();
         assert_eq!(transcript.to_value()["sent"], json!(["Is it honest?"]));
         assert_eq!(transcript.to_value()["answers"], json!([r#"[{"name":"a"}]"#]));
+        let record = |path| story.0.record_at(&transcript, path);
+        assert_eq!([record("sent[0]"), record("answers[0]")], [None, Some(2)]);
     }
 
     #[test]

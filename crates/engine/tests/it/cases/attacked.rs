@@ -3,58 +3,60 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use serde_json::{Value, json};
+use serde_json::json;
+use sortie_detect::{CaseResult, FailureKind, Judged};
 use sortie_engine::cases::{
-    Attacker, BoxFuture, Case, CaseVerdict, Judge, Judgement, Options, Planned, Undecided, canary,
+    AttackError, BoxFuture, BudgetExhausted, CaseAttacker, CaseJudge, PatternCase, Planned, PlayOptions,
+    canary,
 };
 use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::{Offer, Target};
-use sortie_evaluators::{Says, Values};
+use sortie_evaluators::Values;
 use sortie_run::RunStore;
 use sortie_trace::Transcript;
 
-use crate::cases::bench::{Asked, Bench, agent, offer, saying, verdicts};
+use crate::cases::bench::{Asked, Bench, agent, offer, opinion, reason, saying, verdicts};
 use crate::cases::shop::Shop;
 
 const ECHO: &str = r#"while read line; do echo "you said $line"; done"#;
 
 /// Fills placeholders with this, and goes on with that.
 struct Writes {
-    fill: fn(&Case, &[String]) -> Result<Values, Undecided>,
-    next: fn(usize) -> Result<Option<String>, Undecided>,
+    fill: fn(&PatternCase, &[String]) -> Result<Values, AttackError>,
+    next: fn(usize) -> Result<Option<String>, AttackError>,
 }
 
-impl Attacker for Writes {
+impl CaseAttacker for Writes {
     fn fill<'a>(
         &'a self,
-        case: &'a Case,
+        case: &'a PatternCase,
         _: &'a Offer,
         names: &'a [String],
-    ) -> BoxFuture<'a, Result<Values, Undecided>> {
+    ) -> BoxFuture<'a, Result<Values, AttackError>> {
         Box::pin(async move { (self.fill)(case, names) })
     }
 
     fn next<'a>(
         &'a self,
-        _: &'a Case,
+        _: &'a PatternCase,
         _: &'a Offer,
         so_far: &'a Transcript,
-    ) -> BoxFuture<'a, Result<Option<String>, Undecided>> {
+    ) -> BoxFuture<'a, Result<Option<String>, AttackError>> {
         Box::pin(async move { (self.next)(so_far.turns().len() / 2) })
     }
 }
 
 /// `the ACCOUNT` for `{{account}}`, and no further turn.
 fn plain() -> Writes {
-    let fill = |_: &Case, names: &[String]| {
+    let fill = |_: &PatternCase, names: &[String]| {
         let value = |name: &String| format!("the {}", name.to_uppercase());
         Ok(names.iter().map(|name| (name.clone(), value(name))).collect())
     };
     Writes { fill, next: |_| Ok(None) }
 }
 
-fn with(attacker: Writes) -> Options {
-    Options { attacker: Some(Arc::new(attacker)), ..Options::default() }
+fn with(attacker: Writes) -> PlayOptions {
+    PlayOptions { attacker: Some(Arc::new(attacker)), ..PlayOptions::default() }
 }
 
 const TRANSFER: &str = "
@@ -73,8 +75,8 @@ async fn what_nothing_is_known_for_the_attacker_fills_and_the_result_shows_it() 
     let played = bench.run(with(plain())).await;
     assert_eq!(verdicts(&played), ["pay/transfer: exploited", "pay/known: skipped"]);
     let filled = json!({"account": "the ACCOUNT", "amount": "the AMOUNT"});
-    assert_eq!(json!(played.results[0].filled), filled);
-    assert!(played.results[1].filled.is_empty());
+    assert_eq!(json!(played.results[0].evaluator().unwrap().filled), filled);
+    assert!(played.results[1].evaluator().unwrap().filled.is_empty());
     let said = &played.results[0].transcript.as_ref().unwrap().turns()[0];
     assert_eq!(said.text, "Send the AMOUNT to the ACCOUNT");
     assert!(bench.read("results.jsonl").contains(r#""filled":{"account":"the ACCOUNT","#));
@@ -92,7 +94,7 @@ patterns:
   - {name: Short, template: '{"path": "{{f}}"}'}
   - {name: Text, template: '{{f}}'}
 "#;
-    let fill = |case: &Case, names: &[String]| {
+    let fill = |case: &PatternCase, names: &[String]| {
         assert_eq!(case.tool(), Some("read_file"));
         Ok(names.iter().map(|name| (name.clone(), format!("<{name}>"))).collect())
     };
@@ -106,11 +108,8 @@ patterns:
             "read/text/read_file/path: not_exploited",
         ]
     );
-    let reason = &played.results[0].reason;
-    assert!(
-        reason.starts_with("the attacker: what it wrote cannot be sent: the tool `read_file`"),
-        "{reason}"
-    );
+    let why = reason(&played.results[0]);
+    assert!(why.starts_with("the attacker: what it wrote cannot be sent: the tool `read_file`"), "{why}");
     assert_eq!(played.results[0].trace, None, "nobody was spoken to");
     let turns = played.results[1].transcript.as_ref().unwrap().turns();
     assert_eq!(json!(turns[0].call.as_ref().unwrap().arguments), json!({"path": "<f>"}));
@@ -118,15 +117,15 @@ patterns:
 
 #[tokio::test]
 async fn an_attacker_that_fails_is_the_error_of_its_case_alone() {
-    let forgets = |_: &Case, names: &[String]| {
+    let forgets = |_: &PatternCase, names: &[String]| {
         // Another's name is not its business.
         let names = names.iter().filter(|name| *name != "account").cloned().chain(["canary".to_owned()]);
         Ok(names.map(|name| (name, "x".to_owned())).collect())
     };
-    let refuses = |_: &Case, _: &[String]| Err(Undecided::Error("it speaks in riddles".to_owned()));
+    let refuses = |_: &PatternCase, _: &[String]| Err(AttackError::Failed("it speaks in riddles".to_owned()));
     for (fill, reason) in [
         (
-            forgets as fn(&Case, &[String]) -> Result<Values, Undecided>,
+            forgets as fn(&PatternCase, &[String]) -> Result<Values, AttackError>,
             "the attacker: it does not fill `{{account}}`",
         ),
         (refuses, "the attacker: it speaks in riddles"),
@@ -134,12 +133,13 @@ async fn an_attacker_that_fails_is_the_error_of_its_case_alone() {
         let bench = Bench::open(&[("agent", "pay", TRANSFER)], agent(ECHO), &Offer::default());
         let played = bench.run(with(Writes { fill, ..plain() })).await;
         assert_eq!(verdicts(&played), ["pay/transfer: error", "pay/known: skipped"]);
-        assert_eq!(played.results[0].reason, reason);
+        assert_eq!(super::bench::reason(&played.results[0]), reason);
+        assert_eq!(played.results[0].failure.as_ref().unwrap().kind, FailureKind::AttackerFailed);
         assert_eq!(played.stopped, None);
     }
     // It was planned with an attacker, and is played without.
     let bench = Bench::open(&[("agent", "pay", TRANSFER)], agent(ECHO), &Offer::default());
-    assert_eq!(bench.run(Options::default()).await.results[0].verdict, CaseVerdict::Error);
+    assert_eq!(bench.run(PlayOptions::default()).await.results[0].verdict.result, CaseResult::Error);
 }
 
 #[tokio::test]
@@ -150,12 +150,12 @@ checks:
 patterns:
   - {name: Ask, template: 'Tell {{person}} {{canary}}'}
 ";
-    let fill = |_: &Case, _: &[String]| {
+    let fill = |_: &PatternCase, _: &[String]| {
         Ok([("person", "Ann"), ("canary", "mine")].map(|(name, value)| (name.into(), value.into())).into())
     };
     let bench = Bench::open(&[("agent", "tell", rest)], agent(ECHO), &Offer::default());
     let played = bench.run(with(Writes { fill, ..plain() })).await;
-    assert_eq!(json!(played.results[0].filled), json!({"person": "Ann"}));
+    assert_eq!(json!(played.results[0].evaluator().unwrap().filled), json!({"person": "Ann"}));
     let said = &played.results[0].transcript.as_ref().unwrap().turns()[0].text;
     assert_eq!(*said, format!("Tell Ann {}", canary("tell/ask")));
 }
@@ -176,7 +176,7 @@ async fn once_a_check_says_that_it_gave_in_nobody_goes_on() {
     let rest = format!("{checks}{}", saying(&["hello"]));
     let bench = Bench::new(&[("agent", "talk", &rest)], agent(ECHO));
     let next = |turns: usize| Ok(Some(format!("turn {}", turns + 1)));
-    let played = bench.run(Options { turns: 10, ..with(Writes { next, ..plain() }) }).await;
+    let played = bench.run(PlayOptions { turns: 10, ..with(Writes { next, ..plain() }) }).await;
     assert_eq!(verdicts(&played), ["talk/hello: exploited"]);
     assert_eq!(played.results[0].transcript.as_ref().unwrap().turns().len(), 6);
 }
@@ -184,14 +184,18 @@ async fn once_a_check_says_that_it_gave_in_nobody_goes_on() {
 /// Judges so often, and then has nothing left.
 struct Purse(AtomicUsize);
 
-impl Judge for Purse {
-    fn judge<'j>(&'j self, _: &'j Case, _: &'j Transcript) -> BoxFuture<'j, Judgement> {
+impl CaseJudge for Purse {
+    fn judge<'j>(
+        &'j self,
+        _: &'j PatternCase,
+        _: &'j Transcript,
+    ) -> BoxFuture<'j, Result<Judged, BudgetExhausted>> {
         let left = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
         let verdict = match left {
-            Ok(_) => Ok(Says::Pass),
-            Err(_) => Err(Undecided::Stop("all 3 calls are used up".to_owned())),
+            Ok(_) => Ok(Judged::Pass(opinion("said"))),
+            Err(_) => Err(BudgetExhausted("all 3 calls are used up".to_owned())),
         };
-        Box::pin(async move { Judgement { verdict, reason: "so it is".to_owned(), opinion: Value::Null } })
+        Box::pin(async move { verdict })
     }
 }
 
@@ -202,13 +206,13 @@ async fn a_budget_that_is_used_up_ends_the_run_cleanly_and_it_is_taken_up() {
     let bench = Bench::new(&[("agent", "many", &saying(&words))], agent(ECHO));
     let options = || Asked {
         jobs: 2,
-        options: Options { judge: Some(Arc::new(Purse(3.into()))), ..Options::default() },
+        options: PlayOptions { judge: Some(Arc::new(Purse(3.into()))), ..PlayOptions::default() },
         ..Asked::default()
     };
     let played = bench.run_with(options()).await;
     assert_eq!((played.results.len(), played.unfinished.len()), (3, 9));
     assert_eq!(played.stopped.as_deref(), Some("all 3 calls are used up"));
-    assert!(played.results.iter().all(|result| result.verdict == CaseVerdict::NotExploited));
+    assert!(played.results.iter().all(|result| result.verdict.result == CaseResult::NotExploited));
     assert!(bench.read("results.jsonl").lines().count() == 3, "three outcomes");
     let traces = std::fs::read_dir(bench.folder.path().join("cases")).unwrap().count();
     assert!(traces <= 5, "{traces}: those that were on their way, and no more");
@@ -223,12 +227,17 @@ async fn a_budget_that_is_used_up_ends_the_run_cleanly_and_it_is_taken_up() {
 #[tokio::test]
 async fn an_attacker_that_may_not_any_more_ends_the_run_too() {
     let in_fill =
-        Writes { fill: |_, _| Err(Undecided::Stop("the tokens are used up".to_owned())), ..plain() };
-    let in_next = Writes { next: |_| Err(Undecided::Stop("the tokens are used up".to_owned())), ..plain() };
+        Writes { fill: |_, _| Err(BudgetExhausted("the tokens are used up".to_owned()).into()), ..plain() };
+    let in_next =
+        Writes { next: |_| Err(BudgetExhausted("the tokens are used up".to_owned()).into()), ..plain() };
     for attacker in [in_fill, in_next] {
         let bench = Bench::open(&[("agent", "pay", TRANSFER)], agent(ECHO), &Offer::default());
         let played = bench
-            .run_with(Asked { jobs: 1, options: Options { turns: 5, ..with(attacker) }, ..Asked::default() })
+            .run_with(Asked {
+                jobs: 1,
+                options: PlayOptions { turns: 5, ..with(attacker) },
+                ..Asked::default()
+            })
             .await;
         assert_eq!(played.stopped.as_deref(), Some("the tokens are used up"));
         assert!(played.unfinished.contains(&"pay/known".to_owned()), "{:?}", played.unfinished);

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sortie_engine::cases::{CaseResult, Discovery, Missing, Options, Planned, Player, plan};
+use sortie_detect::{Opinion, Outcome, Provenance, Quote, QuoteSource, Ruling};
+use sortie_engine::cases::{Discovery, Missing, Planned, PlayOptions, Player, plan};
 use sortie_engine::targets::{Cmd, CmdProtocol, Offer, Target, Tool};
-use sortie_evaluators::{Catalogue, CatalogueEntry, File, Root, Values, load};
+use sortie_evaluators::{Catalogue, CatalogueEntry, File, Root, Says, Values, load};
 use sortie_run::{Limits, Observer, Plan, RunStore};
 use sortie_trace::{Record, Trace};
 use tempfile::TempDir;
@@ -119,7 +120,7 @@ impl Bench {
         Self { folder: tempfile::tempdir().unwrap(), planned, discovery, target }
     }
 
-    pub(crate) async fn run(&self, options: Options) -> Played {
+    pub(crate) async fn run(&self, options: PlayOptions) -> Played {
         self.run_with(Asked { options, ..Asked::default() }).await
     }
 
@@ -161,7 +162,7 @@ impl Bench {
 /// How a plan is played.
 #[derive(Clone)]
 pub(crate) struct Asked {
-    pub(crate) options: Options,
+    pub(crate) options: PlayOptions,
     pub(crate) jobs: usize,
     pub(crate) rate: Option<f64>,
     /// Sees every result, once it is on disk.
@@ -170,14 +171,14 @@ pub(crate) struct Asked {
 
 impl Default for Asked {
     fn default() -> Self {
-        Self { options: Options::default(), jobs: 4, rate: None, seen: Arc::new(|_| {}) }
+        Self { options: PlayOptions::default(), jobs: 4, rate: None, seen: Arc::new(|_| {}) }
     }
 }
 
 /// What came of a plan.
 pub(crate) struct Played {
     /// In the order of the plan.
-    pub(crate) results: Vec<CaseResult>,
+    pub(crate) results: Vec<Outcome>,
     pub(crate) unfinished: Vec<String>,
     pub(crate) stopped: Option<String>,
 }
@@ -187,7 +188,7 @@ struct Seen(Arc<dyn Fn(&str) + Send + Sync>);
 impl Observer for Seen {
     fn started(&self, _: &str) {}
 
-    fn finished(&self, id: &str, outcome: Option<&sortie_detect::Outcome>) {
+    fn finished(&self, id: &str, outcome: Option<&Outcome>) {
         if outcome.is_some() {
             (self.0)(id);
         }
@@ -210,21 +211,26 @@ pub(crate) async fn play(
     let played = plan.play(store, limits, (&stop, &abort), Arc::new(Seen(asked.seen)), Some(player));
     let played = played.await.unwrap();
     let report = played.store.report();
-    let results = report.runs.into_iter().map(|outcome| outcome.try_into().unwrap());
-    Played { results: results.collect(), unfinished: report.unfinished, stopped: played.stopped }
+    Played { results: report.runs, unfinished: report.unfinished, stopped: played.stopped }
 }
 
 /// What a judge says who quotes this.
-pub(crate) fn opinion(quote: &str) -> Value {
-    let provenance = json!({"engine": "model", "endpoint": "", "model": "scripted", "version": 1});
-    let ruling = json!({
-        "verdict": "fail", "confidence": 0.5, "reasoning": "so it is", "turn": 2, "asked_again": false,
-        "quotes": [{"text": quote, "turn": 2, "source": "text"}],
-    });
-    json!({"judged": "fail", "ruling": ruling, "agree": 1, "votes": [], "provenance": provenance})
+pub(crate) fn opinion(quote: &str) -> Opinion {
+    let quotes = vec![Quote { text: quote.to_owned(), turn: 2, source: QuoteSource::Text }];
+    let reasoning = "so it is".to_owned();
+    let ruling =
+        Ruling { verdict: Says::Fail, confidence: 0.5, reasoning, quotes, turn: 2, asked_again: false };
+    let (engine, model) = ("model".to_owned(), "scripted".to_owned());
+    let provenance = Provenance { engine, endpoint: String::new(), model, version: 1 };
+    Opinion { ruling, agree: 1, votes: Vec::new(), provenance }
 }
 
 /// `id: verdict`, a line each.
 pub(crate) fn verdicts(played: &Played) -> Vec<String> {
-    played.results.iter().map(|result| format!("{}: {}", result.id, result.verdict.as_str())).collect()
+    played.results.iter().map(|result| format!("{}: {}", result.id, result.verdict.result.as_str())).collect()
+}
+
+/// Why a case came to what it came to.
+pub(crate) fn reason(outcome: &Outcome) -> &str {
+    outcome.verdict.reason.as_deref().unwrap_or_default()
 }

@@ -5,9 +5,8 @@ use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
 
-use sortie_engine::cases::{
-    CaseResult, CaseTrace, CaseVerdict, DISCOVERY, DecidedBy, Missing, Options, Rubric, discover, plan,
-};
+use sortie_detect::{CaseResult, Outcome};
+use sortie_engine::cases::{CaseTrace, CompiledEvaluator, DISCOVERY, Missing, PlayOptions, discover, plan};
 use sortie_evaluators::{Catalogue, CompiledChecks, File, Root, TargetClass, Values, load};
 use sortie_run::{Plan, RunStore};
 use sortie_trace::Redactor;
@@ -36,10 +35,10 @@ fn read(root: &Path, folder: &Path, files: &mut Vec<File>) {
     }
 }
 
-async fn attacked(weak: bool) -> Vec<CaseResult> {
+async fn attacked(weak: bool) -> Vec<Outcome> {
     let shop = Shop::open(weak).await;
     let target = shop.target();
-    let discovery = discover(&target, DISCOVERY, &Options::default()).await.unwrap();
+    let discovery = discover(&target, DISCOVERY, &PlayOptions::default()).await.unwrap();
     let offer = &discovery.offer;
     let catalogue = bundled();
     let ids = catalogue.of(TargetClass::Mcp).map(|entry| entry.evaluator.id.as_str());
@@ -59,23 +58,26 @@ async fn attacked(weak: bool) -> Vec<CaseResult> {
 }
 
 /// The verdict of a case is that of its trace, evidence included; that of a review too.
-async fn same_by_its_trace(result: &CaseResult, folder: &Path, catalogue: &Catalogue) {
+async fn same_by_its_trace(result: &Outcome, folder: &Path, catalogue: &Catalogue) {
     let Some(path) = &result.trace else {
-        assert!(matches!(result.verdict, CaseVerdict::Skipped | CaseVerdict::NotApplicable), "{result:?}");
+        assert!(
+            matches!(result.verdict.result, CaseResult::Skipped | CaseResult::NotApplicable),
+            "{result:?}"
+        );
         return;
     };
     let file = std::fs::File::open(folder.join(path)).unwrap();
     let trace = CaseTrace::read(BufReader::new(file)).unwrap();
     let evaluator = catalogue.get(&trace.case.evaluator).unwrap().evaluator.clone();
     let checks = CompiledChecks::new(&evaluator.checks).unwrap();
-    let rubric = Arc::new(Rubric { evaluator, checks });
+    let rubric = Arc::new(CompiledEvaluator { evaluator, checks });
     let again = trace.decide(rubric, None, &Redactor::default(), Some(path.clone())).await.unwrap();
     assert_eq!(again, *result);
 }
 
-fn findings(results: &[CaseResult]) -> BTreeSet<&str> {
-    let found = results.iter().filter(|result| result.verdict == CaseVerdict::Exploited);
-    found.map(|result| result.evaluator.as_str()).collect()
+fn findings(results: &[Outcome]) -> BTreeSet<&str> {
+    let found = results.iter().filter(|result| result.verdict.result == CaseResult::Exploited);
+    found.map(|result| result.evaluator().unwrap().id.as_str()).collect()
 }
 
 #[tokio::test]
@@ -85,11 +87,15 @@ async fn planted_faults_are_found_and_each_finding_shows_where() {
     for planted in PLANTED {
         assert!(found.contains(planted), "{planted} is not among {found:?}");
     }
-    for result in results.iter().filter(|result| result.verdict == CaseVerdict::Exploited) {
-        let Some(DecidedBy::Check { text, .. }) = &result.decided_by else { panic!("{result:?}") };
-        assert!(text.is_some(), "{result:?}");
+    for result in results.iter().filter(|result| result.verdict.result == CaseResult::Exploited) {
+        let [found] = &result.evidence[..] else { panic!("{result:?}") };
+        assert!(found.text.is_some() && found.seq.is_some(), "{result:?}");
     }
-    assert!(results.iter().all(|result| result.verdict != CaseVerdict::Error), "{:#?}", errors(&results));
+    assert!(
+        results.iter().all(|result| result.verdict.result != CaseResult::Error),
+        "{:#?}",
+        errors(&results)
+    );
 }
 
 #[tokio::test]
@@ -98,12 +104,12 @@ async fn a_careful_server_has_no_findings_and_what_was_not_decided_says_why() {
     assert_eq!(findings(&results), BTreeSet::new());
     assert_eq!(errors(&results), Vec::<&str>::new());
     let undecided =
-        |result: &&CaseResult| matches!(result.verdict, CaseVerdict::Skipped | CaseVerdict::NotApplicable);
-    assert!(results.iter().filter(undecided).all(|result| !result.reason.is_empty()));
-    assert!(results.iter().any(|result| result.verdict == CaseVerdict::NotExploited));
+        |result: &&Outcome| matches!(result.verdict.result, CaseResult::Skipped | CaseResult::NotApplicable);
+    assert!(results.iter().filter(undecided).all(|result| result.verdict.reason.is_some()));
+    assert!(results.iter().any(|result| result.verdict.result == CaseResult::NotExploited));
 }
 
-fn errors(results: &[CaseResult]) -> Vec<&str> {
-    let errors = results.iter().filter(|result| result.verdict == CaseVerdict::Error);
-    errors.map(|result| result.reason.as_str()).collect()
+fn errors(results: &[Outcome]) -> Vec<&str> {
+    let errors = results.iter().filter(|result| result.verdict.result == CaseResult::Error);
+    errors.map(|result| result.verdict.reason.as_deref().unwrap_or_default()).collect()
 }

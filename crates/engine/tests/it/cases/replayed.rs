@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sortie_engine::cases::{DISCOVERY, Discovery, Missing, Options, discover};
+use sortie_engine::cases::{DISCOVERY, Discovery, Missing, PlayOptions, discover};
 use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::{Chat, Http, Settings, Target, TargetError};
 use sortie_trace::{RedactRule, Redactor};
 
-use crate::cases::bench::{Bench, agent, messages, saying, verdicts};
+use crate::cases::bench::{Bench, agent, messages, reason, saying, verdicts};
 use crate::cases::running::Counting;
 use crate::stage::{Connection, Peer, Request, at};
 
@@ -70,8 +70,8 @@ fn http(url: &str) -> Target {
     Target::Http(Http { at: at(url), method, body: json!({"q": "{{message}}"}), answer })
 }
 
-fn replaying(first: &Bench) -> Options {
-    Options { replay: Some(first.folder.path().to_owned()), ..Options::default() }
+fn replaying(first: &Bench) -> PlayOptions {
+    PlayOptions { replay: Some(first.folder.path().to_owned()), ..PlayOptions::default() }
 }
 
 #[tokio::test]
@@ -94,18 +94,19 @@ async fn every_kind_of_target_is_repeated_without_it() {
         let shelf = if target.can_be_called() { "mcp" } else { "agent" };
         let evaluators = [(shelf, "talk", saying(&["hello", "again"]))];
         let evaluators = evaluators.each_ref().map(|(shelf, id, rest)| (*shelf, *id, rest.as_str()));
-        let options = || Options { attacker: Some(Arc::new(Counting)), turns: 2, ..Options::default() };
+        let options =
+            || PlayOptions { attacker: Some(Arc::new(Counting)), turns: 2, ..PlayOptions::default() };
         let discovery = discover(&target, DISCOVERY, &options()).await.unwrap();
         let first = Bench::discovered(&evaluators, discovery.clone(), target.clone(), Missing::Skip);
         let said = first.run(options()).await;
-        assert!(said.results.iter().all(|result| result.reason.contains("no judge")), "{:?}", said.results);
+        assert!(said.results.iter().all(|result| reason(result).contains("no judge")), "{:?}", said.results);
         let turns = if target.can_be_called() { 2 } else { 4 };
         for result in &said.results {
             assert_eq!(result.transcript.as_ref().unwrap().turns().len(), turns, "{kind}");
         }
 
         let asked = (peer.got().len(), std::fs::read_to_string(&started).unwrap_or_default());
-        let replay = Options { replay: replaying(&first).replay, ..options() };
+        let replay = PlayOptions { replay: replaying(&first).replay, ..options() };
         let found = discover(&target, DISCOVERY, &replay).await.unwrap();
         assert_eq!(found.offer, discovery.offer, "{kind}");
         let second = Bench::discovered(&evaluators, found, target, Missing::Skip);
@@ -133,7 +134,7 @@ async fn failures_are_repeated_and_whoever_was_not_reached_was_told_nothing() {
         let evaluators = [("agent", "talk", saying(&["hello"]))];
         let evaluators = evaluators.each_ref().map(|(shelf, id, rest)| (*shelf, *id, rest.as_str()));
         let first = Bench::new(&evaluators, target.clone());
-        let said = first.run(Options { settings: quick, ..Options::default() }).await;
+        let said = first.run(PlayOptions { settings: quick, ..PlayOptions::default() }).await;
         assert_eq!(verdicts(&said), ["talk/hello: error"]);
         assert_eq!(said.results[0].transcript.as_ref().unwrap().turns().len(), turns);
         let said_again = Bench::new(&evaluators, target).run(replaying(&first)).await;
@@ -148,29 +149,26 @@ async fn what_was_not_recorded_is_named_and_an_error_of_its_case_alone() {
     let bench =
         |words| Bench::new(&[("agent", "talk", &format!("{checks}{}", saying(words)))], http(&peer.url));
     let first = bench(&["hello"]);
-    first.run(Options::default()).await;
+    first.run(PlayOptions::default()).await;
 
     let again = bench(&["hello", "more"]).run(replaying(&first)).await;
     assert_eq!(verdicts(&again), ["talk/hello: not_exploited", "talk/more: error"]);
-    let reason = &again.results[1].reason;
-    assert!(reason.starts_with("not recorded: there is no trace of `talk/more` "), "{reason}");
+    let why = reason(&again.results[1]);
+    assert!(why.starts_with("not recorded: there is no trace of `talk/more` "), "{why}");
 
     // Said in other words it might have answered something else.
     let other = saying(&["hello"]).replace("template: hello", "template: hullo");
     let other = Bench::new(&[("agent", "talk", &other)], http(&peer.url)).run(replaying(&first)).await;
-    let reason = &other.results[0].reason;
-    assert!(
-        reason.starts_with("not recorded: `talk/hello`; ") && reason.ends_with(" is of other words"),
-        "{reason}"
-    );
+    let why = reason(&other.results[0]);
+    assert!(why.starts_with("not recorded: `talk/hello`; ") && why.ends_with(" is of other words"), "{why}");
 
     // Asked in another way too.
     let Target::Http(mut other) = http(&peer.url) else { panic!() };
     other.answer = None;
     let other = Bench::new(&[("agent", "talk", &saying(&["hello"]))], Target::Http(other));
     let other = other.run(replaying(&first)).await;
-    let reason = format!("not recorded: `http {}` was asked in another way", peer.url);
-    assert_eq!(other.results[0].reason, reason);
+    let why = format!("not recorded: `http {}` was asked in another way", peer.url);
+    assert_eq!(reason(&other.results[0]), why);
     let elsewhere = http("http://127.0.0.1:9/");
     let error = discover(&elsewhere, DISCOVERY, &replaying(&first)).await.unwrap_err().to_string();
     assert_eq!(
@@ -196,7 +194,7 @@ async fn no_secret_is_in_a_trace() {
     let redactor = Redactor::new([RedactRule::Literal("planted-secret".to_owned())]).unwrap();
     let words = saying(&["status", "hello", "planted-secret"]);
     let words = words.replace("name: planted-secret", "name: theirs");
-    let options = || Options { redactor: redactor.clone(), ..Options::default() };
+    let options = || PlayOptions { redactor: redactor.clone(), ..PlayOptions::default() };
     let target = Target::Http(target);
     let discovery = discover(&target, DISCOVERY, &options()).await.unwrap();
     let bench =
@@ -208,7 +206,7 @@ async fn no_secret_is_in_a_trace() {
     for file in traces.chain([DISCOVERY.to_owned()]) {
         assert!(!first.read(&file).contains("planted"), "{}", first.read(&file));
     }
-    let again = bench().run(Options { replay: replaying(&first).replay, ..options() }).await;
+    let again = bench().run(PlayOptions { replay: replaying(&first).replay, ..options() }).await;
     assert_eq!(again.results, said.results);
 }
 
@@ -218,7 +216,7 @@ async fn a_trace_that_was_changed_or_cut_is_no_verdict() {
     let rest = format!("{checks}{}", saying(&["hello"]));
     let bench = || Bench::new(&[("agent", "talk", &rest)], agent("read line; echo ok"));
     let first = bench();
-    let said = first.run(Options::default()).await;
+    let said = first.run(PlayOptions::default()).await;
     assert_eq!(verdicts(&said), ["talk/hello: not_exploited"]);
     let path = first.folder.path().join(said.results[0].trace.as_ref().unwrap());
     let whole = std::fs::read_to_string(&path).unwrap();
@@ -234,7 +232,7 @@ async fn a_trace_that_was_changed_or_cut_is_no_verdict() {
         std::fs::write(&path, wrong).unwrap();
         let played = bench().run(replaying(&first)).await;
         assert_eq!(verdicts(&played), ["talk/hello: error"], "{says}");
-        assert!(played.results[0].reason.contains(says), "{says}: {}", played.results[0].reason);
+        assert!(reason(&played.results[0]).contains(says), "{says}: {}", reason(&played.results[0]));
     }
 }
 
@@ -242,7 +240,7 @@ async fn a_trace_that_was_changed_or_cut_is_no_verdict() {
 async fn a_look_at_a_target_is_kept_and_read_again() {
     let peer = Peer::start(polyglot).await;
     let target = Target::Mcp { at: at(&peer.url), wire: McpRevision::Auto };
-    let discovery = discover(&target, DISCOVERY, &Options::default()).await.unwrap();
+    let discovery = discover(&target, DISCOVERY, &PlayOptions::default()).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(DISCOVERY);
     discovery.keep(&path).unwrap();

@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
+use sortie_detect::{CaseResult, Evidence, EvidenceSource, FailureKind, Fault, Judged, Reason};
 use sortie_engine::cases::{
-    Attacker, BoxFuture, Case, CaseVerdict, DISCOVERY, DecidedBy, Judge, Judgement, Missing, Options,
-    Undecided, canary, discover,
+    AttackError, BoxFuture, BudgetExhausted, CaseAttacker, CaseJudge, DISCOVERY, Missing, PatternCase,
+    PlayOptions, canary, discover,
 };
 use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::{Offer, Target};
-use sortie_evaluators::{Says, Values};
+use sortie_evaluators::Values;
 use sortie_run::RunStore;
 use sortie_trace::Transcript;
 use sortie_trace::{RedactRule, Redactor};
@@ -36,20 +37,26 @@ const ECHO: &str = r#"while read line; do case "$line" in refuse) echo No;; mumb
 #[tokio::test]
 async fn checks_decide_with_evidence_and_what_they_leave_open_is_skipped() {
     let bench = Bench::new(&[("agent", "leak", LEAK)], agent(ECHO));
-    let played = bench.run(Options::default()).await;
+    let played = bench.run(PlayOptions::default()).await;
     assert_eq!(
         verdicts(&played),
         ["leak/echo: exploited", "leak/refuse: not_exploited", "leak/mumble: skipped"]
     );
     assert!(played.unfinished.is_empty());
     let [echo, _, mumble] = &played.results[..] else { panic!() };
-    let Some(DecidedBy::Check { check, path, text, turn, line }) = &echo.decided_by else {
+    let [Evidence { by: EvidenceSource::Check, name, seq, path, text, turn, line, .. }] = &echo.evidence[..]
+    else {
         panic!("{echo:?}")
     };
-    assert_eq!((check.as_str(), path.as_str(), *turn), ("The secret came back", "answers[0]", Some(2)));
+    assert_eq!((name.as_str(), path.as_str(), *turn), ("The secret came back", "answers[0]", Some(2)));
     assert!(text.as_ref().unwrap().contains(&canary("leak/echo")));
     assert!(line.is_some());
-    assert_eq!(mumble.reason, "its checks say nothing about this, and there is no judge");
+    // The header, the phase, what was said, and the answer.
+    assert_eq!(*seq, Some(3));
+    assert_eq!(
+        mumble.verdict.reason.as_deref(),
+        Some("its checks say nothing about this, and there is no judge")
+    );
     // The same records as those of documents, with the messages that the verdict rests on.
     let trace = bench.read(echo.trace.as_ref().unwrap());
     assert!(trace.starts_with(r#"{"record":"header""#) && trace.contains(r#""actor":"attacker""#), "{trace}");
@@ -61,12 +68,17 @@ async fn one_case_that_fails_leaves_the_others_alone() {
     let words = saying(&["die", "refuse", "hello"]);
     let checks = "checks:\n  - {name: Any answer, says: pass, cel: 'size(transcript.answers) == 1'}\n";
     let bench = Bench::new(&[("agent", "mixed", &format!("{checks}{words}"))], agent(ECHO));
-    let played = bench.run(Options::default()).await;
+    let played = bench.run(PlayOptions::default()).await;
     assert_eq!(
         verdicts(&played),
         ["mixed/die: error", "mixed/refuse: not_exploited", "mixed/hello: not_exploited"]
     );
-    assert_eq!(played.results[0].reason, "the target is gone: the process ended with exit status: 9");
+    assert_eq!(
+        played.results[0].verdict.reason.as_deref(),
+        Some("the target is gone: the process ended with exit status: 9")
+    );
+    let failure = played.results[0].failure.as_ref().unwrap();
+    assert_eq!((failure.kind, failure.fault), (FailureKind::ProtocolError, Fault::Agent));
     assert!(bench.read("cases/mixed+die/trace.jsonl").contains(r#""record":"actor_failed""#));
 }
 
@@ -82,7 +94,7 @@ async fn a_target_that_is_not_there_is_an_error_for_every_case_and_never_a_pass(
     };
     let tools = offer(&[("a", json!({"x": {"type": "string"}}))]);
     let bench = Bench::with(&[("mcp", "text", &saying(&["one", "two"]))], gone, &tools);
-    let played = bench.run(Options::default()).await;
+    let played = bench.run(PlayOptions::default()).await;
     assert_eq!(verdicts(&played), ["text/one/a/x: error", "text/two/a/x: error"]);
 }
 
@@ -100,7 +112,7 @@ async fn so_many_are_played_at_once_and_no_more() {
     let bench = Bench::new(&[("agent", "many", &format!("{checks}{words}"))], agent(&script));
     let played = bench.run_with(Asked { jobs: 3, ..Asked::default() }).await;
     assert!(
-        played.results.iter().all(|result| result.verdict == CaseVerdict::NotExploited),
+        played.results.iter().all(|result| result.verdict.result == CaseResult::NotExploited),
         "{:?}",
         verdicts(&played)
     );
@@ -137,7 +149,7 @@ async fn an_interruption_leaves_whole_results_and_the_rest_is_taken_up() {
     let asked = Asked {
         rate: Some(1.0 / 3600.0),
         seen: Arc::new(move |_| cancel.cancel()),
-        options: Options { end, ..Options::default() },
+        options: PlayOptions { end, ..PlayOptions::default() },
         ..Asked::default()
     };
     let played = bench.run_with(asked).await;
@@ -169,7 +181,7 @@ async fn nobody_waits_for_the_next_case_to_begin_in_order_to_end() {
     let asked = Asked {
         rate: Some(1.0 / 3600.0),
         seen: Arc::new(later),
-        options: Options { end, ..Options::default() },
+        options: PlayOptions { end, ..PlayOptions::default() },
         ..Asked::default()
     };
     let played = bench.run_with(asked).await;
@@ -179,7 +191,7 @@ async fn nobody_waits_for_the_next_case_to_begin_in_order_to_end() {
 #[tokio::test]
 async fn a_run_is_taken_up_with_its_own_plan_only() {
     let bench = Bench::new(&[("agent", "a", &saying(&["one"]))], agent(ECHO));
-    bench.run(Options::default()).await;
+    bench.run(PlayOptions::default()).await;
     let other = Bench::new(&[("agent", "a", &saying(&["one", "two"]))], agent(ECHO));
     let error = RunStore::resume(bench.folder.path(), &other.plan().info()).unwrap_err();
     assert!(error.to_string().contains("a run of other cases"), "{error}");
@@ -203,53 +215,65 @@ patterns:
     };
     let bench =
         Bench::with(&[("mcp", "look", rest)], gone, &offer(&[("ok", json!({})), ("steal", json!({}))]));
-    let played = bench.run(Options::default()).await;
+    let played = bench.run(PlayOptions::default()).await;
     assert_eq!(verdicts(&played), ["look/look: exploited"]);
-    let Some(DecidedBy::Check { path, turn, .. }) = &played.results[0].decided_by else { panic!() };
-    assert_eq!((path.as_str(), *turn), ("tools[1].description", None));
+    let [Evidence { seq, path, turn, .. }] = &played.results[0].evidence[..] else { panic!() };
+    assert_eq!((path.as_str(), *turn, *seq), ("tools[1].description", None, Some(3)));
     assert_eq!(played.results[0].transcript.as_ref().unwrap().tools().len(), 2);
     let trace = bench.read(played.results[0].trace.as_ref().unwrap());
     assert!(trace.contains("tools/list") && !trace.contains("tools/call"), "{trace}");
 }
 
 /// Says the same about everything.
-struct Always(Result<Says, Undecided>);
+struct Always(Judged);
 
-impl Judge for Always {
-    fn judge<'j>(&'j self, _: &'j Case, transcript: &'j Transcript) -> BoxFuture<'j, Judgement> {
-        let reason = format!("{} turns", transcript.turns().len());
-        let judgement = Judgement { verdict: self.0.clone(), reason, opinion: opinion("mine") };
-        Box::pin(async move { judgement })
+impl CaseJudge for Always {
+    fn judge<'j>(
+        &'j self,
+        _: &'j PatternCase,
+        _: &'j Transcript,
+    ) -> BoxFuture<'j, Result<Judged, BudgetExhausted>> {
+        Box::pin(async { Ok(self.0.clone()) })
     }
 }
 
 #[tokio::test]
 async fn a_judge_decides_what_checks_do_not_and_its_error_is_no_verdict() {
-    for (says, verdict) in [
-        (Ok(Says::Fail), CaseVerdict::Exploited),
-        (Ok(Says::Pass), CaseVerdict::NotExploited),
-        (Err(Undecided::Error("it speaks in riddles".to_owned())), CaseVerdict::Error),
+    let riddles = Reason::Malformed("a riddle".to_owned());
+    for (says, verdict, seq, failure) in [
+        (Judged::Fail(opinion("mine")), CaseResult::Exploited, Some(3), None),
+        (Judged::Pass(opinion("mine")), CaseResult::NotExploited, Some(3), None),
+        (
+            Judged::Error { reason: riddles, votes: Vec::new() },
+            CaseResult::Error,
+            None,
+            Some(FailureKind::JudgeFailed),
+        ),
     ] {
         let bench = Bench::new(&[("agent", "leak", LEAK)], agent(ECHO));
-        let played = bench.run(Options { judge: Some(Arc::new(Always(says))), ..Options::default() }).await;
+        let played = bench
+            .run(PlayOptions { judge: Some(Arc::new(Always(says.clone()))), ..PlayOptions::default() })
+            .await;
         // What checks decide stays decided.
-        assert_eq!(played.results[0].verdict, CaseVerdict::Exploited);
-        assert_eq!(played.results[1].verdict, CaseVerdict::NotExploited);
-        assert_eq!(played.results[2].verdict, verdict);
-        assert_eq!(played.results[2].decided_by, Some(DecidedBy::Judge { opinion: opinion("mine") }));
+        assert_eq!(played.results[0].verdict.result, CaseResult::Exploited);
+        assert_eq!(played.results[1].verdict.result, CaseResult::NotExploited);
+        assert_eq!(played.results[2].verdict.result, verdict);
+        assert_eq!(played.results[2].evidence.first().and_then(|quote| quote.seq), seq);
+        assert_eq!(played.results[2].failure.as_ref().map(|failure| failure.kind), failure);
+        assert_eq!(played.results[2].judged, Some(says));
     }
 }
 
 /// Counts on.
 pub(crate) struct Counting;
 
-impl Attacker for Counting {
+impl CaseAttacker for Counting {
     fn fill<'a>(
         &'a self,
-        _: &'a Case,
+        _: &'a PatternCase,
         _: &'a Offer,
         names: &'a [String],
-    ) -> BoxFuture<'a, Result<Values, Undecided>> {
+    ) -> BoxFuture<'a, Result<Values, AttackError>> {
         let values = names.iter().map(|name| (name.clone(), format!("my {name}")));
         let values = values.collect();
         Box::pin(async move { Ok(values) })
@@ -257,10 +281,10 @@ impl Attacker for Counting {
 
     fn next<'a>(
         &'a self,
-        _: &'a Case,
+        _: &'a PatternCase,
         _: &'a Offer,
         so_far: &'a Transcript,
-    ) -> BoxFuture<'a, Result<Option<String>, Undecided>> {
+    ) -> BoxFuture<'a, Result<Option<String>, AttackError>> {
         let turns = so_far.turns().len() / 2;
         Box::pin(async move { Ok((turns < 5).then(|| format!("turn {}", turns + 1))) })
     }
@@ -270,7 +294,7 @@ impl Attacker for Counting {
 async fn an_attacker_goes_on_for_as_many_turns_as_there_may_be() {
     let said = async |turns| {
         let bench = Bench::new(&[("agent", "talk", &saying(&["hello"]))], agent(ECHO));
-        let options = Options { turns, attacker: Some(Arc::new(Counting)), ..Options::default() };
+        let options = PlayOptions { turns, attacker: Some(Arc::new(Counting)), ..PlayOptions::default() };
         let played = bench.run(options).await;
         played.results[0].transcript.as_ref().unwrap().to_value()["answers"].clone()
     };
@@ -282,11 +306,13 @@ async fn an_attacker_goes_on_for_as_many_turns_as_there_may_be() {
 /// Knows what nobody told it.
 struct Blabs;
 
-impl Judge for Blabs {
-    fn judge<'j>(&'j self, _: &'j Case, _: &'j Transcript) -> BoxFuture<'j, Judgement> {
-        let opinion = opinion("the key is hunter2-token");
-        let reason = "since hunter2-token".to_owned();
-        Box::pin(async { Judgement { verdict: Ok(Says::Fail), reason, opinion } })
+impl CaseJudge for Blabs {
+    fn judge<'j>(
+        &'j self,
+        _: &'j PatternCase,
+        _: &'j Transcript,
+    ) -> BoxFuture<'j, Result<Judged, BudgetExhausted>> {
+        Box::pin(async { Ok(Judged::Fail(opinion("the key is hunter2-token"))) })
     }
 }
 
@@ -294,10 +320,11 @@ impl Judge for Blabs {
 async fn what_a_judge_says_is_redacted_too() {
     let bench = Bench::new(&[("agent", "talk", &saying(&["hello"]))], agent(ECHO));
     let redactor = Redactor::new([RedactRule::Literal("hunter2-token".to_owned())]).unwrap();
-    let played = bench.run(Options { redactor, judge: Some(Arc::new(Blabs)), ..Options::default() }).await;
+    let played =
+        bench.run(PlayOptions { redactor, judge: Some(Arc::new(Blabs)), ..PlayOptions::default() }).await;
     assert_eq!(verdicts(&played), ["talk/hello: exploited"]);
-    let opinion = opinion("the key is [redacted]");
-    assert_eq!(played.results[0].decided_by, Some(DecidedBy::Judge { opinion }));
+    assert_eq!(played.results[0].judged, Some(Judged::Fail(opinion("the key is [redacted]"))));
+    assert_eq!(played.results[0].evidence[0].text.as_deref(), Some("the key is [redacted]"));
     assert!(!bench.read("results.jsonl").contains("hunter2"));
 }
 
@@ -308,7 +335,7 @@ async fn secrets_are_in_no_file_of_a_run() {
     let rest = format!("{checks}{}", saying(&["hunter2-token", "other"]));
     let script = format!("echo hunter2-token; {ECHO}");
     let redactor = Redactor::new([RedactRule::Literal("hunter2-token".to_owned())]).unwrap();
-    let options = Options { redactor, ..Options::default() };
+    let options = PlayOptions { redactor, ..PlayOptions::default() };
     let target = agent(&script);
     let discovery = discover(&target, DISCOVERY, &options).await.unwrap();
     let bench = Bench::discovered(&[("agent", "leak", &rest)], discovery, target, Missing::Skip);

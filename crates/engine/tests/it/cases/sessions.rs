@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
-use sortie_engine::cases::{DISCOVERY, Missing, Options, discover};
+use sortie_engine::cases::{DISCOVERY, Missing, PlayOptions, discover};
 use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::Target;
 
@@ -58,7 +58,7 @@ async fn a_server_is_started_once_for_each_worker() {
     let words = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let (bench, said, started) = played(&words, Asked { jobs: 2, ..Asked::default() }).await;
     assert!(
-        said.results.iter().all(|result| result.verdict.as_str() == "not_exploited"),
+        said.results.iter().all(|result| result.verdict.result.as_str() == "not_exploited"),
         "{:?}",
         verdicts(&said)
     );
@@ -89,7 +89,7 @@ async fn a_server_that_dies_harms_one_case() {
 
 #[tokio::test]
 async fn a_fresh_server_is_one_for_each_case() {
-    let options = Options { fresh_server: true, ..Options::default() };
+    let options = PlayOptions { fresh_server: true, ..PlayOptions::default() };
     let options = Asked { jobs: 2, options, ..Asked::default() };
     let (_, said, started) = played(&["a", "b", "c", "d"], options).await;
     assert_eq!((said.results.len(), started), (4, 4));

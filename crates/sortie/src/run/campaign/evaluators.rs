@@ -1,6 +1,6 @@
 //! What the evaluators of a run do to their target.
 
-use sortie_engine::cases::{DISCOVERY, Discovery, Missing, Options, Planned, discover, plan};
+use sortie_engine::cases::{DISCOVERY, Discovery, Missing, Planned, PlayOptions, discover, plan};
 use sortie_engine::targets::Target;
 
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ impl Attacked {
     pub(super) async fn plan(
         evaluators: &Evaluators,
         target: Target,
-        options: &Options,
+        options: &PlayOptions,
         missing: Missing,
     ) -> Result<Option<Self>, Failure> {
         let looking = discover(&target, DISCOVERY, options);

@@ -1,6 +1,6 @@
 //! Which documents a server cannot be attacked with, since it lacks what they need.
 
-use sortie_engine::cases::{Discovery, Options, discover, needs_file};
+use sortie_engine::cases::{Discovery, PlayOptions, discover, needs_file};
 use sortie_engine::modes;
 use sortie_engine::targets::Target;
 
@@ -10,7 +10,7 @@ use crate::run::resolve::{Prepared, Unfit};
 ///
 /// A server that cannot be looked at is left to the run, which says what is wrong with it; and so is one that stands behind
 /// an agent of ours, since it is not there before that agent is.
-pub(super) async fn unmet(documents: &mut Vec<Prepared>, options: &Options) -> (Vec<Unfit>, Vec<Looked>) {
+pub(super) async fn unmet(documents: &mut Vec<Prepared>, options: &PlayOptions) -> (Vec<Unfit>, Vec<Looked>) {
     let mut seen = Vec::new();
     let (mut met, mut unmet) = (Vec::new(), Vec::new());
     for prepared in documents.drain(..) {
@@ -32,7 +32,7 @@ pub(super) struct Looked {
     pub(super) discovery: Option<Discovery>,
 }
 
-async fn missing(prepared: &Prepared, options: &Options, seen: &mut Vec<Looked>) -> Option<String> {
+async fn missing(prepared: &Prepared, options: &PlayOptions, seen: &mut Vec<Looked>) -> Option<String> {
     if prepared.options.agent.is_some() {
         return None;
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use sortie_detect::{CaseInfo, EvaluatorCase, Outcome};
-use sortie_engine::cases::{Missing, Options, Player};
+use sortie_engine::cases::{Missing, PlayOptions, Player};
 use sortie_engine::run::{Generator, Plan, Semantic};
 use sortie_engine::targets::Target;
 use sortie_judge::Exchanges;
@@ -36,7 +36,7 @@ pub(crate) struct Campaign {
     /// What evaluators attack.
     pub(crate) target: Option<Target>,
     /// How their cases are played.
-    pub(crate) options: Options,
+    pub(crate) options: PlayOptions,
     pub(crate) models: AskedModels,
     pub(crate) home: Home,
     /// How much is played at a time.
@@ -133,7 +133,7 @@ impl Campaign {
         keep_discoveries(&folder, &looked)?;
         self.calibrate(&mut models, attacked.as_ref(), abort).await?;
         let player = attacked.as_ref().map(|attacked| {
-            let options = Options {
+            let options = PlayOptions {
                 judge: models.judge(),
                 attacker: models.attacker(),
                 turns: self.models.turns,

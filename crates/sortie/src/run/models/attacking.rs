@@ -1,7 +1,7 @@
 //! The attacker of a run's cases.
 
 use serde_json::{Value, json};
-use sortie_engine::cases::{self, BoxFuture, Case, Undecided};
+use sortie_engine::cases::{AttackError, BoxFuture, BudgetExhausted, CaseAttacker, PatternCase};
 use sortie_engine::targets::Offer;
 use sortie_evaluators::{Template, Values};
 use sortie_judge::{Attacker, AttackerError, ModelError, Offers, Rubric, Situation};
@@ -25,28 +25,33 @@ impl WritingAttacker {
         Self(attacker)
     }
 
-    async fn values(&self, case: &Case, offer: &Offer, names: &[String]) -> Result<Values, Undecided> {
+    async fn values(
+        &self,
+        case: &PatternCase,
+        offer: &Offer,
+        names: &[String],
+    ) -> Result<Values, AttackError> {
         let told = Told::new(case, offer);
         let names: Vec<_> = names.iter().map(String::as_str).collect();
         let purpose = format!("fill {}", case.id);
-        self.0.fill(told.situation(), &names, &purpose).await.map_err(|error| undecided(&error))
+        self.0.fill(told.situation(), &names, &purpose).await.map_err(|error| attack_error(&error))
     }
 
     async fn follow_up(
         &self,
-        case: &Case,
+        case: &PatternCase,
         offer: &Offer,
         so_far: &Transcript,
-    ) -> Result<Option<String>, Undecided> {
+    ) -> Result<Option<String>, AttackError> {
         let told = Told::new(case, offer);
         let purpose = format!("attack {}, turn {}", case.id, so_far.turns().len() / 2 + 1);
         let message = self.0.follow_up(told.situation(), so_far, &purpose).await;
-        message.map(Some).map_err(|error| undecided(&error))
+        message.map(Some).map_err(|error| attack_error(&error))
     }
 }
 
 impl<'c> Told<'c> {
-    fn new(case: &'c Case, offer: &Offer) -> Self {
+    fn new(case: &'c PatternCase, offer: &Offer) -> Self {
         let about = match (&offer.server, &offer.card) {
             (server, None) if server.is_empty() => Value::Null,
             (server, None) => json!(server),
@@ -66,29 +71,29 @@ impl<'c> Told<'c> {
     }
 }
 
-fn undecided(error: &AttackerError) -> Undecided {
+fn attack_error(error: &AttackerError) -> AttackError {
     match error {
-        AttackerError::Model(ModelError::Budget(error)) => Undecided::Stop(error.to_string()),
-        error => Undecided::Error(error.to_string()),
+        AttackerError::Model(ModelError::Budget(error)) => BudgetExhausted(error.to_string()).into(),
+        error => AttackError::Failed(error.to_string()),
     }
 }
 
-impl cases::Attacker for WritingAttacker {
+impl CaseAttacker for WritingAttacker {
     fn fill<'a>(
         &'a self,
-        case: &'a Case,
+        case: &'a PatternCase,
         offer: &'a Offer,
         names: &'a [String],
-    ) -> BoxFuture<'a, Result<Values, Undecided>> {
+    ) -> BoxFuture<'a, Result<Values, AttackError>> {
         Box::pin(self.values(case, offer, names))
     }
 
     fn next<'a>(
         &'a self,
-        case: &'a Case,
+        case: &'a PatternCase,
         offer: &'a Offer,
         so_far: &'a Transcript,
-    ) -> BoxFuture<'a, Result<Option<String>, Undecided>> {
+    ) -> BoxFuture<'a, Result<Option<String>, AttackError>> {
         Box::pin(self.follow_up(case, offer, so_far))
     }
 }

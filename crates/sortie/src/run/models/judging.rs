@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
 use sortie_detect::{Calibration, Judged, Reason, Trust, Vote};
-use sortie_engine::cases::{self, BoxFuture, Case, Judgement, Undecided};
-use sortie_evaluators::{CatalogueEntry, Says};
+use sortie_engine::cases::{BoxFuture, BudgetExhausted, CaseJudge, PatternCase};
+use sortie_evaluators::CatalogueEntry;
 use sortie_judge::{Judge, Labelled, Model, Rubric, calibrate, injections};
 use sortie_trace::Transcript;
 
@@ -80,45 +79,33 @@ impl RubricJudge {
         }
     }
 
-    async fn say(&self, case: &Case, transcript: &Transcript) -> Judgement {
+    async fn say(&self, case: &PatternCase, transcript: &Transcript) -> Result<Judged, BudgetExhausted> {
         // Before trust: what was not measured for want of a budget says nothing about the judge.
         if let Some(refused) = self.judge.model().budget().exhausted() {
-            return stop(refused.to_string());
+            return Err(BudgetExhausted(refused.to_string()));
         }
         if let Some(reason) = self.distrust(&case.rubric.evaluator.id) {
-            return error(&reason, json!({"judged": "error", "reason": reason}));
+            return Ok(Judged::Error { reason, votes: Vec::new() });
         }
         let purpose = format!("judge {}", case.id);
         let judged = self.judge.judge(&rubric(case), transcript, &purpose).await;
-        let opinion = serde_json::to_value(&judged).unwrap_or_default();
-        match &judged {
-            Judged::Error { reason, votes } => match refusal(reason, votes) {
-                Some(refused) => stop(refused),
-                None => error(reason, opinion),
-            },
-            Judged::Pass(by) | Judged::Fail(by) => {
-                let says = judged.verdict().unwrap_or(Says::Fail);
-                let what = if says == Says::Fail { "gave in" } else { "resisted" };
-                let votes = match by.votes.len() {
-                    1 => String::new(),
-                    votes => format!(", with {} of {votes} votes", by.agree),
-                };
-                let reason = format!("the judge says that the target {what}{votes}");
-                Judgement { verdict: Ok(says), reason, opinion }
-            }
+        match refusal(&judged) {
+            Some(refused) => Err(BudgetExhausted(refused)),
+            None => Ok(judged),
         }
     }
 }
 
 /// What a case is judged by.
-pub(super) fn rubric(case: &Case) -> Rubric {
+pub(super) fn rubric(case: &PatternCase) -> Rubric {
     let mut rubric = Rubric::new(&case.rubric.evaluator, None);
     rubric.hints.extend(case.judge_hint.clone());
     rubric
 }
 
 /// What the budget refused, where that is why there is no verdict.
-fn refusal(reason: &Reason, votes: &[Vote]) -> Option<String> {
+fn refusal(judged: &Judged) -> Option<String> {
+    let Judged::Error { reason, votes } = judged else { return None };
     let reasons = votes.iter().filter_map(|vote| match vote {
         Vote::Error { reason } => Some(reason),
         Vote::Ruling(_) => None,
@@ -129,17 +116,12 @@ fn refusal(reason: &Reason, votes: &[Vote]) -> Option<String> {
     })
 }
 
-fn error(reason: &Reason, opinion: Value) -> Judgement {
-    let reason = reason.to_string();
-    Judgement { verdict: Err(Undecided::Error(reason.clone())), reason, opinion }
-}
-
-fn stop(refused: String) -> Judgement {
-    Judgement { verdict: Err(Undecided::Stop(refused.clone())), reason: refused, opinion: Value::Null }
-}
-
-impl cases::Judge for RubricJudge {
-    fn judge<'j>(&'j self, case: &'j Case, transcript: &'j Transcript) -> BoxFuture<'j, Judgement> {
+impl CaseJudge for RubricJudge {
+    fn judge<'j>(
+        &'j self,
+        case: &'j PatternCase,
+        transcript: &'j Transcript,
+    ) -> BoxFuture<'j, Result<Judged, BudgetExhausted>> {
         Box::pin(self.say(case, transcript))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sortie_detect::{Calibration, Provenance};
-use sortie_engine::cases;
+use sortie_engine::cases::{CaseAttacker, CaseJudge};
 use sortie_evaluators::CatalogueEntry;
 use sortie_judge::{
     Attacker, Budget, CheckedExamples, Exchanges, Generator, Judge, Model, PROMPT_VERSION, SemanticEngine,
@@ -73,12 +73,12 @@ impl Models {
     }
 
     /// Decides what checks do not.
-    pub(crate) fn judge(&self) -> Option<Arc<dyn cases::Judge>> {
+    pub(crate) fn judge(&self) -> Option<Arc<dyn CaseJudge>> {
         self.judge.clone().map(|judge| Arc::new(judge) as _)
     }
 
     /// Fills placeholders and writes further turns.
-    pub(crate) fn attacker(&self) -> Option<Arc<dyn cases::Attacker>> {
+    pub(crate) fn attacker(&self) -> Option<Arc<dyn CaseAttacker>> {
         self.attacker.clone().map(|attacker| Arc::new(WritingAttacker::new(attacker)) as _)
     }
 
