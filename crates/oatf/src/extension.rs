@@ -20,7 +20,7 @@ use sortie_syntax::{NodePath, nearest};
 
 use crate::model::Mode;
 use crate::model::{Attack, Document, Extensions};
-use crate::rules::execution;
+use crate::rules::execution_path;
 
 /// The key of the extension.
 pub const KEY: &str = "x-sortie";
@@ -429,9 +429,9 @@ impl Reader {
     /// Places of the format where nothing reads `x-sortie`.
     fn places(&mut self, document: &Document) {
         let attack = &document.attack;
-        self.unread(&attack.execution.extensions, &execution());
+        self.unread(&attack.execution.extensions, &execution_path());
         for (index, actor) in attack.execution.actors.iter().flatten().enumerate() {
-            self.unread(&actor.extensions, &execution().key("actors").index(index));
+            self.unread(&actor.extensions, &execution_path().key("actors").index(index));
         }
         for list in document.phase_lists() {
             for (path, phase) in list.iter() {

@@ -66,7 +66,7 @@ mod load;
 pub mod model;
 mod normalize;
 mod parse;
-mod rules;
+pub mod rules;
 mod schema;
 mod serialize;
 pub mod template;

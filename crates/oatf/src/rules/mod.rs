@@ -3,6 +3,7 @@
 //! A rule is a constant in a file of its own, with a Markdown page beside it. Validation, `sortie explain`,
 //! the documentation and the golden tests all read the same page, so they cannot drift apart.
 
+pub mod edits;
 mod lint;
 mod parsing;
 mod places;
@@ -12,15 +13,15 @@ mod validation;
 mod walk;
 mod warning;
 
-pub(crate) use places::execution;
-pub(crate) use report::Report;
+pub use places::{ActorState, PhaseList, execution_path};
+pub use report::{NewFinding, RuleReport};
 
 use sortie_syntax::{Diagnostic, NodePath, nearest};
 
 use crate::model::Document;
 
 /// A rule about documents. One that is found while parsing has no check, nor has one that is not about the text.
-pub(crate) type Rule = sortie_syntax::Rule<Option<fn(&Document, &mut Report<'_>)>>;
+pub(crate) type Rule = sortie_syntax::Rule<Option<fn(&Document, &mut RuleReport<'_>)>>;
 
 /// What the specification asks for, and what we ask for where it is silent.
 pub(crate) const CONFORMANCE: &[&[&Rule]] = &[validation::RULES, structure::RULES, warning::RULES];
@@ -70,7 +71,7 @@ pub(crate) fn lint(document: &Document) -> Vec<Diagnostic> {
 /// Runs the rules of some families. Findings about what could not be read are left out: they were
 /// reported when it could not be read.
 pub(crate) fn run(document: &Document, unreadable: &[NodePath], families: &[&[&Rule]]) -> Vec<Diagnostic> {
-    let mut report = Report::new(document, unreadable);
+    let mut report = RuleReport::new(document, unreadable);
     for check in families.iter().copied().flatten().filter_map(|rule| rule.check) {
         check(document, &mut report);
     }

@@ -22,7 +22,7 @@ const EFFORT: usize = 64_000_000;
 const COMPILING_EFFORT: usize = 250;
 
 /// Collects findings, and knows where in the source they stand.
-pub(crate) struct Report<'d> {
+pub struct RuleReport<'d> {
     document: &'d Document,
     /// What could not be read, sorted.
     unreadable: Vec<&'d NodePath>,
@@ -33,7 +33,7 @@ pub(crate) struct Report<'d> {
     effort: usize,
 }
 
-impl<'d> Report<'d> {
+impl<'d> RuleReport<'d> {
     pub(super) fn new(document: &'d Document, unreadable: &'d [NodePath]) -> Self {
         let mut unreadable: Vec<_> = unreadable.iter().collect();
         unreadable.sort_unstable();
@@ -45,22 +45,22 @@ impl<'d> Report<'d> {
     ///
     /// What comes back adds labels, help and fixes to the finding. A finding about what could not be read is
     /// dropped: it was reported when it could not be read.
-    pub(crate) fn add(
+    pub fn add(
         &mut self,
         rule: &'static Rule,
         path: impl Into<NodePath>,
         message: impl Into<String>,
-    ) -> Finding<'_, 'd> {
+    ) -> NewFinding<'_, 'd> {
         let path = path.into();
         if self.is_unreadable(&path) || !self.findings.has_room(rule.severity) {
             self.spare.labels.clear();
             self.spare.help.clear();
-            return Finding { document: None, finding: &mut self.spare };
+            return NewFinding { document: None, finding: &mut self.spare };
         }
         let mut finding = Diagnostic::new(rule.severity, rule.code, bounded(message.into()));
         finding.span = self.document.span_of(&path);
         finding.path = Some(path);
-        Finding { document: Some(self.document), finding: self.findings.keep(finding) }
+        NewFinding { document: Some(self.document), finding: self.findings.keep(finding) }
     }
 
     /// Whether no more findings of this rule are kept, so that nothing should be spent on this one. It is
@@ -107,7 +107,7 @@ impl<'d> Report<'d> {
     }
 
     /// A pattern to try out; `None` where it is none, or where a hostile document has used up all effort.
-    pub(crate) fn compile_regex(&mut self, pattern: &str) -> Option<Regex> {
+    pub fn compile_regex(&mut self, pattern: &str) -> Option<Regex> {
         let cost = re2::cost(pattern).ok()?;
         if !self.affords(cost.saturating_mul(COMPILING_EFFORT)) {
             return None;
@@ -116,7 +116,7 @@ impl<'d> Report<'d> {
     }
 
     /// A condition to try out; `None` as in [`Self::compile_regex`].
-    pub(crate) fn compile(&mut self, condition: &Condition) -> Option<CompiledCondition> {
+    pub fn compile(&mut self, condition: &Condition) -> Option<CompiledCondition> {
         if let Condition::Match(MatchCondition { regex: Some(pattern), .. }) = condition {
             let cost = re2::cost(pattern).ok()?;
             if !self.affords(cost.saturating_mul(COMPILING_EFFORT)) {
@@ -127,7 +127,7 @@ impl<'d> Report<'d> {
     }
 
     /// Whether a condition may be tried out on so many bytes of text.
-    pub(crate) fn can_try(&mut self, condition: &CompiledCondition, bytes: usize) -> bool {
+    pub fn can_try(&mut self, condition: &CompiledCondition, bytes: usize) -> bool {
         self.affords(bytes.saturating_mul(condition.size()))
     }
 
@@ -164,25 +164,25 @@ impl fmt::Display for Shown<'_> {
 }
 
 /// A finding that was just reported.
-pub(crate) struct Finding<'r, 'd> {
+pub struct NewFinding<'r, 'd> {
     /// `None` when the finding is not kept.
     document: Option<&'d Document>,
     finding: &'r mut Diagnostic,
 }
 
-impl<'d> Finding<'_, 'd> {
+impl<'d> NewFinding<'_, 'd> {
     fn tree(&self) -> Option<&'d Tree> {
         self.document?.tree()
     }
 
     /// What to write beside the underlined text.
-    pub(crate) fn label(self, text: impl Into<String>) -> Self {
+    pub fn label(self, text: impl Into<String>) -> Self {
         self.finding.label = Some(bounded(text.into()));
         self
     }
 
     /// Underlines the key instead of the value.
-    pub(crate) fn at_key(self) -> Self {
+    pub fn at_key(self) -> Self {
         if let (Some(tree), Some(path)) = (self.tree(), &self.finding.path) {
             self.finding.span = Some(tree.key_span_of(path));
         }
@@ -190,7 +190,7 @@ impl<'d> Finding<'_, 'd> {
     }
 
     /// Underlines a part of the scalar at the path, given in bytes of its text.
-    pub(crate) fn within(self, range: Range<usize>) -> Self {
+    pub fn within(self, range: Range<usize>) -> Self {
         if let Some(span) = self.part(range) {
             self.finding.span = Some(span);
         }
@@ -261,7 +261,7 @@ impl<'d> Finding<'_, 'd> {
     }
 
     /// Points at a second place.
-    pub(crate) fn also(self, path: &NodePath, text: impl Into<String>) -> Self {
+    pub fn also(self, path: &NodePath, text: impl Into<String>) -> Self {
         if let Some(span) = self.document.and_then(|document| document.span_of(path)) {
             self.finding.labels.push(Label { span, text: bounded(text.into()) });
         }
@@ -278,13 +278,13 @@ impl<'d> Finding<'_, 'd> {
     }
 
     /// Says what to do.
-    pub(crate) fn help(self, text: impl Into<String>) -> Self {
+    pub fn help(self, text: impl Into<String>) -> Self {
         self.finding.help.push(bounded(text.into()));
         self
     }
 
     /// Offers a repair.
-    pub(crate) fn fix(self, title: impl Into<String>, edits: Vec<Edit>) -> Self {
+    pub fn fix(self, title: impl Into<String>, edits: Vec<Edit>) -> Self {
         if !edits.is_empty() {
             self.finding.fix = Some(sortie_syntax::Fix { title: title.into(), edits });
         }

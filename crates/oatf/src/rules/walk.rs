@@ -30,7 +30,7 @@ pub(crate) const INDICATORS: Trail<'static> = ATTACK.key("indicators");
 const PHASES: Trail<'static> = EXECUTION.key("phases");
 pub(crate) const ACTORS: Trail<'static> = EXECUTION.key("actors");
 
-/// The name of an actor, for [`super::Report::may_lack`].
+/// The name of an actor, for [`super::RuleReport::may_lack`].
 pub(crate) const ACTOR_NAME: &[&str] = &["attack", "execution", "actors", "*", "name"];
 /// The mode of an actor.
 pub(crate) const ACTOR_MODE: &[&str] = &["attack", "execution", "actors", "*", "mode"];
@@ -432,11 +432,6 @@ fn is_word(text: &str) -> bool {
 pub(crate) fn is_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_lowercase())
         && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
-}
-
-/// The protocol part of a mode.
-pub(crate) fn protocol_of(mode: &str) -> Option<&str> {
-    crate::model::Mode::protocol(mode)
 }
 
 #[cfg(test)]

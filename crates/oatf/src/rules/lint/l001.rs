@@ -9,7 +9,7 @@ use super::scope::{Scope, scopes};
 use super::state;
 use crate::bindings::{Nearest, Reachability, Reason, Side, is_agent_side, reachability};
 use crate::model::Document;
-use crate::rules::{Report, Rule};
+use crate::rules::{Rule, RuleReport};
 
 /// A target leads to something in the messages that its indicator selects.
 pub(crate) const L_001: Rule = Rule {
@@ -67,7 +67,7 @@ impl<'d> Look<'d> {
         path: &NodePath,
         target: &'d str,
         reads: Reads,
-        report: &mut Report<'_>,
+        report: &mut RuleReport<'_>,
     ) {
         let Some(protocol) = scope.protocol else { return };
         // What is no path at all is V-021's or V-026's to report.

@@ -5,9 +5,8 @@ use sortie_syntax::NodePath;
 use super::payload::{self, Message};
 use super::scope::{Scope, scopes};
 use crate::bindings::{Reachability, known_protocols, reachability};
-use crate::model::Document;
-use crate::model::Mode;
-use crate::rules::{Report, Rule};
+use crate::model::{Document, Mode};
+use crate::rules::{Rule, RuleReport};
 
 /// An indicator does not match what the attack itself sends.
 pub(crate) const L_002: Rule = Rule {
@@ -51,7 +50,7 @@ fn selects(scope: &Scope<'_>, message: &Message<'_>, target: &str) -> bool {
         && !unknown
 }
 
-fn fires_by_itself(scope: &Scope<'_>, message: &Message<'_>, place: &NodePath, report: &mut Report<'_>) {
+fn fires_by_itself(scope: &Scope<'_>, message: &Message<'_>, place: &NodePath, report: &mut RuleReport<'_>) {
     let Message { surface, side, .. } = message;
     let said = if scope.wants_absence() {
         "the attack sends nothing of the kind here"
@@ -95,7 +94,7 @@ fn fires_by_itself(scope: &Scope<'_>, message: &Message<'_>, place: &NodePath, r
 }
 
 /// Without a surface, the first message of another operation lacks the field.
-fn absence_everywhere(document: &Document, scope: &Scope<'_>, target: &str, report: &mut Report<'_>) {
+fn absence_everywhere(document: &Document, scope: &Scope<'_>, target: &str, report: &mut RuleReport<'_>) {
     let Some(protocol) = scope.protocol.filter(|protocol| known_protocols().contains(protocol)) else {
         return;
     };

@@ -4,7 +4,7 @@ use sortie_syntax::DiagnosticSeverity::Warning;
 
 use super::templates::{self, Reference};
 use crate::model::Document;
-use crate::rules::{Report, Rule};
+use crate::rules::{Rule, RuleReport};
 
 /// A template can be filled where it stands.
 ///
@@ -59,7 +59,7 @@ pub(crate) const L_005: Rule = Rule {
     }),
 };
 
-fn add(report: &mut Report<'_>, reference: &Reference<'_>, message: &str, help: &str) {
+fn add(report: &mut RuleReport<'_>, reference: &Reference<'_>, message: &str, help: &str) {
     report
         .add(&L_005, reference.path.clone(), message)
         .within(reference.at.clone())

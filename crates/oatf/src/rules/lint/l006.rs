@@ -1,17 +1,15 @@
 use std::collections::HashSet;
 
-use super::edits;
-use super::scope::{side_of_event, wants_absence};
-use crate::bindings::{Reachability, Side, is_agent_side, is_known_event, reachability};
-use crate::model::Mode;
-use crate::model::{ActionKind, Condition, Document, Phase, Trigger};
-use crate::rules::places::PhaseList;
-use crate::rules::walk::protocol_of;
-use crate::rules::{Report, Rule};
 use serde_json::Value;
 use sortie_expr::path::SimplePath;
 use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::{NodePath, nearest};
+
+use super::scope::{side_of_event, wants_absence};
+use crate::bindings::{Reachability, Side, is_agent_side, is_known_event, reachability};
+use crate::model::{ActionKind, Condition, Document, Mode, Phase, Trigger};
+use crate::rules::places::PhaseList;
+use crate::rules::{Rule, RuleReport, edits};
 
 /// Every phase can be reached.
 ///
@@ -66,8 +64,8 @@ impl Way<'_, '_> {
         (path, "so this phase is never reached")
     }
 
-    fn match_resolves(&self, trigger: &Trigger, report: &mut Report<'_>) {
-        let Some(protocol) = protocol_of(self.mode) else { return };
+    fn match_resolves(&self, trigger: &Trigger, report: &mut RuleReport<'_>) {
+        let Some(protocol) = Mode::protocol(self.mode) else { return };
         let side = side_of_event(self.mode, self.event);
         for (key, condition) in trigger.r#match.iter().flatten() {
             // What is no path at all is V-027's to report.
@@ -95,7 +93,7 @@ impl Way<'_, '_> {
     }
 
     /// A tool or a prompt is called by a name that was offered.
-    fn match_is_offered(&self, trigger: &Trigger, offers: &Offers<'_>, report: &mut Report<'_>) {
+    fn match_is_offered(&self, trigger: &Trigger, offers: &Offers<'_>, report: &mut RuleReport<'_>) {
         let (names, what) = match (Mode::of(self.mode), self.event) {
             (Mode::McpServer, "tools/call") => (&offers.tools, "tool"),
             (Mode::McpServer, "prompts/get") => (&offers.prompts, "prompt"),
@@ -137,7 +135,7 @@ impl Way<'_, '_> {
     }
 
     /// A client is answered what it asked.
-    fn is_asked_for(&self, asked: Option<&HashSet<&str>>, report: &mut Report<'_>) {
+    fn is_asked_for(&self, asked: Option<&HashSet<&str>>, report: &mut RuleReport<'_>) {
         let Some(asked) = asked.filter(|_| matches!(Mode::of(self.mode), Mode::McpClient | Mode::A2aClient))
         else {
             return;

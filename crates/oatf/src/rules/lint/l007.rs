@@ -1,10 +1,10 @@
-use super::state::items;
-use crate::model::Document;
-use crate::model::Mode;
-use crate::rules::Rule;
 use serde_json::Value;
 use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::{Edit, NodePath, Span};
+
+use super::state::items;
+use crate::model::{Document, Mode};
+use crate::rules::Rule;
 
 /// What a tool answers is a result object.
 pub(crate) const L_007: Rule = Rule {

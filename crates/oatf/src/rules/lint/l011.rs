@@ -2,8 +2,7 @@ use sortie_syntax::DiagnosticSeverity::Warning;
 
 use super::scope::{Scope, scopes};
 use crate::bindings::Side;
-use crate::model::Condition;
-use crate::model::Mode;
+use crate::model::{Condition, Mode};
 use crate::rules::Rule;
 
 /// A string operator does not search a message that carries our own request.

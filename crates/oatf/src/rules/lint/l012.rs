@@ -1,9 +1,9 @@
-use super::edits;
-use crate::model::{Condition, OPERATORS};
-use crate::rules::Rule;
 use serde_json::Value;
 use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::nearest;
+
+use crate::model::{Condition, OPERATORS};
+use crate::rules::{Rule, edits};
 
 /// A condition that looks like an operator is one.
 pub(crate) const L_012: Rule = Rule {

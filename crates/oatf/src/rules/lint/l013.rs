@@ -1,13 +1,12 @@
-use super::edits;
-use super::state::items;
-use crate::bindings::{dispatch_lists, known_modes, nearest_structural_key, structural_keys};
-use crate::model::Document;
-use crate::model::Mode;
-use crate::rules::places::State;
-use crate::rules::{Report, Rule};
 use serde_json::Value;
 use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::{NodePath, nearest};
+
+use super::state::items;
+use crate::bindings::{dispatch_lists, known_modes, nearest_structural_key, structural_keys};
+use crate::model::{Document, Mode};
+use crate::rules::places::ActorState;
+use crate::rules::{Rule, RuleReport, edits};
 
 /// A state has the keys of its mode.
 pub(crate) const L_013: Rule = Rule {
@@ -32,7 +31,13 @@ pub(crate) const L_013: Rule = Rule {
     }),
 };
 
-fn unknown_key(document: &Document, state: &State<'_>, mode: &str, key: &str, report: &mut Report<'_>) {
+fn unknown_key(
+    document: &Document,
+    state: &ActorState<'_>,
+    mode: &str,
+    key: &str,
+    report: &mut RuleReport<'_>,
+) {
     let path = state.path.clone().key(key);
     let finding = report
         .add(&L_013, path.clone(), format!("a state of `{mode}` has no key `{key}`, so it is left unused"))
@@ -66,7 +71,7 @@ fn unknown_key(document: &Document, state: &State<'_>, mode: &str, key: &str, re
 /// The keys of an entry in a response list, in any mode.
 const ENTRY: &[&str] = &["when", "content", "synthesize", "messages", "action", "description"];
 
-fn entries(document: &Document, state: &State<'_>, mode: &str, report: &mut Report<'_>) {
+fn entries(document: &Document, state: &ActorState<'_>, mode: &str, report: &mut RuleReport<'_>) {
     for list in dispatch_lists(mode).unwrap_or_default() {
         match list.within {
             Some(holder) => {
@@ -85,7 +90,7 @@ fn entries(document: &Document, state: &State<'_>, mode: &str, report: &mut Repo
     }
 }
 
-fn entry_keys(document: &Document, entry: &Value, path: &NodePath, report: &mut Report<'_>) {
+fn entry_keys(document: &Document, entry: &Value, path: &NodePath, report: &mut RuleReport<'_>) {
     for key in entry.as_object().into_iter().flat_map(|entry| entry.keys()) {
         if ENTRY.contains(&key.as_str()) || key.starts_with("x-") {
             continue;

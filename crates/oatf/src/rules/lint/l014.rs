@@ -2,7 +2,7 @@ use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::NodePath;
 use sortie_syntax::yaml::{NodeId, NodeKind, Style, Tree};
 
-use crate::rules::{Report, Rule};
+use crate::rules::{Rule, RuleReport};
 
 /// A key has a value.
 pub(crate) const L_014: Rule = Rule {
@@ -25,7 +25,7 @@ const REQUIRED: &[&str] =
     &["oatf", "target", "cel", "intent", "selector", "source", "type", "framework", "url", "mode", "level"];
 
 // Recursion is bounded by the depth of documents.
-fn walk(tree: &Tree, id: NodeId, path: &mut NodePath, report: &mut Report<'_>) {
+fn walk(tree: &Tree, id: NodeId, path: &mut NodePath, report: &mut RuleReport<'_>) {
     match tree.node(id).kind {
         NodeKind::Sequence(items) => {
             for (index, item) in items.iter().enumerate() {
@@ -55,7 +55,7 @@ fn walk(tree: &Tree, id: NodeId, path: &mut NodePath, report: &mut Report<'_>) {
     }
 }
 
-fn empty(key: &str, path: &NodePath, report: &mut Report<'_>) {
+fn empty(key: &str, path: &NodePath, report: &mut RuleReport<'_>) {
     let rest = if REQUIRED.contains(&key) { "and needs one" } else { "and is read as if it were not there" };
     let finding =
         report.add(&L_014, path.clone(), format!("`{key}` has no value, {rest}")).label("nothing follows");

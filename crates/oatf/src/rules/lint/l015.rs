@@ -1,9 +1,8 @@
 use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::NodePath;
 
-use super::edits;
 use crate::frameworks::{FRAMEWORKS, Problem, is_well_formed, normalise};
-use crate::rules::Rule;
+use crate::rules::{Rule, edits};
 
 /// A mapping names an entry that its framework has.
 pub(crate) const L_015: Rule = Rule {

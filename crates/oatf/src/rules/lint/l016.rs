@@ -1,11 +1,13 @@
-use super::payload::weight;
-use crate::model::{Condition, MatchCondition};
-use crate::rules::Rule;
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
 use serde_json::Number;
 use sortie_expr::json::{compare_numbers, sorted_text};
 use sortie_syntax::DiagnosticSeverity::Warning;
-use std::cmp::Ordering;
-use std::collections::HashMap;
+
+use super::payload::weight;
+use crate::model::{Condition, MatchCondition};
+use crate::rules::Rule;
 
 /// A condition can hold.
 pub(crate) const L_016: Rule = Rule {

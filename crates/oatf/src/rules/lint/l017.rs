@@ -1,11 +1,9 @@
 use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::nearest;
 
-use super::edits;
 use crate::bindings::structural_keys;
-use crate::model::ActionKind;
-use crate::model::Mode;
-use crate::rules::Rule;
+use crate::model::{ActionKind, Mode};
+use crate::rules::{Rule, edits};
 
 /// An entry action is one that the mode has.
 pub(crate) const L_017: Rule = Rule {

@@ -1,12 +1,13 @@
 use std::collections::HashMap;
 
-use super::state::items;
-use crate::model::Mode;
-use crate::rules::places::State;
-use crate::rules::{Report, Rule};
 use serde_json::Value;
 use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::NodePath;
+
+use super::state::items;
+use crate::model::Mode;
+use crate::rules::places::ActorState;
+use crate::rules::{Rule, RuleReport};
 
 /// A state can be served as it is meant.
 pub(crate) const L_018: Rule = Rule {
@@ -30,7 +31,7 @@ pub(crate) const L_018: Rule = Rule {
     }),
 };
 
-fn mcp_server(state: &State<'_>, report: &mut Report<'_>) {
+fn mcp_server(state: &ActorState<'_>, report: &mut RuleReport<'_>) {
     for (list, key, what) in [
         ("tools", "name", "tool"),
         ("prompts", "name", "prompt"),
@@ -67,7 +68,7 @@ fn mcp_server(state: &State<'_>, report: &mut Report<'_>) {
 }
 
 /// Lists whose elements a runner finds by name.
-fn named_once(state: &State<'_>, list: &str, key: &str, what: &str, report: &mut Report<'_>) {
+fn named_once(state: &ActorState<'_>, list: &str, key: &str, what: &str, report: &mut RuleReport<'_>) {
     let mut first_seen: HashMap<&str, NodePath> = HashMap::new();
     for (item, path) in items(state.value, &state.path, list) {
         let Some(name) = item.get(key).and_then(Value::as_str) else {
@@ -90,7 +91,7 @@ fn named_once(state: &State<'_>, list: &str, key: &str, what: &str, report: &mut
     }
 }
 
-fn actions(state: &State<'_>, report: &mut Report<'_>) {
+fn actions(state: &ActorState<'_>, report: &mut RuleReport<'_>) {
     is_list(state, "actions", report);
     for (action, path) in items(state.value, &state.path, "actions") {
         match action.get("method").and_then(Value::as_str) {
@@ -110,7 +111,7 @@ fn actions(state: &State<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn run_agent_input(state: &State<'_>, report: &mut Report<'_>) {
+fn run_agent_input(state: &ActorState<'_>, report: &mut RuleReport<'_>) {
     let Some(input) = state.value.get("run_agent_input") else {
         report
             .add(&L_018, state.path.clone(), "this state has no `run_agent_input`, so nothing is sent")
@@ -134,7 +135,7 @@ fn run_agent_input(state: &State<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn is_list(state: &State<'_>, key: &str, report: &mut Report<'_>) {
+fn is_list(state: &ActorState<'_>, key: &str, report: &mut RuleReport<'_>) {
     if state.value.get(key).is_some_and(|value| !value.is_array()) {
         report
             .add(&L_018, state.path.clone().key(key), format!("`{key}` must be a list"))

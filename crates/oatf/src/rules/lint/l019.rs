@@ -1,12 +1,11 @@
-use super::edits;
-use crate::bindings::{is_known_surface, nearest_surface};
-use crate::extension::{Extension, KEY};
-use crate::model::{Document, Phase};
-use crate::rules::walk::protocol_of;
-use crate::rules::{Report, Rule};
 use serde_json::Value;
 use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::NodePath;
+
+use crate::bindings::{is_known_surface, nearest_surface};
+use crate::extension::{Extension, KEY};
+use crate::model::{Document, Mode, Phase};
+use crate::rules::{Rule, RuleReport, edits};
 
 /// What `x-sortie.delivered` asks for can be served.
 pub(crate) const L_019: Rule = Rule {
@@ -45,9 +44,9 @@ fn is_surface(
     path: &NodePath,
     surface: &str,
     mode: Option<&str>,
-    report: &mut Report<'_>,
+    report: &mut RuleReport<'_>,
 ) {
-    let Some(protocol) = mode.and_then(protocol_of) else { return };
+    let Some(protocol) = mode.and_then(Mode::protocol) else { return };
     if is_known_surface(protocol, surface) != Some(false) {
         return;
     }
@@ -69,7 +68,13 @@ fn is_surface(
 
 /// Reports words that an actor never says, as far as that can be known: what is sent on entering a phase, and what a model
 /// writes, is not looked at.
-fn is_said(path: &NodePath, words: &str, phases: &[Phase], state: Option<&Value>, report: &mut Report<'_>) {
+fn is_said(
+    path: &NodePath,
+    words: &str,
+    phases: &[Phase],
+    state: Option<&Value>,
+    report: &mut RuleReport<'_>,
+) {
     let states = || phases.iter().filter_map(|phase| phase.state.as_ref()).chain(state);
     let unknown = phases.iter().any(|phase| phase.on_enter.is_some())
         || states().any(|state| has(state, &|key, _| key == Some("synthesize")));

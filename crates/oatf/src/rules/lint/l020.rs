@@ -1,10 +1,11 @@
-use super::state::items;
-use crate::model::Mode;
-use crate::rules::Rule;
 use serde_json::Value;
 use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::Edit;
 use sortie_syntax::yaml::{NodeKind, Style};
+
+use super::state::items;
+use crate::model::Mode;
+use crate::rules::Rule;
 
 /// What an A2A agent answers is a task or a message.
 pub(crate) const L_020: Rule = Rule {

@@ -1,18 +1,16 @@
 use std::collections::HashMap;
 
-use super::edits;
-use super::scope::{side_of_event, wants_absence};
-use super::state::items;
-use crate::bindings::{DispatchList, Reachability, dispatch_lists, reachability};
-use crate::model::Mode;
-use crate::model::{Condition, Document};
-use crate::rules::walk::protocol_of;
-use crate::rules::{Report, Rule};
 use serde_json::{Map, Value};
 use sortie_expr::json::sorted_text;
 use sortie_expr::path::SimplePath;
 use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::NodePath;
+
+use super::scope::{side_of_event, wants_absence};
+use super::state::items;
+use crate::bindings::{DispatchList, Reachability, dispatch_lists, reachability};
+use crate::model::{Condition, Document, Mode};
+use crate::rules::{Rule, RuleReport, edits};
 
 /// Every entry of a response list can be chosen.
 pub(crate) const L_021: Rule = Rule {
@@ -51,7 +49,7 @@ struct Dispatch<'d> {
 }
 
 impl Dispatch<'_> {
-    fn check(&self, holder: &Value, path: &NodePath, name: Option<&Value>, report: &mut Report<'_>) {
+    fn check(&self, holder: &Value, path: &NodePath, name: Option<&Value>, report: &mut RuleReport<'_>) {
         let mut first_seen: HashMap<String, NodePath> = HashMap::new();
         let mut takes_all: Option<NodePath> = None;
         for (entry, path) in items(holder, path, self.list.key) {
@@ -88,7 +86,7 @@ impl Dispatch<'_> {
         when: &Map<String, Value>,
         path: &NodePath,
         name: Option<&Value>,
-        report: &mut Report<'_>,
+        report: &mut RuleReport<'_>,
     ) {
         for (key, value) in when {
             // What is no condition is an error of its own.
@@ -133,7 +131,7 @@ impl Dispatch<'_> {
 
     /// Why a key resolves in none of the requests that the list answers, and what is near it.
     fn never(&self, key: &str) -> Option<(String, Option<String>)> {
-        let protocol = protocol_of(self.mode)?;
+        let protocol = Mode::protocol(self.mode)?;
         let mut found = None;
         for surface in self.list.answers {
             let side = side_of_event(self.mode, surface);

@@ -1,10 +1,9 @@
 use sortie_syntax::DiagnosticSeverity::Warning;
 
-use super::{edits, state};
+use super::state;
 use crate::bindings::{Reachability, Side, is_agent_side, reachability};
-use crate::model::{ExtractorSource, ExtractorType};
-use crate::rules::Rule;
-use crate::rules::walk::protocol_of;
+use crate::model::{ExtractorSource, ExtractorType, Mode};
+use crate::rules::{Rule, edits};
 
 /// An extractor finds something.
 pub(crate) const L_022: Rule = Rule {
@@ -18,7 +17,7 @@ pub(crate) const L_022: Rule = Rule {
         for list in document.phase_lists() {
             for (path, phase) in list.iter() {
                 let Some(mode) = list.mode_of(phase) else { continue };
-                let Some(protocol) = protocol_of(mode) else { continue };
+                let Some(protocol) = Mode::protocol(mode) else { continue };
                 for (index, extractor) in phase.extractors.iter().flatten().enumerate() {
                     if extractor.r#type != ExtractorType::JsonPath || left == 0 {
                         continue;

@@ -3,7 +3,6 @@
 //! A wrong finding costs more than a missed one, so a lint speaks where it is sure: nothing here guesses
 //! what an agent might do, only what the document and the protocols rule out.
 
-pub(super) mod edits;
 mod payload;
 mod scope;
 mod state;

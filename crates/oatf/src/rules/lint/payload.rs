@@ -12,10 +12,8 @@ use sortie_syntax::NodePath;
 use super::state::items;
 use crate::bindings::Side;
 use crate::extension::KEY;
-use crate::model::Mode;
-use crate::model::{Action, ActionKind, Document};
-use crate::rules::places;
-use crate::rules::walk::protocol_of;
+use crate::model::{Action, ActionKind, Document, Mode};
+use crate::rules::execution_path;
 use crate::template::{Piece, pieces};
 
 /// A message of an actor.
@@ -66,7 +64,7 @@ impl Message<'_> {
 pub(super) fn messages(document: &Document) -> Vec<Message<'_>> {
     let mut speech = Speech { messages: Vec::new(), actor: "default", protocol: "" };
     if let (Some(state), Some(mode)) = (&document.attack.execution.state, &document.attack.execution.mode) {
-        speech.state(mode, state, &places::execution().key("state"));
+        speech.state(mode, state, &execution_path().key("state"));
     }
     for list in document.phase_lists() {
         speech.actor = list.actor.map_or("default", |(_, actor)| actor.name.as_str());
@@ -111,7 +109,7 @@ impl<'d> Speech<'d> {
     }
 
     fn state(&mut self, mode: &'d str, state: &Value, path: &NodePath) {
-        let Some(protocol) = protocol_of(mode) else { return };
+        let Some(protocol) = Mode::protocol(mode) else { return };
         self.protocol = protocol;
         match Mode::of(mode) {
             Mode::McpServer => self.mcp_server(state, path),
@@ -124,7 +122,7 @@ impl<'d> Speech<'d> {
     }
 
     fn on_enter(&mut self, mode: &'d str, action: &Action, path: NodePath) {
-        if let (Some(protocol), ActionKind::Send(send)) = (protocol_of(mode), &action.kind) {
+        if let (Some(protocol), ActionKind::Send(send)) = (Mode::protocol(mode), &action.kind) {
             self.protocol = protocol;
             let params = send.params.clone().unwrap_or_else(|| json!({}));
             self.say(&send.method, Side::Request, &params, path.key("send"));

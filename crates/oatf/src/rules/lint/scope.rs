@@ -3,8 +3,7 @@
 use sortie_syntax::NodePath;
 
 use crate::bindings::{Reachability, Side, is_agent_side, reachability};
-use crate::model::{Condition, Direction, Document, Indicator};
-use crate::rules::walk::protocol_of;
+use crate::model::{Condition, Direction, Document, Indicator, Mode};
 
 /// An indicator, with everything that says which messages it is shown.
 pub(super) struct Scope<'d> {
@@ -19,7 +18,7 @@ pub(super) struct Scope<'d> {
 
 /// Every indicator of a document.
 pub(super) fn scopes(document: &Document) -> Vec<Scope<'_>> {
-    let default = document.attack.execution.mode.as_deref().and_then(protocol_of);
+    let default = document.attack.execution.mode.as_deref().and_then(Mode::protocol);
     document
         .indicators()
         .map(|(path, indicator)| {
@@ -111,7 +110,7 @@ fn modes<'d>(document: &'d Document, indicator: &Indicator, protocol: Option<&st
     };
     let mut modes: Vec<&str> = Vec::new();
     for mode in candidates {
-        if protocol_of(mode) == protocol && !modes.contains(&mode) {
+        if Mode::protocol(mode) == protocol && !modes.contains(&mode) {
             modes.push(mode);
         }
     }

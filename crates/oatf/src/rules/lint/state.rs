@@ -4,8 +4,7 @@ use serde_json::Value;
 use sortie_syntax::NodePath;
 
 use crate::bindings::structural_keys;
-use crate::model::Document;
-use crate::rules::walk::protocol_of;
+use crate::model::{Document, Mode};
 
 /// The elements of the list under a key, with their paths; none when there is no such list.
 pub(super) fn items<'v>(
@@ -21,7 +20,7 @@ pub(super) fn items<'v>(
 /// Whether something that actors of this protocol send has this key.
 pub(super) fn sends_key(document: &Document, protocol: &str, key: &str) -> bool {
     document.states().iter().any(|state| {
-        let mode = state.mode.filter(|mode| protocol_of(mode) == Some(protocol));
+        let mode = state.mode.filter(|mode| Mode::protocol(mode) == Some(protocol));
         let Some(sent) = mode.and_then(structural_keys) else { return false };
         sent.iter().filter_map(|sent| state.value.get(sent)).any(|value| has_key(value, key))
     })

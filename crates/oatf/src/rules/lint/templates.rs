@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use crate::model::{ActionKind, Condition, Document};
-use crate::rules::places::{self, each_string};
-use crate::template::{Piece, pieces};
 use serde_json::Value;
 use sortie_syntax::NodePath;
+
+use crate::model::{ActionKind, Condition, Document};
+use crate::rules::execution_path;
+use crate::template::{Piece, pieces};
 
 /// A `{{name}}` somewhere in a document.
 pub(super) struct Reference<'d> {
@@ -27,7 +28,7 @@ pub(super) struct Reference<'d> {
 pub(super) fn each_reference<'d>(document: &'d Document, visit: &mut impl FnMut(Reference<'d>)) {
     if let Some(state) = &document.attack.execution.state {
         let here = Here { actor: Some("default"), phase: None, on_enter: false };
-        here.value(state, places::execution().key("state"), visit);
+        here.value(state, execution_path().key("state"), visit);
     }
     for (list_index, list) in document.phase_lists().into_iter().enumerate() {
         let actor = Some(list.actor.map_or("default", |(_, actor)| actor.name.as_str()));
@@ -155,5 +156,28 @@ impl<'d> Here<'d> {
         for (index, value) in operators.any_of.iter().flatten().enumerate() {
             self.value(value, path.clone().key("any_of").index(index), visit);
         }
+    }
+}
+
+/// Calls `visit` for every string in a value, with its path.
+// Recursion is bounded by the depth of documents.
+fn each_string<'v>(value: &'v Value, path: &mut NodePath, visit: &mut impl FnMut(&NodePath, &'v str)) {
+    match value {
+        Value::String(text) => visit(path, text),
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                path.push_index(index);
+                each_string(item, path, visit);
+                path.pop();
+            }
+        }
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                path.push_key(key);
+                each_string(value, path, visit);
+                path.pop();
+            }
+        }
+        _ => {}
     }
 }

@@ -3,10 +3,9 @@ use sortie_syntax::DiagnosticSeverity::Error;
 use sortie_syntax::listed;
 
 use crate::bindings::dispatch_lists;
-use crate::model::Mode;
-use crate::model::{Condition, OPERATORS};
+use crate::model::{Condition, Mode, OPERATORS};
 use crate::rules::walk::{ListAt, Trail};
-use crate::rules::{Report, Rule};
+use crate::rules::{Rule, RuleReport};
 
 /// Response lists are lists, their entries mappings, and each `when` maps paths to conditions.
 ///
@@ -53,7 +52,7 @@ fn is_dispatched(list: &ListAt<'_, '_>) -> bool {
     elicitations || dispatched.any(|known| known.key == list.key && known.within == list.within)
 }
 
-fn check_when(report: &mut Report<'_>, at: Trail<'_>, when: &Value) {
+fn check_when(report: &mut RuleReport<'_>, at: Trail<'_>, when: &Value) {
     let Some(when) = when.as_object() else {
         report.add(&S_008, at, "`when` must map paths to conditions").help(
             "for example `when: {arguments.path: {contains: \"secret\"}}`; without `when` an entry \

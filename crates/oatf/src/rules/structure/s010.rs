@@ -1,8 +1,7 @@
 use sortie_syntax::DiagnosticSeverity::Error;
 
 use crate::extension;
-use crate::rules::Rule;
-use crate::rules::lint::edits;
+use crate::rules::{Rule, edits};
 
 /// `x-sortie` is understood, all of it.
 pub(crate) const S_010: Rule = Rule {

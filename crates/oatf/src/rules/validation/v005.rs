@@ -3,7 +3,7 @@ use sortie_syntax::DiagnosticSeverity::Error;
 use sortie_syntax::{NodePath, listed, nearest};
 
 use crate::model::ElicitationMode;
-use crate::rules::{Report, Rule};
+use crate::rules::{Rule, RuleReport};
 
 /// Closed enumerations hold only their members.
 ///
@@ -41,7 +41,7 @@ pub(crate) const V_005: Rule = Rule {
 /// What a client may answer to an elicitation.
 const ACTIONS: &[&str] = &["accept", "decline", "cancel"];
 
-fn add(report: &mut Report<'_>, path: NodePath, value: &Value, what: &str, words: &[&str]) {
+fn add(report: &mut RuleReport<'_>, path: NodePath, value: &Value, what: &str, words: &[&str]) {
     let written = value.as_str();
     let message = written.map_or(format!("this is not {what}"), |word| format!("`{word}` is not {what}"));
     let finding = report.add(&V_005, path, message).help(format!("it is one of {}", listed(words)));

@@ -3,7 +3,7 @@ use sortie_syntax::DiagnosticSeverity::Error;
 
 use crate::model::ExtractorType;
 use crate::rules::walk::Trail;
-use crate::rules::{Report, Rule};
+use crate::rules::{Rule, RuleReport};
 
 /// Every regular expression is RE2.
 pub(crate) const V_013: Rule = Rule {
@@ -28,7 +28,7 @@ pub(crate) const V_013: Rule = Rule {
 };
 
 /// `left` is what further patterns may cost; `None` once there were too many, when no more are looked at.
-fn check(report: &mut Report<'_>, at: &Trail<'_>, regex: &str, left: &mut Option<usize>) {
+fn check(report: &mut RuleReport<'_>, at: &Trail<'_>, regex: &str, left: &mut Option<usize>) {
     let Some(allowed) = *left else { return };
     match re2::cost(regex) {
         Ok(cost) => {

@@ -1,8 +1,8 @@
 use sortie_syntax::DiagnosticSeverity::Error;
 
-use crate::model::{Document, Phase};
-use crate::rules::walk::{EXECUTION, INDICATORS, is_name, protocol_of};
-use crate::rules::{Report, Rule};
+use crate::model::{Document, Mode, Phase};
+use crate::rules::walk::{EXECUTION, INDICATORS, is_name};
+use crate::rules::{Rule, RuleReport};
 
 /// Without `execution.mode`: phases of the multi-phase form have one and the same mode, and indicators have a
 /// protocol.
@@ -46,7 +46,7 @@ pub(crate) const V_028: Rule = Rule {
     }),
 };
 
-fn check_phases(phases: &[Phase], report: &mut Report<'_>) {
+fn check_phases(phases: &[Phase], report: &mut RuleReport<'_>) {
     let path = EXECUTION.key("phases");
     if report.may_lack(&["attack", "execution", "phases", "*", "mode"]) {
         return;
@@ -84,7 +84,7 @@ fn check_phases(phases: &[Phase], report: &mut Report<'_>) {
 
 /// The protocol, if the whole document speaks only one.
 fn protocol_of_all(document: &Document) -> Option<&str> {
-    let mut protocols = document.modes().into_iter().map(protocol_of);
+    let mut protocols = document.modes().into_iter().map(Mode::protocol);
     let first = protocols.next()??;
     protocols.all(|protocol| protocol == Some(first)).then_some(first).filter(|protocol| is_name(protocol))
 }

@@ -2,9 +2,10 @@ use sortie_syntax::DiagnosticSeverity::Error;
 use sortie_syntax::nearest;
 
 use crate::bindings::{known_modes, known_protocols};
-use crate::rules::report::Finding;
-use crate::rules::walk::{ACTORS, EXECUTION, INDICATORS, Trail, is_name, protocol_of};
-use crate::rules::{Report, Rule};
+use crate::model::Mode;
+use crate::rules::report::NewFinding;
+use crate::rules::walk::{ACTORS, EXECUTION, INDICATORS, Trail, is_name};
+use crate::rules::{Rule, RuleReport};
 
 /// Modes are `[a-z][a-z0-9_]*_(server|client)`, protocols `[a-z][a-z0-9_]*`.
 pub(crate) const V_034: Rule = Rule {
@@ -38,8 +39,8 @@ pub(crate) const V_034: Rule = Rule {
     }),
 };
 
-fn check_mode(report: &mut Report<'_>, at: Trail<'_>, mode: &str) {
-    if !protocol_of(mode).is_some_and(is_name) {
+fn check_mode(report: &mut RuleReport<'_>, at: Trail<'_>, mode: &str) {
+    if !Mode::protocol(mode).is_some_and(is_name) {
         let finding = report
             .add(&V_034, at, format!("`{mode}` cannot be a mode"))
             .help("a mode is a protocol and a side, `_server` or `_client`: for example `mcp_server`");
@@ -47,7 +48,7 @@ fn check_mode(report: &mut Report<'_>, at: Trail<'_>, mode: &str) {
     }
 }
 
-fn suggest(finding: Finding<'_, '_>, written: &str, known: &[&'static str]) {
+fn suggest(finding: NewFinding<'_, '_>, written: &str, known: &[&'static str]) {
     if let Some(meant) = nearest(written, known.iter().copied()) {
         finding.label(format!("did you mean `{meant}`?")).replace_value(format!("write `{meant}`"), meant);
     }

@@ -2,7 +2,7 @@ use sortie_syntax::DiagnosticSeverity::Error;
 
 use crate::duration::parse_duration;
 use crate::rules::Rule;
-use crate::rules::report::Finding;
+use crate::rules::report::NewFinding;
 
 /// `trigger.after` is a duration.
 pub(crate) const V_036: Rule = Rule {
@@ -25,7 +25,7 @@ pub(crate) const V_036: Rule = Rule {
 };
 
 /// Says how durations are written, and offers the one that was probably meant.
-pub(super) fn suggest(finding: Finding<'_, '_>, written: &str) {
+pub(super) fn suggest(finding: NewFinding<'_, '_>, written: &str) {
     let finding = finding
         .help("write `30s`, `5m`, `1h` or `2d`, or ISO 8601 such as `PT1M30S`")
         .help("numbers are whole and have no sign");

@@ -4,7 +4,7 @@ use sortie_syntax::{NodePath, listed};
 use crate::bindings::known_modes;
 use crate::rules::walk::is_name;
 use crate::rules::warning::w003::nearest_protocol;
-use crate::rules::{Report, Rule, places};
+use crate::rules::{Rule, RuleReport, execution_path};
 
 /// A mode that has the form of one is one that a binding defines.
 ///
@@ -19,10 +19,10 @@ pub(crate) const W_002: Rule = Rule {
         let execution = &document.attack.execution;
         let mut unknown = Unknown::default();
         if let Some(mode) = &execution.mode {
-            unknown.look(mode, places::execution);
+            unknown.look(mode, execution_path);
         }
         for (index, actor) in execution.actors.iter().flatten().enumerate() {
-            unknown.look(&actor.mode, || places::execution().key("actors").index(index));
+            unknown.look(&actor.mode, || execution_path().key("actors").index(index));
         }
         for list in document.phase_lists() {
             for (index, phase) in list.phases.iter().enumerate() {
@@ -60,7 +60,7 @@ fn split(mode: &str) -> Option<(&str, &str)> {
     mode.rsplit_once('_').filter(|(_, role)| matches!(*role, "server" | "client"))
 }
 
-fn add(report: &mut Report<'_>, mode: &str, paths: &[NodePath]) {
+fn add(report: &mut RuleReport<'_>, mode: &str, paths: &[NodePath]) {
     let [first, others @ ..] = paths else { return };
     let mut finding = report
         .add(&W_002, first.clone(), format!("no binding defines the mode `{mode}`"))

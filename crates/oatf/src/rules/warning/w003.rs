@@ -3,7 +3,7 @@ use sortie_syntax::{NodePath, listed};
 
 use crate::bindings::known_protocols;
 use crate::rules::walk::is_name;
-use crate::rules::{Report, Rule};
+use crate::rules::{Rule, RuleReport};
 
 /// A protocol that has the form of one is one that a binding defines.
 ///
@@ -34,7 +34,7 @@ pub(crate) const W_003: Rule = Rule {
     }),
 };
 
-fn add(report: &mut Report<'_>, protocol: &str, paths: &[NodePath]) {
+fn add(report: &mut RuleReport<'_>, protocol: &str, paths: &[NodePath]) {
     let [first, others @ ..] = paths else { return };
     let mut finding = report
         .add(&W_003, first.clone(), format!("no binding defines the protocol `{protocol}`"))

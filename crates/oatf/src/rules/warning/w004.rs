@@ -5,7 +5,7 @@ use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::nearest;
 
 use crate::rules::Rule;
-use crate::rules::report::{Finding, Shown};
+use crate::rules::report::{NewFinding, Shown};
 use crate::rules::walk::{Cast, EXTRACTOR_NAMES, Reference, Scope, is_name};
 use crate::template::{Piece, pieces};
 
@@ -54,7 +54,13 @@ fn stands_for_something(cast: &Cast<'_>, reference: Reference<'_>, scope: Scope<
     }
 }
 
-fn explain<'d>(finding: Finding<'_, '_>, cast: &Cast<'d>, name: &str, range: Range<usize>, scope: Scope<'_>) {
+fn explain<'d>(
+    finding: NewFinding<'_, '_>,
+    cast: &Cast<'d>,
+    name: &str,
+    range: Range<usize>,
+    scope: Scope<'_>,
+) {
     let finding = finding.help("it becomes empty text; to send the braces themselves, write `\\{{`");
     let trimmed = name.trim();
     if trimmed != name && stands_for_something(cast, Reference::parse(trimmed), scope) {

@@ -5,9 +5,10 @@ use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::listed;
 
 use crate::bindings::known_protocols;
+use crate::model::Mode;
 use crate::rules::Rule;
 use crate::rules::report::Shown;
-use crate::rules::walk::{ACTOR_MODE, INDICATORS, protocol_of};
+use crate::rules::walk::{ACTOR_MODE, INDICATORS};
 
 /// The protocol of an indicator is one that an actor speaks; where it names an actor, that one.
 ///
@@ -23,7 +24,7 @@ pub(crate) const W_005: Rule = Rule {
         if modes.is_empty() || report.may_lack(ACTOR_MODE) {
             return;
         }
-        let spoken: BTreeSet<_> = modes.iter().filter_map(|mode| protocol_of(mode)).collect();
+        let spoken: BTreeSet<_> = modes.iter().filter_map(|mode| Mode::protocol(mode)).collect();
         let cast = LazyCell::new(|| document.cast());
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             let Some(protocol) = indicator.protocol.as_deref() else { continue };
@@ -50,7 +51,7 @@ pub(crate) const W_005: Rule = Rule {
             }
             let Some(actor) = indicator.actor.as_deref() else { continue };
             let mode = cast.get(actor).and_then(|part| part.mode);
-            if let Some(mode) = mode.filter(|mode| protocol_of(mode) != Some(protocol)) {
+            if let Some(mode) = mode.filter(|mode| Mode::protocol(mode) != Some(protocol)) {
                 report
                     .add(&W_005, at.key("protocol"), format!("actor `{actor}` does not speak `{protocol}`"))
                     .label("nothing to look at")

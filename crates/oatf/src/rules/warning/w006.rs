@@ -1,7 +1,7 @@
 use sortie_syntax::DiagnosticSeverity::Warning;
 
 use crate::rules::walk::Trail;
-use crate::rules::{Report, Rule};
+use crate::rules::{Rule, RuleReport};
 
 /// No `synthesize` in response entries and `run_agent_input`: it is reserved for a later version.
 pub(crate) const W_006: Rule = Rule {
@@ -29,7 +29,7 @@ pub(crate) const W_006: Rule = Rule {
 
 const SYNTHESIZE: &str = "synthesize";
 
-fn warn(report: &mut Report<'_>, at: Trail<'_>) {
+fn warn(report: &mut RuleReport<'_>, at: Trail<'_>) {
     report
         .add(&W_006, at, "`synthesize` is reserved for a later version of OATF")
         .at_key()

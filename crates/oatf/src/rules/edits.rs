@@ -1,14 +1,15 @@
 //! Repairs in the source text.
 
-use crate::model::Document;
 use serde_json::Value;
 use sortie_syntax::yaml::{NodeKind, Style};
 use sortie_syntax::{Edit, NodePath};
 
+use crate::model::Document;
+
 /// Writes another text in place of the scalar at `path`, quoted unless it was not and need not be.
 ///
 /// Empty where there is no source, or the scalar is a block: nobody writes a name or a path as one.
-pub(in crate::rules) fn replace_scalar(document: &Document, path: &NodePath, text: &str) -> Vec<Edit> {
+pub fn replace_scalar(document: &Document, path: &NodePath, text: &str) -> Vec<Edit> {
     let Some(tree) = document.tree() else { return Vec::new() };
     let Some((id, _)) = tree.find(path) else { return Vec::new() };
     let node = tree.node(id);
@@ -23,7 +24,7 @@ pub(in crate::rules) fn replace_scalar(document: &Document, path: &NodePath, tex
 }
 
 /// Gives the key at `path` another name, unless its mapping has that already.
-pub(in crate::rules) fn rename_key(document: &Document, path: &NodePath, name: &str) -> Vec<Edit> {
+pub fn rename_key(document: &Document, path: &NodePath, name: &str) -> Vec<Edit> {
     let Some(tree) = document.tree() else { return Vec::new() };
     let Some((_, Some(entry))) = tree.find(path) else { return Vec::new() };
     let taken = path.parent().is_some_and(|parent| tree.find(&parent.key(name)).is_some());
