@@ -1,6 +1,6 @@
 //! What hostile input costs: each input is answered in a process of its own, so that its peak memory is known.
 //!
-//! `crates/oatf/tests/it/hostile.rs` says what the answers are; here is only what they take.
+//! `crates/lint/tests/it/hostile.rs` says what the answers are; here is only what they take.
 
 mod inputs;
 
@@ -75,7 +75,7 @@ pub(crate) fn answer(name: &str) -> ExitCode {
     let mut answer = String::new();
     let nanoseconds = match (input.make)() {
         Work::Document(text) => {
-            let analysis = clock::once(|| sortie_oatf::analyze(&text));
+            let analysis = clock::once(|| sortie_lint::analyze(&text));
             let load = clock::once(|| answer = loaded(&text));
             analysis.max(load)
         }

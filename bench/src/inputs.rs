@@ -34,7 +34,7 @@ impl Library {
         }
         let mut documents =
             documents(&root().join("examples")).map_err(|error| format!("examples: {error}"))?;
-        for rule in sortie_oatf::rules() {
+        for rule in sortie_oatf::rules().chain(sortie_lint::rules()) {
             let right = rule.page().examples.into_iter().filter(|example| !example.wrong);
             documents.extend(right.map(|example| Document { name: rule.code.into(), text: example.text }));
         }

@@ -1,6 +1,7 @@
 //! From text to a document that can be relied on, and back.
 
-use sortie_oatf::{Compiled, Validated, analyze, normalize, parse as parse_text, parse_bytes, serialize};
+use sortie_lint::analyze;
+use sortie_oatf::{Compiled, Validated, normalize, parse as parse_text, parse_bytes, serialize};
 use sortie_syntax::Diagnostic;
 
 /// Any bytes parse, or give errors that have a place in them; what is said for people agrees with what is said for

@@ -1,6 +1,7 @@
 //! Layout.
 
-use sortie_oatf::{FormatError, format, normalize, parse};
+use sortie_lint::{FormatError, format};
+use sortie_oatf::{normalize, parse};
 
 /// What is laid out says the same, keeps its comments, and is laid out for good; what is not is left alone for a
 /// reason that is not ours.

@@ -1,4 +1,4 @@
-//! The bodies of the fuzz targets, without libFuzzer: `crates/oatf/tests/it/fuzz_corpus.rs` includes this file and
+//! The bodies of the fuzz targets, without libFuzzer: `crates/lint/tests/it/fuzz_corpus.rs` includes this file and
 //! runs them on stable over the seeds in `corpus/` and the findings kept in `regressions/`.
 //!
 //! A body takes any bytes, must not panic, hang or overflow the stack, and asserts what must hold for every

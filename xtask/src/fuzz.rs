@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: cargo-fuzz, which needs a nightly compiler.
 //!
 //! What it needs is named, never installed: a test tool that changes a machine's toolchains surprises people.
-//! The seeds and the regressions run on stable as ordinary tests (`crates/oatf/tests/it/fuzz_corpus.rs`).
+//! The seeds and the regressions run on stable as ordinary tests (`crates/lint/tests/it/fuzz_corpus.rs`).
 
 use std::process::Command;
 

@@ -112,7 +112,7 @@ pub struct ExtensionError {
 
 impl Extension {
     /// What `x-sortie` says about an attack, and everything that is wrong with it.
-    pub(crate) fn read(attack: &Attack) -> (Self, Vec<ExtensionError>) {
+    pub fn read(attack: &Attack) -> (Self, Vec<ExtensionError>) {
         let mut extension = Self::default();
         let mut reader = Reader::default();
         let path = NodePath::root().key("attack").key(KEY);

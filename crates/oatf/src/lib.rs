@@ -18,10 +18,9 @@
 //! | evaluation | [`CompiledIndicator::evaluate`] | an [`Outcome`] with its [`Evidence`] |
 //! | the verdict | [`compute_verdict`] | an [`AttackVerdict`](model::AttackVerdict) |
 //!
-//! Whoever shows findings to people calls [`analyze`] instead: it goes on after errors and also runs the lints.
-//! [`serialize`] writes canonical text, [`format()`] lays out a text anew and keeps its comments, [`fix()`] applies the
-//! repairs that findings offer. The types of a document are in [`model`], the specification's one-shot functions in
-//! [`mod@evaluate`]: thin wrappers over the compiled forms.
+//! Whoever shows findings to people calls [`analyze`] instead: it goes on after errors. [`serialize`] writes canonical text.
+//! The types of a document are in [`model`], the specification's one-shot functions in [`mod@evaluate`]: thin wrappers over
+//! the compiled forms. Lints, repairs and layout are in `sortie-lint`, which stands on [`mod@rules`].
 //!
 //! ```
 //! use sortie_oatf::{Compiled, Evaluators, Outcome, load};
@@ -59,8 +58,6 @@ mod error;
 pub mod evaluate;
 pub mod extension;
 mod extension_points;
-mod fix;
-mod fmt;
 pub mod frameworks;
 mod load;
 pub mod model;
@@ -81,13 +78,11 @@ pub use error::{
 pub use extension_points::{
     CelEvaluator, DEFAULT_SEMANTIC_THRESHOLD, DefaultCelEvaluator, GenerationProvider, SemanticEvaluator,
 };
-pub use fix::{Fixed, fix, fix_by};
-pub use fmt::{FormatError, Formatted, format};
 pub use load::{LoadResult, Validated, load};
 pub use normalize::{into_normalized, normalize};
 pub use parse::{fragment, parse, parse_bytes};
-pub use rules::{nearest_rule, rule, rules};
+pub use rules::{rule, rules};
 pub use schema::schema;
 pub use serialize::serialize;
-pub use validate::{Analysis, ValidationResult, analyze, lint, validate};
+pub use validate::{Analysis, ValidationResult, analyze, validate};
 pub use verdict::compute_verdict;

@@ -44,18 +44,12 @@ pub fn validate(document: &Document) -> ValidationResult {
     ValidationResult { errors: errors.into_iter().map(validation_error).collect(), warnings }
 }
 
-/// Looks for what is legal and still a mistake: our own lints, ordered by place. A document of more than 256 KiB,
-/// or 5,000 keys and values, is not looked at.
-pub fn lint(document: &Document) -> Vec<Diagnostic> {
-    rules::lint(document)
-}
-
 /// What could be made of a text, and everything that can be said about it.
 #[derive(Clone, Debug, Default)]
 pub struct Analysis {
     /// The document as far as it could be read. It is only to be trusted when there are no errors.
     pub document: Option<Document>,
-    /// Errors of parsing and validation, warnings and lints, ordered by place.
+    /// Errors of parsing and validation, and warnings, ordered by place.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -66,8 +60,8 @@ impl Analysis {
     }
 }
 
-/// Parses, validates and lints in one go, for whoever shows findings to people: validation goes on with
-/// what could be read, so that one run reports every mistake. Of lints see [`lint`].
+/// Parses and validates in one go, for whoever shows findings to people: validation goes on with what could be read, so
+/// that one run reports every mistake. `sortie_lint::analyze` also runs the lints.
 ///
 /// ```
 /// let text = "
@@ -87,10 +81,7 @@ pub fn analyze(text: &str) -> Analysis {
     if let Some(document) = &document {
         let unreadable: Vec<NodePath> =
             diagnostics.iter().filter_map(|finding| finding.path.clone()).collect();
-        // Lints reason about the whole document: half of one would give half-true advice.
-        let lints = if diagnostics.is_empty() { rules::lint(document) } else { Vec::new() };
         diagnostics.extend(rules::run(document, &unreadable, rules::CONFORMANCE));
-        diagnostics.extend(lints);
         Diagnostic::sort(&mut diagnostics);
     }
     Analysis { document, diagnostics }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sortie_oatf::{Compiled, Validated, analyze, load};
+use sortie_lint::analyze;
+use sortie_oatf::{Compiled, Validated, load};
 use sortie_syntax::{Diagnostic, Source};
 
 use crate::console::Console;

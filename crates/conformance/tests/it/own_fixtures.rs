@@ -268,11 +268,6 @@ fn value(tree: &Tree, node: Node<'_>) -> Value {
 /// A page cannot show it: the wrong example would not be UTF-8. `parse/invalid` holds such files.
 const ONLY_AS_BYTES: &str = "P-002";
 
-/// The rules that `parse` and `validate` apply. Lints are no part of either.
-fn validated_rules() -> impl Iterator<Item = Rule> {
-    rules().filter(|rule| rule.family() != 'L')
-}
-
 #[test]
 fn the_validation_suite_is_what_the_rule_pages_say() {
     let path = folder().join(RULES_SUITE);
@@ -297,7 +292,7 @@ fn every_rule_has_a_wrong_and_a_right_case() {
     let tree = tree(&file);
     let cases: Vec<_> = items(tree.root()).map(|id| value(&tree, tree.node(id))).collect();
     let mut missing = Vec::new();
-    for rule in validated_rules() {
+    for rule in rules() {
         let listed = |case: &Value| {
             let found = ["errors", "warnings"].iter().filter_map(|key| case["expected"][*key].as_array());
             found.flatten().any(|finding| finding["rule"] == rule.code)
@@ -321,7 +316,7 @@ fn rules_suite() -> String {
         "# Made of the pages of the rules (crates/oatf/src/rules): do not edit.\n\
          # SORTIE_UPDATE=1 cargo test -p sortie-conformance --test it own_fixtures\n",
     );
-    for rule in validated_rules() {
+    for rule in rules() {
         let examples = rule.page().examples;
         let (wrong, right): (Vec<_>, Vec<_>) = examples.iter().partition(|example| example.wrong);
         for (kind, examples) in [("wrong", wrong), ("right", right)] {

@@ -7,7 +7,6 @@ mod faults;
 mod fine_means_loaded;
 mod fuzz_corpus;
 mod hostile;
-mod rule_docs;
 mod rule_pages;
 mod schema;
 mod suites;

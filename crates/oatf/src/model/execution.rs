@@ -65,7 +65,7 @@ impl Phase {
     /// The mode of this phase: its own, or that of the actor it belongs to.
     ///
     /// ```
-    /// # use sortie_oatf::{Actor, Phase};
+    /// # use sortie_oatf::model::{Actor, Phase};
     /// let actor = Actor { mode: "mcp_server".into(), ..Actor::default() };
     /// assert_eq!(Phase::default().resolved_mode(&actor), "mcp_server");
     /// ```

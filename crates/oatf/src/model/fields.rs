@@ -2,8 +2,10 @@
 //!
 //! One list serves parsing (what is known, what is nearest), serialisation and formatting (the order).
 
-pub(crate) const DOCUMENT: &[&str] = &["oatf", "$schema", "attack"];
-pub(crate) const ATTACK: &[&str] = &[
+#![expect(missing_docs, reason = "each list has the name of the object whose fields it holds")]
+
+pub const DOCUMENT: &[&str] = &["oatf", "$schema", "attack"];
+pub const ATTACK: &[&str] = &[
     "id",
     "name",
     "version",
@@ -21,20 +23,19 @@ pub(crate) const ATTACK: &[&str] = &[
     "indicators",
     "correlation",
 ];
-pub(crate) const SEVERITY: &[&str] = &["level", "confidence"];
-pub(crate) const CLASSIFICATION: &[&str] = &["category", "mappings", "tags"];
-pub(crate) const MAPPING: &[&str] = &["framework", "id", "name", "url", "relationship"];
-pub(crate) const REFERENCE: &[&str] = &["url", "title", "description"];
-pub(crate) const CORRELATION: &[&str] = &["logic"];
-pub(crate) const EXECUTION: &[&str] = &["mode", "state", "phases", "actors"];
-pub(crate) const ACTOR: &[&str] = &["name", "mode", "phases"];
-pub(crate) const PHASE: &[&str] =
-    &["name", "description", "mode", "state", "extractors", "on_enter", "trigger"];
-pub(crate) const EXTRACTOR: &[&str] = &["name", "source", "type", "selector"];
-pub(crate) const TRIGGER: &[&str] = &["event", "count", "match", "after"];
-pub(crate) const SEND: &[&str] = &["method", "params"];
-pub(crate) const LOG: &[&str] = &["message", "level"];
-pub(crate) const INDICATOR: &[&str] = &[
+pub const SEVERITY: &[&str] = &["level", "confidence"];
+pub const CLASSIFICATION: &[&str] = &["category", "mappings", "tags"];
+pub const MAPPING: &[&str] = &["framework", "id", "name", "url", "relationship"];
+pub const REFERENCE: &[&str] = &["url", "title", "description"];
+pub const CORRELATION: &[&str] = &["logic"];
+pub const EXECUTION: &[&str] = &["mode", "state", "phases", "actors"];
+pub const ACTOR: &[&str] = &["name", "mode", "phases"];
+pub const PHASE: &[&str] = &["name", "description", "mode", "state", "extractors", "on_enter", "trigger"];
+pub const EXTRACTOR: &[&str] = &["name", "source", "type", "selector"];
+pub const TRIGGER: &[&str] = &["event", "count", "match", "after"];
+pub const SEND: &[&str] = &["method", "params"];
+pub const LOG: &[&str] = &["message", "level"];
+pub const INDICATOR: &[&str] = &[
     "id",
     "protocol",
     "surface",
@@ -51,7 +52,7 @@ pub(crate) const INDICATOR: &[&str] = &[
     "severity",
     "false_positives",
 ];
-pub(crate) const PATTERN: &[&str] = &[
+pub const PATTERN: &[&str] = &[
     "target",
     "condition",
     "contains",
@@ -65,6 +66,6 @@ pub(crate) const PATTERN: &[&str] = &[
     "lte",
     "exists",
 ];
-pub(crate) const EXPRESSION: &[&str] = &["cel", "variables"];
-pub(crate) const SEMANTIC: &[&str] = &["target", "intent", "intent_class", "threshold", "examples"];
-pub(crate) const EXAMPLES: &[&str] = &["positive", "negative"];
+pub const EXPRESSION: &[&str] = &["cel", "variables"];
+pub const SEMANTIC: &[&str] = &["target", "intent", "intent_class", "threshold", "examples"];
+pub const EXAMPLES: &[&str] = &["positive", "negative"];

@@ -10,7 +10,7 @@ mod document;
 mod enums;
 mod execution;
 mod extensions;
-pub(crate) mod fields;
+pub mod fields;
 mod indicator;
 mod mode;
 mod verdict;

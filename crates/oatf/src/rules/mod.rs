@@ -4,7 +4,6 @@
 //! the documentation and the golden tests all read the same page, so they cannot drift apart.
 
 pub mod edits;
-mod lint;
 mod parsing;
 mod places;
 mod report;
@@ -16,7 +15,7 @@ mod warning;
 pub use places::{ActorState, PhaseList, execution_path};
 pub use report::{NewFinding, RuleReport};
 
-use sortie_syntax::{Diagnostic, NodePath, nearest};
+use sortie_syntax::{Diagnostic, NodePath};
 
 use crate::model::Document;
 
@@ -25,11 +24,10 @@ pub(crate) type Rule = sortie_syntax::Rule<Option<fn(&Document, &mut RuleReport<
 
 /// What the specification asks for, and what we ask for where it is silent.
 pub(crate) const CONFORMANCE: &[&[&Rule]] = &[validation::RULES, structure::RULES, warning::RULES];
-pub(crate) const LINTS: &[&Rule] = lint::RULES;
 
-/// All rules, family by family, each in the order of its codes.
+/// All rules of the format, family by family, each in the order of its codes.
 pub fn rules() -> impl Iterator<Item = sortie_syntax::Rule> {
-    let families = [parsing::RULES].into_iter().chain(CONFORMANCE.iter().copied()).chain([LINTS]);
+    let families = [parsing::RULES].into_iter().chain(CONFORMANCE.iter().copied());
     families.flatten().map(|rule| rule.words())
 }
 
@@ -41,36 +39,9 @@ pub fn rule(code: &str) -> Option<sortie_syntax::Rule> {
     rules().find(|rule| rule.code.eq_ignore_ascii_case(code))
 }
 
-/// The rule whose code was probably meant (`V31`, `v-13`, `VV-013`).
-///
-/// ```
-/// assert_eq!(sortie_oatf::nearest_rule("v13").unwrap().code, "V-013");
-/// assert!(sortie_oatf::nearest_rule("unsafe").is_none());
-/// ```
-pub fn nearest_rule(code: &str) -> Option<sortie_syntax::Rule> {
-    // A number without its zeros is the likeliest slip, and further from the code than other codes are.
-    let letters = code.trim_end_matches(|digit: char| digit.is_ascii_digit());
-    let padded = format!("{}-{:0>3}", letters.trim_end_matches(['-', '_', ' ']), &code[letters.len()..]);
-    rule(&padded).or_else(|| rule(nearest(code, rules().map(|rule| rule.code))?))
-}
-
-/// Lints are for what people write: a larger document is not linted. The longest of the public library has 15 kB,
-/// and a thousand keys and values.
-const MOST_LINTED: (usize, usize) = (256 * 1024, 5_000);
-
-fn is_linted(document: &Document) -> bool {
-    let (bytes, nodes) = MOST_LINTED;
-    document.tree().is_none_or(|tree| tree.source().text().len() <= bytes && tree.len() <= nodes)
-}
-
-/// Runs the lints, unless the document is too large for them.
-pub(crate) fn lint(document: &Document) -> Vec<Diagnostic> {
-    if is_linted(document) { run(document, &[], &[LINTS]) } else { Vec::new() }
-}
-
 /// Runs the rules of some families. Findings about what could not be read are left out: they were
 /// reported when it could not be read.
-pub(crate) fn run(document: &Document, unreadable: &[NodePath], families: &[&[&Rule]]) -> Vec<Diagnostic> {
+pub fn run(document: &Document, unreadable: &[NodePath], families: &[&[&Rule]]) -> Vec<Diagnostic> {
     let mut report = RuleReport::new(document, unreadable);
     for check in families.iter().copied().flatten().filter_map(|rule| rule.check) {
         check(document, &mut report);

@@ -10,6 +10,7 @@ use crate::rules::walk::ConditionAt;
 pub struct PhaseList<'d> {
     /// `attack.execution.phases`, or `attack.execution.actors[N].phases`.
     pub path: NodePath,
+    /// The phases, in order.
     pub phases: &'d [Phase],
     /// The actor, in the multi-actor form.
     pub actor: Option<(usize, &'d Actor)>,
@@ -31,8 +32,11 @@ impl<'d> PhaseList<'d> {
 
 /// A `state`, with the mode it is for.
 pub struct ActorState<'d> {
+    /// Where it stands.
     pub path: NodePath,
+    /// What it says.
     pub value: &'d Value,
+    /// The mode of its phase, or of the execution.
     pub mode: Option<&'d str>,
 }
 

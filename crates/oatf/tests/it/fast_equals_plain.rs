@@ -3,7 +3,7 @@
 //! `SORTIE_PAIRS` sets how many pairs of each kind are tried (20,000 unless it is set; a million is the long
 //! run), `SORTIE_SEED` where the random numbers start. A difference prints the pair and its seed.
 
-use crate::fuzz_corpus::targets::plain;
+use crate::plain;
 use serde_json::{Map, Value, json};
 use sortie_oatf::compile::{CompiledCondition, CompiledPredicate};
 use sortie_oatf::model::{Condition, ExpressionMatch, Indicator, MatchPredicate, PatternMatch};

@@ -6,8 +6,9 @@
 //! - what the schema refuses, `analyze` refuses;
 //! - what `analyze` refuses for a reason that is structure, the schema refuses.
 
+use crate::documents;
 use serde_json::{Map, Value, json};
-use sortie_oatf::{Analysis, analyze, rules, schema};
+use sortie_oatf::{Analysis, analyze, schema};
 use sortie_syntax::yaml::{Node, NodeKind, Scalar, Style, Tree};
 use sortie_syntax::{Diagnostic, NodePath, ParseErrorKind, Segment};
 
@@ -256,12 +257,10 @@ fn collect(value: &Value, pointer: String, pointers: &mut Vec<String>) {
 fn every_example_of_a_rule_is_judged_alike() {
     let validator = validator();
     let mut failures = Vec::new();
-    for rule in rules() {
-        for example in rule.page().examples {
-            let Some(document) = as_json(&example.text) else { continue };
-            if let Err(difference) = compare(&validator, &document) {
-                failures.push(format!("{}: {difference}\n{}", rule.code, example.text));
-            }
+    for (name, text) in documents::pages() {
+        let Some(document) = as_json(&text) else { continue };
+        if let Err(difference) = compare(&validator, &document) {
+            failures.push(format!("{name}: {difference}\n{text}"));
         }
     }
     assert!(failures.is_empty(), "{} differences\n{}", failures.len(), failures.join("\n"));

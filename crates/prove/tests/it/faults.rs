@@ -3,7 +3,8 @@
 use std::fs;
 use std::sync::Arc;
 
-use sortie_oatf::{Compiled, analyze, load};
+use sortie_lint::analyze;
+use sortie_oatf::{Compiled, load};
 use sortie_prove::{FindingKind, Proofs, Proved, prove};
 
 use crate::story::{kinds, root};

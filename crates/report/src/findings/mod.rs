@@ -1,7 +1,7 @@
 //! What is found in documents and evaluators, input by input: which findings count, and how they are written.
 //!
 //! ```
-//! use sortie_oatf::analyze;
+//! use sortie_lint::analyze;
 //! use sortie_syntax::Source;
 //! use sortie_report::findings::{Checked, Reporter, Sarif, Totals};
 //!

@@ -4,6 +4,7 @@ mod canonical;
 mod coverage;
 mod forms;
 mod mixed;
+mod rule_docs;
 mod schema;
 mod shown;
 mod standing;

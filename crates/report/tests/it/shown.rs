@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use sortie_oatf::analyze;
+use sortie_lint::analyze;
 use sortie_report::findings::{Checked, GitHub, Human, Json, Reporter, Sarif, Totals};
 use sortie_report::{Report, View, write_human, write_json, write_junit};
 use sortie_syntax::Source;

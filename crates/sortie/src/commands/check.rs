@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sortie_oatf::{Analysis, analyze, fix};
+use sortie_lint::{analyze, fix};
+use sortie_oatf::Analysis;
 use sortie_prove::missing;
 use sortie_report::findings::Selection;
 use sortie_syntax::Source;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use sortie_oatf::{FormatError, Formatted, format};
+use sortie_lint::{FormatError, Formatted, format};
 use sortie_report::visible;
 
 use crate::console::Console;

@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn every_starter_is_valid_and_without_a_single_finding() {
         for mode in Mode::value_variants() {
-            let analysis = sortie_oatf::analyze(mode.starter());
+            let analysis = sortie_lint::analyze(mode.starter());
             assert!(analysis.diagnostics.is_empty(), "{mode:?}: {:#?}", analysis.diagnostics);
             let document = analysis.document.expect("a document");
             let name = mode.to_possible_value().expect("a name");

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sortie_oatf::{analyze, load, serialize};
+use sortie_lint::analyze;
+use sortie_oatf::{load, serialize};
 use sortie_syntax::{Diagnostic, Source};
 
 use crate::console::Console;

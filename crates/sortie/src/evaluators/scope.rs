@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use sortie_evaluators::folder::{PARTS, Part, is_yaml, load_file, load_folder};
 use sortie_evaluators::{Content, DocumentEntry, File, FileDiagnostics, Loaded, Root, load};
-use sortie_oatf::fix_by;
+use sortie_lint::fix_by;
 use sortie_syntax::{Diagnostic, Source};
 
 use super::sources::Sources;

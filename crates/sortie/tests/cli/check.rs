@@ -146,10 +146,10 @@ error[V-003]: a document needs `attack`
 
 /// A document with one warning, whichever that is: the first wrong example of the first rule that warns.
 fn a_warning() -> (&'static str, String) {
-    let mut warning = sortie_oatf::rules().filter(|rule| matches!(rule.family(), 'W' | 'L'));
+    let mut warning = sortie_report::findings::rules().filter(|rule| matches!(rule.family(), 'W' | 'L'));
     let found = warning.find_map(|rule| {
         let example = rule.page().examples.into_iter().find(|example| example.wrong)?;
-        let analysis = sortie_oatf::analyze(&example.text);
+        let analysis = sortie_lint::analyze(&example.text);
         (analysis.is_valid() && analysis.diagnostics.len() == 1).then_some((rule.code, example.text))
     });
     found.expect("some rule warns about its first wrong example, and about nothing else")

@@ -15,7 +15,7 @@ fn a_code_has_a_page() {
 fn every_code_is_listed_and_has_a_page() {
     let list = stdout(sortie().args(["explain", "--list"]));
     let codes: Vec<_> = list.lines().filter_map(|line| line.split(' ').next()).collect();
-    let rules = || sortie_oatf::rules().chain(sortie_evaluators::rules::rules());
+    let rules = || sortie_report::findings::rules();
     let expected: Vec<_> = rules().map(|rule| rule.code).collect();
     assert_eq!(codes, expected);
     for rule in rules() {

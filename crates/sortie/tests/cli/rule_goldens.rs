@@ -52,7 +52,7 @@ fn every_code_looks_as_it_should() {
 }
 
 fn rules() -> impl Iterator<Item = Rule> {
-    sortie_oatf::rules().chain(sortie_evaluators::rules::rules())
+    sortie_report::findings::rules()
 }
 
 /// A folder with the files of an example of evaluators.

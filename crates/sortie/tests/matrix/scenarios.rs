@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use serde_json::Value;
-use sortie_oatf::analyze;
+use sortie_lint::analyze;
 
 use crate::account::{accounts, says};
 use crate::documents::{Document, below};

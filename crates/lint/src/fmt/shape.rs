@@ -1,0 +1,142 @@
+//! Which objects of a document have an order of fields, and which.
+
+use sortie_oatf::model::fields;
+
+/// What is known about the content of a node.
+pub(super) enum Shape {
+    /// An object of the format.
+    Object {
+        /// Its fields, in order.
+        order: &'static [&'static str],
+        /// The fields that hold objects themselves.
+        children: &'static [(&'static str, &'static Shape)],
+    },
+    /// A list of objects of the format.
+    List(&'static Shape),
+    /// Content whose order is its author's.
+    Opaque,
+}
+
+impl Shape {
+    /// The shape of what stands under a key.
+    pub(super) fn child(&self, key: &str) -> &'static Self {
+        match self {
+            Self::Object { children, .. } => {
+                children.iter().find(|(name, _)| *name == key).map_or(&Self::Opaque, |(_, shape)| shape)
+            }
+            _ => &Self::Opaque,
+        }
+    }
+
+    /// The shape of an item of a list.
+    pub(super) fn item(&self) -> &'static Self {
+        match self {
+            Self::List(item) => item,
+            _ => &Self::Opaque,
+        }
+    }
+
+    /// Whether the fields have an order of their own.
+    pub(super) fn is_object(&self) -> bool {
+        matches!(self, Self::Object { .. })
+    }
+
+    /// Sorts the fields of an object: as the specification has them, with `x-` fields behind the one they
+    /// followed.
+    pub(super) fn sort<T>(&self, items: &mut [T], key: impl Fn(&T) -> &str) {
+        let Self::Object { order, .. } = self else { return };
+        let mut rank = 0;
+        let mut ranks = items.iter().map(|item| {
+            if let Some(at) = order.iter().position(|field| *field == key(item)) {
+                rank = at + 1;
+            }
+            rank
+        });
+        let ranks: Vec<usize> = ranks.by_ref().collect();
+        let mut places: Vec<usize> = (0..items.len()).collect();
+        places.sort_by_key(|place| ranks[*place]);
+        permute(items, &places);
+    }
+}
+
+/// Puts at each place the item from the place that is named for it.
+fn permute<T>(items: &mut [T], from: &[usize]) {
+    let mut from = from.to_vec();
+    for place in 0..items.len() {
+        let mut source = from[place];
+        // What stood there was swapped away when an earlier place was filled.
+        while source < place {
+            source = from[source];
+        }
+        items.swap(place, source);
+        from[place] = source;
+    }
+}
+
+pub(super) static DOCUMENT: Shape =
+    Shape::Object { order: fields::DOCUMENT, children: &[("attack", &ATTACK)] };
+
+static ATTACK: Shape = Shape::Object {
+    order: fields::ATTACK,
+    children: &[
+        ("severity", &SEVERITY),
+        ("classification", &CLASSIFICATION),
+        ("references", &REFERENCES),
+        ("execution", &EXECUTION),
+        ("indicators", &INDICATORS),
+        ("correlation", &CORRELATION),
+    ],
+};
+static SEVERITY: Shape = Shape::Object { order: fields::SEVERITY, children: &[] };
+static CLASSIFICATION: Shape =
+    Shape::Object { order: fields::CLASSIFICATION, children: &[("mappings", &MAPPINGS)] };
+static MAPPINGS: Shape = Shape::List(&MAPPING);
+static MAPPING: Shape = Shape::Object { order: fields::MAPPING, children: &[] };
+static REFERENCES: Shape = Shape::List(&REFERENCE);
+static REFERENCE: Shape = Shape::Object { order: fields::REFERENCE, children: &[] };
+static CORRELATION: Shape = Shape::Object { order: fields::CORRELATION, children: &[] };
+static EXECUTION: Shape =
+    Shape::Object { order: fields::EXECUTION, children: &[("phases", &PHASES), ("actors", &ACTORS)] };
+static ACTORS: Shape = Shape::List(&ACTOR);
+static ACTOR: Shape = Shape::Object { order: fields::ACTOR, children: &[("phases", &PHASES)] };
+static PHASES: Shape = Shape::List(&PHASE);
+static PHASE: Shape = Shape::Object {
+    order: fields::PHASE,
+    children: &[("extractors", &EXTRACTORS), ("on_enter", &ACTIONS), ("trigger", &TRIGGER)],
+};
+static EXTRACTORS: Shape = Shape::List(&EXTRACTOR);
+static EXTRACTOR: Shape = Shape::Object { order: fields::EXTRACTOR, children: &[] };
+static TRIGGER: Shape = Shape::Object { order: fields::TRIGGER, children: &[] };
+static ACTIONS: Shape = Shape::List(&ACTION);
+// An action has one key, so there is nothing to order; what stands below the key has fields.
+static ACTION: Shape = Shape::Object { order: &[], children: &[("send", &SEND), ("log", &LOG)] };
+static SEND: Shape = Shape::Object { order: fields::SEND, children: &[] };
+static LOG: Shape = Shape::Object { order: fields::LOG, children: &[] };
+static INDICATORS: Shape = Shape::List(&INDICATOR);
+static INDICATOR: Shape = Shape::Object {
+    order: fields::INDICATOR,
+    children: &[("pattern", &PATTERN), ("expression", &EXPRESSION), ("semantic", &SEMANTIC)],
+};
+static PATTERN: Shape = Shape::Object { order: fields::PATTERN, children: &[] };
+static EXPRESSION: Shape = Shape::Object { order: fields::EXPRESSION, children: &[] };
+static SEMANTIC: Shape = Shape::Object { order: fields::SEMANTIC, children: &[("examples", &EXAMPLES)] };
+static EXAMPLES: Shape = Shape::Object { order: fields::EXAMPLES, children: &[] };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extensions_move_with_the_field_they_follow() {
+        let mut keys = ["x-first", "tier", "x-tier", "x-tier-2", "target", "id", "x-id"];
+        INDICATOR.sort(&mut keys, |key| key);
+        assert_eq!(keys, ["x-first", "id", "x-id", "target", "tier", "x-tier", "x-tier-2"]);
+    }
+
+    #[test]
+    fn content_without_an_order_stays() {
+        let mut keys = ["b", "a"];
+        Shape::Opaque.sort(&mut keys, |key| key);
+        assert_eq!(keys, ["b", "a"]);
+    }
+}
