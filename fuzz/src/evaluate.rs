@@ -10,8 +10,8 @@ use sortie_oatf::model::{
     Condition, ExtractorSource, Indicator, ProtocolEvent, SemanticExamples, SemanticIntentClass, TriggerState,
 };
 use sortie_oatf::{
-    Compiled, CompiledIndicator, DefaultCelEvaluator, EvaluationError, Evaluators, Evidence, Outcome,
-    SemanticEvaluator, load,
+    Compiled, CompiledIndicator, DefaultCelEvaluator, EvaluationError, Evaluators, IndicatorOutcome,
+    MatchEvidence, SemanticEvaluator, load,
 };
 
 use super::plain;
@@ -63,15 +63,15 @@ fn check_indicator(indicator: &Indicator, compiled: &CompiledIndicator, message:
     let context = || format!("{indicator:?}\non {message}");
     assert_eq!(compiled.evaluate(message, evaluators), outcome, "not the same twice: {}", context());
     match (compiled.is_match(message, evaluators), &outcome) {
-        (Ok(matched), Outcome::Matched(_) | Outcome::NotMatched) => {
-            assert_eq!(matched, matches!(outcome, Outcome::Matched(_)), "{}", context());
+        (Ok(matched), IndicatorOutcome::Matched(_) | IndicatorOutcome::NotMatched) => {
+            assert_eq!(matched, matches!(outcome, IndicatorOutcome::Matched(_)), "{}", context());
         }
-        (Err(_), Outcome::Error(_)) => {}
+        (Err(_), IndicatorOutcome::Error(_)) => {}
         (fast, slow) => panic!("{fast:?} is not {slow:?}: {}", context()),
     }
     let once = evaluate_indicator(indicator, message, evaluators.cel, evaluators.semantic);
     assert_eq!(once.result, outcome.result(), "{}", context());
-    if let Outcome::Matched(evidence) = &outcome {
+    if let IndicatorOutcome::Matched(evidence) = &outcome {
         check_evidence(evidence, message, &context);
     }
     if let Some(condition) = indicator.pattern.as_ref().and_then(|pattern| pattern.condition.as_ref())
@@ -84,7 +84,7 @@ fn check_indicator(indicator: &Indicator, compiled: &CompiledIndicator, message:
         if target.split('.').count() <= MAX_PATH_DEPTH {
             let expected = plain::pattern(target, &condition, message);
             assert_eq!(
-                matches!(outcome, Outcome::Matched(_)),
+                matches!(outcome, IndicatorOutcome::Matched(_)),
                 expected,
                 "the plain one differs: {}",
                 context()
@@ -93,7 +93,7 @@ fn check_indicator(indicator: &Indicator, compiled: &CompiledIndicator, message:
     }
 }
 
-fn check_evidence(evidence: &Evidence, message: &Value, context: &dyn Fn() -> String) {
+fn check_evidence(evidence: &MatchEvidence, message: &Value, context: &dyn Fn() -> String) {
     let Some(excerpt) = &evidence.excerpt else {
         return assert_eq!(evidence.range, None, "{}", context());
     };

@@ -25,7 +25,7 @@ pub struct FixtureFile {
 
 /// What became of one case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct CaseResult {
+pub struct FixtureResult {
     /// The file it stands in.
     pub file: String,
     /// Its id; the file's name for raw documents.
@@ -42,7 +42,7 @@ pub struct CaseResult {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConformanceReport {
     /// All cases.
-    pub cases: Vec<CaseResult>,
+    pub cases: Vec<FixtureResult>,
 }
 
 impl ConformanceReport {
@@ -97,16 +97,16 @@ fn is_yaml(name: &str) -> bool {
     name.ends_with(".yaml")
 }
 
-fn unknown(path: &str) -> CaseResult {
+fn unknown(path: &str) -> FixtureResult {
     failed(path, path, "", "nothing is known about a file in this place")
 }
 
-fn failed(file: &str, id: &str, name: &str, reason: impl Into<String>) -> CaseResult {
+fn failed(file: &str, id: &str, name: &str, reason: impl Into<String>) -> FixtureResult {
     result(file, id, name, Err(reason.into()))
 }
 
-fn result(file: &str, id: &str, name: &str, checked: Checked) -> CaseResult {
-    CaseResult {
+fn result(file: &str, id: &str, name: &str, checked: Checked) -> FixtureResult {
+    FixtureResult {
         file: file.to_owned(),
         id: id.to_owned(),
         name: name.to_owned(),
@@ -115,7 +115,7 @@ fn result(file: &str, id: &str, name: &str, checked: Checked) -> CaseResult {
     }
 }
 
-fn fail_duplicate_ids(cases: &mut [CaseResult]) {
+fn fail_duplicate_ids(cases: &mut [FixtureResult]) {
     let mut seen = std::collections::HashSet::new();
     for case in cases {
         if !seen.insert(case.id.clone()) {

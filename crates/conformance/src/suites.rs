@@ -8,8 +8,8 @@ use sortie_oatf::model::{
     SemanticIntentClass,
 };
 use sortie_oatf::{
-    DefaultCelEvaluator, EvaluationError, Evaluators, Outcome, SemanticEvaluator, compute_verdict, fragment,
-    normalize, parse, serialize, validate,
+    DefaultCelEvaluator, EvaluationError, Evaluators, IndicatorOutcome, SemanticEvaluator, compute_verdict,
+    fragment, normalize, parse, serialize, validate,
 };
 use sortie_syntax::Diagnostic;
 
@@ -167,12 +167,12 @@ fn check_evaluate(case: &mut Fields<'_>) -> Checked {
         cel: cel.then_some(const { &DefaultCelEvaluator::new() } as _),
         semantic: semantic.as_ref().map(|scripted| scripted as _),
     };
-    let outcome = Outcome::of(&indicator, &message, evaluators);
+    let outcome = IndicatorOutcome::of(&indicator, &message, evaluators);
     let why = outcome.evidence().unwrap_or_default();
     expect(&format!("the result ({why})"), &outcome.result().as_str(), &case.text("expected")?.as_str())?;
     if let Some(kind) = case.optional_value("expected_error_kind") {
         let found = match &outcome {
-            Outcome::Error(error) => error.kind.as_str(),
+            IndicatorOutcome::Error(error) => error.kind.as_str(),
             _ => "",
         };
         expect_value("the error kind", &json!(found), &kind)?;

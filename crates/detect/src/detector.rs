@@ -12,7 +12,7 @@ use crate::delivery::Delivery;
 use crate::failure::Failure;
 use crate::lifecycle::{Lifecycle, Watched, not_delivered};
 use crate::outcome::{
-    Actor, CaseInfo, Delivered, Document, Evidence, EvidenceSource, Excerpt, IndicatorVerdict, Match,
+    Actor, CaseInfo, Delivered, Document, Evidence, EvidenceSource, Excerpt, IndicatorFinding, Match,
     Outcome, Reach, SOURCE, Verdict,
 };
 use crate::reach;
@@ -278,7 +278,7 @@ impl Detector {
         }
     }
 
-    fn indicator_verdicts(&self, failure: Option<&Failure>) -> impl Iterator<Item = IndicatorVerdict> {
+    fn indicator_verdicts(&self, failure: Option<&Failure>) -> impl Iterator<Item = IndicatorFinding> {
         let described = self.attack().indicators.iter().flatten();
         let indicators = self.document.indicators().iter().zip(described).zip(&self.tallies);
         indicators.map(move |((indicator, described), tally)| {
@@ -300,7 +300,7 @@ impl Detector {
                 let text = evidence.excerpt.clone()?;
                 Some(Excerpt { text, marked: evidence.marked.clone() })
             });
-            IndicatorVerdict {
+            IndicatorFinding {
                 indicator_id: indicator.id.clone(),
                 result: sum.result,
                 timestamp: time.cloned(),
@@ -336,7 +336,7 @@ impl Detector {
 }
 
 /// Where an indicator matched, as evidence.
-fn evidence(verdict: &IndicatorVerdict) -> Option<Evidence> {
+fn evidence(verdict: &IndicatorFinding) -> Option<Evidence> {
     let found = verdict.r#match.as_ref()?;
     Some(Evidence {
         by: EvidenceSource::Indicator,

@@ -39,7 +39,7 @@ pub use interval::{CONFIDENCE, Interval, Rate, clopper_pearson};
 pub use judged::{Judged, Opinion, Provenance, Quote, QuoteSource, Reason, Ruling, Vote};
 pub use outcome::{
     Actor, CaseInfo, CaseResult, Delivered, Document, EvaluatorCase, Evidence, EvidenceSource, Excerpt,
-    IndicatorVerdict, Match, Outcome, Phase, Reach, SOURCE, Seen, Standing, Undelivered, Verdict,
+    IndicatorFinding, Match, Outcome, Phase, Reach, SOURCE, Seen, Standing, Undelivered, Verdict,
 };
 pub use replay::replay;
 pub use selector::selects;

@@ -107,7 +107,7 @@ pub struct Verdict {
     /// How bad it is when a target gives in; evaluators say that.
     pub severity: Option<Severity>,
     /// Every indicator of a document, in its order.
-    pub indicator_verdicts: Vec<IndicatorVerdict>,
+    pub indicator_verdicts: Vec<IndicatorFinding>,
     /// How many indicators gave which result.
     pub evaluation_summary: EvaluationSummary,
     /// The time of the last record that was seen.
@@ -200,7 +200,7 @@ closed_enum! {
 
 /// What one indicator found (specification, §2.19), and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct IndicatorVerdict {
+pub struct IndicatorFinding {
     /// The indicator.
     pub indicator_id: String,
     /// What it found.

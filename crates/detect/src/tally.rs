@@ -1,7 +1,7 @@
 //! Many messages, one indicator.
 
 use sortie_oatf::model::IndicatorResult;
-use sortie_oatf::{Evidence, Outcome};
+use sortie_oatf::{IndicatorOutcome, MatchEvidence};
 use sortie_trace::Observed;
 
 use crate::outcome::Seen;
@@ -24,7 +24,7 @@ enum State {
     /// It failed, this often; this is the first time.
     Failed { first: At, reason: String, count: u64 },
     /// It matched; this is the first time.
-    Matched { at: At, evidence: Box<Evidence> },
+    Matched { at: At, evidence: Box<MatchEvidence> },
 }
 
 /// The message something was said about.
@@ -39,7 +39,7 @@ pub(crate) struct Sum<'t> {
     pub(crate) result: IndicatorResult,
     pub(crate) text: Option<String>,
     pub(crate) at: Option<&'t At>,
-    pub(crate) evidence: Option<&'t Evidence>,
+    pub(crate) evidence: Option<&'t MatchEvidence>,
 }
 
 impl Tally {
@@ -63,19 +63,19 @@ impl Tally {
     }
 
     /// Adds what it says about one message; says whether it now matches.
-    pub(crate) fn add(&mut self, outcome: Outcome, observed: &Observed<'_>) -> bool {
+    pub(crate) fn add(&mut self, outcome: IndicatorOutcome, observed: &Observed<'_>) -> bool {
         let at = || At { seen: Seen::new(observed), time: observed.time.to_owned() };
         match outcome {
-            Outcome::Matched(evidence) => {
+            IndicatorOutcome::Matched(evidence) => {
                 self.state = State::Matched { at: at(), evidence: Box::new(evidence) };
                 return true;
             }
-            Outcome::Error(error) => match &mut self.state {
+            IndicatorOutcome::Error(error) => match &mut self.state {
                 State::Failed { count, .. } => *count += 1,
                 state => *state = State::Failed { first: at(), reason: error.to_string(), count: 1 },
             },
-            Outcome::Skipped(reason) => self.state = State::Skipped(reason),
-            Outcome::NotMatched => {}
+            IndicatorOutcome::Skipped(reason) => self.state = State::Skipped(reason),
+            IndicatorOutcome::NotMatched => {}
         }
         false
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::compile::{
     CompiledCondition, CompiledExpression, CompiledExtractor, CompiledIndicator, CompiledPattern,
-    CompiledPredicate, CompiledResponses, CompiledTrigger, Evaluators, Outcome,
+    CompiledPredicate, CompiledResponses, CompiledTrigger, Evaluators, IndicatorOutcome,
 };
 use crate::error::{EvaluationError, EvaluationErrorKind};
 use crate::extension_points::{CelEvaluator, SemanticEvaluator};
@@ -62,7 +62,7 @@ pub fn evaluate_indicator(
     semantic_evaluator: Option<&dyn SemanticEvaluator>,
 ) -> IndicatorVerdict {
     let evaluators = Evaluators { cel: cel_evaluator, semantic: semantic_evaluator };
-    let outcome = Outcome::of(indicator, message, evaluators);
+    let outcome = IndicatorOutcome::of(indicator, message, evaluators);
     IndicatorVerdict {
         indicator_id: indicator.id.clone().unwrap_or_default(),
         result: outcome.result(),
@@ -72,16 +72,16 @@ pub fn evaluate_indicator(
     }
 }
 
-impl Outcome {
+impl IndicatorOutcome {
     /// What an indicator says about a message, with its reasons, as evidence or a kind of error.
     pub fn of(indicator: &Indicator, message: &Value, evaluators: Evaluators<'_>) -> Self {
         match CompiledIndicator::new(indicator) {
             Ok(compiled) => compiled.evaluate(message, evaluators),
             // Without an evaluator an expression is skipped, whatever it says.
             Err(_) if indicator.expression.is_some() && evaluators.cel.is_none() => {
-                Outcome::Skipped("there is no CEL evaluator")
+                IndicatorOutcome::Skipped("there is no CEL evaluator")
             }
-            Err(error) => Outcome::Error(error.into()),
+            Err(error) => IndicatorOutcome::Error(error.into()),
         }
     }
 }

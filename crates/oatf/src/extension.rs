@@ -82,7 +82,7 @@ pub struct Need {
 
 /// One thing that a server does between a request and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ResponseStep {
     /// `send: {method, params}`: a notification, or a request whose answer is waited for.
     Send {
         /// The method. The params stay with the document, whose numbers are sent digit by digit.
@@ -134,7 +134,7 @@ impl Extension {
     }
 }
 
-impl Step {
+impl ResponseStep {
     /// The steps that an entry of a response list has before its answer.
     pub fn all(entry: &Value) -> Result<Vec<Self>, ExtensionError> {
         let mut reader = Reader::default();
@@ -298,7 +298,7 @@ impl Reader {
     }
 
     /// The extension of an item of a state, which has these keys; gives the steps that it has.
-    fn item(&mut self, value: &Value, path: &NodePath, keys: &[&str]) -> Vec<Step> {
+    fn item(&mut self, value: &Value, path: &NodePath, keys: &[&str]) -> Vec<ResponseStep> {
         let Some(fields) = self.mapping(value, path, keys) else { return Vec::new() };
         if let Some(value) =
             fields.get("content").filter(|value| value.is_null() || value.is_boolean() || value.is_number())
@@ -329,7 +329,7 @@ impl Reader {
         }
     }
 
-    fn step(&mut self, value: &Value, path: &NodePath) -> Option<Step> {
+    fn step(&mut self, value: &Value, path: &NodePath) -> Option<ResponseStep> {
         let fields = self.mapping(value, path, &["send", "wait_ms", "disconnect"])?;
         let mut known = fields.iter();
         let (Some((key, value)), None) = (known.next(), known.next()) else {
@@ -341,9 +341,9 @@ impl Reader {
             "send" => {
                 let fields = self.mapping(value, &path, &["method", "params"])?;
                 let method = self.required(fields, &path, "method", STEPS)?;
-                Some(Step::Send { method })
+                Some(ResponseStep::Send { method })
             }
-            "wait_ms" => self.milliseconds(value, &path).map(Step::Wait),
+            "wait_ms" => self.milliseconds(value, &path).map(ResponseStep::Wait),
             "disconnect" => {
                 const DEFAULT: Duration = Duration::from_secs(1);
                 let retry = match value {
@@ -352,7 +352,7 @@ impl Reader {
                 };
                 let retry =
                     retry.map_or(Some(DEFAULT), |value| self.milliseconds(value, &path.key("retry_ms")));
-                retry.map(Step::Disconnect)
+                retry.map(ResponseStep::Disconnect)
             }
             _ => None,
         }

@@ -15,7 +15,7 @@
 //! | everything explicit | [`normalize`] | a [`model::Document`] in the canonical form |
 //! | the three together | [`load`] | a [`Validated`] document |
 //! | ready to evaluate | [`Compiled::new`] | paths split, patterns built, expressions parsed, once |
-//! | evaluation | [`CompiledIndicator::evaluate`] | an [`Outcome`] with its [`Evidence`] |
+//! | evaluation | [`CompiledIndicator::evaluate`] | an [`IndicatorOutcome`] with its [`MatchEvidence`] |
 //! | the verdict | [`compute_verdict`] | an [`AttackVerdict`](model::AttackVerdict) |
 //!
 //! Whoever shows findings to people calls [`analyze`] instead: it goes on after errors. [`serialize`] writes canonical text.
@@ -23,7 +23,7 @@
 //! the compiled forms. Lints, repairs and layout are in `sortie-lint`, which stands on [`mod@rules`].
 //!
 //! ```
-//! use sortie_oatf::{Compiled, Evaluators, Outcome, load};
+//! use sortie_oatf::{Compiled, Evaluators, IndicatorOutcome, load};
 //!
 //! let document = load(r#"
 //! oatf: "0.1"
@@ -45,7 +45,7 @@
 //! let compiled = Compiled::new(document).unwrap();
 //!
 //! let call = serde_json::json!({"name": "notes", "arguments": {"context": "-----BEGIN PRIVATE KEY-----"}});
-//! let Outcome::Matched(evidence) = compiled.indicators()[0].evaluate(&call, Evaluators::standard()) else {
+//! let IndicatorOutcome::Matched(evidence) = compiled.indicators()[0].evaluate(&call, Evaluators::standard()) else {
 //!     panic!("the agent gave the key away");
 //! };
 //! assert_eq!((evidence.path.as_str(), evidence.line), ("arguments.context", Some(16)));
@@ -70,7 +70,7 @@ pub mod template;
 mod validate;
 mod verdict;
 
-pub use compile::{CompileError, Compiled, CompiledIndicator, Evaluators, Evidence, Outcome};
+pub use compile::{CompileError, Compiled, CompiledIndicator, Evaluators, IndicatorOutcome, MatchEvidence};
 pub use duration::{DurationError, parse_duration};
 pub use error::{
     EvaluationError, EvaluationErrorKind, GenerationError, GenerationErrorKind, OatfError, ValidationError,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Number, Value};
 use sortie_syntax::ExactNumbers;
-use sortie_syntax::yaml::emit::{self, Item, Node, boolean};
+use sortie_syntax::yaml::emit::{self, EmitNode, Item, boolean};
 use sortie_syntax::yaml::style;
 
 use crate::model::{
@@ -67,13 +67,13 @@ pub fn serialize(document: &Document) -> String {
 /// The fields of an object that are given, in the order of the specification.
 #[derive(Default)]
 pub(crate) struct Fields<'d> {
-    given: Vec<(&'static str, Node<'d>)>,
+    given: Vec<(&'static str, EmitNode<'d>)>,
     /// Only the names are wanted, so that no value is written.
     names_only: bool,
 }
 
 impl<'d> Fields<'d> {
-    fn put<T>(&mut self, name: &'static str, given: Option<T>, write: impl FnOnce(T) -> Node<'d>) {
+    fn put<T>(&mut self, name: &'static str, given: Option<T>, write: impl FnOnce(T) -> EmitNode<'d>) {
         if let Some(given) = given {
             self.given.push((name, if self.names_only { line("") } else { write(given) }));
         }
@@ -96,8 +96,13 @@ impl<'d> Fields<'d> {
         self.put(name, number, |number| line(number.to_string()));
     }
 
-    fn list<T>(&mut self, name: &'static str, list: Option<&'d Vec<T>>, write: impl Fn(&'d T) -> Node<'d>) {
-        self.put(name, list, |list| Node::sequence(list.iter().map(write)));
+    fn list<T>(
+        &mut self,
+        name: &'static str,
+        list: Option<&'d Vec<T>>,
+        write: impl Fn(&'d T) -> EmitNode<'d>,
+    ) {
+        self.put(name, list, |list| EmitNode::sequence(list.iter().map(write)));
     }
 }
 
@@ -108,33 +113,33 @@ pub(crate) fn names<'d>(write: impl FnOnce(&mut Fields<'d>)) -> Vec<&'static str
     fields.given.into_iter().map(|(name, _)| name).collect()
 }
 
-fn line<'d>(text: impl Into<Cow<'d, str>>) -> Node<'d> {
-    Node::Line(text.into())
+fn line<'d>(text: impl Into<Cow<'d, str>>) -> EmitNode<'d> {
+    EmitNode::Line(text.into())
 }
 
-fn value(value: &Value) -> Node<'_> {
-    Node::value(value)
+fn value(value: &Value) -> EmitNode<'_> {
+    EmitNode::value(value)
 }
 
 // Takes what lists hold, so that it can be passed by name.
 #[allow(clippy::ptr_arg)]
-fn string(text: &String) -> Node<'_> {
+fn string(text: &String) -> EmitNode<'_> {
     style::string(text)
 }
 
-fn plain(fields: Fields<'_>) -> Node<'_> {
-    Node::mapping(fields.given.into_iter().map(|(name, node)| Item::entry(name.into(), node)).collect())
+fn plain(fields: Fields<'_>) -> EmitNode<'_> {
+    EmitNode::mapping(fields.given.into_iter().map(|(name, node)| Item::entry(name.into(), node)).collect())
 }
 
 /// An object with its `x-` fields.
-fn extended<'d>(write: impl FnOnce(&mut Fields<'d>), extensions: &'d Extensions) -> Node<'d> {
+fn extended<'d>(write: impl FnOnce(&mut Fields<'d>), extensions: &'d Extensions) -> EmitNode<'d> {
     let mut fields = Fields::default();
     write(&mut fields);
     interleaved(fields.given, extensions)
 }
 
 /// Fields and `x-` fields, each of which stands behind the field it follows.
-fn interleaved<'d>(fields: Vec<(&'d str, Node<'d>)>, extensions: &'d Extensions) -> Node<'d> {
+fn interleaved<'d>(fields: Vec<(&'d str, EmitNode<'d>)>, extensions: &'d Extensions) -> EmitNode<'d> {
     let behind = |field: Option<&'d str>| {
         let following = extensions.iter().filter(move |extension| extension.after.as_deref() == field);
         following.map(|extension| Item::entry(style::key(&extension.name), value(&extension.value)))
@@ -144,7 +149,7 @@ fn interleaved<'d>(fields: Vec<(&'d str, Node<'d>)>, extensions: &'d Extensions)
         items.push(Item::entry(style::key(name), node));
         items.extend(behind(Some(name)));
     }
-    Node::mapping(items)
+    EmitNode::mapping(items)
 }
 
 pub(crate) fn attack<'d>(attack: &'d Attack, fields: &mut Fields<'d>) {
@@ -170,14 +175,14 @@ pub(crate) fn attack<'d>(attack: &'d Attack, fields: &mut Fields<'d>) {
     fields.put("correlation", attack.correlation.as_ref(), correlation);
 }
 
-fn severity(severity: &Severity) -> Node<'_> {
+fn severity(severity: &Severity) -> EmitNode<'_> {
     let mut fields = Fields::default();
     fields.word("level", Some(severity.level.as_str()));
     fields.integer("confidence", severity.confidence);
     plain(fields)
 }
 
-fn classification(classification: &Classification) -> Node<'_> {
+fn classification(classification: &Classification) -> EmitNode<'_> {
     let mut fields = Fields::default();
     fields.word("category", classification.category.map(Category::as_str));
     fields.list("mappings", classification.mappings.as_ref(), framework_mapping);
@@ -185,7 +190,7 @@ fn classification(classification: &Classification) -> Node<'_> {
     plain(fields)
 }
 
-fn framework_mapping(mapping: &FrameworkMapping) -> Node<'_> {
+fn framework_mapping(mapping: &FrameworkMapping) -> EmitNode<'_> {
     let mut fields = Fields::default();
     fields.text("framework", Some(&mapping.framework));
     fields.text("id", Some(&mapping.id));
@@ -195,7 +200,7 @@ fn framework_mapping(mapping: &FrameworkMapping) -> Node<'_> {
     plain(fields)
 }
 
-fn reference(reference: &Reference) -> Node<'_> {
+fn reference(reference: &Reference) -> EmitNode<'_> {
     let mut fields = Fields::default();
     fields.text("url", Some(&reference.url));
     fields.text("title", reference.title.as_ref());
@@ -203,7 +208,7 @@ fn reference(reference: &Reference) -> Node<'_> {
     plain(fields)
 }
 
-fn correlation(correlation: &Correlation) -> Node<'_> {
+fn correlation(correlation: &Correlation) -> EmitNode<'_> {
     let mut fields = Fields::default();
     fields.word("logic", correlation.logic.map(CorrelationLogic::as_str));
     plain(fields)
@@ -237,7 +242,7 @@ pub(crate) fn phase<'d>(phase: &'d Phase, fields: &mut Fields<'d>) {
     fields.put("trigger", phase.trigger.as_ref(), trigger);
 }
 
-fn extractor(extractor: &Extractor) -> Node<'_> {
+fn extractor(extractor: &Extractor) -> EmitNode<'_> {
     let mut fields = Fields::default();
     fields.text("name", Some(&extractor.name));
     fields.word("source", Some(extractor.source.as_str()));
@@ -246,7 +251,7 @@ fn extractor(extractor: &Extractor) -> Node<'_> {
     plain(fields)
 }
 
-fn trigger(trigger: &Trigger) -> Node<'_> {
+fn trigger(trigger: &Trigger) -> EmitNode<'_> {
     let mut fields = Fields::default();
     fields.text("event", trigger.event.as_ref());
     fields.integer("count", trigger.count);
@@ -255,8 +260,8 @@ fn trigger(trigger: &Trigger) -> Node<'_> {
     plain(fields)
 }
 
-fn action(action: &Action) -> Node<'_> {
-    let actions: Vec<(&str, Node<'_>)> = match &action.kind {
+fn action(action: &Action) -> EmitNode<'_> {
+    let actions: Vec<(&str, EmitNode<'_>)> = match &action.kind {
         ActionKind::Send(SendAction { method, params }) => {
             let mut fields = Fields::default();
             fields.text("method", Some(method));
@@ -299,7 +304,7 @@ pub(crate) fn indicator<'d>(indicator: &'d Indicator, fields: &mut Fields<'d>) {
     fields.list("false_positives", indicator.false_positives.as_ref(), string);
 }
 
-fn pattern(pattern: &PatternMatch) -> Node<'_> {
+fn pattern(pattern: &PatternMatch) -> EmitNode<'_> {
     let mut fields = Fields::default();
     fields.text("target", pattern.target.as_ref());
     fields.put("condition", pattern.condition.as_ref(), condition);
@@ -307,17 +312,17 @@ fn pattern(pattern: &PatternMatch) -> Node<'_> {
     plain(fields)
 }
 
-fn expression(expression: &ExpressionMatch) -> Node<'_> {
+fn expression(expression: &ExpressionMatch) -> EmitNode<'_> {
     let mut fields = Fields::default();
     fields.text("cel", Some(&expression.cel));
     fields.put("variables", expression.variables.as_ref(), |variables| {
         let items = variables.iter().map(|(name, path)| Item::entry(style::key(name), string(path)));
-        Node::mapping(items.collect())
+        EmitNode::mapping(items.collect())
     });
     plain(fields)
 }
 
-fn semantic(semantic: &SemanticMatch) -> Node<'_> {
+fn semantic(semantic: &SemanticMatch) -> EmitNode<'_> {
     let mut fields = Fields::default();
     fields.text("target", semantic.target.as_ref());
     fields.text("intent", Some(&semantic.intent));
@@ -328,19 +333,19 @@ fn semantic(semantic: &SemanticMatch) -> Node<'_> {
     plain(fields)
 }
 
-fn examples(examples: &SemanticExamples) -> Node<'_> {
+fn examples(examples: &SemanticExamples) -> EmitNode<'_> {
     let mut fields = Fields::default();
     fields.list("positive", examples.positive.as_ref(), string);
     fields.list("negative", examples.negative.as_ref(), string);
     plain(fields)
 }
 
-fn predicate(predicate: &MatchPredicate) -> Node<'_> {
+fn predicate(predicate: &MatchPredicate) -> EmitNode<'_> {
     let items = predicate.iter().map(|(path, entry)| Item::entry(style::key(path), condition(entry)));
-    Node::mapping(items.collect())
+    EmitNode::mapping(items.collect())
 }
 
-fn condition(condition: &Condition) -> Node<'_> {
+fn condition(condition: &Condition) -> EmitNode<'_> {
     match condition {
         Condition::Value(operand) => value(operand),
         Condition::Match(operators) => plain(match_condition(operators)),
@@ -363,21 +368,21 @@ fn match_condition(condition: &MatchCondition) -> Fields<'_> {
 }
 
 /// Pass-through content whose numbers are written as their author wrote them.
-fn exact<'d>(content: &'d Value, numbers: &'d ExactNumbers) -> Node<'d> {
+fn exact<'d>(content: &'d Value, numbers: &'d ExactNumbers) -> EmitNode<'d> {
     if numbers.is_empty() {
         return value(content);
     }
     exact_at(content, numbers, &mut String::new())
 }
 
-fn exact_at<'d>(content: &'d Value, numbers: &'d ExactNumbers, pointer: &mut String) -> Node<'d> {
+fn exact_at<'d>(content: &'d Value, numbers: &'d ExactNumbers, pointer: &mut String) -> EmitNode<'d> {
     let above = pointer.len();
     match content {
         Value::Number(number) => match numbers.get(pointer) {
             Some(literal) => line(literal),
             None => line(number.to_string()),
         },
-        Value::Array(items) => Node::sequence(items.iter().enumerate().map(|(index, item)| {
+        Value::Array(items) => EmitNode::sequence(items.iter().enumerate().map(|(index, item)| {
             pointer.push('/');
             pointer.push_str(&index.to_string());
             let node = exact_at(item, numbers, pointer);
@@ -392,7 +397,7 @@ fn exact_at<'d>(content: &'d Value, numbers: &'d ExactNumbers, pointer: &mut Str
                 pointer.truncate(above);
                 Item::entry(style::key(key), node)
             });
-            Node::mapping(items.collect())
+            EmitNode::mapping(items.collect())
         }
         scalar => value(scalar),
     }

@@ -1,7 +1,7 @@
 //! An indicator among its messages: what it looks at, what stands beside that, and what it can never see.
 
 use serde_json::Value;
-use sortie_expr::cel::{Part, PartKind, Program};
+use sortie_expr::cel::{ExpressionPart, PartKind, Program};
 use sortie_expr::path::WildcardPath;
 use sortie_oatf::bindings::{Reachability, Side, is_agent_side, known_surfaces, reachability};
 use sortie_oatf::model::{Condition, Direction, Indicator, extract_protocol};
@@ -261,7 +261,9 @@ fn needed_fields(indicator: &Indicator) -> Vec<String> {
         return Vec::new();
     };
     let parts = program.parts();
-    let Some(Part { kind: PartKind::And(operands), span }) = parts.first() else { return Vec::new() };
+    let Some(ExpressionPart { kind: PartKind::And(operands), span }) = parts.first() else {
+        return Vec::new();
+    };
     if expression.cel.trim().len() != span.len() {
         return Vec::new();
     }

@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use serde_json::Value;
 use sortie_oatf::model::{ExpressionMatch, Indicator, PatternMatch};
 use sortie_oatf::{
-    CompileError, CompiledIndicator, EvaluationError, EvaluationErrorKind, Evaluators, Evidence, Outcome,
+    CompileError, CompiledIndicator, EvaluationError, EvaluationErrorKind, Evaluators, IndicatorOutcome,
+    MatchEvidence,
 };
 
 use crate::model::{Check, Says, Test, Verdict};
@@ -73,7 +74,7 @@ pub struct Because {
     /// The name of the check.
     pub check: String,
     /// What it found, and the line of the evaluator that asked.
-    pub evidence: Evidence,
+    pub evidence: MatchEvidence,
 }
 
 /// A check that could not be asked.
@@ -151,7 +152,7 @@ impl CompiledChecks {
 }
 
 impl CompiledCheck {
-    fn ask(&self, transcript: &Value, values: &Values) -> Result<Option<Evidence>, EvaluationError> {
+    fn ask(&self, transcript: &Value, values: &Values) -> Result<Option<MatchEvidence>, EvaluationError> {
         let indicator = if let Some(compiled) = &self.compiled {
             Cow::Borrowed(compiled)
         } else {
@@ -161,13 +162,15 @@ impl CompiledCheck {
             Cow::Owned(compile(&self.check, &test)?)
         };
         match indicator.evaluate(transcript, Evaluators::standard()) {
-            Outcome::Matched(evidence) => Ok(Some(match &self.check.test {
+            IndicatorOutcome::Matched(evidence) => Ok(Some(match &self.check.test {
                 Test::Pattern { .. } => evidence,
                 Test::Cel(cel) => Shown::of(cel).evidence(&indicator, transcript, evidence),
             })),
-            Outcome::NotMatched => Ok(None),
-            Outcome::Error(error) => Err(error),
-            Outcome::Skipped(why) => Err(EvaluationError::new(EvaluationErrorKind::UnsupportedMethod, why)),
+            IndicatorOutcome::NotMatched => Ok(None),
+            IndicatorOutcome::Error(error) => Err(error),
+            IndicatorOutcome::Skipped(why) => {
+                Err(EvaluationError::new(EvaluationErrorKind::UnsupportedMethod, why))
+            }
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 use sortie_expr::cel::{PartKind, Program};
-use sortie_oatf::{CompiledIndicator, Evaluators, Evidence, Outcome};
+use sortie_oatf::{CompiledIndicator, Evaluators, IndicatorOutcome, MatchEvidence};
 
 /// So many items are tried alone: each may cost as much as the whole.
 const TRIED: usize = 32;
@@ -63,10 +63,10 @@ impl Shown {
         self,
         indicator: &CompiledIndicator,
         transcript: &Value,
-        whole: Evidence,
-    ) -> Evidence {
+        whole: MatchEvidence,
+    ) -> MatchEvidence {
         let holds = |transcript: &Value| match indicator.evaluate(transcript, Evaluators::standard()) {
-            Outcome::Matched(evidence) => Some(evidence),
+            IndicatorOutcome::Matched(evidence) => Some(evidence),
             _ => None,
         };
         // What a server says about itself is no list, and is shown as it is.
@@ -82,7 +82,7 @@ impl Shown {
                 }
             }
         }
-        Evidence { path: self.key().to_owned(), ..whole }
+        MatchEvidence { path: self.key().to_owned(), ..whole }
     }
 
     /// A transcript with one item of the list, or none.

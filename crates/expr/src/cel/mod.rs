@@ -50,7 +50,7 @@ mod value;
 
 pub use fault::{CelError, CelErrorKind};
 pub use fields::FieldAccess;
-pub use parts::{Part, PartKind};
+pub use parts::{ExpressionPart, PartKind};
 pub use program::Program;
 pub use syntax::SyntaxError;
 

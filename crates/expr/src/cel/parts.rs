@@ -10,7 +10,7 @@ use super::functions::Function;
 
 /// A part of an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct ExpressionPart {
     /// What it is.
     pub kind: PartKind,
     /// Its bytes of the source, parentheses around it included.
@@ -69,7 +69,7 @@ pub enum PartKind {
 }
 
 /// The parts, outer ones before those within them.
-pub(super) fn parts(ast: &Ast, source: &str) -> Vec<Part> {
+pub(super) fn parts(ast: &Ast, source: &str) -> Vec<ExpressionPart> {
     let mut walk = Walk { ast, source, locals: Vec::new(), parts: Vec::new() };
     walk.node(ast.root());
     walk.parts
@@ -80,7 +80,7 @@ struct Walk<'a> {
     source: &'a str,
     /// What each comprehension variable stands for, if it is an element at a known path.
     locals: Vec<Option<String>>,
-    parts: Vec<Part>,
+    parts: Vec<ExpressionPart>,
 }
 
 impl Walk<'_> {
@@ -90,7 +90,7 @@ impl Walk<'_> {
 
     fn add(&mut self, id: NodeId, kind: PartKind) {
         let span = self.span(id);
-        self.parts.push(Part { kind, span });
+        self.parts.push(ExpressionPart { kind, span });
     }
 
     fn spans(&self, ids: &[NodeId]) -> Vec<Range<usize>> {
@@ -195,7 +195,8 @@ impl Walk<'_> {
         if let Some(at) = self.source[within.clone()].rfind(field) {
             let start = within.start + at;
             let name = start..start + field.len();
-            self.parts.push(Part { span: within.start..name.end, kind: PartKind::Field { path, name } });
+            self.parts
+                .push(ExpressionPart { span: within.start..name.end, kind: PartKind::Field { path, name } });
         }
     }
 

@@ -9,7 +9,7 @@ use super::fault::{CelError, Fault};
 use super::fields::{self, FieldAccess};
 use super::limits::Clock;
 use super::parser;
-use super::parts::{self, Part};
+use super::parts::{self, ExpressionPart};
 use super::patterns::{LiteralPattern, PatternCache};
 use super::syntax::SyntaxError;
 use crate::re2;
@@ -115,7 +115,7 @@ impl Program {
     }
 
     /// The parts of the expression that could have been written otherwise, outer ones before those within them.
-    pub fn parts(&self) -> Vec<Part> {
+    pub fn parts(&self) -> Vec<ExpressionPart> {
         parts::parts(&self.ast, &self.source)
     }
 

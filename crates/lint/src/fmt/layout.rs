@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use sortie_syntax::yaml::emit::{self, Collection, Item, Node, Row, STEP};
+use sortie_syntax::yaml::emit::{self, Collection, EmitNode, Item, Row, STEP};
 use sortie_syntax::yaml::style::{double_quoted, is_plain};
 use sortie_syntax::yaml::{Entry, NodeId, NodeKind, Style, Tree};
 use sortie_syntax::{Source, Span};
@@ -93,7 +93,7 @@ impl<'t> Layout<'t> {
             collection.foot.push(Row::Comment(comment.text));
             self.next += 1;
         }
-        emit::write(&Node::Mapping(collection), &mut out);
+        emit::write(&EmitNode::Mapping(collection), &mut out);
         Ok(out)
     }
 
@@ -233,7 +233,7 @@ impl<'t> Layout<'t> {
         id: NodeId,
         shape: &Shape,
         slot: Slot,
-    ) -> Result<(Node<'t>, Option<&'t str>), FormatError> {
+    ) -> Result<(EmitNode<'t>, Option<&'t str>), FormatError> {
         let node = self.tree.node(id);
         match node.kind {
             NodeKind::Scalar(text, Style::Literal | Style::Folded) => self.block(text, slot),
@@ -251,11 +251,11 @@ impl<'t> Layout<'t> {
             }
             NodeKind::Sequence(items) => {
                 let beside = self.beside(false);
-                Ok((Node::Sequence(self.sequence(items, shape, slot.within(None))?), beside))
+                Ok((EmitNode::Sequence(self.sequence(items, shape, slot.within(None))?), beside))
             }
             NodeKind::Mapping(entries) => {
                 let beside = self.beside(false);
-                Ok((Node::Mapping(self.mapping(entries, shape, slot.within(None))?), beside))
+                Ok((EmitNode::Mapping(self.mapping(entries, shape, slot.within(None))?), beside))
             }
             NodeKind::Refused => Err(FormatError::Unsound { check: "an alias has no text" }),
         }
@@ -267,7 +267,7 @@ impl<'t> Layout<'t> {
         id: NodeId,
         shape: &Shape,
         slot: Slot,
-    ) -> Result<(Node<'t>, Option<&'t str>), FormatError> {
+    ) -> Result<(EmitNode<'t>, Option<&'t str>), FormatError> {
         let span = self.tree.node(id).span;
         self.no_comment_before(span.start)?;
         // What is empty has no other style, however far to the right it stands.
@@ -277,16 +277,16 @@ impl<'t> Layout<'t> {
             && (line.len() == 2 || slot.width + line.chars().count() <= WIDTH)
         {
             self.at = span.end;
-            return Ok((Node::Line(Cow::Owned(line)), self.beside(slot.in_flow())));
+            return Ok((EmitNode::Line(Cow::Owned(line)), self.beside(slot.in_flow())));
         }
         let place = slot.within(self.open(id, span));
         let beside = self.beside(false);
         let node = match self.tree.node(id).kind {
             NodeKind::Sequence(items) if !items.is_empty() => {
-                Node::Sequence(self.sequence(items, shape, place)?)
+                EmitNode::Sequence(self.sequence(items, shape, place)?)
             }
             NodeKind::Mapping(entries) if !entries.is_empty() => {
-                Node::Mapping(self.mapping(entries, shape, place)?)
+                EmitNode::Mapping(self.mapping(entries, shape, place)?)
             }
             // A comment, and nothing that it could be about.
             _ => return Err(self.refuse_next()),
@@ -311,7 +311,7 @@ impl<'t> Layout<'t> {
                 NodeKind::Scalar(..) if node.span.is_empty() => Some(Cow::Borrowed("null")),
                 NodeKind::Scalar(text, style) => match flow_scalar(self.source.slice(node.span), text, style)
                 {
-                    Node::Line(line) => Some(line),
+                    EmitNode::Line(line) => Some(line),
                     _ => None,
                 },
                 _ => None,
@@ -336,7 +336,7 @@ impl<'t> Layout<'t> {
         }
     }
 
-    fn block(&mut self, text: &'t str, slot: Slot) -> Result<(Node<'t>, Option<&'t str>), FormatError> {
+    fn block(&mut self, text: &'t str, slot: Slot) -> Result<(EmitNode<'t>, Option<&'t str>), FormatError> {
         let header = self.skip(self.at);
         self.no_comment_before(header)?;
         let rest = &self.text[header..];
@@ -369,7 +369,7 @@ impl<'t> Layout<'t> {
         match style {
             Style::Literal | Style::Folded => Cow::Owned(double_quoted(text)),
             _ => match flow_scalar(self.source.slice(node.span), text, style) {
-                Node::Line(line) => line,
+                EmitNode::Line(line) => line,
                 _ => Cow::Owned(double_quoted(text)),
             },
         }

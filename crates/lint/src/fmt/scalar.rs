@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use sortie_syntax::shown::{all_visible, is_visible};
 use sortie_syntax::yaml::Style;
-use sortie_syntax::yaml::emit::Node;
+use sortie_syntax::yaml::emit::EmitNode;
 use sortie_syntax::yaml::style::{double_quoted, escape, header};
 
 /// A plain or quoted scalar; `source` is how it was written, `text` what it says.
-pub(super) fn flow_scalar<'t>(source: &'t str, text: &'t str, style: Style) -> Node<'t> {
-    let shown = || Node::Line(Cow::Owned(double_quoted(text)));
+pub(super) fn flow_scalar<'t>(source: &'t str, text: &'t str, style: Style) -> EmitNode<'t> {
+    let shown = || EmitNode::Line(Cow::Owned(double_quoted(text)));
     match style {
         Style::DoubleQuoted => match lines(source, style) {
             Some(lines) => {
@@ -27,14 +27,14 @@ pub(super) fn flow_scalar<'t>(source: &'t str, text: &'t str, style: Style) -> N
     }
 }
 
-fn one_or_many(mut lines: Vec<Cow<'_, str>>) -> Node<'_> {
+fn one_or_many(mut lines: Vec<Cow<'_, str>>) -> EmitNode<'_> {
     match lines.pop() {
-        Some(only) if lines.is_empty() => Node::Line(only),
+        Some(only) if lines.is_empty() => EmitNode::Line(only),
         Some(last) => {
             lines.push(last);
-            Node::Lines(lines)
+            EmitNode::Lines(lines)
         }
-        None => Node::Line(Cow::Borrowed("")),
+        None => EmitNode::Line(Cow::Borrowed("")),
     }
 }
 
@@ -86,7 +86,7 @@ fn show_in_quotes(line: &str) -> Cow<'_, str> {
 
 /// A literal or folded block, laid out: its node, and how many lines of the source are content.
 pub(super) struct Block<'t> {
-    pub(super) node: Node<'t>,
+    pub(super) node: EmitNode<'t>,
     pub(super) content_lines: usize,
     /// How many bytes of `body` belong to it.
     pub(super) length: usize,
@@ -125,10 +125,10 @@ pub(super) fn block_scalar<'t>(
     }
     if lines.is_empty() {
         // Nothing, or nothing but line feeds, has no block that shows it.
-        let node = Node::Line(Cow::Owned(double_quoted(text)));
+        let node = EmitNode::Line(Cow::Owned(double_quoted(text)));
         return Block { node, content_lines: all_lines, length };
     }
     let content_lines = if kept > 1 { all_lines } else { lines.len() };
     lines.extend((1..kept).map(|_| Cow::Borrowed("")));
-    Block { node: Node::Block { header: header(indicator, &lines, kept), lines }, content_lines, length }
+    Block { node: EmitNode::Block { header: header(indicator, &lines, kept), lines }, content_lines, length }
 }

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use sortie_expr::path::{SimplePath, WildcardPath};
-use sortie_oatf::bindings::{Nearest, Reachability, Reason, Side, is_agent_side, reachability};
+use sortie_oatf::bindings::{Nearest, Reachability, Side, UnreachableReason, is_agent_side, reachability};
 use sortie_oatf::model::Document;
 use sortie_oatf::rules::RuleReport;
 use sortie_syntax::DiagnosticSeverity::Warning;
@@ -49,7 +49,7 @@ const MOST_UNREACHABLE: usize = 50;
 /// A path that leads nowhere.
 #[derive(Clone)]
 struct DeadEnd {
-    reason: Reason,
+    reason: UnreachableReason,
     nearest: Option<Nearest>,
 }
 
@@ -103,12 +103,14 @@ impl<'d> Look<'d> {
             nearest.filter(|nearest| reads == Reads::Target || SimplePath::parse(&nearest.path).is_ok());
         let Some(nearest) = nearest else {
             finding.help(match reason {
-                Reason::NoMessage { .. } => "remove `direction`, or name the other side",
-                Reason::OtherSide { .. } => "name a field of this side, or turn `direction` round",
-                Reason::OtherSurface { .. } => {
+                UnreachableReason::NoMessage { .. } => "remove `direction`, or name the other side",
+                UnreachableReason::OtherSide { .. } => "name a field of this side, or turn `direction` round",
+                UnreachableReason::OtherSurface { .. } => {
                     "name a field of this operation, or the other one in `surface`"
                 }
-                Reason::IsList { .. } => "read the list in the expression, with `exists()` or an index",
+                UnreachableReason::IsList { .. } => {
+                    "read the list in the expression, with `exists()` or an index"
+                }
                 _ => "look the path up in the protocol: it starts at `params` or `result`, not above them",
             });
             return;
@@ -136,7 +138,7 @@ impl<'d> Look<'d> {
     }
 
     /// Whether the document puts into its payload what no specification gives the message.
-    fn document_adds(&mut self, scope: &Scope<'d>, reason: &Reason, target: &str) -> bool {
+    fn document_adds(&mut self, scope: &Scope<'d>, reason: &UnreachableReason, target: &str) -> bool {
         if scope.is_agent_only() {
             return false;
         }

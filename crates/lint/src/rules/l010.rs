@@ -1,6 +1,6 @@
 use sortie_expr::cel;
 use sortie_expr::re2::MAX_TOGETHER;
-use sortie_oatf::bindings::{Reachability, Reason, Side, reachability};
+use sortie_oatf::bindings::{Reachability, Side, UnreachableReason, reachability};
 use sortie_syntax::DiagnosticSeverity::Warning;
 
 use super::Rule;
@@ -69,7 +69,9 @@ fn lacks(scope: &Scope<'_>, field: &str) -> Option<String> {
         match answer {
             Reachability::Possible => Some(false),
             // A side that the operation does not have has no messages to fail on.
-            Reachability::Never { reason, .. } if !matches!(reason, Reason::NoMessage { .. }) => Some(true),
+            Reachability::Never { reason, .. } if !matches!(reason, UnreachableReason::NoMessage { .. }) => {
+                Some(true)
+            }
             _ => None,
         }
     };

@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 use sortie_lint::analyze;
 use sortie_oatf::model::{ExpressionMatch, Indicator};
-use sortie_oatf::{Analysis, CompiledIndicator, Evaluators, Outcome, load};
+use sortie_oatf::{Analysis, CompiledIndicator, Evaluators, IndicatorOutcome, load};
 use sortie_syntax::MAX_FINDINGS;
 
 /// Runs on a thread with little stack, so that recursion without a bound shows.
@@ -187,7 +187,7 @@ fn nested_comprehensions_end_in_an_error() {
     let message = json!({"l": (0..60).collect::<Vec<_>>()});
     let compiled = CompiledIndicator::new(&indicator).unwrap();
     let outcome = with_little_stack(move || compiled.evaluate(&message, Evaluators::standard()));
-    assert!(matches!(outcome, Outcome::Error(_)), "{outcome:?}");
+    assert!(matches!(outcome, IndicatorOutcome::Error(_)), "{outcome:?}");
 }
 
 #[test]
@@ -244,6 +244,6 @@ fn a_message_as_deep_as_readers_allow_is_evaluated() {
     };
     let compiled = CompiledIndicator::new(&indicator).unwrap();
     let outcome = with_little_stack(move || compiled.evaluate(&deep, Evaluators::standard()));
-    assert!(matches!(outcome, Outcome::Matched(_)), "{outcome:?}");
+    assert!(matches!(outcome, IndicatorOutcome::Matched(_)), "{outcome:?}");
     assert!(serde_json::from_str::<Value>(&"[".repeat(200)).is_err());
 }

@@ -16,7 +16,7 @@ pub enum Reachability {
     /// No message that keeps to the protocol has it.
     Never {
         /// Why not.
-        reason: Reason,
+        reason: UnreachableReason,
         /// What was probably meant.
         nearest: Option<Nearest>,
     },
@@ -39,7 +39,7 @@ pub struct Nearest {
 ///
 /// The sentence it displays goes behind "this target can never match: ".
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reason {
+pub enum UnreachableReason {
     /// The operation has no such side, as a notification has no response.
     NoMessage {
         /// The operation.
@@ -83,7 +83,7 @@ pub enum Reason {
     },
 }
 
-impl Reason {
+impl UnreachableReason {
     /// The name that no message has, when that is what is wrong.
     ///
     /// A document may put fields of its own invention into a payload, and then look for them. Whoever reports
@@ -96,7 +96,7 @@ impl Reason {
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for UnreachableReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoMessage { surface, side } => write!(f, "`{surface}` has no {}", side.as_str()),
@@ -125,7 +125,7 @@ impl fmt::Display for Reason {
 /// answered. Modes of other protocols do not matter, and without one of this protocol every mode is assumed.
 ///
 /// The empty target is always possible. So is everything below free-form content, and everything in a field
-/// whose type is not fixed. See [`Reason::missing_key`] for what the document itself may add.
+/// whose type is not fixed. See [`UnreachableReason::missing_key`] for what the document itself may add.
 ///
 /// ```
 /// # use sortie_oatf::bindings::{Reachability, Side, reachability};
@@ -209,9 +209,9 @@ impl Look<'_> {
         side: Option<Side>,
         on_surface: &[&Message],
         selected: &[&Message],
-    ) -> Reason {
+    ) -> UnreachableReason {
         if let (Some(surface), Some(side), true) = (surface, side, selected.is_empty()) {
-            return Reason::NoMessage { surface: surface.to_owned(), side };
+            return UnreachableReason::NoMessage { surface: surface.to_owned(), side };
         }
         let (at, obstacle) = self.deepest_stop(selected);
         // A path that begins well is a slip within this message, even if another happens to have it.
@@ -219,12 +219,12 @@ impl Look<'_> {
             return self.slip(at, obstacle);
         }
         if let Some(other) = on_surface.iter().find(|message| self.arrives(message)) {
-            return Reason::OtherSide { side: other.side, surface: other.surface };
+            return UnreachableReason::OtherSide { side: other.side, surface: other.surface };
         }
         let fits = |message: &&Message| side.is_none_or(|side| side == message.side);
         let mut elsewhere = self.table.messages.iter().filter(fits);
         if let Some(other) = elsewhere.find(|message| self.arrives(message)) {
-            return Reason::OtherSurface { surface: other.surface };
+            return UnreachableReason::OtherSurface { surface: other.surface };
         }
         self.slip(at, obstacle)
     }
@@ -242,15 +242,15 @@ impl Look<'_> {
         (furthest, obstacle)
     }
 
-    fn slip(&self, at: usize, obstacle: Obstacle) -> Reason {
+    fn slip(&self, at: usize, obstacle: Obstacle) -> UnreachableReason {
         let place = Path(&self.steps[..at]).to_string();
         match (obstacle, self.steps.get(at)) {
-            (Obstacle::List, _) => Reason::IsList { at: place },
-            (Obstacle::Scalar, _) => Reason::IsScalar { at: place },
+            (Obstacle::List, _) => UnreachableReason::IsList { at: place },
+            (Obstacle::Scalar, _) => UnreachableReason::IsScalar { at: place },
             (Obstacle::Object, Some(Step::Field(key))) => {
-                Reason::NoField { within: place, key: (*key).to_owned() }
+                UnreachableReason::NoField { within: place, key: (*key).to_owned() }
             }
-            _ => Reason::NoList { at: place },
+            _ => UnreachableReason::NoList { at: place },
         }
     }
 }

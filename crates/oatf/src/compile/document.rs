@@ -12,7 +12,7 @@ use crate::model::{Actor, Indicator, Phase};
 /// A document in the form that evaluates. It can only be made of a [`Validated`] one.
 ///
 /// ```
-/// use sortie_oatf::{Compiled, Evaluators, Outcome, load};
+/// use sortie_oatf::{Compiled, Evaluators, IndicatorOutcome, load};
 ///
 /// let text = "
 /// oatf: '0.1'
@@ -25,7 +25,7 @@ use crate::model::{Actor, Indicator, Phase};
 /// ";
 /// let compiled = Compiled::new(load(text).unwrap().document).unwrap();
 /// let message = serde_json::json!({"name": "read", "arguments": {"path": "/home/ada/.ssh/id_rsa"}});
-/// let Outcome::Matched(evidence) = compiled.indicators()[0].evaluate(&message, Evaluators::standard()) else {
+/// let IndicatorOutcome::Matched(evidence) = compiled.indicators()[0].evaluate(&message, Evaluators::standard()) else {
 ///     panic!("the agent read the key");
 /// };
 /// assert_eq!(evidence.path, "arguments.path");

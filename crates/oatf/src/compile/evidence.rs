@@ -8,7 +8,7 @@ pub const MAX_EXCERPT_CHARS: usize = 160;
 
 /// Where a match was found, and what was there.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Evidence {
+pub struct MatchEvidence {
     /// Path into the message with concrete positions (`tools[2].description`); empty for the whole message.
     pub path: String,
     /// What was there, as text, cut around the match. `None` when the match is that nothing was there.
@@ -23,7 +23,7 @@ pub struct Evidence {
     pub score: Option<f64>,
 }
 
-impl Evidence {
+impl MatchEvidence {
     pub(super) fn of(path: String, text: &str, range: Option<Range<usize>>) -> Self {
         let (excerpt, marked) = excerpt(text, range.clone());
         Self { path, excerpt: Some(excerpt), range, marked, line: None, score: None }
@@ -34,7 +34,7 @@ impl Evidence {
     }
 }
 
-impl fmt::Display for Evidence {
+impl fmt::Display for MatchEvidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = if self.path.is_empty() { "the message" } else { &self.path };
         match &self.excerpt {

@@ -9,7 +9,7 @@ use sortie_expr::path::{SimplePath, WildcardPath};
 
 use super::condition::{CompiledCondition, Found};
 use super::error::CompileError;
-use super::evidence::Evidence;
+use super::evidence::MatchEvidence;
 use crate::error::{EvaluationError, EvaluationErrorKind};
 use crate::extension_points::{
     CelEvaluator, DEFAULT_SEMANTIC_THRESHOLD, DefaultCelEvaluator, SemanticEvaluator,
@@ -45,9 +45,9 @@ impl std::fmt::Debug for Evaluators<'_> {
 
 /// What an indicator says about one message.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum IndicatorOutcome {
     /// It matches, and this is why.
-    Matched(Evidence),
+    Matched(MatchEvidence),
     /// It does not match.
     NotMatched,
     /// It could not be evaluated on this message.
@@ -56,7 +56,7 @@ pub enum Outcome {
     Skipped(&'static str),
 }
 
-impl Outcome {
+impl IndicatorOutcome {
     /// The result without its reasons.
     pub fn result(&self) -> IndicatorResult {
         match self {
@@ -132,27 +132,27 @@ impl CompiledIndicator {
     }
 
     /// Whether the indicator matches one message, and why.
-    pub fn evaluate(&self, message: &Value, evaluators: Evaluators<'_>) -> Outcome {
+    pub fn evaluate(&self, message: &Value, evaluators: Evaluators<'_>) -> IndicatorOutcome {
         let found = match &self.method {
             Method::Pattern(pattern) => Ok(pattern.evaluate(message)),
             Method::Expression(expression) => match evaluators.cel {
-                None => return Outcome::Skipped("there is no CEL evaluator"),
+                None => return IndicatorOutcome::Skipped("there is no CEL evaluator"),
                 Some(cel) => expression.evaluate(message, cel),
             },
             Method::Semantic(semantic) => match evaluators.semantic {
-                None => return Outcome::Skipped("there is no semantic evaluator"),
+                None => return IndicatorOutcome::Skipped("there is no semantic evaluator"),
                 Some(engine) => semantic.evaluate(message, engine),
             },
         };
         match found {
-            Ok(None) => Outcome::NotMatched,
+            Ok(None) => IndicatorOutcome::NotMatched,
             Ok(Some(mut evidence)) => {
                 evidence.line = self.line;
-                Outcome::Matched(evidence)
+                IndicatorOutcome::Matched(evidence)
             }
             Err(mut error) => {
                 error.indicator_id = Some(self.id.clone()).filter(|id| !id.is_empty());
-                Outcome::Error(error)
+                IndicatorOutcome::Error(error)
             }
         }
     }
@@ -202,10 +202,10 @@ impl CompiledPattern {
         self.condition.matches_at(&self.target, message)
     }
 
-    fn evaluate(&self, message: &Value) -> Option<Evidence> {
+    fn evaluate(&self, message: &Value) -> Option<MatchEvidence> {
         let presence = self.condition.presence_only();
         if presence == Some(false) {
-            return self.is_match(message).then(|| Evidence::absent(self.target.to_string()));
+            return self.is_match(message).then(|| MatchEvidence::absent(self.target.to_string()));
         }
         let found = self.target.visit(message, &mut |value, positions| {
             let found = match presence {
@@ -215,7 +215,7 @@ impl CompiledPattern {
             match found {
                 Some(found) => {
                     let path = self.target.with_positions(positions);
-                    ControlFlow::Break(Evidence::of(path, &found.text, found.range))
+                    ControlFlow::Break(MatchEvidence::of(path, &found.text, found.range))
                 }
                 None => ControlFlow::Continue(()),
             }
@@ -265,7 +265,11 @@ impl CompiledExpression {
         }
     }
 
-    fn evaluate(&self, message: &Value, cel: &dyn CelEvaluator) -> Result<Option<Evidence>, EvaluationError> {
+    fn evaluate(
+        &self,
+        message: &Value,
+        cel: &dyn CelEvaluator,
+    ) -> Result<Option<MatchEvidence>, EvaluationError> {
         if !self.is_match(message, cel)? {
             return Ok(None);
         }
@@ -273,7 +277,7 @@ impl CompiledExpression {
             ControlFlow::Break((value, self.target.with_positions(positions)))
         });
         let (value, path) = first.break_value().unwrap_or((message, String::new()));
-        Ok(Some(Evidence::of(path, &json::as_text(value), None)))
+        Ok(Some(MatchEvidence::of(path, &json::as_text(value), None)))
     }
 }
 
@@ -296,7 +300,7 @@ impl CompiledSemantic {
         &self,
         message: &Value,
         engine: &dyn SemanticEvaluator,
-    ) -> Result<Option<Evidence>, EvaluationError> {
+    ) -> Result<Option<MatchEvidence>, EvaluationError> {
         let semantic = &self.semantic;
         let mut best: Option<(f64, &Value, String)> = None;
         let flow = self.target.visit(message, &mut |value, positions| {
@@ -326,9 +330,9 @@ impl CompiledSemantic {
             return Err(error);
         }
         let threshold = semantic.threshold.unwrap_or(DEFAULT_SEMANTIC_THRESHOLD);
-        Ok(best.filter(|(score, ..)| *score >= threshold).map(|(score, value, path)| Evidence {
+        Ok(best.filter(|(score, ..)| *score >= threshold).map(|(score, value, path)| MatchEvidence {
             score: Some(score),
-            ..Evidence::of(path, &json::as_text(value), None)
+            ..MatchEvidence::of(path, &json::as_text(value), None)
         }))
     }
 }

@@ -7,7 +7,7 @@ use crate::plain;
 use serde_json::{Map, Value, json};
 use sortie_oatf::compile::{CompiledCondition, CompiledPredicate};
 use sortie_oatf::model::{Condition, ExpressionMatch, Indicator, MatchPredicate, PatternMatch};
-use sortie_oatf::{CompiledIndicator, Evaluators, Outcome};
+use sortie_oatf::{CompiledIndicator, Evaluators, IndicatorOutcome};
 
 /// A small generator of random numbers (xorshift64*): the same everywhere, from a seed that can be printed.
 struct Random(u64);
@@ -194,9 +194,9 @@ fn pattern_indicators_agree_and_their_evidence_is_true() {
         let outcome = fast.evaluate(&message, Evaluators::default());
         let plain = plain::pattern(&target, &condition, &message);
         let context = format!("{target:?} {condition} on {message}");
-        assert_eq!(matches!(outcome, Outcome::Matched(_)), plain, "{context}");
+        assert_eq!(matches!(outcome, IndicatorOutcome::Matched(_)), plain, "{context}");
         assert_eq!(fast.is_match(&message, Evaluators::default()), Ok(plain), "{context}");
-        if let Outcome::Matched(evidence) = outcome {
+        if let IndicatorOutcome::Matched(evidence) = outcome {
             matched += 1;
             if evidence.excerpt.is_none() {
                 assert_eq!(condition.get("exists"), Some(&json!(false)), "{context}");
@@ -242,15 +242,15 @@ fn cel_indicators_agree() {
         match plain {
             Some(expected) => {
                 assert_eq!(
-                    matches!(outcome, Outcome::Matched(_)),
+                    matches!(outcome, IndicatorOutcome::Matched(_)),
                     expected,
                     "{cel} on {message}: {outcome:?}"
                 );
-                assert!(!matches!(outcome, Outcome::Error(_)), "{cel} on {message}: {outcome:?}");
+                assert!(!matches!(outcome, IndicatorOutcome::Error(_)), "{cel} on {message}: {outcome:?}");
             }
             // `exists` over a map looks at its keys, which is not what the plain reading above says.
             None if cel.contains("exists") && message["b"].is_object() => {}
-            None => assert!(matches!(outcome, Outcome::Error(_)), "{cel} on {message}: {outcome:?}"),
+            None => assert!(matches!(outcome, IndicatorOutcome::Error(_)), "{cel} on {message}: {outcome:?}"),
         }
     });
 }

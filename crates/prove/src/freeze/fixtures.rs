@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use sortie_evaluators::fixtures::FixtureContent;
 use sortie_evaluators::{CatalogueEntry, Values, Verdict};
 use sortie_oatf::model::{AttackResult, Direction};
-use sortie_oatf::{Compiled, Evaluators, Outcome};
+use sortie_oatf::{Compiled, Evaluators, IndicatorOutcome};
 use sortie_trace::{Role, Turn};
 
 use super::place::{Place, Shows};
@@ -46,8 +46,8 @@ pub(super) fn shown(
             let outcome = indicator.evaluate(&message, Evaluators::standard());
             let said = Said { message, ..said.clone() };
             match (case.expect, outcome) {
-                (Verdict::Fail, Outcome::Matched(_)) => gave_in.push(said),
-                (Verdict::Pass, Outcome::NotMatched) => resisted.push(said),
+                (Verdict::Fail, IndicatorOutcome::Matched(_)) => gave_in.push(said),
+                (Verdict::Pass, IndicatorOutcome::NotMatched) => resisted.push(said),
                 _ => {}
             }
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use sortie_expr::cel::{Part, PartKind, Program};
+use sortie_expr::cel::{ExpressionPart, PartKind, Program};
 
 use super::Operator;
 use super::draft::{About, Drafts};
@@ -20,7 +20,7 @@ pub(super) fn mutate(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
     let Ok(program) = Program::compile(&expression.cel) else { return };
     let parts = program.parts();
     let mut rewriting = Rewriting { scene, drafts, source: &expression.cel };
-    let chain = |part: &&Part| matches!(part.kind, PartKind::And(_) | PartKind::Or(_));
+    let chain = |part: &&ExpressionPart| matches!(part.kind, PartKind::And(_) | PartKind::Or(_));
     if parts.first().filter(chain).is_none_or(|part| part.span != rewriting.whole()) {
         rewriting.negate(rewriting.whole());
     }
@@ -95,7 +95,7 @@ impl Rewriting<'_, '_, '_> {
         });
     }
 
-    fn chain(&mut self, part: &Part, operands: &[Range<usize>], and: bool) {
+    fn chain(&mut self, part: &ExpressionPart, operands: &[Range<usize>], and: bool) {
         let (sign, other) = if and { ("&&", "||") } else { ("||", "&&") };
         for (index, operand) in operands.iter().enumerate() {
             let others = operands.iter().enumerate().filter(|(other, _)| *other != index);
@@ -131,7 +131,13 @@ impl Rewriting<'_, '_, '_> {
         self.rewrite(Operator::NegateConjunct, (&text, "!"), &[operand], &negated, words);
     }
 
-    fn comparison(&mut self, part: &Part, operator: &str, left: &Range<usize>, right: &Range<usize>) {
+    fn comparison(
+        &mut self,
+        part: &ExpressionPart,
+        operator: &str,
+        left: &Range<usize>,
+        right: &Range<usize>,
+    ) {
         let sides = (self.text(left).to_owned(), self.text(right).to_owned());
         let others: &[&str] = match operator {
             "<" => &["<="],
@@ -170,7 +176,7 @@ impl Rewriting<'_, '_, '_> {
 
     fn search(
         &mut self,
-        part: &Part,
+        part: &ExpressionPart,
         function: &str,
         (text, wanted): (&Range<usize>, &Range<usize>),
         literal: Option<&str>,
@@ -242,7 +248,7 @@ impl Rewriting<'_, '_, '_> {
         }
     }
 
-    fn quantifier(&mut self, part: &Part, name: &str, at: &Range<usize>) {
+    fn quantifier(&mut self, part: &ExpressionPart, name: &str, at: &Range<usize>) {
         let other = if name == "all" { "exists" } else { "all" };
         let words = (
             format!("has `{other}` for `{name}` in {}", quoted(self.text(&part.span))),
@@ -253,7 +259,7 @@ impl Rewriting<'_, '_, '_> {
     }
 
     /// Every field that is read to the end, with its neighbours in its place.
-    fn fields(&mut self, parts: &[Part]) {
+    fn fields(&mut self, parts: &[ExpressionPart]) {
         let fields: Vec<(&str, &Range<usize>)> = parts
             .iter()
             .filter_map(|part| match &part.kind {

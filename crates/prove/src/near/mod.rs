@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
-use sortie_oatf::{Compiled, CompiledIndicator, Evaluators, Outcome};
+use sortie_oatf::{Compiled, CompiledIndicator, Evaluators, IndicatorOutcome};
 use sortie_trace::Observed;
 
 use crate::folder::Proofs;
@@ -135,9 +135,9 @@ fn matches(indicator: &CompiledIndicator, said: &Said) -> Option<bool> {
         return Some(false);
     }
     match indicator.evaluate(&observed.message, Evaluators::standard()) {
-        Outcome::Matched(_) => Some(true),
-        Outcome::NotMatched => Some(false),
-        Outcome::Error(_) | Outcome::Skipped(_) => None,
+        IndicatorOutcome::Matched(_) => Some(true),
+        IndicatorOutcome::NotMatched => Some(false),
+        IndicatorOutcome::Error(_) | IndicatorOutcome::Skipped(_) => None,
     }
 }
 

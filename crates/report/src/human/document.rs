@@ -1,6 +1,6 @@
 //! A document that was played: the verdict, what it rests on, and how far the attack reached.
 
-use sortie_detect::{Actor, Delivered, Document, Fault, IndicatorVerdict, Match, Outcome, Seen, Standing};
+use sortie_detect::{Actor, Delivered, Document, Fault, IndicatorFinding, Match, Outcome, Seen, Standing};
 use sortie_oatf::model::IndicatorResult;
 use sortie_trace::{Direction, Sender, StopReason};
 use unicode_width::UnicodeWidthStr as _;
@@ -50,7 +50,7 @@ fn headline(page: &mut Page, run: &Outcome, document: &Document) {
     page.from(&document.file);
 }
 
-fn indicator(page: &mut Page, run: &Outcome, verdict: &IndicatorVerdict) {
+fn indicator(page: &mut Page, run: &Outcome, verdict: &IndicatorFinding) {
     let style = match verdict.result {
         IndicatorResult::Matched => style::ERROR,
         IndicatorResult::NotMatched => style::NOTE,
@@ -75,7 +75,7 @@ fn indicator(page: &mut Page, run: &Outcome, verdict: &IndicatorVerdict) {
 
 /// Where an indicator matched, line by line: the message, the path, and the text. What matched of it is painted, or underlined
 /// where there is no colour.
-pub fn evidence(verdict: &IndicatorVerdict, found: &Match, color: bool) -> Vec<String> {
+pub fn evidence(verdict: &IndicatorFinding, found: &Match, color: bool) -> Vec<String> {
     let mut lines: Vec<_> = verdict.seen.iter().map(|seen| line(&message(seen))).collect();
     let path = if found.path.is_empty() { "the whole message" } else { &found.path };
     let asked = found.document_line.map(|at| format!(", asked for in line {at}")).unwrap_or_default();

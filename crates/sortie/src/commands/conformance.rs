@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use sortie_conformance::{CaseResult, ConformanceReport, FixtureFile, run};
+use sortie_conformance::{ConformanceReport, FixtureFile, FixtureResult, run};
 
 use crate::console::Console;
 use crate::exit::Exit;
@@ -57,7 +57,7 @@ struct Report<'r> {
     version: u32,
     passed: usize,
     failed: usize,
-    cases: &'r [CaseResult],
+    cases: &'r [FixtureResult],
 }
 
 impl Conformance {

@@ -159,7 +159,7 @@ pub(crate) mod made_up {
 
     use std::sync::Arc;
 
-    use sortie_detect::{CaseInfo, Delivered, IndicatorVerdict, Reach, Verdict};
+    use sortie_detect::{CaseInfo, Delivered, IndicatorFinding, Reach, Verdict};
     use sortie_oatf::Compiled;
     use sortie_oatf::model::IndicatorResult;
 
@@ -180,7 +180,7 @@ pub(crate) mod made_up {
             attack_id: id,
             reason: None,
             max_tier,
-            indicator_verdicts: vec![IndicatorVerdict {
+            indicator_verdicts: vec![IndicatorFinding {
                 indicator_id: format!("{}-01", entry.id()),
                 result: IndicatorResult::NotMatched,
                 timestamp: None,

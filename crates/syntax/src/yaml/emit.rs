@@ -1,6 +1,6 @@
 //! Writes YAML in block style: one layout for canonical documents and for formatted ones.
 //!
-//! What is to be written is a tree of [`Node`]s whose texts are ready (quoted, escaped, on one line or cut into
+//! What is to be written is a tree of [`EmitNode`]s whose texts are ready (quoted, escaped, on one line or cut into
 //! lines); what is decided here is where lines begin and how far they are indented. Lines are never wrapped.
 
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ const LONGEST_KEY: usize = 1000;
 
 /// What can stand under a key or in a list.
 #[derive(Debug)]
-pub enum Node<'t> {
+pub enum EmitNode<'t> {
     /// One line: a scalar, or a collection in flow style. Empty for a null that is not written.
     Line(Cow<'t, str>),
     /// A quoted or plain scalar that the author cut into lines.
@@ -53,19 +53,19 @@ pub struct Item<'t> {
     /// The key, as it is to be written.
     pub key: Option<Cow<'t, str>>,
     /// The value.
-    pub value: Node<'t>,
+    pub value: EmitNode<'t>,
     /// A comment on its line: that of a scalar, or the one that opens a block.
     pub beside: Option<&'t str>,
 }
 
 impl<'t> Item<'t> {
     /// An entry of a mapping.
-    pub fn entry(key: Cow<'t, str>, value: Node<'t>) -> Self {
+    pub fn entry(key: Cow<'t, str>, value: EmitNode<'t>) -> Self {
         Self { above: Vec::new(), key: Some(key), value, beside: None }
     }
 
     /// An item of a sequence.
-    pub fn unnamed(value: Node<'t>) -> Self {
+    pub fn unnamed(value: EmitNode<'t>) -> Self {
         Self { above: Vec::new(), key: None, value, beside: None }
     }
 }
@@ -79,7 +79,7 @@ pub enum Row<'t> {
     Comment(&'t str),
 }
 
-impl<'t> Node<'t> {
+impl<'t> EmitNode<'t> {
     /// A mapping; `{}` when there is nothing in it.
     pub fn mapping(items: Vec<Item<'t>>) -> Self {
         if items.is_empty() {
@@ -89,7 +89,7 @@ impl<'t> Node<'t> {
     }
 
     /// A sequence; `[]` when there is nothing in it.
-    pub fn sequence(items: impl Iterator<Item = Node<'t>>) -> Self {
+    pub fn sequence(items: impl Iterator<Item = EmitNode<'t>>) -> Self {
         let items: Vec<_> = items.map(Item::unnamed).collect();
         if items.is_empty() {
             return Self::Line(Cow::Borrowed("[]"));
@@ -149,12 +149,12 @@ pub fn boolean(boolean: bool) -> &'static str {
 /// ```
 pub fn emit(value: &Value) -> String {
     let mut text = String::new();
-    write(&Node::value(value), &mut text);
+    write(&EmitNode::value(value), &mut text);
     text
 }
 
 /// Writes a collection that stands at the left margin, or any other node on a line of its own.
-pub fn write(node: &Node<'_>, out: &mut String) {
+pub fn write(node: &EmitNode<'_>, out: &mut String) {
     let mut writer = Writer { out };
     match node.collection() {
         Some(collection) => writer.collection(collection, 0, false),
@@ -229,9 +229,9 @@ impl Writer<'_> {
         }
     }
 
-    fn scalar(&mut self, node: &Node<'_>, beside: Option<&str>, column: usize, separator: &str) {
+    fn scalar(&mut self, node: &EmitNode<'_>, beside: Option<&str>, column: usize, separator: &str) {
         match node {
-            Node::Line(text) => {
+            EmitNode::Line(text) => {
                 if !text.is_empty() {
                     self.out.push_str(separator);
                     self.out.push_str(text);
@@ -239,7 +239,7 @@ impl Writer<'_> {
                 self.beside(beside);
                 self.out.push('\n');
             }
-            Node::Lines(lines) => {
+            EmitNode::Lines(lines) => {
                 for (position, line) in lines.iter().enumerate() {
                     match (position, line.is_empty()) {
                         (0, _) => self.out.push_str(separator),
@@ -254,7 +254,7 @@ impl Writer<'_> {
                 self.beside(beside);
                 self.out.push('\n');
             }
-            Node::Block { header, lines } => {
+            EmitNode::Block { header, lines } => {
                 self.out.push_str(separator);
                 self.out.push_str(header);
                 self.beside(beside);
@@ -267,7 +267,7 @@ impl Writer<'_> {
                     self.out.push('\n');
                 }
             }
-            Node::Mapping(_) | Node::Sequence(_) => {}
+            EmitNode::Mapping(_) | EmitNode::Sequence(_) => {}
         }
     }
 

@@ -6,16 +6,16 @@
 use std::borrow::Cow;
 
 use super::Scalar;
-use super::emit::Node;
+use super::emit::EmitNode;
 use crate::shown::{all_visible, is_visible};
 
 /// A string: plain where every reader reads it so, a literal block for text of several lines that shows all
 /// it has, double-quoted otherwise.
-pub fn string(text: &str) -> Node<'_> {
+pub fn string(text: &str) -> EmitNode<'_> {
     if is_plain(text) {
-        return Node::Line(Cow::Borrowed(text));
+        return EmitNode::Line(Cow::Borrowed(text));
     }
-    literal(text).unwrap_or_else(|| Node::Line(Cow::Owned(double_quoted(text))))
+    literal(text).unwrap_or_else(|| EmitNode::Line(Cow::Owned(double_quoted(text))))
 }
 
 /// A string that has one line to itself: a key, or an item in flow style.
@@ -80,7 +80,7 @@ fn may_be_a_number(text: &str) -> bool {
 }
 
 /// A literal block, or `None` when something in the text would not show there.
-fn literal(text: &str) -> Option<Node<'_>> {
+fn literal(text: &str) -> Option<EmitNode<'_>> {
     let body = text.trim_end_matches('\n');
     if body.is_empty() || !text.contains('\n') {
         return None;
@@ -92,7 +92,7 @@ fn literal(text: &str) -> Option<Node<'_>> {
     let kept = text.len() - body.len();
     let mut lines: Vec<_> = body.split('\n').map(Cow::Borrowed).collect();
     lines.extend((1..kept).map(|_| Cow::Borrowed("")));
-    Some(Node::Block { header: header('|', &lines, kept), lines })
+    Some(EmitNode::Block { header: header('|', &lines, kept), lines })
 }
 
 /// The header of a block scalar with these lines, whose text ends in that many line feeds.

@@ -23,16 +23,16 @@ pub(super) enum Step {
 impl Step {
     /// The steps of an entry.
     pub(super) fn all(entry: &Payload) -> Result<Vec<Self>, ExtensionError> {
-        let steps = extension::Step::all(entry.value())?;
+        let steps = extension::ResponseStep::all(entry.value())?;
         let during = entry.get(extension::KEY).and_then(|own| own.get("during"));
         let written = during.map(|during| during.items()).unwrap_or_default();
         let steps = steps.into_iter().zip(written).map(|(step, written)| match step {
-            extension::Step::Send { method } => {
+            extension::ResponseStep::Send { method } => {
                 let params = written.get("send").and_then(|send| send.get("params"));
                 Self::Send { method, params: params.map(|params| Typed::new(&params)) }
             }
-            extension::Step::Wait(time) => Self::Wait(time),
-            extension::Step::Disconnect(retry) => Self::Disconnect(retry),
+            extension::ResponseStep::Wait(time) => Self::Wait(time),
+            extension::ResponseStep::Disconnect(retry) => Self::Disconnect(retry),
         });
         Ok(steps.collect())
     }
