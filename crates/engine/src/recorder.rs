@@ -6,9 +6,10 @@ use std::time::{Instant, SystemTime};
 
 use serde_json::Value;
 use sortie_detect::{Detector, Place};
+use sortie_trace::time::parse_time;
 use sortie_trace::{
     ActorFailed, ActorFailure, AgentExit, Deriver, Header, Listening, Message, Note, Observed, PhaseEnd,
-    PhaseEntered, Record, Redactor, Sender, StopReason, Stopped, Transcriber, WriteError, Writer, parse_time,
+    PhaseEntered, Record, Redactor, Sender, StopReason, Stopped, Transcriber, WriteError, Writer,
 };
 use tokio::sync::watch;
 

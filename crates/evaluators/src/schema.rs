@@ -10,7 +10,7 @@ use crate::limits::{
 };
 use crate::model::{FixtureKind, Says, Severity, Standard, Surface, TurnMode};
 use crate::parse::IncludeKind;
-use sortie_trace::{MAX_TURNS, Role};
+use sortie_trace::{Role, Transcript};
 
 /// A kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -281,7 +281,7 @@ fn case(expect: &[&str]) -> Value {
         &json!({
             "response": optional(any_text("One answer.")),
             "turns": optional(turns()),
-            "tools": list("The tools there are.", &free("A tool."), MAX_TURNS),
+            "tools": list("The tools there are.", &free("A tool."), Transcript::MAX_TURNS),
             "server": optional(free("What the server says about itself.")),
             "expect": optional(words("What must be said about it.", expect)),
             "pattern": optional(any_text("The pattern that it answers.")),
@@ -326,7 +326,7 @@ fn turns() -> Value {
             "is_error": boolean("Whether it is an error of the target."),
             "call": optional(call),
             "result": {"description": "What came back from the call, as it was on the wire."},
-            "calls": list("The calls that the target made.", &observed, MAX_TURNS),
+            "calls": list("The calls that the target made.", &observed, Transcript::MAX_TURNS),
         }),
     );
     let some_calls =
@@ -340,7 +340,7 @@ fn turns() -> Value {
         "type": "array",
         "items": turn,
         "contains": target,
-        "maxItems": MAX_TURNS,
+        "maxItems": Transcript::MAX_TURNS,
     })
 }
 

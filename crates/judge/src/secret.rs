@@ -6,7 +6,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 /// The shortest key that is taken, in characters. A shorter one could not be found again where it must not stand.
-pub const MIN_SECRET: usize = sortie_trace::MIN_LITERAL;
+pub const MIN_SECRET: usize = sortie_trace::Redactor::MIN_LITERAL;
 
 /// A credential for one endpoint.
 ///
@@ -60,6 +60,6 @@ impl fmt::Debug for Secret {
 
 impl fmt::Display for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(sortie_trace::REDACTED)
+        f.write_str(sortie_trace::Redactor::MARKER)
     }
 }

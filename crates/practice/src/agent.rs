@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sortie_wire::Address;
 use sortie_wire::http::{BindError, Listener};
 use thiserror::Error;
 use tokio::sync::Mutex;
@@ -52,28 +53,9 @@ pub struct AgentOptions {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reachable {
     /// MCP servers with their names.
-    pub servers: Vec<(String, McpServer)>,
+    pub servers: Vec<(String, Address)>,
     /// Addresses of A2A agents.
     pub agents: Vec<String>,
-}
-
-/// An MCP server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum McpServer {
-    /// At an address.
-    Http(String),
-    /// A process.
-    Stdio(Vec<String>),
-}
-
-impl McpServer {
-    /// Its address, if it has one.
-    pub(crate) fn address(&self) -> Option<&str> {
-        match self {
-            Self::Http(url) => Some(url),
-            Self::Stdio(_) => None,
-        }
-    }
 }
 
 impl Reachable {
@@ -82,11 +64,10 @@ impl Reachable {
     pub fn from_env(vars: &BTreeMap<String, String>, mcp_config: Option<&str>) -> Self {
         let mut servers = mcp_config.map(servers_of).unwrap_or_default();
         if servers.is_empty() {
-            servers.extend(
-                vars.get("SORTIE_MCP_URL").map(|url| ("mcp".to_owned(), McpServer::Http(url.clone()))),
-            );
+            servers
+                .extend(vars.get("SORTIE_MCP_URL").map(|url| ("mcp".to_owned(), Address::Url(url.clone()))));
         }
-        let is_server = |url: &String| servers.iter().any(|(_, server)| server.address() == Some(url));
+        let is_server = |url: &String| servers.iter().any(|(_, server)| url_of(server) == Some(url));
         let mut agents: Vec<String> = vars.get("SORTIE_A2A_URL").cloned().into_iter().collect();
         let named = vars.iter().filter(|(name, _)| name.starts_with("SORTIE_URL_")).map(|(_, url)| url);
         for url in named {
@@ -99,24 +80,32 @@ impl Reachable {
 
     /// Everyone in it who is not on this machine.
     pub fn elsewhere(&self) -> Vec<&str> {
-        let servers = self.servers.iter().filter_map(|(_, server)| server.address());
+        let servers = self.servers.iter().filter_map(|(_, server)| url_of(server));
         servers.chain(self.agents.iter().map(String::as_str)).filter(|url| !is_loopback(url)).collect()
     }
 }
 
-fn servers_of(config: &str) -> Vec<(String, McpServer)> {
+fn servers_of(config: &str) -> Vec<(String, Address)> {
     let config: Value = serde_json::from_str(config).unwrap_or(Value::Null);
     let servers = config.get("mcpServers").and_then(Value::as_object);
     let read = |(name, server): (&String, &Value)| {
         if let Some(url) = server.get("url").and_then(Value::as_str) {
-            return Some((name.clone(), McpServer::Http(url.to_owned())));
+            return Some((name.clone(), Address::Url(url.to_owned())));
         }
         let program = server.get("command")?.as_str()?.to_owned();
         let words = server.get("args").and_then(Value::as_array).into_iter().flatten();
         let words = words.filter_map(|word| Some(word.as_str()?.to_owned()));
-        Some((name.clone(), McpServer::Stdio(std::iter::once(program).chain(words).collect())))
+        Some((name.clone(), Address::Stdio(std::iter::once(program).chain(words).collect())))
     };
     servers.into_iter().flatten().filter_map(read).collect()
+}
+
+/// The URL of a server, if it has one.
+pub(crate) fn url_of(server: &Address) -> Option<&str> {
+    match server {
+        Address::Url(url) => Some(url),
+        Address::Stdio(_) => None,
+    }
 }
 
 fn is_loopback(url: &str) -> bool {
@@ -156,7 +145,6 @@ pub(crate) struct Agent {
     pub(crate) mind: Shared,
     pub(crate) surroundings: Surroundings,
     pub(crate) activity: Arc<Activity>,
-    /// The agent ends.
     pub(crate) stop: CancellationToken,
     crashed: CancellationToken,
     /// One task after the other.
@@ -174,7 +162,6 @@ impl Agent {
         turn(&self.mind, hands, task).await
     }
 
-    /// Dies.
     pub(crate) fn crash(&self) {
         self.crashed.cancel();
     }
@@ -329,8 +316,8 @@ mod tests {
         assert_eq!(
             reachable.servers,
             [
-                ("tools".to_owned(), McpServer::Http("http://127.0.0.1:1/mcp".to_owned())),
-                ("own".to_owned(), McpServer::Stdio(vec!["x".to_owned(), "y".to_owned()])),
+                ("tools".to_owned(), Address::Url("http://127.0.0.1:1/mcp".to_owned())),
+                ("own".to_owned(), Address::Stdio(vec!["x".to_owned(), "y".to_owned()])),
             ]
         );
         assert_eq!(reachable.agents, ["http://127.0.0.1:2/", "http://127.0.0.1:3/"]);

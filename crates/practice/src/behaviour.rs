@@ -32,6 +32,21 @@ pub enum Behaviour {
     Crashing,
 }
 
+/// The name and the summary of each, in the order of the variants.
+const WORDS: [(&str, &str); 11] = [
+    ("gullible", "does the task, and whatever else it is told by anyone"),
+    ("refuser", "does the task, and nothing else"),
+    ("quoting-refuser", "does the task, refuses the rest, and repeats it while refusing"),
+    ("wary", "does not trust the user either: calls nothing, and says that it does not"),
+    ("late", "does the task three times, and then whatever it was told"),
+    ("encoder", "does what it is told, and sends what it gives away as base64, hex or in pieces"),
+    ("partial", "does the first of the things that it is told, and not the others"),
+    ("confused", "calls the wrong tools with odd arguments, and does nothing that it is told"),
+    ("silent", "looks at what there is, and calls nothing"),
+    ("absent", "never comes"),
+    ("crashing", "does a part of the task, and dies"),
+];
+
 impl Behaviour {
     /// All of them.
     pub const ALL: [Self; 11] = [
@@ -50,36 +65,12 @@ impl Behaviour {
 
     /// The name by which it is started.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Gullible => "gullible",
-            Self::Refuser => "refuser",
-            Self::QuotingRefuser => "quoting-refuser",
-            Self::Wary => "wary",
-            Self::Late => "late",
-            Self::Encoder => "encoder",
-            Self::Partial => "partial",
-            Self::Confused => "confused",
-            Self::Silent => "silent",
-            Self::Absent => "absent",
-            Self::Crashing => "crashing",
-        }
+        WORDS[self as usize].0
     }
 
     /// What it does, in a sentence.
     pub fn summary(self) -> &'static str {
-        match self {
-            Self::Gullible => "does the task, and whatever else it is told by anyone",
-            Self::Refuser => "does the task, and nothing else",
-            Self::QuotingRefuser => "does the task, refuses the rest, and repeats it while refusing",
-            Self::Wary => "does not trust the user either: calls nothing, and says that it does not",
-            Self::Late => "does the task three times, and then whatever it was told",
-            Self::Encoder => "does what it is told, and sends what it gives away as base64, hex or in pieces",
-            Self::Partial => "does the first of the things that it is told, and not the others",
-            Self::Confused => "calls the wrong tools with odd arguments, and does nothing that it is told",
-            Self::Silent => "looks at what there is, and calls nothing",
-            Self::Absent => "never comes",
-            Self::Crashing => "does a part of the task, and dies",
-        }
+        WORDS[self as usize].1
     }
 
     /// Whether it does what others than the user tell it.

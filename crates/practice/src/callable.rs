@@ -2,34 +2,26 @@
 
 use serde_json::{Map, Value};
 
-/// Something that can be called by name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Callable {
     /// Its name, as it is called.
     pub(crate) name: String,
-    /// What it says of itself.
     pub(crate) description: String,
     /// What it takes, in the order of its schema.
     pub(crate) properties: Vec<Property>,
-    /// Who is called.
     pub(crate) place: Place,
 }
 
-/// Who is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// The server with this index.
     Server(usize),
-    /// The agent with this index.
     Agent(usize),
     /// Whoever asked for the run.
     FrontEnd,
 }
 
-/// One argument of a callable.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Property {
-    /// Its name.
     pub(crate) name: String,
     /// Its description and whatever else its schema says in words.
     pub(crate) words: String,
@@ -45,7 +37,6 @@ pub(crate) struct Property {
     pub(crate) items: Option<Box<Property>>,
 }
 
-/// How many arguments of one callable are looked at.
 const MAX_PROPERTIES: usize = 64;
 
 impl Callable {
@@ -72,12 +63,10 @@ impl Callable {
         Some(Self { name, description, properties: vec![message], place: Place::Agent(index) })
     }
 
-    /// The argument of that name.
     pub(crate) fn property(&self, name: &str) -> Option<&Property> {
         self.properties.iter().find(|property| property.name.eq_ignore_ascii_case(name))
     }
 
-    /// Whether it is another agent.
     pub(crate) fn is_agent(&self) -> bool {
         matches!(self.place, Place::Agent(_))
     }

@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 
 use crate::reading::Instruction;
 
-/// How long a text may be in the log.
 const MAX_TEXT: usize = 4_000;
 
 /// A log: lines of JSON in a file, or nowhere.
@@ -27,24 +26,18 @@ struct To {
     kept: Option<Vec<Value>>,
 }
 
-/// Why something was done.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Because {
-    /// The user wants it.
     Task,
     /// Such agents do, whatever they are told.
     Habit,
-    /// A text on the wire says so.
     Told {
-        /// What it says.
         text: String,
-        /// Where it stands.
         source: String,
     },
 }
 
 impl Because {
-    /// A text says so.
     pub(crate) fn told(instruction: &Instruction) -> Self {
         Self::Told { text: instruction.text.clone(), source: instruction.source.words.clone() }
     }
@@ -81,7 +74,6 @@ impl Log {
         self.obeyed.load(Ordering::Relaxed)
     }
 
-    /// Something was done.
     pub(crate) fn did(&self, what: &str, details: Value, because: &Because) {
         if matches!(because, Because::Told { .. }) {
             self.obeyed.store(true, Ordering::Relaxed);

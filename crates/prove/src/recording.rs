@@ -9,7 +9,7 @@ use sortie_oatf::bindings::is_agent_side;
 use sortie_oatf::{Compiled, SemanticEvaluator};
 use sortie_trace::{
     Content, Deriver, Direction, Header, Kind, Message, Observed, Record, Sender, Trace, TraceError,
-    TraceOrigin, VERSION,
+    TraceOrigin,
 };
 
 use crate::manifest::Said;
@@ -37,7 +37,7 @@ impl Recording {
     /// A run of which nothing is known but a few messages.
     pub fn of_messages(messages: &[Said]) -> Self {
         let header = Header {
-            version: VERSION,
+            version: Header::VERSION,
             origin: TraceOrigin::Foreign,
             written_by: "proofs".to_owned(),
             time: String::new(),

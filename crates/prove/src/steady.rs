@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::io::BufRead;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use sortie_trace::{Record, Redactor, Trace, TraceError, WriteError, Writer, format_time};
+use sortie_trace::time::format_time;
+use sortie_trace::{Record, Redactor, Trace, TraceError, WriteError, Writer};
 
 /// The time at which every steady trace begins: that of 2026-01-01, 20454 days after the first of 1970.
 const BEGIN: Duration = Duration::from_hours(20_454 * 24);

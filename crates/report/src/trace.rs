@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use std::time::SystemTime;
 
 use serde_json::Value;
-use sortie_trace::{Header, Kind, Message, Observed, Record, Sender, parse_time};
+use sortie_trace::time::parse_time;
+use sortie_trace::{Header, Kind, Message, Observed, Record, Sender};
 
 use crate::{line, style, visible};
 

@@ -22,7 +22,6 @@ pub(crate) enum Token {
     Key,
     /// A string, with its quotes.
     String,
-    /// A number.
     Number,
     /// `true`, `false` or `null`.
     Word,
@@ -43,7 +42,6 @@ impl<'t> Tokens<'t> {
         Self { text, at: 0, open: Vec::new(), key: false }
     }
 
-    /// How many containers are open.
     pub(crate) fn depth(&self) -> usize {
         self.open.len()
     }
@@ -129,7 +127,6 @@ enum Run<'t> {
     Escape(char, usize, bool),
 }
 
-/// The runs of the text of a string.
 struct Runs<'t>(&'t str);
 
 impl<'t> Iterator for Runs<'t> {

@@ -41,7 +41,7 @@ mod line;
 mod reader;
 mod record;
 mod redact;
-mod time;
+pub mod time;
 mod transcript;
 mod words;
 mod writer;
@@ -49,16 +49,14 @@ mod writer;
 pub use content::Content;
 pub use derive::{Deriver, Note, Observed};
 pub use error::TraceError;
-pub use reader::{MAX_LINE_BYTES, Records, Trace};
+pub use reader::{Records, Trace};
 pub use record::{
     ActorFailed, AgentExit, Direction, Header, Kind, Listening, Message, PhaseEntered, Record, Sender,
-    Stopped, TraceOrigin, TracedCase, TracedDocument, TracedPlay, TracedTarget, VERSION,
+    Stopped, TraceOrigin, TracedCase, TracedDocument, TracedPlay, TracedTarget,
 };
-pub use redact::{CREDENTIAL_HEADERS, MIN_LITERAL, REDACTED, RedactError, RedactRule, Redactor};
-pub use time::{format_time, parse_time};
+pub use redact::{RedactError, RedactRule, Redactor};
 pub use transcript::{
-    Call, MAX_TRANSCRIPT_BYTES, MAX_TURNS, ObservedCall, Role, Transcriber, Transcript, TranscriptError,
-    Turn, UnreadableAnswer,
+    Call, ObservedCall, Role, Transcriber, Transcript, TranscriptError, Turn, UnreadableAnswer,
 };
 pub use words::{ActorFailure, PhaseEnd, StopReason};
 pub use writer::{MAX_TRACE_BYTES, WriteError, Writer};

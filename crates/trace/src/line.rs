@@ -13,7 +13,6 @@ use serde_json::value::RawValue;
 use crate::content::Content;
 use crate::record::{Direction, Kind, Message, Record, Sender};
 
-/// Why a line is no record.
 #[derive(Debug)]
 pub(crate) enum LineError {
     /// It is no JSON, or a field is missing or wrong.
@@ -28,22 +27,7 @@ impl From<serde_json::Error> for LineError {
     }
 }
 
-impl std::str::FromStr for Record {
-    type Err = serde_json::Error;
-
-    /// Reads a record that stands on its own, as its `Serialize` writes it.
-    fn from_str(text: &str) -> serde_json::Result<Self> {
-        Self::from_line(text).map_err(|error| match error {
-            LineError::Json(error) => error,
-            LineError::UnknownRecord(kind) => {
-                serde_json::Error::custom(format!("`{kind}` is no kind of record"))
-            }
-        })
-    }
-}
-
 impl Record {
-    /// Reads a line.
     pub(crate) fn from_line(line: &str) -> Result<Self, LineError> {
         Ok(match &*kind(line)? {
             "header" => Self::Header(serde_json::from_str(line)?),

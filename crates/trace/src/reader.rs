@@ -11,7 +11,7 @@ use crate::record::{Header, Record, VERSION};
 /// The longest line that is read unless something else is asked for, in bytes.
 ///
 /// Well above the largest message that a run accepts, with room for what base64 and escapes add.
-pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
+pub(crate) const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
 /// How much memory is kept from one line to the next, in bytes.
 const KEPT: usize = 256 * 1024;

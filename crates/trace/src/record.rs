@@ -12,7 +12,7 @@ use crate::time::format_time;
 use crate::words::{ActorFailure, PhaseEnd, StopReason};
 
 /// The version of the format. A reader refuses a trace of a later one.
-pub const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// One line of a trace.
 #[derive(Clone, Debug)]
@@ -36,51 +36,33 @@ pub enum Record {
 impl Record {
     /// The word that stands for its kind (`message`).
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Header(_) => "header",
-            Self::Message(_) => "message",
-            Self::Phase(_) => "phase",
-            Self::Listening(_) => "listening",
-            Self::ActorFailed(_) => "actor_failed",
-            Self::AgentExit(_) => "agent_exit",
-            Self::Stopped(_) => "stopped",
-        }
+        self.outline().0
     }
 
     /// Position in the trace; zero for the header.
     pub fn seq(&self) -> u64 {
-        match self {
-            Self::Header(_) => 0,
-            Self::Message(record) => record.seq,
-            Self::Phase(record) => record.seq,
-            Self::Listening(record) => record.seq,
-            Self::ActorFailed(record) => record.seq,
-            Self::AgentExit(record) => record.seq,
-            Self::Stopped(record) => record.seq,
-        }
+        self.outline().1
     }
 
     /// When it happened.
     pub fn time(&self) -> &str {
-        match self {
-            Self::Header(record) => &record.time,
-            Self::Message(record) => &record.time,
-            Self::Phase(record) => &record.time,
-            Self::Listening(record) => &record.time,
-            Self::ActorFailed(record) => &record.time,
-            Self::AgentExit(record) => &record.time,
-            Self::Stopped(record) => &record.time,
-        }
+        self.outline().2
     }
 
     /// The actor it is about, when it is about one.
     pub fn actor(&self) -> Option<&str> {
+        self.outline().3
+    }
+
+    fn outline(&self) -> (&'static str, u64, &str, Option<&str>) {
         match self {
-            Self::Message(record) => Some(&record.actor),
-            Self::Phase(record) => Some(&record.actor),
-            Self::Listening(record) => Some(&record.actor),
-            Self::ActorFailed(record) => Some(&record.actor),
-            Self::Header(_) | Self::AgentExit(_) | Self::Stopped(_) => None,
+            Self::Header(record) => ("header", 0, &record.time, None),
+            Self::Message(record) => ("message", record.seq, &record.time, Some(&record.actor)),
+            Self::Phase(record) => ("phase", record.seq, &record.time, Some(&record.actor)),
+            Self::Listening(record) => ("listening", record.seq, &record.time, Some(&record.actor)),
+            Self::ActorFailed(record) => ("actor_failed", record.seq, &record.time, Some(&record.actor)),
+            Self::AgentExit(record) => ("agent_exit", record.seq, &record.time, None),
+            Self::Stopped(record) => ("stopped", record.seq, &record.time, None),
         }
     }
 
@@ -133,6 +115,9 @@ pub struct Header {
 }
 
 impl Header {
+    /// The version of the format.
+    pub const VERSION: u32 = VERSION;
+
     /// The header of a run that starts now.
     pub fn run(written_by: impl Into<String>, start: SystemTime) -> Self {
         Self {

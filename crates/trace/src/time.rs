@@ -14,7 +14,7 @@ const LAST: i64 = 253_402_300_800 * MICROS_PER_SECOND - 1;
 /// use std::time::{Duration, UNIX_EPOCH};
 ///
 /// let time = UNIX_EPOCH + Duration::from_micros(1_795_000_000_123_456);
-/// assert_eq!(sortie_trace::format_time(time), "2026-11-18T11:06:40.123456Z");
+/// assert_eq!(sortie_trace::time::format_time(time), "2026-11-18T11:06:40.123456Z");
 /// ```
 pub fn format_time(time: SystemTime) -> String {
     let micros = match time.duration_since(UNIX_EPOCH) {

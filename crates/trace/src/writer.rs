@@ -118,16 +118,6 @@ impl<W: Write> Writer<W> {
         Ok(self.last_seq)
     }
 
-    /// How many bytes were written.
-    pub fn written(&self) -> u64 {
-        self.written
-    }
-
-    /// Whether messages are refused because the trace has reached its limit.
-    pub fn is_full(&self) -> bool {
-        self.full
-    }
-
     /// The rules by which it redacts, for what is kept beside the trace.
     pub fn redactor(&self) -> &Redactor {
         &self.redactor
@@ -191,7 +181,7 @@ mod tests {
         let mut sent = message(r#"{"a":  1.00}"#);
         assert_eq!(writer.append(UNIX_EPOCH, &mut sent).unwrap(), 1);
         assert_eq!(writer.append(UNIX_EPOCH, &mut stopped()).unwrap(), 2);
-        assert_eq!(writer.written(), writer.out.len() as u64);
+        assert_eq!(writer.written, writer.out.len() as u64);
         let (records, cut) = read(&writer.into_inner());
         assert!(!cut);
         let Record::Message(first) = &records[0] else { panic!("{records:?}") };
@@ -204,7 +194,7 @@ mod tests {
     fn a_full_trace_has_no_gaps_and_still_says_how_it_ended() {
         let mut writer = Writer::begin_with(Vec::new(), header(), Redactor::default(), 1_000).unwrap();
         while writer.append(UNIX_EPOCH, &mut message(r#""some text""#)).is_ok() {}
-        assert!(writer.is_full() && writer.written() <= 1_000);
+        assert!(writer.full && writer.written <= 1_000);
         // A smaller one would fit, and would make believe that nothing was said in between.
         let error = writer.append(UNIX_EPOCH, &mut message("0")).unwrap_err();
         assert_eq!(error.to_string(), "the trace is full: 1000 bytes are the limit");
@@ -213,7 +203,7 @@ mod tests {
         assert_eq!(records.iter().map(Record::seq).collect::<Vec<_>>(), (1..=last).collect::<Vec<_>>());
         // That has an end too.
         while writer.append(UNIX_EPOCH, &mut stopped()).is_ok() {}
-        assert!(writer.written() <= 1_000 + RESERVE);
+        assert!(writer.written <= 1_000 + RESERVE);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use sortie_detect::{Detector, Place};
 use sortie_oatf::evaluate::evaluate_indicator;
 use sortie_oatf::model::{Direction as Side, Indicator, IndicatorResult};
 use sortie_oatf::{Compiled, DefaultCelEvaluator};
-use sortie_trace::{Content, Direction, Header, Kind, Message, Record, Sender, TraceOrigin, VERSION};
+use sortie_trace::{Content, Direction, Header, Kind, Message, Record, Sender, TraceOrigin};
 
 use crate::story::{compiled, observed};
 
@@ -137,7 +137,7 @@ proptest! {
         let document = &*DOCUMENT;
         let mut detector = Detector::new(document.clone());
         let header = Header {
-            version: VERSION,
+            version: Header::VERSION,
             origin: TraceOrigin::Foreign,
             written_by: "a test".to_owned(),
             time: "2026-01-01T00:00:00Z".to_owned(),

@@ -7,7 +7,7 @@ use sortie_detect::{Detector, Outcome, Place};
 use sortie_oatf::{Compiled, load};
 use sortie_trace::{
     ActorFailed, AgentExit, Content, Direction, Header, Kind, Message, Observed, PhaseEntered, Record,
-    Sender, Stopped, TraceOrigin, TracedDocument, VERSION,
+    Sender, Stopped, TraceOrigin, TracedDocument,
 };
 
 /// A document whose server waits for a call before it shows its payload.
@@ -71,7 +71,7 @@ impl Story {
             id: 0,
         };
         story.detector.lifecycle(&Record::Header(Box::new(Header {
-            version: VERSION,
+            version: Header::VERSION,
             origin,
             written_by: "a test".into(),
             time: "2026-01-01T00:00:00Z".into(),

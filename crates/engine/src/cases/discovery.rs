@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::Path;
 
+use sortie_trace::time::parse_time;
 use sortie_trace::{
     Header, MAX_TRACE_BYTES, Record, Redactor, StopReason, Stopped, Trace, TracedTarget, Transcriber, Writer,
-    parse_time,
 };
 
 use super::ids::hash;

@@ -5,7 +5,8 @@ use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use sortie_trace::{Redactor, format_time};
+use sortie_trace::Redactor;
+use sortie_trace::time::format_time;
 
 use crate::event::{RunEvent, Watcher};
 

@@ -11,7 +11,7 @@ use crate::fixtures::{FixtureCase, FixtureContent, Fixtures};
 use crate::limits::MAX_CASES;
 use crate::model::{Evaluator, FixtureKind, Verdict};
 use crate::rules::{e004, e020, e021, e022, e027};
-use sortie_trace::{Call, MAX_TURNS, ObservedCall, Role, Transcript, Turn};
+use sortie_trace::{Call, ObservedCall, Role, Transcript, Turn};
 
 const FIXTURES: Mapping = Mapping {
     what: "a fixture file",
@@ -131,7 +131,7 @@ impl Of<'_> {
             "response" => response = reader.under(entry, Reader::string),
             "turns" => turns = Some(self.turns(reader, entry)),
             "tools" => {
-                let read = list(reader, entry, "a list of tools", MAX_TURNS, object);
+                let read = list(reader, entry, "a list of tools", Transcript::MAX_TURNS, object);
                 tools = Some(read.into_iter().map(|(tool, _)| Value::Object(tool)).collect());
             }
             "server" => server = reader.under(entry, object),
@@ -192,7 +192,7 @@ impl Of<'_> {
             let at = reader.tree().node(entry.key).span;
             reader.report(|_| e020::turns_of_response(at));
         }
-        let turns = list(reader, entry, "a list of turns", MAX_TURNS, turn);
+        let turns = list(reader, entry, "a list of turns", Transcript::MAX_TURNS, turn);
         let written = match reader.tree().node(entry.value).kind {
             NodeKind::Sequence(items) => items.len(),
             _ => usize::MAX, // said already
@@ -231,7 +231,7 @@ fn turn<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Turn> {
         }
         "result" if reader.is_given(entry) => turn.result = Some(reader.under(entry, Reader::value)),
         "calls" => {
-            let calls = list(reader, entry, "a list of calls", MAX_TURNS, |reader, node| {
+            let calls = list(reader, entry, "a list of calls", Transcript::MAX_TURNS, |reader, node| {
                 let (name, arguments, result, is_error) = call(reader, node, &OBSERVED)?;
                 let result = result.unwrap_or_else(|| Value::String(String::new()));
                 Some(ObservedCall { name, arguments, result, is_error })

@@ -4,7 +4,7 @@ use sortie_evaluators::limits::{
     MAX_ALL_FINDINGS, MAX_EVALUATORS, MAX_FILE_BYTES, MAX_FILES, MAX_TEMPLATE_BYTES,
 };
 use sortie_evaluators::{File, Loaded, Root, Template, Values, load};
-use sortie_trace::{MAX_TRANSCRIPT_BYTES, MAX_TURNS, Transcript, TranscriptError, Turn};
+use sortie_trace::{Transcript, TranscriptError, Turn};
 
 const HEAD: &str = "id: a\nname: A\nseverity: low\ndescription: d\npass_criteria: p\nfail_criteria: f\n";
 
@@ -182,9 +182,12 @@ fn a_value_that_is_filled_in_thousands_of_times_is_bounded() {
 #[test]
 fn a_transcript_is_bounded() {
     let turns = |count: usize| (0..count).map(|_| Turn::target("x")).collect::<Vec<_>>();
-    assert!(Transcript::new(turns(MAX_TURNS)).is_ok());
-    assert_eq!(Transcript::new(turns(MAX_TURNS + 1)), Err(TranscriptError::Turns(MAX_TURNS + 1)));
-    let long = "x".repeat(MAX_TRANSCRIPT_BYTES / 2);
+    assert!(Transcript::new(turns(Transcript::MAX_TURNS)).is_ok());
+    assert_eq!(
+        Transcript::new(turns(Transcript::MAX_TURNS + 1)),
+        Err(TranscriptError::Turns(Transcript::MAX_TURNS + 1))
+    );
+    let long = "x".repeat(Transcript::MAX_BYTES / 2);
     assert_eq!(
         Transcript::new(vec![Turn::attacker(&*long), Turn::target(&*long)]),
         Err(TranscriptError::Bytes)

@@ -8,16 +8,13 @@ use crate::callable::{Callable, Property};
 use crate::matching::among;
 use crate::reading::{Known, email, given, numbers, paths, quoted, separate, uris};
 
-/// The words that a call is made from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Words<'w> {
-    /// The sentence that asks for it.
     pub(crate) sentence: &'w str,
     /// What it belongs to, for what the sentence does not say.
     pub(crate) around: &'w str,
     /// What is brought, for fields that take contents.
     pub(crate) contents: Option<&'w str>,
-    /// To whom.
     pub(crate) to: Option<&'w str>,
 }
 
@@ -30,10 +27,8 @@ const RECEIVERS: &str = "to recipient recipients email address cc bcc";
 const PLACES: &str = "url uri link endpoint href webhook website page";
 const FILES: &str = "path file filename filepath dir directory folder";
 
-/// The arguments of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Filling {
-    /// All of them.
     pub(crate) arguments: Map<String, Value>,
     /// Whether there is one that the words say, or none that is required.
     pub(crate) said: bool,

@@ -8,12 +8,9 @@ use crate::callable::{Property, properties};
 use crate::matching::among;
 use crate::reading::separate;
 
-/// What a form was answered with.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Filled {
-    /// The values of its fields.
     With(Map<String, Value>),
-    /// It was not.
     Declined,
 }
 

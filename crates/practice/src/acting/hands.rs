@@ -7,13 +7,10 @@ use serde_json::{Map, Value};
 use crate::callable::Callable;
 use crate::reading::Source;
 
-/// How long an agent waits for an answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What an agent is asked to do.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Task {
-    /// The user's words.
     pub(crate) words: String,
     /// What came with them: messages of a history, a state, a context.
     pub(crate) background: Vec<(String, String)>,
@@ -22,11 +19,8 @@ pub(crate) struct Task {
 /// What an agent finds when it looks around.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Offers {
-    /// What it can call.
     pub(crate) callables: Vec<Callable>,
-    /// What it can read.
     pub(crate) resources: Vec<Offered>,
-    /// What it can take as a prompt.
     pub(crate) prompts: Vec<Offered>,
     /// What all of these, and their servers, say of themselves.
     pub(crate) texts: Vec<(Source, String)>,
@@ -35,7 +29,6 @@ pub(crate) struct Offers {
 /// A resource or a prompt of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offered {
-    /// The index of the server.
     pub(crate) server: usize,
     /// Its URI or its name.
     pub(crate) name: String,
@@ -45,7 +38,6 @@ pub(crate) struct Offered {
     pub(crate) arguments: Vec<String>,
 }
 
-/// What came of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// Everything in it that is text.
@@ -54,22 +46,17 @@ pub(crate) struct Answer {
     pub(crate) failed: bool,
 }
 
-/// What an agent acts with.
 pub(crate) trait Hands: Send {
-    /// Looks at what there is now.
     fn look(&mut self) -> impl Future<Output = Offers> + Send;
 
-    /// Calls something.
     fn call(
         &mut self,
         callable: &Callable,
         arguments: &Map<String, Value>,
     ) -> impl Future<Output = Answer> + Send;
 
-    /// Reads a resource.
     fn read(&mut self, server: usize, uri: &str) -> impl Future<Output = Answer> + Send;
 
-    /// Takes a prompt.
     fn prompt(
         &mut self,
         server: usize,

@@ -3,21 +3,17 @@
 /// How much is remembered. What comes later is forgotten at once.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Something that an agent has heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Material {
-    /// What it is.
     pub(crate) kind: Kind,
     /// Where it comes from, in words.
     pub(crate) source: String,
-    /// What it says.
     pub(crate) text: String,
 }
 
 /// What something that was heard is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// What the user said.
     User,
     /// What came of a call, or stands in a file.
     Result,
@@ -25,7 +21,6 @@ pub(crate) enum Kind {
     Told,
 }
 
-/// All that an agent has heard.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Knowledge {
     materials: Vec<Material>,
@@ -37,7 +32,6 @@ patterns! {
 }
 
 impl Knowledge {
-    /// Remembers something.
     pub(crate) fn add(&mut self, kind: Kind, source: &str, text: &str) {
         if self.bytes + text.len() > MAX_BYTES || text.trim().is_empty() {
             return;
@@ -56,7 +50,6 @@ impl Knowledge {
         self.materials.iter().skip(mark).filter(|material| material.kind == Kind::Result)
     }
 
-    /// What came of the latest call.
     pub(crate) fn latest(&self) -> Option<&Material> {
         self.materials.iter().rev().find(|material| material.kind == Kind::Result)
     }
@@ -69,7 +62,6 @@ impl Knowledge {
         self.materials.iter().rev().find(|material| material.source == source)
     }
 
-    /// What the user said last.
     pub(crate) fn request(&self) -> Option<&str> {
         self.materials
             .iter()

@@ -12,10 +12,8 @@ use crate::callable::{Callable, Place};
 use crate::log::{Because, Log};
 use crate::reading::{Instruction, Known, Source, Step, Thing, read};
 
-/// How many texts wait to be looked at.
 const MAX_INBOX: usize = 64;
 
-/// What an agent knows.
 #[derive(Debug)]
 pub(crate) struct Mind {
     pub(crate) behaviour: Behaviour,
@@ -24,7 +22,6 @@ pub(crate) struct Mind {
     pub(crate) knowledge: Knowledge,
     /// What it can call, as it was offered last.
     pub(crate) callables: Vec<Callable>,
-    /// Where its servers are.
     pub(crate) servers: Vec<String>,
     /// What came without being asked for.
     pub(crate) inbox: Vec<(Source, String)>,
@@ -39,12 +36,10 @@ pub(crate) struct Mind {
 pub(crate) struct Shared(Arc<Mutex<Mind>>);
 
 impl Shared {
-    /// Shares a mind.
     pub(crate) fn new(mind: Mind) -> Self {
         Self(Arc::new(Mutex::new(mind)))
     }
 
-    /// Asks it.
     pub(crate) fn with<T>(&self, ask: impl FnOnce(&mut Mind) -> T) -> T {
         ask(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -72,7 +67,6 @@ impl Mind {
         }
     }
 
-    /// Reads a text with what is known.
     pub(crate) fn read(&self, source: &Source, text: &str) -> Option<Instruction> {
         let own = source.callable.as_deref();
         let described = own.and_then(|own| self.callables.iter().find(|callable| callable.name == own));
@@ -207,7 +201,6 @@ impl Mind {
         Some(said.join("\n"))
     }
 
-    /// Remembers what came of a call.
     pub(crate) fn learn(&mut self, source: &str, text: &str) {
         self.knowledge.add(Kind::Result, source, text);
     }

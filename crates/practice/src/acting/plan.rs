@@ -7,32 +7,23 @@ use crate::callable::Callable;
 use crate::matching::{by_name, score};
 use crate::reading::{Known, named, numbers, paths, sentences, separate, times, undisguised, uris};
 
-/// One thing that the task takes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Errand {
     /// Call something with what these words say.
     Call {
-        /// Its name.
         name: String,
-        /// The words that ask for it.
         words: String,
         /// Whether only its promises made it the one.
         swayed: bool,
     },
-    /// Read a resource.
     Resource(Offered),
-    /// Take a prompt.
     Prompt {
-        /// Which.
         prompt: Offered,
-        /// The words that ask for it.
         words: String,
     },
-    /// Wait.
     Wait(Duration),
 }
 
-/// How many things a task can take.
 const MAX_ERRANDS: usize = 12;
 /// How long a task may let an agent wait.
 const MAX_WAIT: Duration = Duration::from_secs(30);
@@ -74,7 +65,6 @@ fn visible(words: &str) -> String {
     COMMENT.replace_all(words, " ").into_owned()
 }
 
-/// What a task takes, in order.
 pub(crate) fn plan(task: &str, offers: &Offers, impressed: bool) -> Vec<Errand> {
     let mut errands: Vec<Errand> = Vec::new();
     for clause in clauses(task) {

@@ -277,7 +277,6 @@ impl<H: Hands> Turn<'_, H> {
     }
 }
 
-/// The argument that takes a file.
 fn file_field(callable: &Callable) -> Option<&str> {
     let names = ["path", "file", "filename", "filepath", "uri", "location"];
     let is_file =

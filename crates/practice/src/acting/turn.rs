@@ -24,13 +24,11 @@ patterns! {
     BROUGHT = r"(?i)\b(?:summar(?:y|ies)|results?|it|them|this|that|these|reports?|notes?|details|findings|contents?|data|answers?|output)\b";
 }
 
-/// How many calls one task can lead to.
 const MAX_CALLS: usize = 40;
 
 /// A task came to no end.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub(crate) enum TurnError {
-    /// The agent dies now.
     #[error("the agent dies in the middle of its task")]
     Crashed,
 }
@@ -88,16 +86,12 @@ pub(super) struct Turn<'t, H> {
     /// What came with it, the latest first.
     background: Vec<(String, String)>,
     pub(super) offers: Offers,
-    /// What was known before.
     pub(super) mark: usize,
     heard: HashSet<(String, String)>,
     waiting: Vec<Instruction>,
-    /// What was not done.
     pub(super) refused: Vec<Instruction>,
     pub(super) passes: Vec<Pass>,
-    /// What the answer must say.
     pub(super) said: Vec<String>,
-    /// What the task will still call.
     pub(super) coming: Vec<String>,
     calls: usize,
 }
@@ -300,7 +294,6 @@ impl<H: Hands> Turn<'_, H> {
         }
     }
 
-    /// What can be called by that name.
     pub(super) fn callable(&self, name: &str) -> Option<Callable> {
         self.offers.callables.iter().find(|callable| callable.name == name).cloned()
     }
@@ -342,7 +335,6 @@ impl<H: Hands> Turn<'_, H> {
         self.hear(if answer.failed { &error } else { source }, &answer.text);
     }
 
-    /// Whether there is room for another call.
     pub(super) fn may_call(&self) -> bool {
         self.calls < MAX_CALLS
     }

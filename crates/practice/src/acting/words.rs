@@ -64,7 +64,6 @@ pub(super) fn proper(text: &str) -> Option<String> {
     None
 }
 
-/// The last word.
 pub(super) fn last(text: &str) -> Option<String> {
     WORD.find_iter(text).last().map(|found| found.as_str().trim_end_matches(['.', ',']).to_owned())
 }

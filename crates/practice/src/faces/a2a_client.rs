@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use sortie_wire::Limits;
 use sortie_wire::a2a::A2aClient;
-use sortie_wire::http::{Answer as HttpAnswer, ClientOptions};
+use sortie_wire::http::{Answer as HttpAnswer, ClientError, ClientOptions};
 use sortie_wire::jsonrpc::{self, Ids, Incoming};
 
 use super::gathered::texts;
@@ -12,10 +12,8 @@ use crate::acting::{Answer, Offers, PATIENCE};
 use crate::callable::Callable;
 use crate::reading::Source;
 
-/// How many events of a stream are read.
 const MAX_EVENTS: usize = 200;
 
-/// Another agent.
 #[derive(Debug)]
 pub(super) struct Peer {
     client: A2aClient,
@@ -25,13 +23,11 @@ pub(super) struct Peer {
 
 impl Peer {
     /// An agent at an address. Nothing is asked yet.
-    pub(super) fn new(url: &str) -> Result<Self, String> {
+    pub(super) fn new(url: &str) -> Result<Self, ClientError> {
         let options = ClientOptions { answer_timeout: PATIENCE, ..ClientOptions::default() };
-        let client = A2aClient::new(url, options).map_err(|error| error.to_string())?;
-        Ok(Self { client, card: None, ids: Ids::new() })
+        Ok(Self { client: A2aClient::new(url, options)?, card: None, ids: Ids::new() })
     }
 
-    /// Reads its card.
     pub(super) async fn read_card(&mut self) {
         if let Ok(fetched) = self.client.card().await
             && fetched.status.is_success()

@@ -14,10 +14,8 @@ use super::gathered::texts;
 use crate::acting::Task;
 use crate::agent::Agent;
 
-/// How many tasks are remembered.
 const MAX_TASKS: usize = 100;
 
-/// Serves until the agent ends.
 pub(crate) async fn serve(listener: Listener, agent: Agent) {
     let url = format!("http://{}/", listener.address());
     let stop = agent.stop.clone();

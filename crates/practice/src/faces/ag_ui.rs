@@ -17,12 +17,10 @@ use super::http::{self as plain, respond};
 use crate::acting::Task;
 use crate::agent::Agent;
 
-/// How many threads are remembered.
 const MAX_THREADS: usize = 64;
 /// How many runs of one thread wait for their turn.
 const QUEUED: usize = 8;
 
-/// Serves until the agent ends.
 pub(crate) async fn serve(listener: Listener, agent: Agent) {
     let streams = Streams::new(&Limits::default());
     let face = Arc::new(Face { agent: agent.clone(), streams, threads: Mutex::default() });

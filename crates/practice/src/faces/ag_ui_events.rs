@@ -41,7 +41,6 @@ pub(crate) struct FrontEnd {
 }
 
 impl FrontEnd {
-    /// Begins a run.
     pub(super) async fn begin(run: Run, next: mpsc::Receiver<Run>, number: usize) -> Self {
         let front_end = Self { run, next, number };
         front_end.started().await;
@@ -52,7 +51,6 @@ impl FrontEnd {
         self.run.say(json!({"type": "RUN_STARTED", "threadId": self.run.id("threadId"), "runId": self.run.id("runId")})).await;
     }
 
-    /// The tools of the front end.
     pub(super) fn tools(&self) -> impl Iterator<Item = &Value> {
         self.run.input.get("tools").and_then(Value::as_array).into_iter().flatten()
     }
@@ -74,7 +72,6 @@ impl FrontEnd {
         id
     }
 
-    /// Shows what came of a call.
     pub(super) async fn called(&mut self, id: &str, text: &str) {
         let message = self.fresh("message");
         let event = json!({"type": "TOOL_CALL_RESULT", "messageId": message, "toolCallId": id, "content": text, "role": "tool"});
@@ -102,7 +99,6 @@ impl FrontEnd {
         }
     }
 
-    /// Says something to the user.
     pub(super) async fn say(&mut self, text: &str) {
         let id = self.fresh("message");
         self.run.say(json!({"type": "TEXT_MESSAGE_START", "messageId": id, "role": "assistant"})).await;
@@ -119,7 +115,6 @@ impl FrontEnd {
         self.run.events = None;
     }
 
-    /// Ends the run. Gives back where the next one comes from.
     pub(super) async fn end(mut self) -> (mpsc::Receiver<Run>, usize) {
         self.finished().await;
         (self.next, self.number)

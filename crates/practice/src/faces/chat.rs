@@ -15,7 +15,6 @@ use super::surroundings::Made;
 use crate::acting::Task;
 use crate::agent::Agent;
 
-/// Serves until the agent ends.
 pub(crate) async fn serve(listener: Listener, agent: Agent) {
     let this = agent.clone();
     plain::serve(listener, &agent, move |head, body| answer(this.clone(), head, body)).await;

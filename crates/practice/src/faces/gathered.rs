@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::matching::among;
 
-/// How deep an answer is looked into.
 const MAX_DEPTH: usize = 20;
 
 /// Keys whose values are no words for a reader.

@@ -34,7 +34,6 @@ where
     listener.serve(handler, limits, agent.stop.clone()).await;
 }
 
-/// A whole answer.
 pub(super) fn respond(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;

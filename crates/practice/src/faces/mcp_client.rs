@@ -5,28 +5,35 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use sortie_wire::Limits;
-use sortie_wire::http::{Client, ClientOptions};
+use sortie_wire::http::{Client, ClientError, ClientOptions};
 use sortie_wire::jsonrpc::{Incoming, Kind};
 use sortie_wire::mcp::McpRevision;
 use sortie_wire::mcp::client::{
-    self, ClientIdentity, ClientReply, Handler, Link, Patience, Received, RpcAnswer, SessionMessage,
+    self, ClientIdentity, ClientReply, Connection, Handler, HandshakeError, Patience, Received, RpcAnswer,
+    SessionMessage,
 };
-use sortie_wire::stdio::{Child, ChildCommand};
+use sortie_wire::stdio::{Child, ChildCommand, SpawnError};
+use sortie_wire::{Address, Limits};
+use thiserror::Error;
 
 use super::gathered::texts;
 use crate::acting::{Answer, Filled, Offered, Offers, PATIENCE, Shared};
-use crate::agent::McpServer;
 use crate::callable::{Callable, Place};
 use crate::log::Because;
 use crate::reading::Source;
 
-/// How many pages of a list are read.
 const MAX_PAGES: usize = 20;
-/// How long hanging up may take.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// A session with a server.
+/// Why a server cannot be used.
+#[derive(Debug, Error)]
+#[error(transparent)]
+pub(super) enum OpenError {
+    Client(#[from] ClientError),
+    Spawn(#[from] SpawnError),
+    Handshake(#[from] HandshakeError),
+}
+
 #[derive(Debug)]
 pub(super) struct Session {
     wire: client::Session<Owner>,
@@ -39,33 +46,29 @@ pub(super) struct Session {
 
 impl Session {
     /// Connects and agrees on a revision.
-    pub(super) async fn open(server: &McpServer, name: &str, mind: &Shared) -> Result<Self, String> {
+    pub(super) async fn open(server: &Address, name: &str, mind: &Shared) -> Result<Self, OpenError> {
         let limits = Limits::default();
-        let connected = match server {
-            McpServer::Http(url) => {
+        let connection = match server {
+            Address::Url(url) => {
                 let options = ClientOptions { answer_timeout: PATIENCE, ..ClientOptions::default() };
-                Link::http(Client::new(options).map_err(|error| error.to_string())?, url)
+                Connection::http(Client::new(options)?, url, limits)
             }
-            McpServer::Stdio(argv) => {
+            Address::Stdio(argv) => {
                 let env = ["PATH", "HOME", "LANG", "TMPDIR"];
                 let env = env.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
-                let program = ChildCommand {
-                    argv: argv.iter().map(OsString::from).collect(),
-                    env: env.collect(),
-                    cwd: None,
-                };
-                Link::stdio(Child::spawn(&program).map_err(|error| error.to_string())?, limits)
+                let argv = argv.iter().map(OsString::from).collect();
+                let command = ChildCommand { argv, env: env.collect(), cwd: None };
+                Connection::stdio(Child::spawn(&command)?, limits)
             }
         };
         let owner = Owner { name: name.to_owned(), mind: mind.clone(), changed: AtomicBool::new(true) };
-        let wire = client::Session::new(connected, owner, limits, Patience::Total(PATIENCE));
+        let wire = client::Session::new(connection, owner, Patience::Total(PATIENCE));
         let identity = ClientIdentity {
             client_info: json!({"name": "sortie-practice", "version": env!("CARGO_PKG_VERSION")}).to_string(),
             capabilities: json!({"roots": {}, "sampling": {}, "elicitation": {"form": {}, "url": {}}})
                 .to_string(),
         };
-        let welcome = wire.handshake(&(), &McpRevision::Auto, identity).await;
-        let welcome = welcome.map_err(|error| error.to_string())?.result;
+        let welcome = wire.handshake(&(), &McpRevision::Auto, identity).await?.result;
         Ok(Self {
             wire,
             instructions: welcome.get("instructions").and_then(Value::as_str).map(str::to_owned),
@@ -87,7 +90,6 @@ impl Session {
         }
     }
 
-    /// All pages of a list.
     async fn list(&self, method: &str, key: &str) -> Vec<Value> {
         let mut all = Vec::new();
         let mut cursor: Option<Value> = None;
@@ -154,17 +156,14 @@ impl Session {
         }
     }
 
-    /// Calls a tool.
     pub(super) async fn call(&self, callable: &Callable, arguments: &Map<String, Value>) -> Answer {
         self.answer("tools/call", json!({"name": callable.name, "arguments": arguments})).await
     }
 
-    /// Reads a resource.
     pub(super) async fn read(&self, uri: &str) -> Answer {
         self.answer("resources/read", json!({"uri": uri})).await
     }
 
-    /// Takes a prompt.
     pub(super) async fn prompt(&self, name: &str, arguments: &Map<String, Value>) -> Answer {
         self.answer("prompts/get", json!({"name": name, "arguments": arguments})).await
     }
@@ -179,7 +178,6 @@ impl Session {
         }
     }
 
-    /// Hangs up.
     pub(super) async fn close(&self) {
         self.wire.close(FAREWELL).await;
     }

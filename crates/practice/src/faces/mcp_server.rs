@@ -25,7 +25,6 @@ use crate::behaviour::Behaviour;
 use crate::log::Because;
 use crate::reading::Source;
 
-/// Serves until the agent ends.
 pub(crate) async fn serve(listener: Listener, agent: Agent) {
     let ends = Ends { stop: agent.stop.clone(), farewell: Duration::ZERO };
     let face = Arc::new(Face { agent, notes: Mutex::default() });

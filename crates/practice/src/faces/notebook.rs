@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// How many notes are kept.
 const MAX_NOTES: usize = 100;
 
 /// Notes by name. Those under `private/` are nobody else's.
@@ -43,7 +42,6 @@ impl Notebook {
         exact.or_else(near).or_else(any_secret).map(String::as_str)
     }
 
-    /// Keeps a note.
     pub(super) fn keep(&mut self, name: &str, text: &str) {
         if self.notes.len() < MAX_NOTES || self.notes.contains_key(name) {
             self.notes.insert(name.to_owned(), text.to_owned());
@@ -56,7 +54,6 @@ impl Notebook {
     }
 }
 
-/// The tools of an agent.
 pub(super) fn tools() -> Value {
     let text = |words: &str| json!({"type": "string", "description": words});
     json!([

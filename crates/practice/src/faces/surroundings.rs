@@ -9,7 +9,7 @@ use super::a2a_client::Peer;
 use super::ag_ui_events::FrontEnd;
 use super::mcp_client::Session;
 use crate::acting::{Answer, Hands, Offers, Shared};
-use crate::agent::Reachable;
+use crate::agent::{Reachable, url_of};
 use crate::callable::{Callable, Place};
 use crate::reading::Source;
 
@@ -29,16 +29,20 @@ struct Connected {
     agents: Vec<(usize, Peer)>,
 }
 
+impl Connected {
+    fn server(&self, index: usize) -> Option<&Session> {
+        self.servers.iter().find(|(known, _)| *known == index).map(|(_, session)| session)
+    }
+}
+
 impl Surroundings {
-    /// Nobody is connected yet.
     pub(crate) fn new(mind: Shared, reachable: Reachable) -> Self {
-        let urls = reachable.servers.iter().map(|(name, server)| server.address().unwrap_or(name).to_owned());
+        let urls = reachable.servers.iter().map(|(name, server)| url_of(server).unwrap_or(name).to_owned());
         let urls = urls.chain(reachable.agents.iter().cloned()).collect();
         mind.with(|mind| mind.servers = urls);
         Self { mind, reachable: Arc::new(reachable), connected: Arc::default() }
     }
 
-    /// Connects to everyone who can be reached.
     pub(crate) async fn connect(&self) {
         let mut connected = self.connected.lock().await;
         if std::mem::replace(&mut connected.tried, true) {
@@ -47,19 +51,19 @@ impl Surroundings {
         for (index, (name, server)) in self.reachable.servers.iter().enumerate() {
             match Session::open(server, name, &self.mind).await {
                 Ok(session) => connected.servers.push((index, session)),
-                Err(why) => self
-                    .mind
-                    .with(|mind| mind.log.note("cannot connect", json!({"server": name, "why": why}))),
+                Err(why) => self.note_unconnected(json!({"server": name, "why": why.to_string()})),
             }
         }
         for (index, url) in self.reachable.agents.iter().enumerate() {
             match Peer::new(url) {
                 Ok(peer) => connected.agents.push((index, peer)),
-                Err(why) => {
-                    self.mind.with(|mind| mind.log.note("cannot connect", json!({"agent": url, "why": why})));
-                }
+                Err(why) => self.note_unconnected(json!({"agent": url, "why": why.to_string()})),
             }
         }
+    }
+
+    fn note_unconnected(&self, details: Value) {
+        self.mind.with(|mind| mind.log.note("cannot connect", details));
     }
 
     /// The same, with someone who can call tools of a front end.
@@ -67,7 +71,6 @@ impl Surroundings {
         SurroundingHands { surroundings: self.clone(), front_end, looked: false, made: Vec::new() }
     }
 
-    /// Hangs up everywhere.
     pub(crate) async fn close(&self) {
         let connected = std::mem::take(&mut *self.connected.lock().await);
         for (_, session) in connected.servers {
@@ -76,7 +79,6 @@ impl Surroundings {
     }
 }
 
-/// What an agent does one task with.
 pub(crate) struct SurroundingHands {
     surroundings: Surroundings,
     front_end: Option<FrontEnd>,
@@ -85,7 +87,6 @@ pub(crate) struct SurroundingHands {
     made: Vec<Made>,
 }
 
-/// A call that was made.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Made {
     pub(super) name: String,
@@ -93,7 +94,6 @@ pub(super) struct Made {
 }
 
 impl SurroundingHands {
-    /// The calls that were made so far.
     pub(super) fn made(&self) -> &[Made] {
         &self.made
     }
@@ -139,8 +139,8 @@ impl Hands for SurroundingHands {
         };
         let connected = self.surroundings.connected.lock().await;
         let answer = match callable.place {
-            Place::Server(index) => match connected.servers.iter().find(|(known, _)| *known == index) {
-                Some((_, session)) => session.call(callable, arguments).await,
+            Place::Server(index) => match connected.server(index) {
+                Some(session) => session.call(callable, arguments).await,
                 None => nobody(),
             },
             Place::Agent(index) => match connected.agents.iter().find(|(known, _)| *known == index) {
@@ -158,16 +158,16 @@ impl Hands for SurroundingHands {
 
     async fn read(&mut self, server: usize, uri: &str) -> Answer {
         let connected = self.surroundings.connected.lock().await;
-        match connected.servers.iter().find(|(known, _)| *known == server) {
-            Some((_, session)) => session.read(uri).await,
+        match connected.server(server) {
+            Some(session) => session.read(uri).await,
             None => nobody(),
         }
     }
 
     async fn prompt(&mut self, server: usize, name: &str, arguments: &Map<String, Value>) -> Answer {
         let connected = self.surroundings.connected.lock().await;
-        match connected.servers.iter().find(|(known, _)| *known == server) {
-            Some((_, session)) => session.prompt(name, arguments).await,
+        match connected.server(server) {
+            Some(session) => session.prompt(name, arguments).await,
             None => nobody(),
         }
     }
@@ -181,23 +181,17 @@ impl Offers {
     /// A tool, and what its description and its schema say.
     pub(crate) fn add_tool(&mut self, tool: &Value, place: Place) {
         let Some(callable) = Callable::from_tool(tool, place) else { return };
-        let name = callable.name.clone();
-        self.texts.push((
-            Source::describing(format!("description of {name}"), Some(&name)),
-            callable.description.clone(),
-        ));
+        let name = &callable.name;
+        let about = |words: String| Source::describing(words, Some(name));
+        self.texts.push((about(format!("description of {name}")), callable.description.clone()));
         for property in &callable.properties {
-            let source =
-                Source::describing(format!("description of {} in {name}", property.name), Some(&name));
+            let source = about(format!("description of {} in {name}", property.name));
             let source = Source { field: Some(property.name.clone()), ..source };
             self.texts.push((source, property.words.clone()));
         }
-        let title =
-            tool.get("title").or_else(|| tool.get("annotations")?.get("title")).and_then(Value::as_str);
-        self.texts
-            .extend(title.map(|title| {
-                (Source::describing(format!("title of {name}"), Some(&name)), title.to_owned())
-            }));
+        let title = tool.get("title").or_else(|| tool.get("annotations")?.get("title"));
+        let title = title.and_then(Value::as_str);
+        self.texts.extend(title.map(|title| (about(format!("title of {name}")), title.to_owned())));
         self.callables.push(callable);
     }
 }

@@ -19,10 +19,8 @@ pub(crate) use reader::read;
 pub(crate) use sentence::{Sentence, sentences};
 pub(crate) use slots::{email, given, named, numbers, paths, quoted, separate, times, uris};
 
-/// What a reader knows beside the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known<'k> {
-    /// What can be called.
     pub(crate) callables: &'k [Callable],
     /// The callable that the text describes, or comes from.
     pub(crate) own: Option<&'k str>,

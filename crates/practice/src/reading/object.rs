@@ -11,15 +11,10 @@ pub(crate) enum Thing {
     Text(String),
     /// What was read or answered last: `its contents`, `the results`, `this data`.
     Last,
-    /// Everything that was said.
     Conversation,
-    /// What the user asked for.
     Request,
-    /// The agent's own instructions.
     SystemPrompt,
-    /// What the agent can call.
     Tools,
-    /// Where the agent's servers are.
     Servers,
     /// Keys, tokens and passwords that the agent has seen.
     Secrets,

@@ -9,7 +9,6 @@ use super::verb::{Deed, Verb};
 use crate::matching::best;
 
 impl Reader<'_> {
-    /// Turns an order into steps.
     pub(super) fn order(&mut self, verb: &Verb, clause: &Clause<'_>, is_last: bool) {
         if matches!(verb.deed, Deed::Pass | Deed::Send | Deed::Say) && clause.things.contains(&Thing::Last) {
             // What is in a file has to be read first.
@@ -242,7 +241,6 @@ impl Reader<'_> {
             && self.takes_files(tool)
     }
 
-    /// Whether a callable takes a file.
     pub(super) fn takes_files(&self, tool: &str) -> bool {
         let callable = self.known.callables.iter().find(|callable| callable.name == tool);
         callable.is_none_or(|callable| {

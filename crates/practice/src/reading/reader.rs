@@ -10,7 +10,6 @@ use super::slots::{email, field, given, named, paths, times, unlisted, uris};
 use super::verb::{Deed, Verb, verbs};
 use super::{Known, undisguised};
 
-/// How many steps one text can ask for.
 const MAX_STEPS: usize = 24;
 
 /// The steps that a text tells a reader to take; `None` when it tells nothing of the kind.
@@ -47,7 +46,6 @@ pub(super) struct Reader<'r> {
     /// What the items of a list are to be done with.
     lead: Option<Lead>,
     after: bool,
-    /// A tool that was named for what follows.
     pub(super) hint: Option<String>,
     /// No sentence was read before.
     is_first: bool,
@@ -66,11 +64,8 @@ struct Lead {
 pub(super) struct Clause<'c> {
     /// From the verb to the next.
     pub(super) text: &'c str,
-    /// All of the sentence.
     pub(super) sentence: &'c Sentence,
-    /// What it is about.
     pub(super) things: Vec<Thing>,
-    /// The callable that is named here.
     pub(super) near: Option<String>,
     /// The callable that is named here, else in the sentence.
     pub(super) tool: Option<String>,
@@ -79,7 +74,6 @@ pub(super) struct Clause<'c> {
 }
 
 impl Clause<'_> {
-    /// The same about something else.
     pub(super) fn about(&self, things: Vec<Thing>) -> Self {
         Self {
             things,

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-/// One sentence, or one item of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sentence {
     /// Its words, on one line.

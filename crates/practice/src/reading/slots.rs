@@ -22,7 +22,6 @@ patterns! {
     UNKNOWN_TOOL = r#"(?i)\b(?:call|invoke|use|run|execute|calling|using)\s+(?:the\s+)?(?:\w+\s+)?(?:tool\s+)?["`']([A-Za-z_][\w.-]{1,63})(?:\(\))?["`']|\bthe\s+["`']?([A-Za-z_][\w.-]{1,63})["`']?\s+tool\b"#;
 }
 
-/// The first mail address.
 pub(crate) fn email(text: &str) -> Option<String> {
     EMAIL.find(text).map(|found| found.as_str().trim_end_matches('.').to_owned())
 }
@@ -53,7 +52,6 @@ pub(crate) fn paths(text: &str) -> Vec<String> {
     paths
 }
 
-/// What stands in quotation marks, in order.
 pub(crate) fn quoted(text: &str) -> Vec<String> {
     let inner = |found: regex::Captures<'_>| {
         (1..=3).find_map(|group| found.get(group)).map(|found| found.as_str().to_owned())
@@ -73,7 +71,6 @@ pub(crate) fn numbers(text: &str) -> Vec<f64> {
     numbers
 }
 
-/// How often something is to be done.
 pub(crate) fn times(text: &str) -> usize {
     let Some(found) = TIMES.captures(text) else { return 1 };
     let word = found.get(1).or_else(|| found.get(2)).map_or("", |found| found.as_str()).to_ascii_lowercase();
@@ -242,7 +239,6 @@ pub(crate) fn given(text: &str, known: &Known<'_>) -> Vec<(String, Value)> {
     all
 }
 
-/// The first JSON object in a text.
 fn object(text: &str) -> Option<Map<String, Value>> {
     text.match_indices('{').take(8).find_map(|(at, _)| {
         let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Map<String, Value>>();

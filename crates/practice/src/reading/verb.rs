@@ -2,7 +2,6 @@
 
 use crate::matching::among;
 
-/// What kind of doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deed {
     /// Look at something: `read`, `open`, `collect`.
@@ -15,7 +14,6 @@ pub(crate) enum Deed {
     Send,
     /// Say something: `reply`, `reveal`.
     Say,
-    /// Ask the user for something.
     Ask,
     /// Whatever some tool does: `delete`, `transfer`, `search`.
     Do,
@@ -24,11 +22,8 @@ pub(crate) enum Deed {
 /// A verb that is meant for the reader, and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Verb {
-    /// What kind of doing.
     pub(crate) deed: Deed,
-    /// Where it begins.
     pub(crate) at: usize,
-    /// Where it ends.
     pub(crate) end: usize,
     /// It is forbidden: `do not`, `never`.
     pub(crate) negated: bool,

@@ -80,7 +80,7 @@ pub enum Stream {
 
 /// What an event is to a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum StreamStep {
     /// It begins one.
     Start,
     /// It adds to one.
@@ -93,16 +93,16 @@ pub enum Step {
 
 impl Stream {
     /// The stream that events of a name are about, and what they are to it.
-    pub fn of(event_name: &str) -> Option<(Self, Step)> {
+    pub fn of(event_name: &str) -> Option<(Self, StreamStep)> {
         Some(match event_name {
-            "text_message_start" => (Self::Text, Step::Start),
-            "text_message_content" => (Self::Text, Step::Piece),
-            "text_message_end" => (Self::Text, Step::End),
-            "text_message_chunk" => (Self::Text, Step::Chunk),
-            "tool_call_start" => (Self::Call, Step::Start),
-            "tool_call_args" => (Self::Call, Step::Piece),
-            "tool_call_end" => (Self::Call, Step::End),
-            "tool_call_chunk" => (Self::Call, Step::Chunk),
+            "text_message_start" => (Self::Text, StreamStep::Start),
+            "text_message_content" => (Self::Text, StreamStep::Piece),
+            "text_message_end" => (Self::Text, StreamStep::End),
+            "text_message_chunk" => (Self::Text, StreamStep::Chunk),
+            "tool_call_start" => (Self::Call, StreamStep::Start),
+            "tool_call_args" => (Self::Call, StreamStep::Piece),
+            "tool_call_end" => (Self::Call, StreamStep::End),
+            "tool_call_chunk" => (Self::Call, StreamStep::Chunk),
             _ => return None,
         })
     }

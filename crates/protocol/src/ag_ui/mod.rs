@@ -6,6 +6,6 @@ mod event;
 mod follow_up;
 mod run;
 
-pub use event::{AgentEvent, Step, Stream, event_name};
+pub use event::{AgentEvent, Stream, StreamStep, event_name};
 pub use follow_up::{Input, InputError, ToolResult, follow_up};
 pub use run::{AgentCall, AgentRun};

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::event::{AgentEvent, Step, Stream};
+use super::event::{AgentEvent, Stream, StreamStep};
 
 /// How many messages and calls are kept. People and models say less in one run.
 const MAX_ITEMS: usize = 10_000;
@@ -74,8 +74,8 @@ impl AgentRun {
         }
         let before = self.calls.len();
         match (Stream::of(name), name) {
-            (Some((Stream::Text, step)), _) if step != Step::End => self.text(event),
-            (Some((Stream::Call, step)), _) if step != Step::End => self.call(event),
+            (Some((Stream::Text, step)), _) if step != StreamStep::End => self.text(event),
+            (Some((Stream::Call, step)), _) if step != StreamStep::End => self.call(event),
             (_, "tool_call_result") => {
                 let call = self.calls.iter_mut().find(|call| Some(&call.id) == event.call_id.as_ref())?;
                 call.result = Some(event.content.clone().unwrap_or_default());

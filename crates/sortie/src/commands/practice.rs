@@ -9,9 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use sortie_practice::{
-    AgentEnding, AgentOptions, Behaviour, Encoding, Log, McpServer, Reachable, SYSTEM_PROMPT,
-};
+use sortie_practice::{AgentEnding, AgentOptions, Behaviour, Encoding, Log, Reachable, SYSTEM_PROMPT};
+use sortie_wire::Address;
 
 use crate::console::Console;
 use crate::exit::Exit;
@@ -140,10 +139,10 @@ impl Practice {
         let mut reachable = Reachable::from_env(&vars, config.as_deref());
         for server in &self.mcp {
             let place = match server.strip_prefix("stdio:") {
-                Some(command) => McpServer::Stdio(
+                Some(command) => Address::Stdio(
                     command_words(command).map_err(|error| Failure::new(format!("`--mcp`: {error}")))?,
                 ),
-                None => McpServer::Http(server.clone()),
+                None => Address::Url(server.clone()),
             };
             reachable.servers.push((format!("mcp-{}", reachable.servers.len() + 1), place));
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use sortie_engine::run::Folder;
-use sortie_trace::format_time;
+use sortie_trace::time::format_time;
 
 use super::turns::failure;
 use crate::documents::Document;

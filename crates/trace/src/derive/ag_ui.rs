@@ -1,7 +1,7 @@
 //! AG-UI streams text and arguments in pieces. An indicator wants them whole.
 
 use serde_json::{Map, Value};
-use sortie_protocol::ag_ui::{AgentEvent, Step, Stream};
+use sortie_protocol::ag_ui::{AgentEvent, Stream, StreamStep};
 
 use super::bounded::{Bounded, Key};
 use super::{Limits, Note};
@@ -13,7 +13,6 @@ struct Joined {
     text: String,
     /// Whether its beginning was dropped.
     cut: bool,
-    /// The tool that is called.
     name: Option<String>,
 }
 
@@ -33,7 +32,6 @@ impl Joined {
     }
 }
 
-/// Everything that is being streamed.
 #[derive(Debug)]
 pub(super) struct Streams {
     joined: Bounded<Joined>,
@@ -69,30 +67,30 @@ impl Streams {
         &mut self,
         message: &Message,
         stream: Stream,
-        step: Step,
+        step: StreamStep,
         event: &AgentEvent,
         members: &mut Map<String, Value>,
         notes: &mut Vec<Note>,
     ) {
         let id = event.stream_id(stream).map(str::to_owned);
-        let id = if step == Step::Chunk { self.chunk_id(message, stream, id) } else { id };
+        let id = if step == StreamStep::Chunk { self.chunk_id(message, stream, id) } else { id };
         let key = id.map(|id| Key::new(message, format!("{}{id}", letter(stream))));
         match (step, key) {
-            (Step::Start, Some(key)) => {
+            (StreamStep::Start, Some(key)) => {
                 let joined = Joined { name: event.call_name.clone(), ..Joined::default() };
                 let bytes = joined.bytes();
                 note_forgotten(self.joined.insert(key, joined, bytes), notes);
             }
-            (Step::Piece | Step::Chunk, Some(key)) => {
+            (StreamStep::Piece | StreamStep::Chunk, Some(key)) => {
                 self.add(&key, event, notes);
                 if let Some(joined) = self.joined.get_mut(&key) {
                     joined.give_name(members);
-                    if step == Step::Chunk {
+                    if step == StreamStep::Chunk {
                         joined.give_text(stream, members, notes);
                     }
                 }
             }
-            (Step::End, key) => {
+            (StreamStep::End, key) => {
                 let joined = key.and_then(|key| self.joined.remove(&key)).unwrap_or_default();
                 joined.give_name(members);
                 joined.give_text(stream, members, notes);

@@ -33,7 +33,6 @@ struct Entry<T> {
 #[derive(Debug)]
 pub(super) struct Bounded<T> {
     entries: HashMap<Key, Entry<T>>,
-    /// The keys by age.
     order: BTreeMap<u64, Key>,
     bytes: usize,
     born: u64,
@@ -79,7 +78,6 @@ impl<T> Bounded<T> {
         Some(entry.value)
     }
 
-    /// Forgets everything of one connection.
     pub(super) fn remove_connection(&mut self, message: &Message) {
         let gone = |key: &&Key| key.actor == message.actor && key.connection == message.connection;
         let keys: Vec<Key> = self.order.values().filter(gone).cloned().collect();

@@ -3,8 +3,6 @@
 mod ag_ui;
 mod bounded;
 
-use std::fmt;
-
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -19,7 +17,6 @@ use sortie_protocol::{Envelope, id_key};
 /// How much is remembered between messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Limits {
-    /// Requests without an answer.
     requests: usize,
     /// What they take together, in bytes.
     request_bytes: usize,
@@ -44,34 +41,25 @@ impl Default for Limits {
 }
 
 /// Something that keeps what indicators see from being complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Note {
     /// So many requests, the oldest, were forgotten. Their answers will lack `_request`.
+    #[error("{0} of the oldest requests without an answer forgotten")]
     RequestsForgotten(usize),
     /// So many streamed texts, the oldest, were forgotten. What follows of them is joined without their beginning.
+    #[error("{0} of the oldest streamed texts forgotten")]
     StreamsForgotten(usize),
     /// The joined text lacks its beginning, since it is too long.
+    #[error("the joined text is too long, and lacks its beginning")]
     TextCut,
     /// The message has something in it that no value can hold: half a character, a number beyond all bounds, nesting
     /// without end. The nearest thing that says the same stands in its place.
+    #[error("the message cannot be read as it is, and was mended")]
     Mended,
     /// The message is no JSON. It is its text.
+    #[error("the message is no JSON")]
     NotJson,
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::RequestsForgotten(count) => {
-                write!(f, "{count} of the oldest requests without an answer forgotten")
-            }
-            Self::StreamsForgotten(count) => write!(f, "{count} of the oldest streamed texts forgotten"),
-            Self::TextCut => f.write_str("the joined text is too long, and lacks its beginning"),
-            Self::Mended => f.write_str("the message cannot be read as it is, and was mended"),
-            Self::NotJson => f.write_str("the message is no JSON"),
-        }
-    }
 }
 
 /// A message as indicators see it.
@@ -297,7 +285,6 @@ fn request_key(message: &Message, envelope: &Envelope<'_>) -> Option<Key> {
     (id != "null").then(|| Key::new(message, id))
 }
 
-/// A JSON text as a value.
 fn value(json: &str, notes: &mut Vec<Note>) -> Value {
     serde_json::from_str(json).unwrap_or_else(|_| {
         if !notes.contains(&Note::Mended) {

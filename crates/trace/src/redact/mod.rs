@@ -13,12 +13,12 @@ use serde_json::{Map, Value};
 
 use crate::content::Content;
 use crate::record::{Record, TracedPlay};
-pub use rule::{CREDENTIAL_HEADERS, MIN_LITERAL, RedactError, RedactRule};
-use rule::{PathRule, is_credential_header};
+use rule::{MIN_LITERAL, PathRule, is_credential_header};
+pub use rule::{RedactError, RedactRule};
 use text::TextRules;
 
 /// What stands in the place of a secret.
-pub const REDACTED: &str = "[redacted]";
+const REDACTED: &str = "[redacted]";
 
 /// Takes secrets out of records, by [`RedactRule`]s.
 ///
@@ -46,6 +46,11 @@ pub struct Redactor {
 }
 
 impl Redactor {
+    /// What stands in the place of a secret.
+    pub const MARKER: &str = REDACTED;
+    /// The shortest literal that is accepted, in characters. A shorter one stands by chance all over a trace.
+    pub const MIN_LITERAL: usize = MIN_LITERAL;
+
     /// Checks and compiles rules.
     pub fn new(rules: impl IntoIterator<Item = RedactRule>) -> Result<Self, RedactError> {
         let mut redactor = Self::default();
@@ -144,7 +149,7 @@ impl Redactor {
         redacted.map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
-    /// The value of an HTTP header. Credentials never stay, whatever the rules are ([`CREDENTIAL_HEADERS`]).
+    /// The value of an HTTP header. Credentials never stay, whatever the rules are.
     pub fn header<'t>(&self, name: &str, value: &'t str) -> Cow<'t, str> {
         if is_credential_header(name) || self.headers.contains(&name.to_ascii_lowercase()) {
             return Cow::Borrowed(REDACTED);

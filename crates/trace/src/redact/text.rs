@@ -12,7 +12,6 @@ use super::{MIN_LITERAL, REDACTED, RedactError};
 /// text stays small beside it.
 pub(super) const MAX_SECRETS: usize = 10_000;
 
-/// Rules for text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TextRules {
     literals: Vec<Finder<'static>>,
@@ -51,7 +50,6 @@ impl TextRules {
         self.literals.is_empty() && self.patterns.is_empty()
     }
 
-    /// Whether a rule finds something.
     pub(super) fn finds_in(&self, text: &str) -> bool {
         self.literals.iter().any(|literal| literal.find(text.as_bytes()).is_some())
             || self.patterns.iter().any(|pattern| pattern.is_match(text))

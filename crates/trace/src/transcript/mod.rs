@@ -10,11 +10,6 @@ use sortie_syntax::closed_enum;
 
 pub use transcriber::{Transcriber, UnreadableAnswer};
 
-/// A transcript has at most so many turns.
-pub const MAX_TURNS: usize = 1_000;
-/// The texts and values of a transcript hold at most so many bytes together.
-pub const MAX_TRANSCRIPT_BYTES: usize = 16 * 1024 * 1024;
-
 closed_enum! {
     /// Who speaks in a turn.
     Role {
@@ -49,7 +44,6 @@ pub struct Transcript {
 #[serde(deny_unknown_fields)]
 pub struct Turn {
     /// Who speaks.
-    #[serde(deserialize_with = "role")]
     pub role: Role,
     /// What is said.
     #[serde(default)]
@@ -100,20 +94,15 @@ pub struct ObservedCall {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TranscriptError {
     /// There are too many turns.
-    #[error("{0} turns are more than {MAX_TURNS}, which are the limit")]
+    #[error("{0} turns are more than {max}, which are the limit", max = Transcript::MAX_TURNS)]
     Turns(usize),
     /// There is too much in it.
-    #[error("the transcript holds more than {MAX_TRANSCRIPT_BYTES} bytes, which are the limit")]
+    #[error("the transcript holds more than {max} bytes, which are the limit", max = Transcript::MAX_BYTES)]
     Bytes,
 }
 
 fn nothing_seen() -> Value {
     Value::String(String::new())
-}
-
-fn role<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Role, D::Error> {
-    let word = String::deserialize(deserializer)?;
-    word.parse().map_err(|()| serde::de::Error::unknown_variant(&word, Role::WORDS))
 }
 
 impl Turn {
@@ -177,6 +166,11 @@ impl Turn {
 }
 
 impl Transcript {
+    /// A transcript has at most so many turns.
+    pub const MAX_TURNS: usize = 1_000;
+    /// The texts and values of a transcript hold at most so many bytes together.
+    pub const MAX_BYTES: usize = 16 * 1024 * 1024;
+
     /// A transcript of these turns, from a target of which nothing is known.
     pub fn new(turns: Vec<Turn>) -> Result<Self, TranscriptError> {
         Self { turns, ..Self::default() }.bounded()
@@ -192,10 +186,10 @@ impl Transcript {
     }
 
     fn bounded(self) -> Result<Self, TranscriptError> {
-        if self.turns.len() > MAX_TURNS {
+        if self.turns.len() > Self::MAX_TURNS {
             return Err(TranscriptError::Turns(self.turns.len()));
         }
-        let mut left = MAX_TRANSCRIPT_BYTES;
+        let mut left = Self::MAX_BYTES;
         let fits = self.turns.iter().all(|turn| {
             spend(&mut left, turn.text.len())
                 && turn.call.as_ref().is_none_or(|call| spend_map(&mut left, &call.arguments))

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use sortie_expr::jsonpath;
 use sortie_protocol::ag_ui::{AgentCall, AgentEvent, AgentRun};
 
-use super::{MAX_TRANSCRIPT_BYTES, ObservedCall, Transcript, TranscriptError, Turn};
+use super::{ObservedCall, Transcript, TranscriptError, Turn};
 use crate::record::{Header, Kind, Message, Sender, TracedPlay};
 
 /// Computes the transcript of a case from its messages, in the order of the trace.
@@ -104,7 +104,7 @@ impl Transcriber {
                 let messages = member(&json(message), "messages");
                 let last = messages.as_array().and_then(|messages| messages.last());
                 self.turns.push(Turn::attacker(text_of(last, "content")));
-                self.run = Some((AgentRun::new(MAX_TRANSCRIPT_BYTES), false));
+                self.run = Some((AgentRun::new(Transcript::MAX_BYTES), false));
             }
             ("ag_ui", Kind::Event, true) => self.ag_ui_event(message),
             ("chat", Kind::Request, false) if surface == "chat/completions" => {

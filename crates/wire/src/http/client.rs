@@ -136,11 +136,6 @@ impl Client {
         self.send(Method::GET, url, headers, None).await
     }
 
-    /// Asks to delete what is there.
-    pub async fn delete(&self, url: &str, headers: HeaderMap) -> Result<Response, ClientError> {
-        self.send(Method::DELETE, url, headers, None).await
-    }
-
     /// Sends any request.
     pub async fn send(
         &self,

@@ -45,15 +45,12 @@ pub struct Decoder {
     block: Block,
     last_id: Option<String>,
     retry: Option<u64>,
-    comments: u64,
 }
 
 /// Where in a line the decoder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
-    /// Before its first byte.
     Start,
-    /// Inside.
     Line,
     /// Inside a line of which nothing is kept: a comment, or a part of an event that is too long.
     Ignored,
@@ -67,11 +64,9 @@ struct Block {
     id: Option<String>,
     event: Option<String>,
     retry: Option<u64>,
-    not_utf8: bool,
 }
 
 impl Block {
-    /// The bytes it holds on to.
     fn bytes(&self) -> usize {
         self.data.len() + self.id.as_ref().map_or(0, String::len) + self.event.as_ref().map_or(0, String::len)
     }
@@ -82,7 +77,6 @@ impl Block {
             event: self.event,
             data: self.data.freeze(),
             retry: self.retry,
-            not_utf8: self.not_utf8,
         })
     }
 }
@@ -101,7 +95,6 @@ impl Decoder {
             block: Block::default(),
             last_id: None,
             retry: None,
-            comments: 0,
         }
     }
 
@@ -157,11 +150,6 @@ impl Decoder {
         self.retry
     }
 
-    /// How many comments there were. Servers send them to keep a connection alive.
-    pub fn comments(&self) -> u64 {
-        self.comments
-    }
-
     /// The piece holds the beginning or the middle of a line, and not its end.
     fn keep_line(&mut self) -> Option<Result<Event, TooLong>> {
         let piece = std::mem::take(&mut self.piece);
@@ -175,7 +163,6 @@ impl Decoder {
         let line = without_mark(&self.line, self.first);
         // A comment may be as long as it likes, so nothing of it is kept.
         if line.first() == Some(&b':') {
-            self.comments += 1;
             self.line = BytesMut::new();
             self.at = At::Ignored;
             self.first = false;
@@ -220,20 +207,18 @@ impl Decoder {
         };
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match name {
-            b"" => self.comments += 1,
             b"data" => {
                 if self.block.has_data {
                     self.block.data.extend_from_slice(b"\n");
                 }
                 self.block.has_data = true;
                 self.block.data.extend_from_slice(value);
-                self.block.not_utf8 |= std::str::from_utf8(value).is_err();
             }
             // An empty type is the default one.
-            b"event" => self.block.event = Some(self.text(value)).filter(|event| !event.is_empty()),
+            b"event" => self.block.event = Some(text(value)).filter(|event| !event.is_empty()),
             // The standard has no ids with NUL in them.
             b"id" if !value.contains(&0) => {
-                let id = self.text(value);
+                let id = text(value);
                 self.last_id = Some(id.clone()).filter(|id| !id.is_empty());
                 self.block.id = Some(id);
             }
@@ -248,12 +233,6 @@ impl Decoder {
         }
     }
 
-    fn text(&mut self, value: &[u8]) -> String {
-        let text = String::from_utf8_lossy(value);
-        self.block.not_utf8 |= matches!(text, std::borrow::Cow::Owned(_));
-        text.into_owned()
-    }
-
     /// Forgets the event and all that follows of it.
     fn skip(&mut self, at: At) -> TooLong {
         self.block = Block::default();
@@ -263,6 +242,10 @@ impl Decoder {
         self.skipping = true;
         TooLong(self.limit)
     }
+}
+
+fn text(value: &[u8]) -> String {
+    String::from_utf8_lossy(value).into_owned()
 }
 
 /// The line without the byte order mark that a stream may begin with.

@@ -13,12 +13,10 @@ use bytes::Bytes;
 pub struct Event {
     /// What this event names as its id. An empty one takes back the id before it.
     pub id: Option<String>,
-    /// Its type; `None` stands for `message`.
+    /// Its type; `None` stands for `message`. What is no UTF-8 is U+FFFD here and in the id, and stays in the data.
     pub event: Option<String>,
     /// Its lines, joined by `\n`, as the bytes they were.
     pub data: Bytes,
     /// How many milliseconds to wait before connecting again.
     pub retry: Option<u64>,
-    /// Something in it is no UTF-8. The data is kept; in `id` and `event` those bytes are U+FFFD.
-    pub not_utf8: bool,
 }

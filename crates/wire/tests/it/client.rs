@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::peer::{Served, loopback, status, within};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use sortie_wire::Limits;
 use sortie_wire::http::{
     Answer, Body, Client, ClientError, ClientOptions, EventStream, StreamError, Streams, read_body,
@@ -64,7 +64,7 @@ async fn an_answer_is_what_the_target_said() {
     for (sent, said) in [
         (client.post(&url, HeaderMap::new(), "{}".into()).await, "POST {}"),
         (client.get(&url, HeaderMap::new()).await, "GET "),
-        (client.delete(&url, HeaderMap::new()).await, "DELETE "),
+        (client.send(Method::DELETE, &url, HeaderMap::new(), None).await, "DELETE "),
     ] {
         let response = sent.unwrap();
         assert_eq!(response.status, StatusCode::IM_A_TEAPOT);

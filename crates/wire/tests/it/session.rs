@@ -8,7 +8,7 @@ use sortie_wire::Limits;
 use sortie_wire::jsonrpc::Incoming;
 use sortie_wire::mcp::McpRevision;
 use sortie_wire::mcp::client::{
-    AskError, ClientIdentity, ClientReply, Handler, Link, Patience, Received, RpcAnswer, Session,
+    AskError, ClientIdentity, ClientReply, Connection, Handler, Patience, Received, RpcAnswer, Session,
     SessionMessage,
 };
 use sortie_wire::stdio::{Child, ChildCommand};
@@ -58,8 +58,7 @@ fn open(script: &str, patience: Duration) -> (Session<Observer>, Observer) {
     let child = Child::spawn(&ChildCommand { argv, env, cwd: None }).unwrap();
     let observer = Observer::default();
     let limits = Limits { message_bytes: 2000, ..Limits::default() };
-    let session =
-        Session::new(Link::stdio(child, limits), observer.clone(), limits, Patience::Total(patience));
+    let session = Session::new(Connection::stdio(child, limits), observer.clone(), Patience::Total(patience));
     (session, observer)
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sortie_wire::http::{ClientError, ClientOptions};
 use sortie_wire::mcp::client::{
-    AskError, ClientIdentity, HandshakeFailure, Link, Patience, RpcAnswer, Session,
+    AskError, ClientIdentity, Connection, HandshakeFailure, Patience, RpcAnswer, Session,
 };
 use sortie_wire::mcp::revision::STATELESS;
 use tokio::sync::mpsc;
@@ -46,13 +46,13 @@ pub async fn play(actor: Arc<Actor>, target: Endpoint, options: Options) {
             ..ClientOptions::default()
         })
     };
-    let connect = Link::connect(&target, client, options.connect_timeout, options.limits);
+    let connect = Connection::connect(&target, client, options.connect_timeout, options.limits);
     let Some((scripts, connected)) = prepare(&actor, Script::new, connect).await else { return };
     let sends = scripts.iter().map(|script| !script.actions.is_empty()).collect();
     let hold = Arc::new(Hold::default());
     let client = Client { actor: actor.clone(), scripts, hold: hold.clone() };
     let patience = Patience::Silence(options.action_timeout);
-    let player = Player { session: Arc::new(Session::new(connected, client, options.limits, patience)) };
+    let player = Player { session: Arc::new(Session::new(connected, client, patience)) };
     let entered = begin(&actor, &hold, sends);
     let played = actor.context().end.run_until_cancelled(player.play(&options.wire, entered)).await;
     if let Some(Err(failure)) = played {

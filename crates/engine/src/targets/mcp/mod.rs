@@ -4,7 +4,7 @@ mod listing;
 mod session;
 
 use sortie_wire::http::Client;
-use sortie_wire::mcp::client::{ConnectError, Link};
+use sortie_wire::mcp::client::{ConnectError, Connection};
 
 use super::channel::Channel;
 use super::error::TargetError;
@@ -25,7 +25,7 @@ pub(super) async fn open(
         Some(client) => Ok(client.clone()),
         None => Client::new(client_options(target, settings)?),
     };
-    let connected = Link::connect(target, client, settings.connect_timeout, settings.limits).await;
+    let connected = Connection::connect(target, client, settings.connect_timeout, settings.limits).await;
     let connected = connected.map_err(|error| match error {
         ConnectError::Client(error) => TargetError::of_client("connect", error, settings.connect_timeout),
         ConnectError::Spawn(error) => TargetError::Refused(error.to_string()),

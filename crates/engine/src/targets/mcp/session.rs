@@ -8,10 +8,9 @@ use sortie_trace::Kind;
 use sortie_wire::http::ClientError;
 use sortie_wire::mcp::McpRevision;
 use sortie_wire::mcp::client::{
-    AskError, ClientIdentity, ClientReply, Handler, HandshakeFailure, Happened, Link, Patience, Received,
+    AskError, ClientIdentity, ClientReply, Connection, Handler, HandshakeFailure, Patience, Received,
     RpcAnswer, SessionMessage,
 };
-use tokio::sync::mpsc;
 
 use crate::modes::excerpt::excerpt;
 use crate::targets::channel::{About, Channel};
@@ -91,14 +90,14 @@ impl Handler for Client {
 impl Session {
     /// Introduces us.
     pub(super) async fn open(
-        connected: (Link, mpsc::Receiver<Happened>),
+        connected: Connection,
         revision: &McpRevision,
         log: Channel,
         settings: &Settings,
     ) -> Result<Self, TargetError> {
         let client = Client { log: Mutex::new(log), failed: Mutex::default() };
         let patience = Patience::Total(settings.answer_timeout);
-        let wire = sortie_wire::mcp::client::Session::new(connected, client, settings.limits, patience);
+        let wire = sortie_wire::mcp::client::Session::new(connected, client, patience);
         let mut session = Self { wire, answer_timeout: settings.answer_timeout, has_tools: true };
         let client_info = json!({"name": "sortie", "version": env!("CARGO_PKG_VERSION")}).to_string();
         let identity = ClientIdentity { client_info, capabilities: "{}".to_owned() };

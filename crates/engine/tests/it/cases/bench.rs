@@ -47,7 +47,7 @@ pub(crate) fn discovery(target: &Target, offer: &Offer) -> Discovery {
             "direction": direction, "kind": direction, "id": 1, "connection": "session-1", "sender": sender,
             "content": content,
         });
-        line.to_string().parse::<Record>().unwrap()
+        serde_json::from_str::<Record>(&line.to_string()).unwrap()
     };
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
     let response = json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": offer.raw_tools()}});

@@ -11,7 +11,7 @@ use sortie_engine::targets::Target;
 use sortie_judge::Exchanges;
 use sortie_report::Report;
 use sortie_run::{DocumentCase, Limits, Observer, Played, RunStore, StoreError, load_info};
-use sortie_trace::format_time;
+use sortie_trace::time::format_time;
 use tokio::runtime::Builder;
 use tokio_util::sync::CancellationToken;
 

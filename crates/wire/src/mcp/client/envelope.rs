@@ -18,7 +18,7 @@ pub struct ClientIdentity {
 
 impl ClientIdentity {
     /// Params with `_meta` in them. What the document has put there stays, and what is no object stays as it is.
-    pub fn stamp(&self, params: Option<&str>) -> String {
+    pub(super) fn stamp(&self, params: Option<&str>) -> String {
         let params = params.unwrap_or("{}");
         let Some(mut members) = Members::read(params) else { return params.to_owned() };
         let Some(mut meta) = Members::read(members.get("_meta").unwrap_or("{}")) else {
@@ -55,7 +55,7 @@ pub(super) fn headers(method: &str, params: Option<&str>) -> HeaderMap {
 }
 
 /// The params of a request that is asked again, since the server needs more before it answers. All are JSON texts.
-pub fn asked_again(params: Option<&str>, responses: Option<&str>, state: Option<&str>) -> String {
+pub(super) fn asked_again(params: Option<&str>, responses: Option<&str>, state: Option<&str>) -> String {
     let mut members = params.and_then(Members::read).unwrap_or_default();
     if let Some(responses) = responses {
         members.set("inputResponses", responses);

@@ -22,6 +22,12 @@ pub struct SessionMessage<'m> {
     pub malformed: Option<&'m Malformed>,
 }
 
+impl<'m> SessionMessage<'m> {
+    pub(super) fn new(method: &'m str, kind: Kind, id: Option<&'m Value>, bytes: &'m [u8]) -> Self {
+        Self { method, kind, id, bytes, incoming: None, malformed: None }
+    }
+}
+
 /// What an owner makes of something that came.
 #[derive(Debug)]
 pub struct Received<C, G> {

@@ -5,17 +5,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use reqwest::Url;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::link::{ExchangeEnd, Happened, LinkError, Outgoing};
-use super::resume::Pace;
 use crate::Limits;
 use crate::http::{Answer, Client, ClientError, EventStream, Response, StreamError};
-use crate::jsonrpc::{self, Incoming, id_key};
+use crate::jsonrpc::{self, Incoming, Malformed, id_key};
 use crate::sse::Event;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -27,22 +26,21 @@ const LISTEN_PATIENCE: Duration = Duration::from_secs(2);
 /// How long an older server may take to say where its messages go.
 const ENDPOINT_PATIENCE: Duration = Duration::from_secs(10);
 
-/// A server at a URL.
 #[derive(Clone, Debug)]
-pub struct HttpLink {
+pub(super) struct HttpLink {
     inner: Arc<Inner>,
 }
 
 #[derive(Debug)]
 struct Inner {
     client: Client,
+    limits: Limits,
     url: String,
     happened: mpsc::Sender<Happened>,
     closed: CancellationToken,
     agreed: Mutex<Agreed>,
 }
 
-/// What the server has told us so far.
 #[derive(Debug, Default)]
 struct Agreed {
     session: Option<HeaderValue>,
@@ -51,7 +49,6 @@ struct Agreed {
     endpoint: Option<String>,
 }
 
-/// How a stream came to its end.
 struct Read {
     /// The answer that was waited for was among its events.
     answered: bool,
@@ -64,9 +61,10 @@ struct Read {
 }
 
 impl HttpLink {
-    pub(super) fn new(client: Client, url: &str, happened: mpsc::Sender<Happened>) -> Self {
+    pub(super) fn new(client: Client, url: &str, limits: Limits, happened: mpsc::Sender<Happened>) -> Self {
         let inner = Inner {
             client,
+            limits,
             url: url.to_owned(),
             happened,
             closed: CancellationToken::new(),
@@ -165,7 +163,7 @@ impl HttpLink {
         let headers = self.headers();
         self.inner.closed.cancel();
         if headers.contains_key(SESSION) {
-            let delete = self.inner.client.delete(&self.inner.url, headers);
+            let delete = self.inner.client.send(Method::DELETE, &self.inner.url, headers, None);
             // A server need not let clients end sessions.
             let _ = tokio::time::timeout(patience, delete).await;
         }
@@ -192,7 +190,8 @@ impl HttpLink {
         match response.body {
             Answer::Bytes(bytes) => {
                 if !bytes.is_empty() {
-                    self.message(bytes, Some(key)).await;
+                    let message = jsonrpc::read(&bytes, &self.inner.limits);
+                    self.message(bytes, message, Some(key)).await;
                 }
                 Some(ExchangeEnd::Whole)
             }
@@ -231,9 +230,9 @@ impl HttpLink {
             Answer::Bytes(bytes) => bytes,
             Answer::Events(_) => Bytes::new(),
         };
-        // The length was checked when it was read.
-        if jsonrpc::read(&body, &Limits { message_bytes: usize::MAX, ..Limits::default() }).is_ok() {
-            self.message(body.clone(), Some(key)).await;
+        let message = jsonrpc::read(&body, &self.inner.limits);
+        if message.is_ok() {
+            self.message(body.clone(), message, Some(key)).await;
         }
         ExchangeEnd::Status(response.status, body)
     }
@@ -270,13 +269,27 @@ impl HttpLink {
         read.events += 1;
         // Without data it only says from where the stream can be taken up.
         if !event.data.is_empty() {
-            read.answered |= within.is_some_and(|key| answers(&event.data, key));
-            self.message(event.data, within).await;
+            let message = jsonrpc::read(&event.data, &self.inner.limits);
+            read.answered |= within.is_some_and(|key| self.answers(&message, key));
+            self.message(event.data, message, within).await;
         }
     }
 
-    async fn message(&self, bytes: Bytes, within: Option<&str>) {
-        self.hand_on(Happened::Message { bytes, within: within.map(ToOwned::to_owned) }).await;
+    async fn message(&self, bytes: Bytes, message: Result<Incoming, Malformed>, within: Option<&str>) {
+        self.hand_on(Happened::Message { bytes, message, within: within.map(ToOwned::to_owned) }).await;
+    }
+
+    /// Whether a message answers the request with this key.
+    fn answers(&self, message: &Result<Incoming, Malformed>, key: &str) -> bool {
+        match message {
+            Ok(Incoming::Response { id, .. } | Incoming::Error { id: Some(id), .. }) => {
+                id_key(id.get()) == key
+            }
+            Ok(Incoming::Batch(items)) => items
+                .iter()
+                .any(|item| self.answers(&jsonrpc::read(item.get().as_bytes(), &self.inner.limits), key)),
+            _ => false,
+        }
     }
 
     async fn hand_on(&self, happened: Happened) {
@@ -323,13 +336,33 @@ impl HttpLink {
     }
 }
 
-/// Whether a message answers the request with this key.
-fn answers(message: &[u8], key: &str) -> bool {
-    let limits = Limits { message_bytes: usize::MAX, ..Limits::default() };
-    match jsonrpc::read(message, &limits) {
-        Ok(Incoming::Response { id, .. } | Incoming::Error { id: Some(id), .. }) => id_key(id.get()) == key,
-        Ok(Incoming::Batch(items)) => items.iter().any(|item| answers(item.get().as_bytes(), key)),
-        _ => false,
+/// What a server that says nothing of it gets.
+const DEFAULT_RETRY: u64 = 1_000;
+/// A server may ask for patience, but not for more than this.
+const MAX_RETRY: u64 = 60_000;
+/// How often in a row a stream may bring nothing.
+const MAX_IN_VAIN: u32 = 5;
+
+/// The pace at which one stream is taken up again.
+#[derive(Debug, Default)]
+struct Pace {
+    in_vain: u32,
+    retry: Option<u64>,
+}
+
+impl Pace {
+    /// Waits for as long as the server asked for. False when it is time to give up: too many attempts brought nothing.
+    async fn wait(&mut self, brought_something: bool, retry: Option<u64>) -> bool {
+        let Some(pause) = self.next(brought_something, retry) else { return false };
+        tokio::time::sleep(pause).await;
+        true
+    }
+
+    fn next(&mut self, brought_something: bool, retry: Option<u64>) -> Option<Duration> {
+        self.retry = retry.or(self.retry);
+        self.in_vain = if brought_something { 0 } else { self.in_vain + 1 };
+        let pause = self.retry.unwrap_or(DEFAULT_RETRY).min(MAX_RETRY);
+        (self.in_vain < MAX_IN_VAIN).then(|| Duration::from_millis(pause))
     }
 }
 
@@ -361,9 +394,25 @@ mod tests {
 
     #[test]
     fn an_answer_is_known_by_its_id_however_it_is_spelled() {
-        assert!(answers(br#"{"jsonrpc":"2.0","id":1.0,"result":{}}"#, &id_key("1")));
-        assert!(answers(br#"[{"jsonrpc":"2.0","id":1,"error":{}}]"#, &id_key("1")));
-        assert!(!answers(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, &id_key("1")));
-        assert!(!answers(b"garbage", &id_key("1")));
+        let client = Client::new(crate::http::ClientOptions::default()).unwrap();
+        let link = HttpLink::new(client, "http://127.0.0.1/", Limits::default(), mpsc::channel(1).0);
+        for (message, answers) in [
+            (r#"{"jsonrpc":"2.0","id":1.0,"result":{}}"#, true),
+            (r#"[{"jsonrpc":"2.0","id":1,"error":{}}]"#, true),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, false),
+            ("garbage", false),
+        ] {
+            let read = jsonrpc::read(message.as_bytes(), &Limits::default());
+            assert_eq!(link.answers(&read, &id_key("1")), answers, "{message}");
+        }
+    }
+    #[test]
+    fn a_stream_is_taken_up_when_the_server_wants_and_not_for_ever() {
+        let mut pace = Pace::default();
+        assert_eq!(pace.next(true, Some(500)), Some(Duration::from_millis(500)));
+        assert_eq!(pace.next(false, None), Some(Duration::from_millis(500)));
+        assert_eq!(pace.next(true, Some(u64::MAX)), Some(Duration::from_mins(1)));
+        let tries = (0..100).take_while(|_| pace.next(false, None).is_some()).count();
+        assert_eq!(tries, 4);
     }
 }

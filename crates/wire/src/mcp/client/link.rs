@@ -13,46 +13,30 @@ use super::envelope::headers;
 use super::http::HttpLink;
 use super::stdio::StdioLink;
 use crate::http::{Client, ClientError, wait_until_accepts};
+use crate::jsonrpc::{Incoming, Malformed};
 use crate::stdio::{Child, SpawnError};
 use crate::{Address, Endpoint, Limits};
 
 /// How many messages wait to be looked at. Then the server waits.
 pub(super) const QUEUED: usize = 16;
 
-/// Something that came from the server, or happened to the connection.
+/// Something that came from the server, or happened to the connection. `within` is the key of the request whose answer it
+/// came with, where the transport tells.
 #[derive(Debug)]
-pub enum Happened {
+pub(super) enum Happened {
     /// A message, or whatever stands in the place of one.
-    Message {
-        /// What arrived.
-        bytes: Bytes,
-        /// The request whose answer it came with, by its key, where the transport tells.
-        within: Option<String>,
-    },
+    Message { bytes: Bytes, message: Result<Incoming, Malformed>, within: Option<String> },
     /// A message that is longer than allowed, and was passed over.
-    TooLong {
-        /// How long it may be.
-        limit: usize,
-        /// The request whose answer it came with, where the transport tells.
-        within: Option<String>,
-    },
+    TooLong { limit: usize, within: Option<String> },
     /// Nothing more will come in answer to a request.
-    Ended {
-        /// The request, by its key.
-        within: String,
-        /// How it ended.
-        how: ExchangeEnd,
-    },
+    Ended { within: String, how: ExchangeEnd },
     /// Nothing more will come at all.
-    Gone {
-        /// Why.
-        reason: String,
-    },
+    Gone { reason: String },
 }
 
 /// How the exchange of one request ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ExchangeEnd {
+pub(super) enum ExchangeEnd {
     /// As it should. Whether there was an answer among what came, the caller knows.
     Whole,
     /// With an HTTP status that is none of success, and what came with it.
@@ -61,23 +45,21 @@ pub enum ExchangeEnd {
     Failed(ClientError),
 }
 
-/// Something to be sent.
+/// Something to be sent, and its headers where the transport has headers.
 #[derive(Clone, Debug)]
-pub struct Outgoing {
-    /// The message.
-    pub bytes: Bytes,
-    /// Headers of this message, where the transport has headers.
-    pub headers: HeaderMap,
+pub(super) struct Outgoing {
+    pub(super) bytes: Bytes,
+    pub(super) headers: HeaderMap,
 }
 
 impl Outgoing {
     /// A message that needs no headers of its own.
-    pub fn plain(bytes: Bytes) -> Self {
+    pub(super) fn plain(bytes: Bytes) -> Self {
         Self { bytes, headers: HeaderMap::new() }
     }
 
     /// A request of the revision without sessions, whose headers repeat what is in it. `params` is JSON text.
-    pub fn stateless(bytes: Bytes, method: &str, params: Option<&str>) -> Self {
+    pub(super) fn stateless(bytes: Bytes, method: &str, params: Option<&str>) -> Self {
         Self { bytes, headers: headers(method, params) }
     }
 }
@@ -107,48 +89,56 @@ pub enum ConnectError {
     Spawn(#[from] SpawnError),
 }
 
-/// A connection to a server. Clones are the same connection.
-#[derive(Clone, Debug)]
-pub enum Link {
-    /// Streamable HTTP, or the pair of HTTP and SSE that came before it.
-    Http(HttpLink),
-    /// A process.
-    Stdio(StdioLink),
+/// A connection to a server, on which nothing was said yet.
+#[derive(Debug)]
+pub struct Connection {
+    pub(super) link: Link,
+    pub(super) happened: mpsc::Receiver<Happened>,
+    pub(super) limits: Limits,
 }
 
-impl Link {
-    /// Starts the process of an endpoint, or waits until somebody accepts at its URL. Nothing is sent yet. `client` makes
-    /// the client that speaks HTTP.
+impl Connection {
+    /// Starts the process of an endpoint, or waits until somebody accepts at its URL. `client` makes the client that speaks
+    /// HTTP.
     pub async fn connect(
         endpoint: &Endpoint,
         client: impl FnOnce() -> Result<Client, ClientError>,
         patience: Duration,
         limits: Limits,
-    ) -> Result<(Self, mpsc::Receiver<Happened>), ConnectError> {
+    ) -> Result<Self, ConnectError> {
         match &endpoint.address {
             Address::Url(url) => {
                 let client = client()?;
                 wait_until_accepts(url, Instant::now() + patience).await?;
-                Ok(Self::http(client, url))
+                Ok(Self::http(client, url, limits))
             }
             Address::Stdio(command) => Ok(Self::stdio(Child::spawn(&endpoint.program(command))?, limits)),
         }
     }
 
-    /// Streamable HTTP at a URL. Nothing is sent yet.
-    pub fn http(client: Client, url: &str) -> (Self, mpsc::Receiver<Happened>) {
-        let (happened, receiver) = mpsc::channel(QUEUED);
-        (Self::Http(HttpLink::new(client, url, happened)), receiver)
+    /// Streamable HTTP at a URL, or the pair of HTTP and SSE that came before it.
+    pub fn http(client: Client, url: &str, limits: Limits) -> Self {
+        let (sender, happened) = mpsc::channel(QUEUED);
+        Self { link: Link::Http(HttpLink::new(client, url, limits, sender)), happened, limits }
     }
 
     /// A process that was just started.
-    pub fn stdio(child: Child, limits: Limits) -> (Self, mpsc::Receiver<Happened>) {
-        let (happened, receiver) = mpsc::channel(QUEUED);
-        (Self::Stdio(StdioLink::new(child, limits, happened)), receiver)
+    pub fn stdio(child: Child, limits: Limits) -> Self {
+        let (sender, happened) = mpsc::channel(QUEUED);
+        Self { link: Link::Stdio(StdioLink::new(child, limits, sender)), happened, limits }
     }
+}
 
+/// The sending half of a connection. Clones are the same connection.
+#[derive(Clone, Debug)]
+pub(super) enum Link {
+    Http(HttpLink),
+    Stdio(StdioLink),
+}
+
+impl Link {
     /// Sends a request. Whatever comes of it arrives as [`Happened`] under `key`; the handle gives it up.
-    pub fn request(&self, key: String, outgoing: Outgoing) -> AbortHandle {
+    pub(super) fn request(&self, key: String, outgoing: Outgoing) -> AbortHandle {
         match self {
             Self::Http(http) => http.request(key, outgoing),
             Self::Stdio(stdio) => stdio.request(key, outgoing),
@@ -156,7 +146,7 @@ impl Link {
     }
 
     /// Sends a notification or an answer, and waits until it was taken.
-    pub async fn tell(&self, outgoing: Outgoing) -> Result<(), LinkError> {
+    pub(super) async fn tell(&self, outgoing: Outgoing) -> Result<(), LinkError> {
         match self {
             Self::Http(http) => http.tell(outgoing).await,
             Self::Stdio(stdio) => stdio.tell(outgoing).await,
@@ -164,7 +154,7 @@ impl Link {
     }
 
     /// The server speaks this revision: over HTTP every request says so from now on.
-    pub fn agree_on(&self, version: &str) {
+    pub(super) fn agree_on(&self, version: &str) {
         if let Self::Http(http) = self {
             http.agree_on(version);
         }
@@ -172,14 +162,14 @@ impl Link {
 
     /// Opens the stream on which a server speaks without being asked, where there is such a thing, and waits a little until
     /// it is open.
-    pub async fn listen(&self) {
+    pub(super) async fn listen(&self) {
         if let Self::Http(http) = self {
             http.listen().await;
         }
     }
 
     /// Speaks as clients did before Streamable HTTP. Whether the server does too is the answer.
-    pub async fn fall_back(&self) -> bool {
+    pub(super) async fn fall_back(&self) -> bool {
         match self {
             Self::Http(http) => http.fall_back().await,
             Self::Stdio(_) => false,
@@ -187,7 +177,7 @@ impl Link {
     }
 
     /// Hangs up: ends the session, the streams, the process with its children. Takes no longer than `patience`.
-    pub async fn close(&self, patience: Duration) {
+    pub(super) async fn close(&self, patience: Duration) {
         match self {
             Self::Http(http) => http.close(patience).await,
             Self::Stdio(stdio) => stdio.close(patience).await,

@@ -1,6 +1,6 @@
 //! The client's end of MCP.
 //!
-//! A [`Link`] knows the transport and nothing of what messages mean, but for the ids by which an answer is known. What it
+//! A [`Connection`] knows the transport and nothing of what messages mean, but for the ids by which an answer is known. What it
 //! hears it hands on as bytes, garbage included. A [`Session`] on top of it knows requests and answers; everything that
 //! it sends and hears passes through its [`Handler`] first.
 
@@ -10,14 +10,13 @@ mod handshake;
 mod http;
 mod link;
 mod pending;
-mod resume;
 mod session;
 mod stdio;
 
-pub use envelope::{ClientIdentity, asked_again};
+pub use envelope::ClientIdentity;
 pub use handler::{ClientReply, Handler, Received, SessionMessage};
 pub use handshake::{HandshakeError, HandshakeFailure, Welcome};
-pub use link::{ConnectError, ExchangeEnd, Happened, Link, LinkError, Outgoing};
+pub use link::{ConnectError, Connection, LinkError};
 pub use session::{AskError, Loss, Patience, RpcAnswer, Session};
 
 /// The code of the error that answers a method which nobody knows.

@@ -14,7 +14,6 @@ type Outcome = Result<RpcAnswer, AskError>;
 #[derive(Debug)]
 pub(super) struct Pending<C>(Mutex<HashMap<String, Asked<C>>>);
 
-/// A request of ours.
 #[derive(Debug)]
 struct Asked<C> {
     method: String,
@@ -33,7 +32,6 @@ impl<C> Default for Pending<C> {
 }
 
 impl<C: Clone> Pending<C> {
-    /// A request is about to be sent.
     pub(super) fn insert(&self, key: String, method: &str, context: C) -> oneshot::Receiver<Outcome> {
         let (sender, receiver) = oneshot::channel();
         let now = Instant::now();
@@ -43,7 +41,6 @@ impl<C: Clone> Pending<C> {
         receiver
     }
 
-    /// The context of a request, and its method.
     pub(super) fn get(&self, key: &str) -> Option<(C, String)> {
         self.lock().get(key).map(|asked| (asked.context.clone(), asked.method.clone()))
     }

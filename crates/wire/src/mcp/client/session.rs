@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::envelope::{ClientIdentity, asked_again};
 use super::handler::{ClientReply, Handler, Received, SessionMessage};
-use super::link::{ExchangeEnd, Happened, Link, LinkError, Outgoing};
+use super::link::{Connection, ExchangeEnd, Happened, Link, LinkError, Outgoing};
 use super::pending::Pending;
 use crate::http::ClientError;
 use crate::jsonrpc::{self, Ids, Incoming, Kind, Malformed, MalformedReason, id_key};
@@ -126,12 +126,8 @@ impl<H: Handler> Drop for Session<H> {
 
 impl<H: Handler> Session<H> {
     /// Begins to listen. Nothing is sent yet.
-    pub fn new(
-        (link, happened): (Link, mpsc::Receiver<Happened>),
-        handler: H,
-        limits: Limits,
-        patience: Patience,
-    ) -> Self {
+    pub fn new(connection: Connection, handler: H, patience: Patience) -> Self {
+        let Connection { link, happened, limits } = connection;
         let inner = Arc::new(Inner {
             handler,
             link,
@@ -302,8 +298,7 @@ impl<H: Handler> Inner<H> {
     }
 
     fn say(&self, context: &H::Context, method: &str, kind: Kind, id: Option<&Value>, bytes: &[u8]) {
-        let message = SessionMessage { method, kind, id, bytes, incoming: None, malformed: None };
-        self.handler.said(context, message);
+        self.handler.said(context, SessionMessage::new(method, kind, id, bytes));
     }
 
     async fn tell(&self, method: &str, outgoing: Outgoing) {
@@ -351,7 +346,7 @@ impl<H: Handler> Inner<H> {
     async fn listen(self: Arc<Self>, mut happened: mpsc::Receiver<Happened>) {
         while let Some(happened) = happened.recv().await {
             match happened {
-                Happened::Message { bytes, within } => match jsonrpc::read(&bytes, &self.limits) {
+                Happened::Message { bytes, message, within } => match message {
                     Ok(Incoming::Batch(items)) => {
                         for item in items {
                             let bytes = item.get().as_bytes();
@@ -427,14 +422,8 @@ impl<H: Handler> Inner<H> {
             return;
         };
         let kind = incoming.kind();
-        let message = SessionMessage {
-            method: &method,
-            kind,
-            id: Some(&id),
-            bytes,
-            incoming: Some(incoming),
-            malformed: None,
-        };
+        let message = SessionMessage::new(&method, kind, Some(&id), bytes);
+        let message = SessionMessage { incoming: Some(incoming), ..message };
         let Received { content, guard, .. } = self.handler.heard(Some(&context), message);
         drop(guard);
         let answer = if kind == Kind::Error { RpcAnswer::Error(content) } else { RpcAnswer::Result(content) };
@@ -445,8 +434,8 @@ impl<H: Handler> Inner<H> {
     async fn garbage(self: &Arc<Self>, malformed: &Malformed, within: Option<&str>, bytes: &[u8]) {
         // In the place of an answer it is one; a line that a process writes between its messages asks nothing.
         let kind = if within.is_some() { Kind::Error } else { Kind::Notification };
-        let message =
-            SessionMessage { method: "", kind, id: None, bytes, incoming: None, malformed: Some(malformed) };
+        let message = SessionMessage::new("", kind, None, bytes);
+        let message = SessionMessage { malformed: Some(malformed), ..message };
         let context = within.and_then(|key| self.pending.get(key));
         let heard = self.handler.heard(context.as_ref().map(|(context, _)| context), message);
         if let (Some(id), None) = (&malformed.id, within) {
@@ -464,14 +453,8 @@ impl<H: Handler> Inner<H> {
         bytes: &[u8],
     ) -> Received<H::Context, H::Guard> {
         let context = within.and_then(|key| self.pending.get(key));
-        let message = SessionMessage {
-            method,
-            kind: incoming.kind(),
-            id,
-            bytes,
-            incoming: Some(incoming),
-            malformed: None,
-        };
+        let message = SessionMessage::new(method, incoming.kind(), id, bytes);
+        let message = SessionMessage { incoming: Some(incoming), ..message };
         self.handler.heard(context.as_ref().map(|(context, _)| context), message)
     }
 
@@ -501,15 +484,7 @@ impl<H: Handler> Inner<H> {
             ExchangeEnd::Whole => AskError::NoAnswer,
             ExchangeEnd::Status(status, body) => {
                 if !body.is_empty() {
-                    let (kind, id) = (Kind::Error, None);
-                    let message = SessionMessage {
-                        method: &method,
-                        kind,
-                        id,
-                        bytes: &body,
-                        incoming: None,
-                        malformed: None,
-                    };
+                    let message = SessionMessage::new(&method, Kind::Error, None, &body);
                     drop(self.handler.heard(Some(&context), message));
                 }
                 AskError::Status(status, body)
@@ -525,7 +500,6 @@ impl<H: Handler> Inner<H> {
     }
 }
 
-/// An id as a value.
 fn number(id: &str) -> Value {
     serde_json::from_str(id).unwrap_or(Value::Null)
 }

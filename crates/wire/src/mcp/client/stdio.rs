@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::link::{ExchangeEnd, Happened, LinkError, Outgoing, QUEUED};
 use crate::Limits;
 use crate::http::ClientError;
+use crate::jsonrpc;
 use crate::stdio::{Child, Line, Lines, WriteLineError, last_words, write_line};
 
 /// How long we wait to learn how a process ended that has closed its output.
@@ -20,9 +21,8 @@ const EXIT_PATIENCE: Duration = Duration::from_millis(500);
 /// A line to be written, and whoever wants to know that it was.
 type ToWrite = (Bytes, oneshot::Sender<Result<(), WriteLineError>>);
 
-/// A server that is a process.
 #[derive(Clone, Debug)]
-pub struct StdioLink {
+pub(super) struct StdioLink {
     writer: mpsc::Sender<ToWrite>,
     happened: mpsc::Sender<Happened>,
     child: Arc<Mutex<Child>>,
@@ -86,7 +86,10 @@ impl StdioLink {
     ) {
         let ended = loop {
             let happened = match lines.next().await {
-                Ok(Some(Line::Frame(bytes))) => Happened::Message { bytes, within: None },
+                Ok(Some(Line::Frame(bytes))) => {
+                    let message = jsonrpc::read(&bytes, &limits);
+                    Happened::Message { bytes, message, within: None }
+                }
                 Ok(Some(Line::TooLong { .. })) => {
                     Happened::TooLong { limit: limits.message_bytes, within: None }
                 }

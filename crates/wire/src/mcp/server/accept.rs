@@ -3,7 +3,6 @@
 use http::HeaderMap;
 use http::header::ACCEPT;
 
-/// Which kinds of answers a client takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Accepted {
     pub(super) json: bool,

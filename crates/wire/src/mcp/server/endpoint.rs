@@ -12,13 +12,11 @@ use super::log::Log;
 use super::service::{Service, Transport};
 use super::sessions::{Session, Sessions};
 use super::{get, http_sse, post};
-use crate::http::{Body, Hosts, Listener, Peer, RequestBody, StreamBody, Streams};
+use crate::http::{Body, Hosts, Listener, Peer, RequestBody, StreamBody, StreamSender, Streams};
 use crate::{Limits, jsonrpc};
 
-/// The header that names a session.
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// The header that names the protocol version.
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -35,7 +33,6 @@ pub struct Ends {
     pub farewell: Duration,
 }
 
-/// All that requests share.
 pub(super) struct Endpoint<S: Service> {
     pub(super) service: Arc<S>,
     pub(super) sessions: Sessions<S::Peer>,
@@ -43,7 +40,6 @@ pub(super) struct Endpoint<S: Service> {
     pub(super) limits: Limits,
     pub(super) stop: CancellationToken,
     hosts: Hosts,
-    /// Streams of nobody's session.
     fleeting: Mutex<Vec<Weak<Log>>>,
 }
 
@@ -113,9 +109,7 @@ impl<S: Service> Endpoint<S> {
     fn delete(&self, request: &Request<RequestBody>) -> Response<Body> {
         match self.session(request.headers()) {
             Named::Session(session) => {
-                if let Some(session) = self.sessions.remove(&session.id) {
-                    self.service.close(&session.peer);
-                }
+                self.end(&session.id);
                 status(StatusCode::NO_CONTENT)
             }
             Named::Unknown => unknown_session(),
@@ -123,14 +117,12 @@ impl<S: Service> Endpoint<S> {
         }
     }
 
-    /// The session that a request belongs to.
     pub(super) fn session(&self, headers: &HeaderMap) -> Named<S::Peer> {
         let Some(id) = headers.get(SESSION) else { return Named::Nobody };
         let session = id.to_str().ok().and_then(|id| self.sessions.get(id));
         session.map_or(Named::Unknown, Named::Session)
     }
 
-    /// A stream of nobody's session.
     pub(super) fn fleeting_stream(&self) -> Arc<Log> {
         let log = Log::fleeting(&self.limits);
         let mut fleeting = self.fleeting();
@@ -143,25 +135,35 @@ impl<S: Service> Endpoint<S> {
         self.fleeting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a session. `None` when there is no randomness for its id.
-    pub(super) fn begin(&self) -> Option<Arc<Session<S::Peer>>> {
-        let peer = self.service.open(&self.sessions.name(), Transport::Session);
-        let added = self.sessions.add(peer, None)?;
-        if let Some(evicted) = added.evicted {
+    /// Begins a session, whose answers go to `answers` in the older transport. `None` when there is no randomness for its id.
+    pub(super) fn begin(&self, answers: Option<Arc<Log>>) -> Option<Arc<Session<S::Peer>>> {
+        let transport = if answers.is_some() { Transport::HttpSse } else { Transport::Session };
+        let peer = self.service.open(&self.sessions.name(), transport);
+        let (session, evicted) = self.sessions.add(peer, answers)?;
+        if let Some(evicted) = evicted {
             self.service.close(&evicted.peer);
         }
-        Some(added.session)
+        Some(session)
+    }
+
+    pub(super) fn end(&self, id: &str) {
+        if let Some(session) = self.sessions.remove(id) {
+            self.service.close(&session.peer);
+        }
+    }
+
+    /// A body to answer with, and the refusal when there are too many streams already.
+    pub(super) fn open_stream(&self) -> Result<(StreamSender, StreamBody), Response<Body>> {
+        self.streams.open().map_err(|error| refusal(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()))
     }
 }
 
-/// Whom a request names.
 pub(super) enum Named<P> {
     Nobody,
     Unknown,
     Session(Arc<Session<P>>),
 }
 
-/// A message as a whole answer.
 pub(super) fn whole(message: Bytes, status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::from(message));
     *response.status_mut() = status;
@@ -169,7 +171,6 @@ pub(super) fn whole(message: Bytes, status: StatusCode) -> Response<Body> {
     response
 }
 
-/// A stream of events as an answer.
 pub(super) fn events(body: StreamBody) -> Response<Body> {
     let mut response = Response::new(Body::from(body));
     let headers = response.headers_mut();

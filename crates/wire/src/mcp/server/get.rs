@@ -14,7 +14,6 @@ use crate::http::{Body, RequestBody};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// Answers a GET to the endpoint.
 pub(super) fn answer<S: Service>(
     endpoint: &Arc<Endpoint<S>>,
     request: &Request<RequestBody>,
@@ -33,9 +32,9 @@ pub(super) fn answer<S: Service>(
     if version.is_some_and(|version| !endpoint.service.speaks(&session.peer, version)) {
         return refusal(StatusCode::BAD_REQUEST, "unsupported MCP-Protocol-Version");
     }
-    let (sender, body) = match endpoint.streams.open() {
+    let (sender, body) = match endpoint.open_stream() {
         Ok(opened) => opened,
-        Err(error) => return refusal(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
+        Err(refusal) => return refusal,
     };
     let last = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).and_then(place);
     let lost = last.and_then(|(number, at)| Some((session.stream_numbered(number)?, at)));

@@ -8,7 +8,7 @@ use super::accept::Accepted;
 use super::endpoint::{Endpoint, events, refusal, status, unknown_session, whole};
 use super::log::{Log, array};
 use super::outlet::Outlet;
-use super::service::{Arrival, Reply, Service, Transport};
+use super::service::{Arrival, Reply, Service};
 use crate::http::{Body, Peer, RequestBody, read_body};
 use crate::jsonrpc;
 
@@ -20,22 +20,18 @@ pub(super) fn open<S: Service>(
     if !Accepted::of(request.headers()).events {
         return refusal(StatusCode::NOT_ACCEPTABLE, "Accept must name text/event-stream");
     }
-    let (sender, body) = match endpoint.streams.open() {
+    let (sender, body) = match endpoint.open_stream() {
         Ok(opened) => opened,
-        Err(error) => return refusal(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()),
+        Err(refusal) => return refusal,
     };
     let log = Log::fleeting(&endpoint.limits);
-    let peer = endpoint.service.open(&endpoint.sessions.name(), Transport::HttpSse);
-    let Some(added) = endpoint.sessions.add(peer.clone(), Some(log.clone())) else {
+    let Some(session) = endpoint.begin(Some(log.clone())) else {
         return status(StatusCode::SERVICE_UNAVAILABLE);
     };
-    if let Some(evicted) = added.evicted {
-        endpoint.service.close(&evicted.peer);
-    }
-    let id = added.session.id.clone();
+    let id = session.id.clone();
     log.open(sender.clone(), false);
     log.say_as("endpoint", &format!("/messages?session={id}"));
-    endpoint.service.listening(&peer, Outlet::events(log));
+    endpoint.service.listening(&session.peer, Outlet::events(log));
     // The session lasts as long as its stream.
     let endpoint = endpoint.clone();
     tokio::spawn(async move {
@@ -43,9 +39,7 @@ pub(super) fn open<S: Service>(
             () = sender.gone() => {}
             () = endpoint.stop.cancelled() => return,
         }
-        if let Some(session) = endpoint.sessions.remove(&id) {
-            endpoint.service.close(&session.peer);
-        }
+        endpoint.end(&id);
     });
     events(body)
 }

@@ -124,7 +124,6 @@ impl Log {
         let _ = self.lock().write(event.encode());
     }
 
-    /// Keeps the connection of an idle stream alive.
     pub(super) fn stir(&self) {
         let _ = self.lock().write(crate::sse::comment(""));
     }
@@ -140,7 +139,6 @@ impl Log {
         inner.reader = None;
     }
 
-    /// Nothing more is said.
     pub(super) fn end(&self) {
         let mut inner = self.lock();
         inner.ended = true;
@@ -148,7 +146,6 @@ impl Log {
         self.over.cancel();
     }
 
-    /// Whether someone reads.
     pub(super) fn has_reader(&self) -> bool {
         self.lock().reader.as_ref().is_some_and(|reader| !reader.is_gone())
     }
@@ -185,7 +182,6 @@ impl Log {
         }
     }
 
-    /// The next event, with its position.
     fn event(&self, inner: &mut Inner, data: Bytes, retry: Option<Duration>) -> (u64, Bytes) {
         inner.position += 1;
         let id = self.resumable.then(|| format!("{}.{}", self.number, inner.position));
@@ -231,7 +227,6 @@ pub(super) fn place(last_event_id: &str) -> Option<(u64, u64)> {
     Some((number.parse().ok()?, position.parse().ok()?))
 }
 
-/// Several answers as one JSON array.
 pub(super) fn array(answers: &[Bytes]) -> Bytes {
     let mut text = BytesMut::with_capacity(answers.iter().map(|answer| answer.len() + 1).sum::<usize>() + 1);
     for (at, answer) in answers.iter().enumerate() {

@@ -17,9 +17,7 @@ pub struct Outlet(Kind);
 enum Kind {
     /// The events of one exchange: the answer ends them.
     Exchange(Arc<Log>),
-    /// Events that go on.
     Events(Arc<Log>),
-    /// Lines that go on.
     Lines(mpsc::Sender<Bytes>),
     /// Only an answer fits.
     Answer(Arc<Mutex<Option<oneshot::Sender<Bytes>>>>),

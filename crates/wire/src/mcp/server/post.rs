@@ -12,10 +12,9 @@ use super::log::array;
 use super::outlet::Outlet;
 use super::service::{Arrival, Reply, Service, ServiceAnswer, Talk, Transport};
 use super::sessions::Session;
-use crate::http::{Body, Peer, RequestBody, TooManyStreams, read_body};
+use crate::http::{Body, Peer, RequestBody, read_body};
 use crate::jsonrpc::{self, Incoming, Malformed};
 
-/// Answers a POST to the endpoint.
 pub(super) async fn answer<S: Service>(
     endpoint: &Arc<Endpoint<S>>,
     request: Request<RequestBody>,
@@ -40,7 +39,7 @@ pub(super) async fn answer<S: Service>(
     let begins = matches!(&arrival.message, Ok(message) if service.begins_session(message));
     let (session, peer) = match endpoint.session(headers) {
         _ if begins => {
-            let Some(session) = endpoint.begin() else {
+            let Some(session) = endpoint.begin(None) else {
                 return status(StatusCode::SERVICE_UNAVAILABLE);
             };
             (Some(session.clone()), session.peer.clone())
@@ -59,8 +58,8 @@ pub(super) async fn answer<S: Service>(
             && let Ok(id) = HeaderValue::from_str(&session.id)
         {
             response.headers_mut().insert(SESSION, id);
-        } else if let Some(session) = endpoint.sessions.remove(&session.id) {
-            service.close(&session.peer);
+        } else {
+            endpoint.end(&session.id);
         }
     }
     response
@@ -84,7 +83,6 @@ fn refused<S: Service>(
     whole(answer, status)
 }
 
-/// A message that is being answered.
 struct Exchange<'e, S: Service> {
     endpoint: &'e Arc<Endpoint<S>>,
     session: Option<&'e Arc<Session<S::Peer>>>,
@@ -124,11 +122,9 @@ impl<S: Service> Exchange<'_, S> {
 
     /// Answers with a stream, and lets `say` say something on it.
     fn stream(&self, say: impl FnOnce(Outlet)) -> Response<Body> {
-        let (sender, body) = match self.endpoint.streams.open() {
+        let (sender, body) = match self.endpoint.open_stream() {
             Ok(opened) => opened,
-            Err(error @ TooManyStreams(_)) => {
-                return refusal(StatusCode::SERVICE_UNAVAILABLE, &error.to_string());
-            }
+            Err(refusal) => return refusal,
         };
         let limits = &self.endpoint.limits;
         let log =
@@ -171,7 +167,6 @@ impl<S: Service> Exchange<'_, S> {
     }
 }
 
-/// An answer as a whole.
 fn answered(answer: ServiceAnswer) -> Response<Body> {
     let mut response = whole(Bytes::new(), answer.status);
     *response.body_mut() = match answer.then {

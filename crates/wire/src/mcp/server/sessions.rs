@@ -50,7 +50,6 @@ impl<P> Session<P> {
         self.streams().standalone.contains(&log.number())
     }
 
-    /// A stream for one exchange.
     pub(super) fn stream(&self, limits: &Limits) -> Arc<Log> {
         let mut streams = self.streams();
         streams.opened += 1;
@@ -84,7 +83,6 @@ impl<P> Session<P> {
     }
 }
 
-/// All sessions of a listener.
 #[derive(Debug)]
 pub(super) struct Sessions<P> {
     by_id: Mutex<HashMap<String, Arc<Session<P>>>>,
@@ -105,7 +103,6 @@ impl<P> Default for Sessions<P> {
 }
 
 impl<P> Sessions<P> {
-    /// A name for the next session.
     pub(super) fn name(&self) -> String {
         format!("session-{}", self.opened.fetch_add(1, Ordering::Relaxed) + 1)
     }
@@ -126,17 +123,15 @@ impl<P> Sessions<P> {
         let mut by_id = self.lock();
         let evicted = if by_id.len() < MOST { None } else { evict(&mut by_id) };
         by_id.insert(id, session.clone());
-        Some(Added { session, evicted })
+        Some((session, evicted))
     }
 
-    /// The session of this id.
     pub(super) fn get(&self, id: &str) -> Option<Arc<Session<P>>> {
         let session = self.lock().get(id).cloned()?;
         session.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         Some(session)
     }
 
-    /// Ends the session of this id.
     pub(super) fn remove(&self, id: &str) -> Option<Arc<Session<P>>> {
         let session = self.lock().remove(id)?;
         for log in session.logs() {
@@ -145,14 +140,12 @@ impl<P> Sessions<P> {
         Some(session)
     }
 
-    /// Keeps the connections of idle streams alive.
     pub(super) fn stir(&self) {
         for log in self.logs() {
             log.stir();
         }
     }
 
-    /// Ends all streams.
     pub(super) fn end(&self) {
         for log in self.logs() {
             log.end();
@@ -170,10 +163,7 @@ impl<P> Sessions<P> {
 }
 
 /// A session that was added, and the one that gave way to it.
-pub(super) struct Added<P> {
-    pub(super) session: Arc<Session<P>>,
-    pub(super) evicted: Option<Arc<Session<P>>>,
-}
+type Added<P> = (Arc<Session<P>>, Option<Arc<Session<P>>>);
 
 /// Takes out the session that was silent for longest, preferably one on which nobody listens.
 fn evict<P>(by_id: &mut HashMap<String, Arc<Session<P>>>) -> Option<Arc<Session<P>>> {
@@ -205,13 +195,13 @@ mod tests {
     #[test]
     fn the_session_that_was_silent_for_longest_gives_way() {
         let sessions = Sessions::<()>::default();
-        let first = sessions.add(Arc::new(()), None).unwrap().session;
-        let second = sessions.add(Arc::new(()), None).unwrap().session;
+        let first = sessions.add(Arc::new(()), None).unwrap().0;
+        let second = sessions.add(Arc::new(()), None).unwrap().0;
         for _ in 2..MOST {
-            assert!(sessions.add(Arc::new(()), None).unwrap().evicted.is_none());
+            assert!(sessions.add(Arc::new(()), None).unwrap().1.is_none());
         }
         assert!(sessions.get(&first.id).is_some());
-        let evicted = sessions.add(Arc::new(()), None).unwrap().evicted.unwrap();
+        let evicted = sessions.add(Arc::new(()), None).unwrap().1.unwrap();
         assert_eq!(evicted.id, second.id);
         assert!(sessions.get(&second.id).is_none());
     }
@@ -226,7 +216,7 @@ mod tests {
     #[test]
     fn a_session_does_not_keep_every_stream() {
         let sessions = Sessions::<()>::default();
-        let session = sessions.add(Arc::new(()), None).unwrap().session;
+        let session = sessions.add(Arc::new(()), None).unwrap().0;
         let first = session.stream(&Limits::default());
         let second = session.stream(&Limits::default());
         second.end();
