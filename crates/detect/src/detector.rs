@@ -1,5 +1,6 @@
 //! One evaluator for live runs and recordings.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -144,11 +145,22 @@ impl Detector {
         indicators.any(|(indicator, tally)| !tally.is_settled() && is_selected(indicator, label))
     }
 
+    /// Whether its document reads `_transcript`, so that whoever derives has to
+    /// [tell conversations](sortie_trace::Deriver::with_transcripts).
+    pub fn reads_transcript(&self) -> bool {
+        self.document.reads_transcript()
+    }
+
     /// Evaluates a message; its record has been through [`lifecycle`](Self::lifecycle). Gives the positions of the
     /// indicators that match now and did not before.
     pub fn observe(&mut self, observed: &Observed<'_>) -> Vec<usize> {
         self.note(observed);
         let label = Label::from(observed);
+        let message = if self.reads_transcript() {
+            observed.with_transcript()
+        } else {
+            Cow::Borrowed(&observed.message)
+        };
         let mut matched = Vec::new();
         let cel = const { &DefaultCelEvaluator::new() };
         let semantic = self.semantic.as_deref().map(|engine| engine as &dyn SemanticEvaluator);
@@ -157,7 +169,7 @@ impl Detector {
         for (index, (indicator, tally)) in indicators.enumerate() {
             if !tally.is_settled()
                 && is_selected(indicator, label)
-                && tally.add(indicator.evaluate(&observed.message, evaluators), observed)
+                && tally.add(indicator.evaluate(&message, evaluators), observed)
             {
                 matched.push(index);
             }

@@ -15,7 +15,8 @@ pub fn replay<R: BufRead>(trace: R, detectors: &mut [Detector]) -> Result<(), Tr
     for detector in &mut *detectors {
         detector.lifecycle(&header);
     }
-    let mut deriver = Deriver::new();
+    let reads_transcript = detectors.iter().any(Detector::reads_transcript);
+    let mut deriver = Deriver::new().with_transcripts(reads_transcript);
     for record in records {
         let record = record?;
         for detector in &mut *detectors {

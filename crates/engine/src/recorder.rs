@@ -101,7 +101,8 @@ impl Recorder {
         detector: Detector,
         watcher: Arc<dyn Watcher>,
     ) -> Result<Self, WriteError> {
-        let observer = Observer::Indicators(Box::new((Deriver::new(), detector)));
+        let deriver = Deriver::new().with_transcripts(detector.reads_transcript());
+        let observer = Observer::Indicators(Box::new((deriver, detector)));
         Self::observed_by(observer, out, header, redactor, limit, watcher)
     }
 

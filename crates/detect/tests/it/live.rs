@@ -165,3 +165,53 @@ proptest! {
         prop_assert_eq!(json(&whole), json(&replayed(&trace)));
     }
 }
+
+#[test]
+fn an_expression_over_the_conversation_holds_from_the_turn_that_completes_it() {
+    let document = compiled(
+        "
+oatf: '0.1'
+attack:
+  execution: {mode: ag_ui_client, state: {run_agent_input: {}}}
+  indicators:
+    - surface: run_finished
+      target: '_transcript.answers[*]'
+      expression:
+        cel: transcript.answers.exists(a, a == 'one') && transcript.answers.exists(a, a == 'two')
+        variables: {transcript: _transcript}
+",
+    );
+    let mut lines = Vec::new();
+    let mut writer = Writer::begin(&mut lines, Header::run("test", UNIX_EPOCH), Redactor::default()).unwrap();
+    let mut say = |surface: &str, kind: Kind, content: &str| {
+        let asks = kind == Kind::Request;
+        let message = Message {
+            seq: 0,
+            time: String::new(),
+            actor: "default".into(),
+            mode: "ag_ui_client".into(),
+            phase: "a".into(),
+            protocol: "ag_ui".into(),
+            surfaces: vec![surface.into()],
+            direction: if asks { Direction::Request } else { Direction::Response },
+            kind,
+            id: None,
+            connection: "c".into(),
+            sender: if asks { Sender::Actor } else { Sender::Agent },
+            content: Content::from_wire(content.as_bytes()),
+        };
+        writer.append(UNIX_EPOCH, &mut Record::Message(Box::new(message))).unwrap();
+    };
+    for answer in ["one", "two"] {
+        say("run_agent_input", Kind::Request, r#"{"messages":[{"content":"Count."}]}"#);
+        let text = format!(r#"{{"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"{answer}"}}"#);
+        say("text_message_content", Kind::Event, &text);
+        say("run_finished", Kind::Event, r#"{"type":"RUN_FINISHED"}"#);
+    }
+    let mut detectors = [Detector::new(document)];
+    replay(lines.as_slice(), &mut detectors).unwrap();
+    let verdicts = detectors[0].outcome(Place::default()).verdict.indicator_verdicts;
+    let matched = verdicts[0].r#match.as_ref().unwrap();
+    assert_eq!((matched.seq, matched.path.as_str()), (6, "_transcript.answers[1]"));
+    assert_eq!(verdicts[0].excerpt.as_ref().unwrap().text, "two");
+}

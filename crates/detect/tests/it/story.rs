@@ -202,5 +202,6 @@ pub(crate) fn observed(record: &Message, message: Value) -> Observed<'_> {
         sender: record.sender,
         message,
         notes: Vec::new(),
+        transcript: None,
     }
 }

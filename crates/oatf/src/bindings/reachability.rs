@@ -121,8 +121,8 @@ impl fmt::Display for UnreachableReason {
 /// Whether a wildcard dot-path can resolve in messages of this protocol.
 ///
 /// `surface` and `side` are the indicator's `surface` and `direction`; what is absent does not restrict.
-/// `modes` are the modes of the document's actors: only client actors add `_request` to what they are
-/// answered. Modes of other protocols do not matter, and without one of this protocol every mode is assumed.
+/// `modes` are the modes of the document's actors: only client actors add `_request` and
+/// `_transcript` to what they are answered. Modes of other protocols do not matter, and without one of this protocol every mode is assumed.
 ///
 /// The empty target is always possible. So is everything below free-form content, and everything in a field
 /// whose type is not fixed. See [`UnreachableReason::missing_key`] for what the document itself may add.
@@ -155,7 +155,7 @@ pub fn reachability(
     if on_surface.is_empty() {
         return Reachability::Unknown;
     }
-    let look = Look { table, steps: &steps, client: has_client(protocol, modes) };
+    let look = Look { table, steps: &steps, protocol, client: has_client(protocol, modes) };
     let selected: Vec<&Message> =
         on_surface.iter().copied().filter(|message| side.is_none_or(|side| side == message.side)).collect();
     if selected.iter().any(|message| look.arrives(message)) {
@@ -173,8 +173,30 @@ pub fn reachability(
 struct Look<'a> {
     table: &'static Table,
     steps: &'a [Step<'a>],
-    /// Whether responses carry `_request`, and `_result` when they are no objects.
+    protocol: &'a str,
+    /// Whether responses carry `_request` and `_transcript`, and `_result` when they are no objects.
     client: bool,
+}
+
+/// Whether answers of an operation complete what a client asks, so that they carry the conversation so far as `_transcript`.
+pub fn carries_transcript(protocol: &str, surface: &str) -> bool {
+    let surfaces: &[&str] = match protocol {
+        "mcp" => &["initialize", "server/discover", "tools/list", "tools/call"],
+        "a2a" => &["message/send", "tasks/get"],
+        "ag_ui" => &["run_finished", "run_error"],
+        _ => &[],
+    };
+    surfaces.contains(&surface)
+}
+
+fn transcript_has(steps: &[Step<'_>]) -> bool {
+    let is_list = |name: &str| matches!(name, "turns" | "sent" | "answers" | "calls" | "tools");
+    match steps {
+        [] | [Step::Field("server"), ..] => true,
+        [Step::Field(name)] => is_list(name),
+        [Step::Field(name), next, ..] => is_list(name) && !matches!(next, Step::Field(_)),
+        _ => false,
+    }
 }
 
 impl Look<'_> {
@@ -184,6 +206,9 @@ impl Look<'_> {
                 Some((Step::Field("_result"), _)) => return true,
                 Some((Step::Field("_request"), rest)) => {
                     return self.request_has(message.surface, rest);
+                }
+                Some((Step::Field("_transcript"), rest)) => {
+                    return carries_transcript(self.protocol, message.surface) && transcript_has(rest);
                 }
                 _ => {}
             }

@@ -112,6 +112,11 @@ impl Compiled {
         &self.indicators
     }
 
+    /// Whether an indicator reads `_transcript`, the conversation so far.
+    pub fn reads_transcript(&self) -> bool {
+        self.indicators.iter().any(|indicator| indicator.reads_transcript)
+    }
+
     /// The actors, in the order of the document.
     pub fn actors(&self) -> &[CompiledActor] {
         &self.actors

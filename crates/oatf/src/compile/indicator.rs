@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use serde_json::Value;
-use sortie_expr::cel::Program;
+use sortie_expr::cel::{Part, PartKind, Program};
 use sortie_expr::json;
 use sortie_expr::path::{SimplePath, WildcardPath};
 
@@ -95,6 +95,8 @@ pub struct CompiledIndicator {
     pub tier: Option<Tier>,
     /// Line of the document that holds what decides.
     pub line: Option<usize>,
+    /// Whether it reads `_transcript`, the conversation so far. It is asked only of messages that carry it.
+    pub reads_transcript: bool,
     method: Method,
 }
 
@@ -127,12 +129,16 @@ impl CompiledIndicator {
             direction: indicator.direction,
             tier: indicator.tier,
             line: None,
+            reads_transcript: reads_transcript(indicator),
             method,
         })
     }
 
     /// Whether the indicator matches one message, and why.
     pub fn evaluate(&self, message: &Value, evaluators: Evaluators<'_>) -> IndicatorOutcome {
+        if !self.is_about(message) {
+            return IndicatorOutcome::NotMatched;
+        }
         let found = match &self.method {
             Method::Pattern(pattern) => Ok(pattern.evaluate(message)),
             Method::Expression(expression) => match evaluators.cel {
@@ -157,8 +163,15 @@ impl CompiledIndicator {
         }
     }
 
+    fn is_about(&self, message: &Value) -> bool {
+        !self.reads_transcript || message.get(TRANSCRIPT).is_some()
+    }
+
     /// Whether the indicator matches, without evidence. The fast path of scans over many messages.
     pub fn is_match(&self, message: &Value, evaluators: Evaluators<'_>) -> Result<bool, EvaluationError> {
+        if !self.is_about(message) {
+            return Ok(false);
+        }
         match &self.method {
             Method::Pattern(pattern) => Ok(pattern.is_match(message)),
             Method::Expression(expression) => match evaluators.cel {
@@ -177,6 +190,31 @@ impl CompiledIndicator {
             },
         }
     }
+}
+
+const TRANSCRIPT: &str = "_transcript";
+
+/// Whether an indicator names the transcript: as its target, as a variable, or in its expression.
+fn reads_transcript(indicator: &Indicator) -> bool {
+    let own = indicator.pattern.as_ref().and_then(|pattern| pattern.target.as_deref());
+    let own = own.or_else(|| indicator.semantic.as_ref()?.target.as_deref());
+    let variables = indicator.expression.iter().flat_map(|expression| &expression.variables).flatten();
+    let mut paths = variables.map(|(_, path)| path.as_str()).chain([own.unwrap_or(&indicator.target)]);
+    paths.any(is_in_transcript)
+        || indicator.expression.as_ref().is_some_and(|expression| {
+            let program =
+                Program::compile(&expression.cel).ok().filter(|_| expression.cel.contains(TRANSCRIPT));
+            program.is_some_and(|program| program.parts().iter().any(reads_field_of_transcript))
+        })
+}
+
+fn reads_field_of_transcript(part: &Part) -> bool {
+    let PartKind::Field { path, .. } = &part.kind else { return false };
+    path.strip_prefix("message.").is_some_and(is_in_transcript)
+}
+
+fn is_in_transcript(path: &str) -> bool {
+    path.strip_prefix(TRANSCRIPT).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// A wildcard path and a condition on what it resolves to.
@@ -273,10 +311,14 @@ impl CompiledExpression {
         if !self.is_match(message, cel)? {
             return Ok(None);
         }
-        let first = self.target.visit(message, &mut |value, positions| {
-            ControlFlow::Break((value, self.target.with_positions(positions)))
+        let mut shown = (message, String::new());
+        // An expression over a conversation holds from a turn on: the last value is that turn's.
+        let wants_last = is_in_transcript(&self.target.to_string());
+        let _ = self.target.visit(message, &mut |value, positions| {
+            shown = (value, self.target.with_positions(positions));
+            if wants_last { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
-        let (value, path) = first.break_value().unwrap_or((message, String::new()));
+        let (value, path) = shown;
         Ok(Some(MatchEvidence::of(path, &json::as_text(value), None)))
     }
 }

@@ -2,6 +2,9 @@
 
 mod ag_ui;
 mod bounded;
+mod conversation;
+
+use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -11,6 +14,7 @@ use crate::json_text::readable;
 use crate::record::{Direction, Kind, Message, Sender};
 use ag_ui::Streams;
 use bounded::{Bounded, Key};
+use conversation::Conversations;
 use sortie_oatf::model::Mode;
 use sortie_protocol::{Envelope, id_key};
 
@@ -26,6 +30,8 @@ struct Limits {
     text_bytes: usize,
     /// What they take together, in bytes.
     stream_bytes: usize,
+    /// What is said in the conversation of one actor, in bytes on the wire.
+    transcript_bytes: usize,
 }
 
 impl Default for Limits {
@@ -36,6 +42,7 @@ impl Default for Limits {
             streams: 1024,
             text_bytes: 1024 * 1024,
             stream_bytes: 16 * 1024 * 1024,
+            transcript_bytes: 4 * 1024 * 1024,
         }
     }
 }
@@ -53,6 +60,9 @@ pub enum Note {
     /// The joined text lacks its beginning, since it is too long.
     #[error("the joined text is too long, and lacks its beginning")]
     TextCut,
+    /// The conversation is too long to be told: `_transcript` is null, and what reads it fails.
+    #[error("the conversation is too long for `_transcript`")]
+    ConversationTooLong,
     /// The message has something in it that no value can hold: half a character, a number beyond all bounds, nesting
     /// without end. The nearest thing that says the same stands in its place.
     #[error("the message cannot be read as it is, and was mended")]
@@ -89,6 +99,8 @@ pub struct Observed<'m> {
     pub message: Value,
     /// What keeps it from being complete; nearly always nothing.
     pub notes: Vec<Note>,
+    /// The conversation so far, where the message carries it and somebody [asked](Deriver::with_transcripts) for it.
+    pub transcript: Option<Value>,
 }
 
 impl<'m> Observed<'m> {
@@ -107,7 +119,19 @@ impl<'m> Observed<'m> {
             sender: message.sender,
             message: seen,
             notes,
+            transcript: None,
         }
+    }
+
+    /// The message with the conversation so far as its member `_transcript`, as documents see it that read it.
+    pub fn with_transcript(&self) -> Cow<'_, Value> {
+        let Some(transcript) = &self.transcript else { return Cow::Borrowed(&self.message) };
+        let mut fields = match &self.message {
+            Value::Object(fields) => fields.clone(),
+            other => Map::from_iter([("_result".to_owned(), other.clone())]),
+        };
+        fields.insert("_transcript".to_owned(), transcript.clone());
+        Cow::Owned(Value::Object(fields))
     }
 }
 
@@ -127,12 +151,15 @@ impl<'m> Observed<'m> {
 /// - AG-UI: `tool_call_args`, `tool_call_end` and `tool_call_chunk` get the `toolCallName` of their call;
 ///   `text_message_end` and `text_message_chunk` the text so far as `_text`; `tool_call_end` and `tool_call_chunk` the
 ///   arguments so far as `_arguments`, parsed when they are JSON.
+/// - The messages that complete what was asked of a target carry the conversation so far as `_transcript`, where somebody
+///   [asks](Self::with_transcripts) for it.
 ///
 /// What it remembers for that is bounded. The oldest is forgotten first, and a [`Note`] says so.
 #[derive(Debug)]
 pub struct Deriver {
     requests: Bounded<Box<str>>,
     streams: Streams,
+    conversations: Option<Conversations>,
 }
 
 impl Deriver {
@@ -143,7 +170,18 @@ impl Deriver {
 
     /// The same with other limits.
     fn with_limits(limits: Limits) -> Self {
-        Self { requests: Bounded::new(limits.requests, limits.request_bytes), streams: Streams::new(limits) }
+        Self {
+            requests: Bounded::new(limits.requests, limits.request_bytes),
+            streams: Streams::new(limits),
+            conversations: None,
+        }
+    }
+
+    /// Tells conversations too, for documents that read `_transcript`. To be called before the first message.
+    #[must_use]
+    pub fn with_transcripts(mut self, wanted: bool) -> Self {
+        self.conversations = wanted.then(|| Conversations::new(Limits::default()));
+        self
     }
 
     /// What indicators see of the next message. Every message of a trace is to pass through here or through
@@ -157,7 +195,8 @@ impl Deriver {
                 Value::String(message.content.text().into_owned())
             }
         };
-        Observed::new(message, seen, notes)
+        let transcript = self.conversations.as_mut().and_then(|told| told.observe(message, &mut notes));
+        Observed { transcript, ..Observed::new(message, seen, notes) }
     }
 
     /// What indicators see of params, or of the whole of a message without an envelope, where no other message matters: so

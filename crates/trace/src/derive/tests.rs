@@ -363,3 +363,61 @@ fn a_text_without_end_keeps_its_end() {
     assert_eq!(notes, [Note::TextCut]);
     assert_eq!(deriver.streams.len(), 0);
 }
+
+#[test]
+fn answers_carry_the_conversation_where_somebody_asks_for_it() {
+    let told = |messages: Vec<Said>| -> Vec<Option<Value>> {
+        let mut deriver = Deriver::new().with_transcripts(true);
+        let records: Vec<Message> = messages.into_iter().map(Said::record).collect();
+        records.iter().map(|record| deriver.observe(record).transcript).collect()
+    };
+    let page = |result: &Value| {
+        said("mcp_client", "tools/list", Kind::Response, &json!({"id": 1, "result": result}))
+    };
+    let answer = |text: &str| json!({"content": [{"type": "text", "text": text}]});
+    let transcripts = told(vec![
+        page(&json!({"tools": [{"name": "a"}], "nextCursor": "2"})),
+        page(&json!({"tools": [{"name": "b"}]})),
+        request(1, &json!({"name": "read", "arguments": {"path": "x"}})),
+        response(1, &json!({"resultType": "input_required"})),
+        request(1, &json!({"name": "read", "arguments": {"path": "x"}})),
+        response(1, &answer("root")),
+    ]);
+    // Not while a page or an answer is missing.
+    let carries: Vec<bool> = transcripts.iter().map(Option::is_some).collect();
+    assert_eq!(carries, [false, true, false, false, false, true]);
+    let last = transcripts[5].as_ref().unwrap();
+    assert_eq!((&last["answers"], &last["sent"]), (&json!(["root"]), &json!([r#"{"path":"x"}"#])));
+    assert_eq!(last["tools"].as_array().unwrap().len(), 2);
+    // A run of an agent is told when it is over.
+    let event = |surface: &'static str, event: Value| said("ag_ui_client", surface, Kind::Event, &event);
+    let transcripts = told(vec![
+        said("ag_ui_client", "run_agent_input", Kind::Request, &json!({"messages": [{"content": "Pay."}]})),
+        event(
+            "text_message_content",
+            json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "Paid."}),
+        ),
+        event("text_message_end", json!({"type": "TEXT_MESSAGE_END", "messageId": "m"})),
+        event("run_finished", json!({"type": "RUN_FINISHED"})),
+    ]);
+    assert_eq!(transcripts[..3], [None, None, None]);
+    assert_eq!(transcripts[3].as_ref().unwrap()["answers"], json!(["Paid."]));
+    // Nobody asked.
+    let record = response(1, &answer("root")).record();
+    assert_eq!(Deriver::new().observe(&record).transcript, None);
+}
+
+#[test]
+fn a_conversation_that_is_too_long_is_null_and_noted() {
+    let mut deriver = Deriver::new().with_transcripts(true);
+    let call = request(1, &json!({"name": "read", "arguments": {}})).record();
+    assert_eq!(deriver.observe(&call).transcript, None);
+    let long = json!({"content": [{"type": "text", "text": "x".repeat(Limits::default().transcript_bytes)}]});
+    let long = response(1, &long).record();
+    let observed = deriver.observe(&long);
+    assert_eq!(
+        (&observed.transcript, &observed.notes[..]),
+        (&Some(Value::Null), &[Note::ConversationTooLong][..])
+    );
+    assert_eq!(observed.with_transcript()["_transcript"], Value::Null);
+}

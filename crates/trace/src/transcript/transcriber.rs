@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use sortie_expr::jsonpath;
 use sortie_protocol::ag_ui::{AgentCall, AgentEvent, AgentRun};
 
-use super::{ObservedCall, Transcript, TranscriptError, Turn};
+use super::{ObservedCall, Role, Transcript, TranscriptError, Turn};
 use crate::record::{Header, Kind, Message, Sender, TracedPlay};
 
 /// Computes the transcript of a case from its messages, in the order of the trace.
@@ -56,6 +56,8 @@ pub struct Transcriber {
     goes_on: bool,
     /// Whether the page of tools that comes next begins a list.
     begins_list: bool,
+    /// Whether the list of tools goes on with another page.
+    list_goes_on: bool,
     /// The run of an AG-UI agent, and whether its turn is among the turns.
     run: Option<(AgentRun, bool)>,
     problem: Option<UnreadableAnswer>,
@@ -144,6 +146,11 @@ impl Transcriber {
     /// The turns so far.
     pub fn turns(&self) -> &[Turn] {
         &self.turns
+    }
+
+    /// Whether nothing waits for an answer: no turn of the attacker, and no list of tools for its next page.
+    pub(crate) fn is_complete(&self) -> bool {
+        !self.list_goes_on && self.turns.last().is_none_or(|turn| turn.role == Role::Target)
     }
 
     /// The record that completed a turn of the transcript, counted from zero.
@@ -240,6 +247,7 @@ impl Transcriber {
                 if std::mem::take(&mut self.begins_list) {
                     self.clear_tools();
                 }
+                self.list_goes_on = result["nextCursor"].is_string();
                 self.tools.extend(result["tools"].as_array().into_iter().flatten().cloned());
             }
             ("tools/call", Some(result), _) if result["resultType"] == "input_required" => {

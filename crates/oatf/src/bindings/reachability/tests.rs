@@ -66,6 +66,22 @@ fn what_the_specifications_define_is_possible() {
 }
 
 #[test]
+fn what_completes_a_question_of_a_client_carries_the_conversation() {
+    possible(
+        "mcp tools/call",
+        RESPONSE,
+        &["_transcript", "_transcript.answers[*]", "_transcript.turns[*].text"],
+    );
+    possible("mcp tools/list", RESPONSE, &["_transcript.tools", "_transcript.server.instructions"]);
+    possible("ag_ui run_finished", RESPONSE, &["_transcript.calls[*].arguments.to"]);
+    let no_field = "no message has a field `_transcript`";
+    never("mcp tools/call", RESPONSE, "_transcript", no_field, None);
+    never("ag_ui run_finished", RESPONSE, "_transcript.answer", no_field, None);
+    let elsewhere = "`run_finished` has it, this operation does not";
+    never("ag_ui text_message_end", RESPONSE, "_transcript.answers[*]", elsewhere, None);
+}
+
+#[test]
 fn a_response_may_be_an_error() {
     possible("mcp tools/call", RESPONSE, &["code", "message", "data.elicitations[*].url"]);
     possible("a2a message/send", RESPONSE, &["code", "message", "data"]);
