@@ -41,7 +41,8 @@ pub fn prove(document: &Arc<Compiled>, file: &str, proofs: Option<&Proofs>) -> P
     let (Some(proofs), false) = (proofs, document.indicators().is_empty()) else {
         return unproved(document, file, proofs);
     };
-    let observed: Vec<Vec<Observed<'_>>> = proofs.recordings.iter().map(Recording::observed).collect();
+    let observed: Vec<Vec<Observed<'_>>> =
+        proofs.recordings.iter().map(|run| run.observed(document)).collect();
     let cases = proofs.manifest.proofs.iter().zip(&proofs.recordings).zip(&observed);
     let judged: Vec<Judged<'_>> = cases
         .filter_map(|((proof, recording), observed)| judge(document, proof, recording, observed))
@@ -73,7 +74,7 @@ pub fn prove(document: &Arc<Compiled>, file: &str, proofs: Option<&Proofs>) -> P
 /// The mutants of a document. Which neighbours of a field and which operations are tried depends on what recordings
 /// show.
 pub fn mutants(document: &Compiled, recordings: &[Recording]) -> Vec<Mutant> {
-    let observed: Vec<Vec<Observed<'_>>> = recordings.iter().map(Recording::observed).collect();
+    let observed: Vec<Vec<Observed<'_>>> = recordings.iter().map(|run| run.observed(document)).collect();
     mutate::mutants(&scenes(document, &observed), document.document()).0
 }
 

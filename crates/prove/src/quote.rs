@@ -22,6 +22,9 @@ const WORDS: usize = 6;
 const PROSE: &[(&str, &[&str], &[&str])] = &[
     ("ag_ui", &["text_message_content", "text_message_end", "text_message_chunk"], &["_text", "delta"]),
     ("ag_ui", &["messages_snapshot"], &["messages[*].content"]),
+    ("ag_ui", &["run_finished", "run_error"], &["_transcript.answers[*]"]),
+    ("a2a", &["message/send", "tasks/get"], &["_transcript.answers[*]"]),
+    ("mcp", &["tools/call"], &["_transcript.answers[*]"]),
     (
         "a2a",
         &["message/send", "message/stream", "tasks/get", "task/status", "task/artifact"],
@@ -76,7 +79,12 @@ pub(crate) fn looks_at_prose(scene: &Scene<'_>) -> bool {
                 _ => None,
             });
             let variables = expression.variables.iter().flatten().map(|(_, path)| path.clone());
-            fields.chain(variables).collect()
+            // Of a transcript its lists are read, and turns hold what answers do.
+            let variables = variables.filter(|path| path != "_transcript");
+            fields
+                .map(|path| path.replace("_transcript.turns", "_transcript.answers"))
+                .chain(variables)
+                .collect()
         }
     };
     let reads = |path: &str| read.iter().any(|read| is_beside(read, path));

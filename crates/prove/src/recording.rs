@@ -57,9 +57,9 @@ impl Recording {
         self.said.is_none()
     }
 
-    /// What indicators see of it.
-    pub(crate) fn observed(&self) -> Vec<Observed<'_>> {
-        let mut deriver = Deriver::new();
+    /// What the indicators of a document see of it.
+    pub(crate) fn observed(&self, document: &Compiled) -> Vec<Observed<'_>> {
+        let mut deriver = Deriver::new().with_transcripts(document.reads_transcript());
         let mut said = self.said.iter().flatten();
         let messages = self.records.iter().filter_map(|record| match record {
             Record::Message(message) => Some(message),
@@ -69,8 +69,10 @@ impl Recording {
             let mut observed = deriver.observe(message);
             if let Some(said) = said.next() {
                 observed.message = said.clone();
+            } else if observed.transcript.is_some() {
+                observed.message = observed.with_transcript().into_owned();
             }
-            observed
+            Observed { transcript: None, ..observed }
         });
         observed.collect()
     }

@@ -39,7 +39,8 @@ impl<'s> Scene<'s> {
             .filter(|actor| indicator.actor.as_deref().is_none_or(|own| own == actor.name))
             .map(|actor| actor.mode.as_str())
             .filter(|mode| extract_protocol(mode) == protocol);
-        let needed = needed_fields(indicator);
+        let needed =
+            if compiled.reads_transcript { vec!["_transcript".to_owned()] } else { needed_fields(indicator) };
         Self { document, index, indicator, compiled, observed, modes: modes.collect(), needed }
     }
 
@@ -182,7 +183,7 @@ impl<'s> Scene<'s> {
             Some(pattern) if is_presence(pattern.condition.as_ref()) => vec![self.target()],
             Some(_) => return None,
             // What is no object has no fields, and asking for one fails.
-            None if self.may_be_list(surface, direction) => return None,
+            None if !self.compiled.reads_transcript && self.may_be_list(surface, direction) => return None,
             None => self.needed.iter().map(String::as_str).collect(),
         };
         needed.into_iter().find_map(|path| self.never_has(surface, direction, path))

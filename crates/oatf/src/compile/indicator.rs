@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use serde_json::Value;
-use sortie_expr::cel::{Part, PartKind, Program};
+use sortie_expr::cel::{ExpressionPart, PartKind, Program};
 use sortie_expr::json;
 use sortie_expr::path::{SimplePath, WildcardPath};
 
@@ -208,7 +208,7 @@ fn reads_transcript(indicator: &Indicator) -> bool {
         })
 }
 
-fn reads_field_of_transcript(part: &Part) -> bool {
+fn reads_field_of_transcript(part: &ExpressionPart) -> bool {
     let PartKind::Field { path, .. } = &part.kind else { return false };
     path.strip_prefix("message.").is_some_and(is_in_transcript)
 }

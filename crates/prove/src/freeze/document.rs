@@ -7,8 +7,8 @@ use sortie_oatf::extension::{Extension, Need, RequiredDelivery};
 use sortie_oatf::{parse, serialize};
 
 use super::FreezeError;
-use super::looking::Look;
-use super::playing::Played;
+use super::actor::Played;
+use super::indicators::Look;
 
 /// What a document says beside its attack.
 pub(super) struct Title<'t> {

@@ -102,9 +102,6 @@ pub enum FreezeError {
         /// The protocol.
         protocol: String,
     },
-    /// The check compares messages.
-    #[error("the check `{0}` is about more than one message, and an indicator looks at one")]
-    SeveralMessages(String),
     /// The check holds in no message of the trace.
     #[error("the check `{0}` holds in no message that was recorded of this case")]
     Silent(String),
@@ -168,9 +165,9 @@ impl FreezeError {
                 "freeze with the evaluators that the run was made with (`--evaluators DIR`)"
             }
             Self::Unfilled { .. } => "say what the run was given: `--var NAME=VALUE`",
-            Self::NoPlace { .. } | Self::SeveralMessages(_) => BY_HAND,
+            Self::NoPlace { .. } => BY_HAND,
             Self::Silent(_) => {
-                "either it takes several messages, or the evaluator was changed since: `--evaluators DIR` names those of the run"
+                "it is about more than what was said, or the evaluator was changed since: `--evaluators DIR` names those of the run"
             }
             Self::Waited => {
                 "write it by hand, with phases that wait: `sortie new --mode a2a_client` gives a document to start from"

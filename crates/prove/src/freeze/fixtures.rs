@@ -2,13 +2,12 @@
 
 use crate::Said;
 use serde_json::{Map, Value, json};
-use sortie_evaluators::fixtures::FixtureContent;
 use sortie_evaluators::{CatalogueEntry, Values, Verdict};
 use sortie_oatf::model::{AttackResult, Direction};
 use sortie_oatf::{Compiled, Evaluators, IndicatorOutcome};
 use sortie_trace::{Role, Turn};
 
-use super::place::{Place, Shows};
+use super::indicators::{Place, Shows};
 use super::proofs::{Shown, What};
 
 /// So many of each kind.
@@ -35,12 +34,13 @@ pub(super) fn shown(
             }
             text
         };
-        let turns = match &case.content {
-            FixtureContent::Response(text) => vec![Turn::target(text)],
-            FixtureContent::Transcript { turns, .. } => turns.clone(),
+        let Ok(transcript) = case.transcript(&entry.evaluator) else { continue };
+        let messages: Vec<Value> = if indicator.reads_transcript {
+            vec![json!({"_transcript": transcript})]
+        } else {
+            let said = transcript.turns().iter().filter(|turn| turn.role == Role::Target);
+            said.flat_map(|turn| messages(turn, place)).collect()
         };
-        let messages =
-            turns.iter().filter(|turn| turn.role == Role::Target).flat_map(|turn| messages(turn, place));
         for message in messages {
             let Ok(message) = serde_json::from_str::<Value>(&ours(&message.to_string())) else { continue };
             let outcome = indicator.evaluate(&message, Evaluators::standard());

@@ -1,13 +1,11 @@
 //! A finding of an evaluator becomes a document with its proofs, so that it can be tried again without a model.
 
-mod cel;
+mod actor;
 mod document;
 mod error;
 mod fixtures;
 mod folder;
-mod looking;
-mod place;
-mod playing;
+mod indicators;
 mod proofs;
 mod refusal;
 #[cfg(test)]
@@ -30,12 +28,11 @@ use sortie_trace::{Deriver, Observed, Record, TracedDocument};
 
 use crate::files::ProofFiles;
 use crate::{MANIFEST, Proved, folder_of};
+use actor::Played;
 use document::Title;
 pub use error::FreezeError;
 use folder::Kept;
-use looking::{Finding, Look};
-use place::Shows;
-use playing::Played;
+use indicators::{Finding, Look, Shows};
 use proofs::{Case, Shown, What};
 
 /// So many traces of other cases are put beside a document.
@@ -134,7 +131,7 @@ impl FreezeRequest {
         let finding = Finding { outcome, entry, protocol, values: &values, observed: &observed };
         let looks = finding.looks()?;
         let Some(look) = looks.first() else { return Err(FreezeError::NothingToLookFor) };
-        let played = playing::played(&mode, &transcript, &records, &look.place)?;
+        let played = actor::played(&mode, &transcript, &records, look)?;
         let id = self.id.clone().unwrap_or_else(|| id_of(&outcome.id));
         let title = Title { id: &id, outcome, case, entry };
         let text = document::text(&title, &played, &looks)?;
@@ -295,7 +292,7 @@ impl Stage<'_> {
 }
 
 fn observed(records: &[Record]) -> Vec<Observed<'_>> {
-    let mut deriver = Deriver::new();
+    let mut deriver = Deriver::new().with_transcripts(true);
     let messages = records.iter().filter_map(|record| match record {
         Record::Message(message) => Some(deriver.observe(message)),
         _ => None,

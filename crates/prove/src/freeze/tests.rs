@@ -121,6 +121,7 @@ fn conversed(trace: &mut Trace, class: TargetClass, turns: &[Turn]) {
                         json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": turn.text}),
                     ),
                     ("text_message_end", json!({"type": "TEXT_MESSAGE_END", "messageId": "m"})),
+                    ("run_finished", json!({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})),
                 ] {
                     trace.said(name, Kind::Event, Sender::Agent, None, &event);
                 }

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use sortie_trace::{Content, PhaseEntered, Record, Redactor, Sender, TracedDocument, Writer};
 
 use super::FreezeError;
-use super::place::{Place, Shows};
-use super::playing::{Played, is_request};
+use super::actor::{Played, is_request};
+use super::indicators::{Place, Shows};
 
 /// What the header of a trace says that nobody recorded.
 pub(super) const MADE: &str = "sortie freeze, made of the finding: nobody recorded this";
@@ -48,6 +48,9 @@ pub(super) fn in_phases(records: &[Record], played: &Played) -> Vec<Record> {
 pub(super) fn refused(records: &[Record], place: &Place, refusal: &str) -> Vec<Record> {
     let mut all = records.to_vec();
     let mut said = false;
+    // Where the whole conversation is looked at, a target that refuses calls nothing.
+    let is_told = place.path.starts_with("_transcript");
+    let speaks = is_told || place.shows == Shows::Words;
     all.retain_mut(|record| match record {
         Record::Header(header) => {
             MADE.clone_into(&mut header.written_by);
@@ -73,7 +76,7 @@ pub(super) fn refused(records: &[Record], place: &Place, refusal: &str) -> Vec<R
                     message.kind = sortie_trace::Kind::Response;
                     true
                 }
-                (Shows::Words, "text_message_content" | "text_message_chunk") => {
+                (_, "text_message_content" | "text_message_chunk") if speaks => {
                     // All of it at once.
                     let first = !std::mem::replace(&mut said, true);
                     content["delta"] = refusal.into();
@@ -83,6 +86,7 @@ pub(super) fn refused(records: &[Record], place: &Place, refusal: &str) -> Vec<R
                     said = false;
                     true
                 }
+                (Shows::Calls, surface) if is_told && surface.starts_with("tool_call_") => false,
                 (Shows::Calls, "tool_call_start" | "tool_call_chunk") => {
                     content["toolCallName"] = "look_up".into();
                     if content.get("delta").is_some() {

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use sortie_oatf::{Compiled, CompiledIndicator, Evaluators, IndicatorOutcome};
 use sortie_trace::Observed;
 
@@ -20,7 +20,7 @@ use crate::folder::Proofs;
 use crate::manifest::Said;
 use crate::mutate::{self, Mutant};
 use crate::prover::{prove, scenes};
-use crate::recording::{Recording, message};
+use crate::recording::message;
 use crate::report::Fate;
 use crate::scene::Scene;
 
@@ -50,7 +50,8 @@ impl NearMisses {
         let proved = prove(document, "", Some(proofs));
         let survived = proved.mutants.iter().filter(|mutant| mutant.fate == Fate::Survived);
         let survived: HashSet<&str> = survived.map(|mutant| mutant.id.as_str()).collect();
-        let observed: Vec<Vec<Observed<'_>>> = proofs.recordings.iter().map(Recording::observed).collect();
+        let observed: Vec<Vec<Observed<'_>>> =
+            proofs.recordings.iter().map(|run| run.observed(document)).collect();
         let scenes = scenes(document, &observed);
         let (mutants, _) = mutate::mutants(&scenes, document.document());
         let is_open =
@@ -161,19 +162,30 @@ fn bases<'s>(scene: &Scene<'s>) -> Vec<Cow<'s, Observed<'s>>> {
 }
 
 /// A message with one element of each long list, where it still matches: a list of a hundred tools says no more than the one that
-/// is looked for.
+/// is looked for. Of a conversation, which repeats what is in the message, only what is looked at is left.
 fn shortest(message: &Value, is_match: &dyn Fn(&Value) -> bool) -> Option<Value> {
     let mut shorter = message.clone();
-    let keys: Vec<String> = message.as_object()?.keys().cloned().collect();
-    for key in keys {
-        let items = message[&key].as_array().filter(|items| items.len() > 2).map_or(&[][..], Vec::as_slice);
-        let alone = items.iter().map(|item| {
-            let mut alone = shorter.clone();
-            alone[&key] = Value::Array(vec![item.clone()]);
-            alone
+    let told = message
+        .get("_transcript")
+        .is_some_and(Value::is_object)
+        .then(|| json!({"_transcript": message["_transcript"]}));
+    let told = told.filter(is_match).inspect(|told| shorter.clone_from(told)).is_some();
+    let root = if told { "/_transcript" } else { "" };
+    let fields = message.pointer(root)?.as_object()?;
+    for (key, value) in fields {
+        let Some(items) = value.as_array().filter(|items| items.len() > if told { 0 } else { 2 }) else {
+            continue;
+        };
+        let one = items.iter().take(200).map(|item| vec![item.clone()]);
+        let fewer = told.then(Vec::new).into_iter().chain(one).map(|items| {
+            let mut fewer = shorter.clone();
+            if let Some(fields) = fewer.pointer_mut(root) {
+                fields[key] = items.into();
+            }
+            fewer
         });
-        if let Some(alone) = alone.take(200).find(is_match) {
-            shorter = alone;
+        if let Some(fewer) = fewer.into_iter().find(is_match) {
+            shorter = fewer;
         }
     }
     (shorter != *message).then_some(shorter)

@@ -17,6 +17,9 @@ const PLACES: usize = 6;
 /// So many other operations are tried.
 const SURFACES: usize = 6;
 
+/// So many flags are turned.
+const FLAGS: usize = 4;
+
 /// A step into a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
@@ -60,7 +63,7 @@ pub(super) fn of<'s>(
         let alone = texts.into_iter().map(move |text| with(&one, put(&one.message, &here, text.into())));
         let turned = flagged.into_iter().flat_map(move |text| {
             let message = put(&other.message, &place, text.into());
-            flags(&message).map(|message| with(&other, message)).collect::<Vec<_>>()
+            flags(&message).into_iter().map(|message| with(&other, message)).collect::<Vec<_>>()
         });
         alone.chain(around).chain(turned)
     });
@@ -87,7 +90,11 @@ fn places(scene: &Scene<'_>, message: &Value) -> Vec<Place> {
         }
     }
     // What was asked is ours, and stands there again.
-    places.retain(|place| place.first() != Some(&Step::Key("_request".to_owned())));
+    let is_key = |step: Option<&Step>, key: &str| matches!(step, Some(Step::Key(known)) if known == key);
+    places.retain(|place| !is_key(place.first(), "_request"));
+    if scene.compiled.reads_transcript {
+        places.retain(|place| is_key(place.first(), "_transcript") && !is_key(place.get(1), "sent"));
+    }
     places.sort_by_key(|place| {
         std::cmp::Reverse(at(message, place).and_then(Value::as_str).map_or(0, str::len))
     });
@@ -145,19 +152,18 @@ fn put(message: &Value, place: &[Step], new: Value) -> Value {
     message
 }
 
-/// The same with a flag turned, or with one that was left out.
-fn flags(message: &Value) -> impl Iterator<Item = Value> {
-    let fields = message.as_object().cloned().unwrap_or_default();
-    let known = fields.iter().filter_map(|(key, value)| Some((key.clone(), !value.as_bool()?)));
-    let mut turned: Vec<(String, bool)> = known.collect();
-    if !fields.contains_key("isError") && fields.contains_key("content") {
-        turned.push(("isError".to_owned(), true));
+/// The same with a flag turned, here or below, or with one that was left out.
+fn flags(message: &Value) -> Vec<Value> {
+    let mut places = Vec::new();
+    fields(message, &Vec::new(), &mut places);
+    let turn = |place: &Place| Some(put(message, place, Value::Bool(!at(message, place)?.as_bool()?)));
+    let mut turned: Vec<Value> = places.iter().filter_map(turn).take(FLAGS).collect();
+    if message.get("isError").is_none() && message.get("content").is_some() {
+        let mut failed = message.clone();
+        failed["isError"] = true.into();
+        turned.push(failed);
     }
-    turned.into_iter().map(move |(key, value)| {
-        let mut fields = fields.clone();
-        fields.insert(key, Value::Bool(value));
-        Value::Object(fields)
-    })
+    turned
 }
 
 /// A text in the neighbourhood of a place: in another field, in another element.

@@ -7,7 +7,7 @@ use sortie_trace::{Message, Record, Sender};
 use sortie_trace::{Role, Transcript, Turn};
 
 use super::FreezeError;
-use super::place::{Place, Shows};
+use super::indicators::{Look, Shows};
 
 /// How a case is played again.
 pub(super) struct Played {
@@ -24,7 +24,7 @@ pub(super) fn played(
     mode: &str,
     transcript: &Transcript,
     records: &[Record],
-    place: &Place,
+    look: &Look,
 ) -> Result<Played, FreezeError> {
     let turns: Vec<&Turn> = transcript.turns().iter().filter(|turn| turn.role == Role::Attacker).collect();
     let phases: Vec<String> = match turns.len() {
@@ -33,7 +33,7 @@ pub(super) fn played(
     };
     let attacker = Mode::of(mode);
     let asks = match attacker {
-        Mode::McpClient if place.shows == Shows::Tools => "tools/list",
+        Mode::McpClient if look.place.shows == Shows::Tools => "tools/list",
         Mode::McpClient => "tools/call",
         Mode::A2aClient => "message/send",
         _ => "run_agent_input",
@@ -45,7 +45,9 @@ pub(super) fn played(
             (Mode::McpClient, _) => {
                 let call = turn.call.as_ref().ok_or(FreezeError::NoCall)?;
                 let arguments = escaped(&Value::Object(call.arguments.clone()));
-                json!({"actions": [{"method": asks, "params": {"name": escaped(&call.name.as_str().into()), "arguments": arguments}}]})
+                let call = json!({"method": asks, "params": {"name": escaped(&call.name.as_str().into()), "arguments": arguments}});
+                let first = (at == 0 && look.reads_tools()).then(|| json!({"method": "tools/list"}));
+                json!({"actions": first.into_iter().chain([call]).collect::<Vec<_>>()})
             }
             (Mode::A2aClient, _) => message_send(turn, at, asked(records, asks).nth(at)),
             _ => run_agent_input(&turns, at, transcript, asked(records, asks).nth(at)),
