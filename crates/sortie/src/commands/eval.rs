@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -51,13 +51,13 @@ Exit codes:
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Eval {
-    /// Documents: files or folders, ids of the library, or `-` for standard input; and the evaluator whose case the trace is of
+    /// Documents: files or folders, ids of the library, or `-` for standard input; and the evaluators whose cases the traces are of
     #[arg(required = true, value_name = "DOC|EVALUATOR")]
     documents: Vec<PathBuf>,
 
-    /// The recording, or `-` for standard input
-    #[arg(long, value_name = "FILE")]
-    trace: PathBuf,
+    /// The recording, or `-` for standard input; for cases of evaluators it may be given more than once, for those of one run
+    #[arg(long = "trace", value_name = "FILE", required = true)]
+    traces: Vec<PathBuf>,
 
     /// A folder of evaluators, besides those that come with Sortie; may be given more than once
     #[arg(long = "evaluators", value_name = "DIR")]
@@ -89,12 +89,17 @@ pub(crate) struct Eval {
 
 impl Eval {
     pub(crate) fn run(mut self, console: &mut Console) -> Result<Exit, Failure> {
-        if self.trace.as_os_str() == "-" && self.documents.iter().any(|path| path.as_os_str() == "-") {
+        let stdin = |path: &PathBuf| path.as_os_str() == "-";
+        if self.traces.iter().any(stdin) && self.documents.iter().any(stdin) {
             return Err(Failure::new("standard input cannot be the recording and a document"));
         }
         let evaluators = self.take_evaluators(console)?;
-        if evaluators.is_some() {
-            self.models.take_answers_beside(&self.trace);
+        if self.traces.len() > 1 && (!self.documents.is_empty() || self.traces.iter().any(stdin)) {
+            let help = "evaluate documents on one trace after the other";
+            return Err(Failure::new("only cases of evaluators are evaluated by several traces").help(help));
+        }
+        if let (Some(_), Some(trace)) = (&evaluators, self.traces.first()) {
+            self.models.take_answers_beside(trace);
         }
         let mut models = self.models(console)?;
         let mut outcomes: Vec<Outcome> = Vec::new();
@@ -102,7 +107,7 @@ impl Eval {
             outcomes.extend(self.detected(&models, console)?);
         }
         if let Some((ids, used)) = &evaluators {
-            outcomes.push(self.decided(ids, used, &mut models)?);
+            outcomes.extend(self.decided(ids, used, &mut models)?);
         }
         let mut report = Report::new(outcomes);
         report.models = models.report();
@@ -131,54 +136,70 @@ impl Eval {
         Ok((!ids.is_empty()).then_some((ids, used)))
     }
 
-    /// The verdict of a case of an evaluator.
-    fn decided(&self, evaluators: &[String], used: &InUse, models: &mut Models) -> Result<Outcome, Failure> {
-        let mut text = Vec::new();
-        let stdin = self.trace.as_os_str() == "-";
-        let read = if stdin && self.documents.is_empty() {
-            io::stdin().lock().take(MAX_TRACE_BYTES).read_to_end(&mut text).map(drop)
-        } else if stdin {
-            return Err(Failure::new("standard input cannot be read twice")
-                .help("write the recording to a file, or name documents or an evaluator, not both"));
-        } else {
-            File::open(&self.trace)
-                .and_then(|file| file.take(MAX_TRACE_BYTES).read_to_end(&mut text))
-                .map(drop)
-        };
-        read.map_err(|error| Failure::at(&self.trace, "read", &error))?;
+    /// The verdicts of cases of evaluators.
+    fn decided(
+        &self,
+        evaluators: &[String],
+        used: &InUse,
+        models: &mut Models,
+    ) -> Result<Vec<Outcome>, Failure> {
         let entries = evaluators.iter().map(|id| used.entry(id)).collect::<Result<Vec<_>, _>>()?;
-        let name = self.trace.display();
-        let trace = CaseTrace::read(text.as_slice())
-            .map_err(|error| Failure::new(format!("cannot evaluate `{name}`: {error}")))?;
-        let other = entries.iter().find(|entry| entry.evaluator.id != trace.case.evaluator);
-        if let Some(other) = other {
-            let message = format!("`{name}` is of `{}`, and not of `{}`", trace.case.id, other.evaluator.id);
-            return Err(Failure::new(message).help(format!("name `{}`", trace.case.evaluator)));
+        let mut cases = Vec::new();
+        for path in &self.traces {
+            let trace = self.case_trace(path)?;
+            let own = entries.iter().find(|entry| entry.evaluator.id == trace.case.evaluator);
+            let Some(own) = own else { return Err(of_another(path, &trace, evaluators)) };
+            let evaluator = own.evaluator.clone();
+            let checks = CompiledChecks::new(&evaluator.checks)
+                .map_err(|error| Failure::new(format!("the checks of `{}`: {error}", evaluator.id)))?;
+            cases.push((path, trace, Arc::new(CompiledEvaluator { evaluator, checks })));
         }
-        let evaluator = entries[0].evaluator.clone();
-        let checks = CompiledChecks::new(&evaluator.checks)
-            .map_err(|error| Failure::new(format!("the checks of `{}`: {error}", evaluator.id)))?;
-        let rubric = Arc::new(CompiledEvaluator { evaluator, checks });
-        let place = (!stdin).then(|| name.to_string());
+        let unused = |id: &&String| !cases.iter().any(|(_, trace, _)| trace.case.evaluator == **id);
+        if let (Some(unused), Some((path, trace, _))) = (evaluators.iter().find(unused), cases.first()) {
+            return Err(of_another(path, trace, std::slice::from_ref(unused)));
+        }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
-        let decided = runtime.block_on(async {
-            models.calibrate(&entries[..1], 1).await?;
+        runtime.block_on(async {
+            models.calibrate(&entries, 1).await?;
             let judge = models.judge();
-            Ok::<_, Failure>(trace.decide(rubric, judge.as_deref(), &Redactor::default(), place).await)
-        })?;
-        decided.map_err(|exhausted| Failure::new(exhausted.to_string()))
+            let mut outcomes = Vec::new();
+            for (path, trace, rubric) in cases {
+                // What was read from a pipe is in no file.
+                let place = (path.as_os_str() != "-").then(|| path.display().to_string());
+                let decided = trace.decide(rubric, judge.as_deref(), &Redactor::default(), place).await;
+                outcomes.push(decided.map_err(|exhausted| Failure::new(exhausted.to_string()))?);
+            }
+            Ok(outcomes)
+        })
+    }
+
+    fn case_trace(&self, path: &Path) -> Result<CaseTrace, Failure> {
+        let mut text = Vec::new();
+        let read = if path.as_os_str() != "-" {
+            File::open(path).and_then(|file| file.take(MAX_TRACE_BYTES).read_to_end(&mut text))
+        } else if self.documents.is_empty() {
+            io::stdin().lock().take(MAX_TRACE_BYTES).read_to_end(&mut text)
+        } else {
+            return Err(Failure::new("standard input cannot be read twice")
+                .help("write the recording to a file, or name documents or an evaluator, not both"));
+        };
+        read.map_err(|error| Failure::at(path, "read", &error))?;
+        CaseTrace::read(text.as_slice())
+            .map_err(|error| Failure::new(format!("cannot evaluate `{}`: {error}", path.display())))
     }
 
     /// What documents make of the recording.
     fn detected(&self, models: &Models, console: &mut Console) -> Result<Vec<Outcome>, Failure> {
         let (names, mut detectors) = self.load(models.semantic().as_ref(), console)?;
-        let stdin = self.trace.as_os_str() == "-";
-        let name = if stdin { "<stdin>".into() } else { self.trace.to_string_lossy() };
+        // There is one: clap sees to the first, and others are for evaluators.
+        let path = self.traces.first().cloned().unwrap_or_default();
+        let stdin = path.as_os_str() == "-";
+        let name = if stdin { "<stdin>".into() } else { path.to_string_lossy() };
         let replayed = if stdin {
             replay(io::stdin().lock(), &mut detectors)
         } else {
-            let trace = File::open(&self.trace).map_err(|error| Failure::at(&self.trace, "read", &error))?;
+            let trace = File::open(&path).map_err(|error| Failure::at(&path, "read", &error))?;
             replay(BufReader::new(trace), &mut detectors)
         };
         replayed.map_err(|error| Failure::new(format!("cannot read `{name}`: {error}")))?;
@@ -236,4 +257,11 @@ impl Eval {
         view.write(report, &mut text)?;
         console.put(&text, self.out.as_deref())
     }
+}
+
+/// A trace of a case of none of the evaluators that were named.
+fn of_another(path: &Path, trace: &CaseTrace, named: &[String]) -> Failure {
+    let (path, case, named) = (path.display(), &trace.case, named.join("`, `"));
+    Failure::new(format!("`{path}` is of `{}`, and not of `{named}`", case.id))
+        .help(format!("name `{}`", case.evaluator))
 }

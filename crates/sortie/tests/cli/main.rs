@@ -25,6 +25,8 @@ mod prove;
 #[cfg(unix)]
 mod record;
 #[cfg(unix)]
+mod recorded;
+#[cfg(unix)]
 mod rule_goldens;
 #[cfg(unix)]
 mod run;
