@@ -13,8 +13,8 @@ use crate::delivery::Delivery;
 use crate::failure::Failure;
 use crate::lifecycle::{Lifecycle, Watched, not_delivered};
 use crate::outcome::{
-    Actor, CaseInfo, Delivered, Document, Evidence, EvidenceSource, Excerpt, IndicatorFinding, Match,
-    Outcome, Reach, SOURCE, Verdict,
+    ActorSummary, CaseInfo, Delivered, DocumentInfo, Evidence, EvidenceSource, Excerpt, IndicatorFinding,
+    Match, Outcome, Reach, SOURCE, Verdict,
 };
 use crate::reach;
 use crate::selector::{Label, is_selected, is_within_sight};
@@ -48,7 +48,7 @@ pub struct Detector {
     lenient: bool,
     tallies: Vec<Tally>,
     lifecycle: Lifecycle,
-    actors: Vec<Actor>,
+    actors: Vec<ActorSummary>,
     delivery: Delivery,
     /// What kept messages from being seen as they were: the first of each sort, and how many.
     notes: Vec<(Note, u64, u64)>,
@@ -183,7 +183,7 @@ impl Detector {
     }
 
     /// How far each actor has got.
-    pub fn actors(&self) -> &[Actor] {
+    pub fn actors(&self) -> &[ActorSummary] {
         &self.actors
     }
 
@@ -221,7 +221,7 @@ impl Detector {
             }));
         }
         let attack = self.attack();
-        let document = Document {
+        let document = DocumentInfo {
             file: place.document,
             id: attack.id.clone(),
             name: attack.name.clone().unwrap_or_default(),

@@ -38,8 +38,9 @@ pub use failure::{Failure, FailureKind, Fault};
 pub use interval::{CONFIDENCE, Interval, Rate, clopper_pearson};
 pub use judged::{Judged, Opinion, Provenance, Quote, QuoteSource, Reason, Ruling, Vote};
 pub use outcome::{
-    Actor, CaseInfo, CaseResult, Delivered, Document, EvaluatorCase, Evidence, EvidenceSource, Excerpt,
-    IndicatorFinding, Match, Outcome, Phase, Reach, SOURCE, Seen, Standing, Undelivered, Verdict,
+    ActorSummary, CaseInfo, CaseResult, Delivered, DocumentInfo, EvaluatorCase, Evidence, EvidenceSource,
+    Excerpt, IndicatorFinding, Match, Outcome, PhaseSummary, Reach, SOURCE, Seen, Standing, Undelivered,
+    Verdict,
 };
 pub use replay::replay;
 pub use selector::selects;

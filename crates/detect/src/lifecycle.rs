@@ -4,7 +4,7 @@ use sortie_oatf::model::Attack;
 use sortie_trace::{ActorFailed, ActorFailure, AgentExit, Header, Record, StopReason, TraceOrigin};
 
 use crate::failure::{Failure, FailureKind, Fault};
-use crate::outcome::{Actor, Delivered, Reach, Undelivered};
+use crate::outcome::{ActorSummary, Delivered, Reach, Undelivered};
 
 /// As much of the records as decides whether a run was a whole one.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +52,12 @@ impl Lifecycle {
 
     /// What kept the run from being a whole one: the first that holds, causes before what follows from them.
     /// Of what was recorded elsewhere only the messages are known.
-    pub(crate) fn failure(&self, attack: &Attack, actors: &[Actor], watched: Watched) -> Option<Failure> {
+    pub(crate) fn failure(
+        &self,
+        attack: &Attack,
+        actors: &[ActorSummary],
+        watched: Watched,
+    ) -> Option<Failure> {
         if self.is_foreign() {
             let message = "there is no message that an indicator of this document looks at";
             return (!watched.anything)
@@ -125,7 +130,7 @@ impl Lifecycle {
         Some(Failure::new(FailureKind::AgentCrashed, Fault::Agent, format!("the agent {how}")))
     }
 
-    fn nobody(&self, actors: &[Actor]) -> Option<Failure> {
+    fn nobody(&self, actors: &[ActorSummary]) -> Option<Failure> {
         if actors.iter().any(|actor| actor.connected) {
             return None;
         }

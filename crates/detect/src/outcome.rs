@@ -33,7 +33,7 @@ pub struct Outcome {
     /// Whether what the attack takes was served to the agent, or said to the target.
     pub reach: Reach,
     /// How far each actor of a document got.
-    pub actors: Vec<Actor>,
+    pub actors: Vec<ActorSummary>,
     /// Why playing it ended; `None` when nobody recorded that, or it was not played.
     pub stopped_by: Option<StopReason>,
     /// What kept it from being played or decided as a whole.
@@ -57,7 +57,7 @@ pub enum CaseInfo {
     /// A document.
     Document {
         /// The document.
-        document: Document,
+        document: DocumentInfo,
     },
     /// A case of an evaluator.
     Evaluator {
@@ -68,7 +68,7 @@ pub enum CaseInfo {
 
 /// A document that was played.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Document {
+pub struct DocumentInfo {
     /// Where it was read from.
     pub file: String,
     /// `attack.id`.
@@ -316,7 +316,7 @@ pub struct Undelivered {
 
 /// How far an actor got.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Actor {
+pub struct ActorSummary {
     /// Its name.
     pub name: String,
     /// Its mode.
@@ -324,12 +324,12 @@ pub struct Actor {
     /// Whether the agent ever spoke to it.
     pub connected: bool,
     /// Its phases, in the order of the document.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<PhaseSummary>,
 }
 
 /// How far a phase got.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Phase {
+pub struct PhaseSummary {
     /// Its name.
     pub name: String,
     /// Whether the actor ever was in it.
@@ -352,7 +352,7 @@ closed_enum! {
     }
 }
 
-impl Document {
+impl DocumentInfo {
     /// What a case of it is called: its id, or its name where it has none.
     pub fn case_id(&self) -> &str {
         self.id.as_deref().unwrap_or(&self.name)
@@ -417,7 +417,7 @@ impl Outcome {
     }
 
     /// The document, where it is one that was played.
-    pub fn document(&self) -> Option<&Document> {
+    pub fn document(&self) -> Option<&DocumentInfo> {
         match &self.case {
             CaseInfo::Document { document } => Some(document),
             CaseInfo::Evaluator { .. } => None,

@@ -14,21 +14,21 @@ use sortie_trace::{ActorFailure, Deriver};
 use tokio::sync::watch;
 
 pub use entry::EntryAction;
-pub use hearing::{Heard, Spoken};
+pub use hearing::{HeardMessage, Spoken};
 pub use passage::Entered;
 
 use crate::context::Context;
-use crate::phase::Phase;
+use crate::phase::ActorPhase;
 
 /// What an actor plays, whatever the protocol: the phase it is in, what ends it, and what it has captured.
 ///
 /// Everything it hears and says passes through here, where it is recorded before anything else is made of it.
 #[derive(Debug)]
-pub struct Actor {
+pub struct ActorState {
     name: String,
     mode: String,
     protocol: String,
-    phases: Vec<Arc<Phase>>,
+    phases: Vec<Arc<ActorPhase>>,
     context: Context,
     inner: Mutex<Inner>,
     /// Taken after `inner` where both are, so that entry actions can say something.
@@ -60,11 +60,11 @@ impl Drop for Working {
     }
 }
 
-impl Actor {
+impl ActorState {
     /// An actor of a document, before its first phase.
     pub fn new(document: &Compiled, index: usize, context: Context) -> Arc<Self> {
         let actor = &document.document().attack.execution.actors.as_deref().unwrap_or_default()[index];
-        let phases = Phase::all(actor, &document.actors()[index]);
+        let phases = ActorPhase::all(actor, &document.actors()[index]);
         let phases = phases.into_iter().map(Arc::new).collect();
         Arc::new(Self::with_phases(&actor.name, &actor.mode, phases, context))
     }
@@ -78,7 +78,7 @@ impl Actor {
         Arc::new(fork)
     }
 
-    fn with_phases(name: &str, mode: &str, phases: Vec<Arc<Phase>>, context: Context) -> Self {
+    fn with_phases(name: &str, mode: &str, phases: Vec<Arc<ActorPhase>>, context: Context) -> Self {
         Self {
             name: name.to_owned(),
             mode: mode.to_owned(),
@@ -116,7 +116,7 @@ impl Actor {
     }
 
     /// All its phases, in order.
-    pub fn phases(&self) -> &[Arc<Phase>] {
+    pub fn phases(&self) -> &[Arc<ActorPhase>] {
         &self.phases
     }
 
@@ -126,7 +126,7 @@ impl Actor {
     }
 
     /// The phase it is in.
-    pub fn phase(&self) -> Arc<Phase> {
+    pub fn phase(&self) -> Arc<ActorPhase> {
         self.phases[self.lock().index].clone()
     }
 

@@ -19,15 +19,15 @@ pub struct Context {
     /// Cancelled when the run ends: listeners close, clients hang up, timers stop.
     pub end: CancellationToken,
     /// Generates what phases want synthesized.
-    pub generator: Option<Generator>,
+    pub generator: Option<ContentGenerator>,
 }
 
 /// Who generates content.
 #[derive(Clone)]
-pub struct Generator(pub Arc<dyn GenerationProvider + Send + Sync>);
+pub struct ContentGenerator(pub Arc<dyn GenerationProvider + Send + Sync>);
 
-impl fmt::Debug for Generator {
+impl fmt::Debug for ContentGenerator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Generator")
+        f.write_str("ContentGenerator")
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! | what | where |
 //! |---|---|
-//! | what a phase serves, when the next one begins, what is captured | [`Actor`] |
-//! | pass-through content on its way to the wire | [`Payload`] |
+//! | what a phase serves, when the next one begins, what is captured | [`ActorState`] |
+//! | pass-through content on its way to the wire | [`WirePayload`] |
 //! | a document from its first phase to a verdict | [`run`](mod@run) |
 //! | one order of everything that happens: trace, verdict, display | [`Recorder`] |
 
@@ -20,10 +20,10 @@ pub mod run;
 mod synthesis;
 pub mod targets;
 
-pub use actor::{Actor, Entered, EntryAction, Heard, Spoken, Working};
-pub use context::{Context, Generator};
+pub use actor::{ActorState, Entered, EntryAction, HeardMessage, Spoken, Working};
+pub use context::{ContentGenerator, Context};
 pub use event::{RunEvent, Watcher};
 pub use extracted::Extracted;
-pub use payload::{Filled, Payload, Scope, TooLarge};
-pub use phase::Phase;
-pub use recorder::{Pulse, Recorder, Seen};
+pub use payload::{Filled, Scope, TooLarge, WirePayload};
+pub use phase::ActorPhase;
+pub use recorder::{MessageView, Recorder, RunStatus};

@@ -13,7 +13,7 @@ const MAX_FILLED_BYTES: usize = 64 * 1024 * 1024;
 /// A piece of pass-through content. It is written as the document has it: the order of its keys, unknown fields and the
 /// digits of its numbers; only its templates are filled.
 #[derive(Clone, Debug)]
-pub struct Payload {
+pub struct WirePayload {
     value: Value,
     numbers: ExactNumbers,
     /// How many references it may hold. Without any, `text` is what goes on the wire, whoever asks.
@@ -46,7 +46,7 @@ pub struct Filled<'p> {
 #[error("the templates would make a message of more than {MAX_FILLED_BYTES} bytes")]
 pub struct TooLarge;
 
-impl Payload {
+impl WirePayload {
     /// The content at a JSON pointer of a phase's state, whose exact numbers are `numbers`.
     pub fn new(value: Value, numbers: &ExactNumbers, pointer: &str) -> Self {
         let below = |(at, literal): (&String, &String)| {
@@ -252,7 +252,7 @@ mod tests {
         let state = json!({"tools": [{"name": "a", "x/y": {"min": 1.1}, "big": 0}]});
         let exact =
             numbers(&[("/tools/0/x~1y/min", "1.10"), ("/tools/0/big", "123456789012345678901234567890")]);
-        let tool = Payload::new(state["tools"][0].clone(), &exact, "/tools/0");
+        let tool = WirePayload::new(state["tools"][0].clone(), &exact, "/tools/0");
         assert_eq!(tool.text(), r#"{"name":"a","x/y":{"min":1.10},"big":123456789012345678901234567890}"#);
         assert_eq!(tool.get("x/y").unwrap().text(), r#"{"min":1.10}"#);
         assert_eq!(
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn templates_are_filled_once_and_numbers_stay() {
-        let payload = Payload::new(
+        let payload = WirePayload::new(
             json!({"n": 1.5, "t": "{{who}} {{request.name}}{{gone}}"}),
             &numbers(&[("/n", "1.50")]),
             "",
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_peer_cannot_make_templates_explode() {
-        let payload = Payload::plain(json!("{{request.x}}".repeat(1000)));
+        let payload = WirePayload::plain(json!("{{request.x}}".repeat(1000)));
         let request = json!({"x": "y".repeat(100_000)});
         let scope = Scope { extracted: &HashMap::new(), request: Some(&request), response: None };
         assert_eq!(payload.fill(scope).unwrap_err(), TooLarge);

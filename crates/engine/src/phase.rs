@@ -5,17 +5,17 @@ use sortie_oatf::compile::{CompiledActor, CompiledExtractor, CompiledTrigger};
 use sortie_oatf::model::{Action, ExtractorSource};
 use sortie_syntax::ExactNumbers;
 
-use crate::payload::Payload;
+use crate::payload::WirePayload;
 
 /// A phase of an actor: what it serves or sends, and until when.
 #[derive(Debug)]
-pub struct Phase {
+pub struct ActorPhase {
     /// Its position among the actor's phases.
     pub index: usize,
     /// Its name.
     pub name: String,
     /// Its state: its own, or the one it inherits.
-    pub state: Payload,
+    pub state: WirePayload,
     /// What is done on entry.
     pub on_enter: Vec<Action>,
     /// Whether no other follows.
@@ -24,7 +24,7 @@ pub struct Phase {
     pub(crate) extractors: Vec<CompiledExtractor>,
 }
 
-impl Phase {
+impl ActorPhase {
     /// The phases of an actor.
     pub(crate) fn all(actor: &sortie_oatf::model::Actor, compiled: &CompiledActor) -> Vec<Self> {
         let mut state = (Value::Null, ExactNumbers::default());
@@ -36,7 +36,7 @@ impl Phase {
             Self {
                 index,
                 name: phase.name.clone().unwrap_or_else(|| format!("phase-{}", index + 1)),
-                state: Payload::new(state.0.clone(), &state.1, ""),
+                state: WirePayload::new(state.0.clone(), &state.1, ""),
                 on_enter: phase.on_enter.clone().unwrap_or_default(),
                 is_last: index + 1 == actor.phases.len(),
                 trigger: compiled.trigger.clone(),
@@ -47,7 +47,7 @@ impl Phase {
     }
 
     /// A structural key of the state.
-    pub fn key(&self, key: &str) -> Option<Payload> {
+    pub fn key(&self, key: &str) -> Option<WirePayload> {
         self.state.get(key)
     }
 

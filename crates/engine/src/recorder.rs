@@ -26,12 +26,12 @@ pub struct Recorder {
     /// Whether the trace may say less than was said.
     redacts: bool,
     watcher: Arc<dyn Watcher>,
-    pulse: watch::Sender<Pulse>,
+    pulse: watch::Sender<RunStatus>,
 }
 
 /// How the run is doing, for whoever decides when it ends.
 #[derive(Clone, Debug)]
-pub struct Pulse {
+pub struct RunStatus {
     /// When something was last said. Whoever waits for a change is not told about this one, which is all the time.
     pub last_message: Instant,
     /// Whether anyone has ever spoken to an actor.
@@ -83,7 +83,7 @@ impl Inner {
 
 /// A message as indicators see it.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct MessageView {
     /// What they see.
     pub value: Value,
     /// What keeps it from being complete.
@@ -142,7 +142,7 @@ impl Recorder {
         watcher.event(&RunEvent::Recorded(&record));
         let inner =
             Inner { writer, observer, copies: None, warnings: Vec::new(), more_warnings: 0, closed: false };
-        let pulse = Pulse {
+        let pulse = RunStatus {
             last_message: Instant::now(),
             heard: false,
             exploited: false,
@@ -154,7 +154,7 @@ impl Recorder {
 
     /// Something was said. What an actor has made of it already is taken over where the trace would say the same, and
     /// given back.
-    pub fn message(&self, message: Message, seen: Option<Seen>) -> Option<Seen> {
+    pub fn message(&self, message: Message, seen: Option<MessageView>) -> Option<MessageView> {
         let usable = !self.redacts && Mode::of(&message.mode).is_server();
         let (usable, rest) = if usable { (seen, None) } else { (None, seen) };
         rest.or(self.append(Record::Message(Box::new(message)), usable))
@@ -272,7 +272,7 @@ impl Recorder {
     }
 
     /// How the run is doing, now and whenever that changes.
-    pub fn pulse(&self) -> watch::Receiver<Pulse> {
+    pub fn pulse(&self) -> watch::Receiver<RunStatus> {
         self.pulse.subscribe()
     }
 
@@ -292,8 +292,8 @@ impl Recorder {
         self.lock().run(detector, place)
     }
 
-    /// Writes a record that happens now. Where it cannot be written, the run has to end, and [`Pulse`] says why.
-    fn append(&self, mut record: Record, mut seen: Option<Seen>) -> Option<Seen> {
+    /// Writes a record that happens now. Where it cannot be written, the run has to end, and [`RunStatus`] says why.
+    fn append(&self, mut record: Record, mut seen: Option<MessageView>) -> Option<MessageView> {
         let _ = self.write(SystemTime::now(), &mut record, &mut seen);
         seen
     }
@@ -302,7 +302,7 @@ impl Recorder {
         &self,
         time: SystemTime,
         record: &mut Record,
-        seen: &mut Option<Seen>,
+        seen: &mut Option<MessageView>,
     ) -> Result<(), WriteError> {
         let mut inner = self.lock();
         let inner = &mut *inner;
@@ -343,11 +343,11 @@ impl Recorder {
         let mut matched = Vec::new();
         if detector.looks_at(message) {
             let mut observed = match seen.take() {
-                Some(Seen { value, notes }) => Observed::new(message, value, notes),
+                Some(MessageView { value, notes }) => Observed::new(message, value, notes),
                 None => deriver.observe(message),
             };
             matched = detector.observe(&observed);
-            *seen = Some(Seen { value: std::mem::take(&mut observed.message), notes: observed.notes });
+            *seen = Some(MessageView { value: std::mem::take(&mut observed.message), notes: observed.notes });
         } else {
             deriver.skip(message);
         }

@@ -23,12 +23,12 @@ pub struct File {
     /// Where it lies below the root, with `/` between folders.
     pub path: String,
     /// What is in it.
-    pub content: Content,
+    pub content: FileContent,
 }
 
 /// What is in a file.
 #[derive(Clone, Debug)]
-pub enum Content {
+pub enum FileContent {
     /// Text.
     Text(Arc<str>),
     /// What could not be read, or is no text, and why.
@@ -53,19 +53,19 @@ impl Root {
 impl File {
     /// A file with a text.
     pub fn text(path: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
-        Self { path: path.into(), content: Content::Text(text.into()) }
+        Self { path: path.into(), content: FileContent::Text(text.into()) }
     }
 
     /// A file with these bytes. A caller needs to read no more than one byte beyond [`MAX_FILE_BYTES`].
     pub fn bytes(path: impl Into<String>, bytes: &[u8]) -> Self {
         let content = if bytes.len() > MAX_FILE_BYTES {
-            Content::Refused(Box::new(e027::long_file()), Source::new(""))
+            FileContent::Refused(Box::new(e027::long_file()), Source::new(""))
         } else {
             match utf8(bytes) {
-                Ok(text) => Content::Text(text.into()),
+                Ok(text) => FileContent::Text(text.into()),
                 // What precedes the error is shown as it is, so the place of the error stays right.
                 Err(problem) => {
-                    Content::Refused(problem.diagnostic, Source::new(String::from_utf8_lossy(bytes)))
+                    FileContent::Refused(problem.diagnostic, Source::new(String::from_utf8_lossy(bytes)))
                 }
             }
         };
@@ -75,14 +75,14 @@ impl File {
     /// A file that could not be read, and why: a link that leads out of the folder, a lack of permission.
     pub fn unreadable(path: impl Into<String>, why: impl Into<String>) -> Self {
         let finding = e018::unreadable(&why.into());
-        Self { path: path.into(), content: Content::Refused(Box::new(finding), Source::new("")) }
+        Self { path: path.into(), content: FileContent::Refused(Box::new(finding), Source::new("")) }
     }
 
     /// Its text, where it has one.
     pub fn as_text(&self) -> Option<&Arc<str>> {
         match &self.content {
-            Content::Text(text) => Some(text),
-            Content::Refused(..) => None,
+            FileContent::Text(text) => Some(text),
+            FileContent::Refused(..) => None,
         }
     }
 }

@@ -38,7 +38,7 @@ pub enum FolderError {
 
 /// Which part of a root is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum FolderPart {
     /// Everything.
     All,
     /// `agent/`, `mcp/` and `suites/`: what else is there is not about evaluators.
@@ -49,7 +49,7 @@ pub enum Part {
 ///
 /// Whatever cannot be read is a file of the root too, with why: nothing is left out without a word. What is larger than a
 /// root may be is not read to its end.
-pub fn load_folder(folder: &Path, part: Part) -> Result<Root, FolderError> {
+pub fn load_folder(folder: &Path, part: FolderPart) -> Result<Root, FolderError> {
     let unreadable = |source| FolderError::Unreadable { folder: folder.to_owned(), source };
     let real = fs::canonicalize(folder).map_err(unreadable)?;
     let mut walk = Walk { real, part, files: Vec::new(), bytes: 0 };
@@ -83,7 +83,7 @@ enum Problem {
 struct Walk {
     /// Without links, to tell what leads out of it.
     real: PathBuf,
-    part: Part,
+    part: FolderPart,
     files: Vec<File>,
     bytes: usize,
 }
@@ -97,7 +97,8 @@ impl Walk {
         for entry in entries {
             let name = entry.file_name();
             let is_hidden = name.as_encoded_bytes().starts_with(b".");
-            let is_beside = depth == 0 && self.part == Part::Parts && !PARTS.iter().any(|part| name == *part);
+            let is_beside =
+                depth == 0 && self.part == FolderPart::Parts && !PARTS.iter().any(|part| name == *part);
             if !is_hidden && !is_beside {
                 self.entry(&entry.path(), &name, prefix, depth)?;
             }

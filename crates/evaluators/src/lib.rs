@@ -57,7 +57,7 @@ mod template;
 
 pub use catalogue::{Catalogue, CatalogueEntry, Unknown};
 pub use checks::{Because, CheckError, CompiledChecks, Decision};
-pub use files::{Content, File, FileDiagnostics, Root};
+pub use files::{File, FileContent, FileDiagnostics, Root};
 pub use form::{Form, NoArguments};
 pub use load::{Loaded, load};
 pub use model::{

@@ -38,7 +38,7 @@ pub struct Suite {
     /// What it is for.
     pub description: Option<String>,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: SuiteOrigin,
     /// Ids of evaluators, in order.
     pub evaluators: Vec<String>,
     /// Ids of documents, in order.
@@ -47,7 +47,7 @@ pub struct Suite {
 
 /// Where a suite comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum SuiteOrigin {
     /// It holds whatever is mapped to a standard.
     Standard(Standard),
     /// Somebody wrote it, in this file.
@@ -135,13 +135,13 @@ pub(crate) fn make<'c>(
     let mut suites: Vec<Suite> = Vec::new();
     for standard in Standard::ALL {
         let Some(id) = standard.suite() else { continue };
-        suites.push(suite(id, standard.name(), None, Origin::Standard(*standard), members.remove(id)));
+        suites.push(suite(id, standard.name(), None, SuiteOrigin::Standard(*standard), members.remove(id)));
     }
     for Curated { suite: text, file } in curated {
         // One that is smaller than it says would be passed too easily.
         let own = members.remove(&text.id).filter(|own| !own.incomplete && !own.is_empty());
         let Some(own) = own else { continue };
-        let origin = Origin::File(file.clone());
+        let origin = SuiteOrigin::File(file.clone());
         suites.push(suite(&text.id, &text.name, text.description.clone(), origin, Some(own)));
     }
     suites.sort_by(|a, b| a.id.cmp(&b.id));
@@ -152,7 +152,7 @@ fn suite(
     id: &str,
     name: &str,
     description: Option<String>,
-    origin: Origin,
+    origin: SuiteOrigin,
     members: Option<Members>,
 ) -> Suite {
     let Members { evaluators, documents, .. } = members.unwrap_or_default();

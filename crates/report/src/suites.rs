@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sortie_detect::{CaseInfo, Outcome, Standing};
-use sortie_evaluators::suites::Origin;
+use sortie_evaluators::suites::SuiteOrigin;
 use sortie_evaluators::{Catalogue, DocumentEntry, Standard, Suite};
 use sortie_oatf::frameworks::entry_name;
 
@@ -95,7 +95,7 @@ impl SuiteTable {
     ) -> Self {
         let mut totals = Counts::default();
         let mut tables: BTreeMap<Standard, BTreeMap<String, Counts>> = BTreeMap::new();
-        if let Origin::Standard(standard) = suite.origin {
+        if let SuiteOrigin::Standard(standard) = suite.origin {
             tables.insert(standard, BTreeMap::new());
         }
         let played = runs.iter().map(|run| (Member::of(run), run.standing));
@@ -112,7 +112,7 @@ impl SuiteTable {
             };
             totals.add(standing);
             for (standard, entry) in entries {
-                if matches!(suite.origin, Origin::Standard(own) if own != standard) {
+                if matches!(suite.origin, SuiteOrigin::Standard(own) if own != standard) {
                     continue;
                 }
                 tables.entry(standard).or_default().entry(entry).or_default().add(standing);

@@ -13,13 +13,13 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use sortie_detect::{CaseInfo, CaseResult, Document, Outcome, Verdict};
+//! use sortie_detect::{CaseInfo, CaseResult, DocumentInfo, Outcome, Verdict};
 //! use sortie_run::{Job, Limits, PlannedCase, RunInfo, RunStore, load_report, play};
 //! use tokio_util::sync::CancellationToken;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let folder = tempfile::tempdir()?;
-//! let document = Document { file: "a.yaml".into(), id: Some("A-1".into()), name: "An attack".into() };
+//! let document = DocumentInfo { file: "a.yaml".into(), id: Some("A-1".into()), name: "An attack".into() };
 //! let info = RunInfo::new(vec![PlannedCase::new("A-1", "what it does")]);
 //! let store = RunStore::create(folder.path(), info)?;
 //! let job = Job { id: "A-1".into(), info: CaseInfo::Document { document }, group: "A-1".into(), after: vec![], case: () };

@@ -6,10 +6,10 @@ use std::io::BufReader;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sortie_detect::{CaseInfo, Detector, Document, Outcome, Place, replay};
+use sortie_detect::{CaseInfo, Detector, DocumentInfo, Outcome, Place, replay};
 use sortie_engine::Watcher;
 use sortie_engine::cases::{self, PatternCase, Planned, PlayError, Player};
-use sortie_engine::run::{self, Folder, Options};
+use sortie_engine::run::{self, Folder, RunOptions};
 use sortie_oatf::{Compiled, serialize};
 use sortie_trace::StopReason;
 use tokio_util::sync::CancellationToken;
@@ -34,7 +34,7 @@ pub struct DocumentCase {
     /// Where it was read from, for people.
     pub file: String,
     /// How it is played.
-    pub options: Options,
+    pub options: RunOptions,
     /// Sees what happens.
     pub watcher: Arc<dyn Watcher>,
 }
@@ -196,7 +196,7 @@ impl DocumentCase {
         let failed = |error: run::RunError| Unfinished::Failed(error.to_string());
         let interrupt = self.options.interrupt.clone();
         let folder = Folder::create_again(folder).map_err(failed)?;
-        let case = run::Case { document: self.document, file: self.file, folder };
+        let case = run::DocumentRun { document: self.document, file: self.file, folder };
         let outcome = run::run(case, self.options, self.watcher).await.map_err(failed)?;
         // What it has come to when it is cut short is not what it comes to.
         if interrupt.is_cancelled() && outcome.stopped_by == Some(StopReason::Interrupted) {
@@ -222,7 +222,11 @@ impl DocumentCase {
     }
 }
 
-fn about(document: &Compiled, file: &str) -> Document {
+fn about(document: &Compiled, file: &str) -> DocumentInfo {
     let attack = &document.document().attack;
-    Document { file: file.to_owned(), id: attack.id.clone(), name: attack.name.clone().unwrap_or_default() }
+    DocumentInfo {
+        file: file.to_owned(),
+        id: attack.id.clone(),
+        name: attack.name.clone().unwrap_or_default(),
+    }
 }

@@ -342,13 +342,13 @@ fn io_at(path: &Path) -> impl Fn(io::Error) -> StoreError {
 
 #[cfg(test)]
 mod tests {
-    use sortie_detect::{CaseInfo, CaseResult, Document, Verdict};
+    use sortie_detect::{CaseInfo, CaseResult, DocumentInfo, Verdict};
 
     use super::*;
 
     fn outcome(id: &str) -> Outcome {
         let document =
-            Document { file: "Grüße\n.yaml".to_owned(), id: Some(id.to_owned()), name: String::new() };
+            DocumentInfo { file: "Grüße\n.yaml".to_owned(), id: Some(id.to_owned()), name: String::new() };
         Outcome::new(
             id,
             CaseInfo::Document { document },

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use serde_json::Value;
 use sortie_oatf::model::{ActionKind, LogLevel};
 
-use super::Actor;
-use crate::payload::{Filled, Payload, Scope, TooLarge};
-use crate::phase::Phase;
+use super::ActorState;
+use crate::payload::{Filled, Scope, TooLarge, WirePayload};
+use crate::phase::ActorPhase;
 
 /// An entry action that a binding carries out.
 #[derive(Clone, Debug)]
@@ -16,30 +16,30 @@ pub enum EntryAction {
     Send {
         /// The method.
         method: String,
-        /// Its params, ready for the wire ([`Payload::text`]).
-        params: Option<Payload>,
+        /// Its params, ready for the wire ([`WirePayload::text`]).
+        params: Option<WirePayload>,
     },
     /// One that a binding defines: its key and its value.
     Other {
         /// The key (`send_push_notification`).
         key: String,
-        /// The value, ready for the wire ([`Payload::text`]).
-        value: Payload,
+        /// The value, ready for the wire ([`WirePayload::text`]).
+        value: WirePayload,
     },
 }
 
-impl Actor {
+impl ActorState {
     /// The entry actions with their templates filled; log lines are written at once.
-    pub(super) fn entry_actions(&self, phase: &Phase) -> Vec<EntryAction> {
+    pub(super) fn entry_actions(&self, phase: &ActorPhase) -> Vec<EntryAction> {
         let mut actions = Vec::new();
         for action in &phase.on_enter {
             let whole = |value: &Value, pointer: &str| {
-                self.filled(&Payload::new(value.clone(), &action.numbers, pointer))
+                self.filled(&WirePayload::new(value.clone(), &action.numbers, pointer))
             };
             match &action.kind {
                 ActionKind::Log(log) => {
                     let level = log.level.unwrap_or(LogLevel::Info).as_str();
-                    let text = self.filled(&Payload::plain(log.message.as_str().into()));
+                    let text = self.filled(&WirePayload::plain(log.message.as_str().into()));
                     if let Some(text) = text.as_ref().and_then(|text| text.value().as_str()) {
                         self.context.recorder.log(&self.name, level, text);
                     }
@@ -62,7 +62,7 @@ impl Actor {
         actions
     }
 
-    fn filled(&self, payload: &Payload) -> Option<Payload> {
+    fn filled(&self, payload: &WirePayload) -> Option<WirePayload> {
         let filled = payload.filled(Scope { extracted: &self.seen(), request: None, response: None });
         match filled {
             Ok((filled, unresolved)) => {
@@ -79,7 +79,7 @@ impl Actor {
     /// Fills the templates of a payload; references that stand for nothing become warnings (W-004).
     pub fn fill<'p>(
         &self,
-        payload: &'p Payload,
+        payload: &'p WirePayload,
         request: Option<&Value>,
         response: Option<&Value>,
     ) -> Result<Filled<'p>, TooLarge> {

@@ -6,9 +6,9 @@ use serde_json::Value;
 use sortie_oatf::model::{AdvanceReason, ExtractorSource, TriggerResult};
 use sortie_trace::{Content, Deriver, Direction, Kind, Message, Sender};
 
-use super::{Actor, Inner};
-use crate::phase::Phase;
-use crate::recorder::Seen;
+use super::{ActorState, Inner};
+use crate::phase::ActorPhase;
+use crate::recorder::MessageView;
 
 /// A message that an actor heard or says, apart from what the actor knows itself.
 #[derive(Clone, Copy, Debug)]
@@ -32,15 +32,15 @@ pub struct Spoken<'s> {
 /// When it fired the phase's trigger, the next phase begins once this is dropped: what fires a trigger is answered by the
 /// phase it fired in.
 #[derive(Debug)]
-pub struct Heard {
+pub struct HeardMessage {
     /// The phase that it belongs to, and that answers it.
-    pub phase: Arc<Phase>,
+    pub phase: Arc<ActorPhase>,
     /// The message as indicators see it: params, result, or event.
     pub content: Value,
-    fired: Option<(Arc<Actor>, AdvanceReason)>,
+    fired: Option<(Arc<ActorState>, AdvanceReason)>,
 }
 
-impl Heard {
+impl HeardMessage {
     /// Whether it ends the phase.
     pub fn has_fired(&self) -> bool {
         self.fired.is_some()
@@ -52,7 +52,7 @@ impl Heard {
     }
 }
 
-impl Drop for Heard {
+impl Drop for HeardMessage {
     fn drop(&mut self) {
         if let Some((actor, reason)) = self.fired.take() {
             actor.advance(self.phase.index, reason);
@@ -64,13 +64,13 @@ impl Drop for Heard {
 struct Unheard {
     message: Message,
     /// What it says, where that takes no other message.
-    seen: Option<Seen>,
+    seen: Option<MessageView>,
 }
 
-impl Actor {
+impl ActorState {
     /// Something was heard: it is recorded, extractors read it, and it may fire the trigger. `event` names it for the
     /// trigger; most often it is the surface.
-    pub fn heard(self: &Arc<Self>, events: &[&str], spoken: Spoken<'_>) -> Heard {
+    pub fn heard(self: &Arc<Self>, events: &[&str], spoken: Spoken<'_>) -> HeardMessage {
         let message = self.unheard(Sender::Agent, spoken);
         let mut inner = self.lock();
         self.expire(&mut inner);
@@ -79,18 +79,28 @@ impl Actor {
     }
 
     /// The same for a request or notification to a server actor whose envelope was read already: `params` is JSON text.
-    pub(crate) fn heard_body(self: &Arc<Self>, events: &[&str], spoken: Spoken<'_>, params: &str) -> Heard {
+    pub(crate) fn heard_body(
+        self: &Arc<Self>,
+        events: &[&str],
+        spoken: Spoken<'_>,
+        params: &str,
+    ) -> HeardMessage {
         let message = self.message(Sender::Agent, spoken);
         let (value, notes) = Deriver::body(params);
         let mut inner = self.lock();
         self.expire(&mut inner);
         let phase = self.phases[inner.index].clone();
-        self.hear(&mut inner, phase, Unheard { message, seen: Some(Seen { value, notes }) }, events)
+        self.hear(&mut inner, phase, Unheard { message, seen: Some(MessageView { value, notes }) }, events)
     }
 
     /// The same for an answer, or an item of a stream, to what was said in an earlier phase: it is recorded as belonging to
     /// that one. Only what belongs to the present phase can end it.
-    pub fn heard_in(self: &Arc<Self>, phase: &Arc<Phase>, events: &[&str], spoken: Spoken<'_>) -> Heard {
+    pub fn heard_in(
+        self: &Arc<Self>,
+        phase: &Arc<ActorPhase>,
+        events: &[&str],
+        spoken: Spoken<'_>,
+    ) -> HeardMessage {
         let message = self.unheard(Sender::Agent, spoken);
         let mut inner = self.lock();
         self.expire(&mut inner);
@@ -98,7 +108,12 @@ impl Actor {
     }
 
     /// The same for what the actor says itself, where the binding makes that an event too.
-    pub fn said_event(self: &Arc<Self>, phase: &Arc<Phase>, events: &[&str], spoken: Spoken<'_>) -> Heard {
+    pub fn said_event(
+        self: &Arc<Self>,
+        phase: &Arc<ActorPhase>,
+        events: &[&str],
+        spoken: Spoken<'_>,
+    ) -> HeardMessage {
         let message = self.unheard(Sender::Actor, spoken);
         let mut inner = self.lock();
         self.expire(&mut inner);
@@ -106,7 +121,7 @@ impl Actor {
     }
 
     /// Something was said: it is recorded, and extractors read it. `phase` is the one that says it.
-    pub fn said(&self, phase: &Phase, spoken: Spoken<'_>) {
+    pub fn said(&self, phase: &ActorPhase, spoken: Spoken<'_>) {
         let Unheard { mut message, .. } = self.unheard(Sender::Actor, spoken);
         message.phase.clone_from(&phase.name);
         let source = source(spoken.direction);
@@ -120,10 +135,10 @@ impl Actor {
     fn hear(
         self: &Arc<Self>,
         inner: &mut Inner,
-        phase: Arc<Phase>,
+        phase: Arc<ActorPhase>,
         Unheard { mut message, seen }: Unheard,
         events: &[&str],
-    ) -> Heard {
+    ) -> HeardMessage {
         message.phase.clone_from(&phase.name);
         let source = source(message.direction);
         let seen = seen.unwrap_or_else(|| self.observe(&message));
@@ -146,7 +161,7 @@ impl Actor {
                 }
             }
         }
-        Heard { phase, content, fired }
+        HeardMessage { phase, content, fired }
     }
 
     /// A message before its phase is known, and what it says where nothing else has to be known for that: the actor is
@@ -177,11 +192,11 @@ impl Actor {
     }
 
     /// The message as indicators see it, before anything is redacted: an attack may use what the trace must not hold.
-    fn observe(&self, message: &Message) -> Seen {
+    fn observe(&self, message: &Message) -> MessageView {
         seen(&mut self.deriver.lock().unwrap_or_else(PoisonError::into_inner), message)
     }
 
-    fn extract(&self, phase: &Phase, source: ExtractorSource, content: &Value) {
+    fn extract(&self, phase: &ActorPhase, source: ExtractorSource, content: &Value) {
         for extractor in &phase.extractors {
             if let Some(value) = extractor.extract(content, source) {
                 self.context.extracted.set(&self.name, &extractor.name, value);
@@ -190,9 +205,9 @@ impl Actor {
     }
 }
 
-fn seen(deriver: &mut Deriver, message: &Message) -> Seen {
+fn seen(deriver: &mut Deriver, message: &Message) -> MessageView {
     let observed = deriver.observe(message);
-    Seen { value: observed.message, notes: observed.notes }
+    MessageView { value: observed.message, notes: observed.notes }
 }
 
 fn source(direction: Direction) -> ExtractorSource {

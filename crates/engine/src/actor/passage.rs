@@ -8,20 +8,20 @@ use sortie_oatf::compile::CompiledTrigger;
 use sortie_oatf::model::{AdvanceReason, TriggerState};
 
 use super::entry::EntryAction;
-use super::{Actor, Inner};
-use crate::phase::Phase;
+use super::{ActorState, Inner};
+use crate::phase::ActorPhase;
 use sortie_trace::PhaseEnd;
 
 /// A phase that was just entered, with what is to be done first.
 #[derive(Debug)]
 pub struct Entered {
     /// The phase.
-    pub phase: Arc<Phase>,
+    pub phase: Arc<ActorPhase>,
     /// Its entry actions, their templates filled; `log` has been done already.
     pub actions: Vec<EntryAction>,
 }
 
-impl Actor {
+impl ActorState {
     /// Enters the first phase. From now on `on_enter` is called whenever a phase is entered, before anything else is heard;
     /// it must not block, and may call [`said`](Self::said) but not [`heard`](Self::heard).
     pub fn begin(self: &Arc<Self>, on_enter: impl FnMut(Entered) + Send + 'static) {
@@ -81,7 +81,7 @@ impl Actor {
         self.entered.send_replace(index);
     }
 
-    fn start_timer(self: &Arc<Self>, phase: &Phase) {
+    fn start_timer(self: &Arc<Self>, phase: &ActorPhase) {
         let Some(after) = phase.trigger.as_ref().and_then(CompiledTrigger::after) else {
             return;
         };

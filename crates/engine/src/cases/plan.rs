@@ -15,7 +15,7 @@ use super::case::{CompiledEvaluator, PatternCase, Play};
 use super::ids::{Ids, canary, part, slug};
 use super::shape::{Shape, Unplayable, unusable};
 use crate::modes::excerpt::excerpt;
-use crate::targets::{Kind, Offer, Tool};
+use crate::targets::{Offer, TargetKind, Tool};
 
 /// A plan has at most so many entries: a server with a thousand tools is not asked a million questions unasked.
 pub const MAX_PLANNED: usize = 50_000;
@@ -127,7 +127,7 @@ impl Planned {
 pub fn plan(
     evaluators: &[&CatalogueEntry],
     offer: &Offer,
-    kind: Kind,
+    kind: TargetKind,
     values: &Values,
     missing: Missing,
 ) -> Result<Vec<Planned>, PlanError> {
@@ -142,7 +142,7 @@ pub fn plan(
 
 struct Planner<'p> {
     offer: &'p Offer,
-    kind: Kind,
+    kind: TargetKind,
     values: &'p Values,
     missing: Missing,
     /// One for each tool.

@@ -12,9 +12,9 @@ use sortie_wire::a2a::NOTIFICATION_TOKEN;
 use sortie_wire::http::{Answer, Client, ClientError, ClientOptions, Response};
 use url::Url;
 
-use crate::actor::{Actor, Spoken};
-use crate::payload::Payload;
-use crate::phase::Phase;
+use crate::actor::{ActorState, Spoken};
+use crate::payload::WirePayload;
+use crate::phase::ActorPhase;
 
 /// The entry action.
 pub(crate) const ACTION: &str = "send_push_notification";
@@ -49,9 +49,9 @@ impl Push {
     /// Carries out an entry action: posts its payload, if it may go there. What becomes of it is recorded, or a warning.
     pub(crate) async fn send(
         &self,
-        actor: &Arc<Actor>,
-        phase: &Arc<Phase>,
-        action: &Payload,
+        actor: &Arc<ActorState>,
+        phase: &Arc<ActorPhase>,
+        action: &WirePayload,
         webhook: impl FnOnce(&str) -> Webhook,
     ) {
         let _working = actor.working();
@@ -81,8 +81,8 @@ impl Push {
 
     async fn post(
         &self,
-        actor: &Arc<Actor>,
-        phase: &Arc<Phase>,
+        actor: &Arc<ActorState>,
+        phase: &Arc<ActorPhase>,
         url: &str,
         webhook: Webhook,
         payload: String,

@@ -1,14 +1,14 @@
 //! The actions of a client phase, in the order in which they are sent.
 
-use crate::actor::{Actor, EntryAction};
-use crate::payload::Payload;
-use crate::phase::Phase;
+use crate::actor::{ActorState, EntryAction};
+use crate::payload::WirePayload;
+use crate::phase::ActorPhase;
 
 /// Something that a document sends.
 #[derive(Debug)]
 pub(crate) struct Action {
     pub(crate) method: String,
-    pub(crate) params: Option<Payload>,
+    pub(crate) params: Option<WirePayload>,
 }
 
 /// An action that is ready for the wire.
@@ -21,7 +21,7 @@ pub(crate) struct Step {
 
 impl Action {
     /// The `actions` of a phase. What is wrong with them is said as a sentence.
-    pub(crate) fn all(phase: &Phase) -> Result<Vec<Self>, String> {
+    pub(crate) fn all(phase: &ActorPhase) -> Result<Vec<Self>, String> {
         let list = match phase.key("actions") {
             Some(list) if list.value().is_array() => list.items(),
             Some(other) if !other.value().is_null() => return Err("`actions` is no list".to_owned()),
@@ -36,7 +36,7 @@ impl Action {
     }
 
     /// The action with its templates filled. `None` when that cannot be done, which was warned about.
-    pub(crate) fn step(&self, actor: &Actor) -> Option<Step> {
+    pub(crate) fn step(&self, actor: &ActorState) -> Option<Step> {
         let params = match &self.params {
             Some(params) => Some(actor.fill(params, None, None).ok()?.json.into_owned()),
             None => None,
@@ -59,7 +59,7 @@ impl Step {
 }
 
 /// Warns that the timer of a phase has left something unsent.
-pub(crate) fn left_out(actor: &Actor, phase: &Phase, count: usize) {
+pub(crate) fn left_out(actor: &ActorState, phase: &ActorPhase, count: usize) {
     if count > 0 {
         actor.warn(&format!("the time of phase `{}` was up before {count} of its actions", phase.name));
     }

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::hold::Hold;
-use crate::actor::{Actor, Entered};
-use crate::phase::Phase;
+use crate::actor::{ActorState, Entered};
+use crate::phase::ActorPhase;
 
 /// Reads the script of each phase, and connects. `None` when that cannot be done, which is recorded, or when the run has
 /// ended meanwhile.
 pub(crate) async fn prepare<S, C, E: Display>(
-    actor: &Actor,
-    script: impl Fn(&Phase) -> Result<S, String>,
+    actor: &ActorState,
+    script: impl Fn(&ActorPhase) -> Result<S, String>,
     connect: impl Future<Output = Result<C, E>>,
 ) -> Option<(Vec<S>, C)> {
     let scripts = actor
@@ -31,7 +31,7 @@ pub(crate) async fn prepare<S, C, E: Display>(
 
 /// Enters the first phase. What is entered is received; `sends` says of each phase whether its script sends something.
 pub(crate) fn begin(
-    actor: &Arc<Actor>,
+    actor: &Arc<ActorState>,
     hold: &Arc<Hold>,
     sends: Vec<bool>,
 ) -> mpsc::UnboundedReceiver<Entered> {

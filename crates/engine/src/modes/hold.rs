@@ -2,11 +2,11 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::actor::Heard;
+use crate::actor::HeardMessage;
 
 /// Keeps what fired a trigger until the phase has nothing left to send, so that no payload of the document is dropped.
 ///
-/// A [`Heard`] ends its phase when it is dropped. Here it waits, unless there is nothing to wait for. A timer waits for
+/// A [`HeardMessage`] ends its phase when it is dropped. Here it waits, unless there is nothing to wait for. A timer waits for
 /// nobody.
 #[derive(Debug, Default)]
 pub(crate) struct Hold {
@@ -18,7 +18,7 @@ struct Inner {
     /// The phase that sends, and whether it has something left.
     phase: usize,
     unsent: bool,
-    held: Vec<Heard>,
+    held: Vec<HeardMessage>,
     /// The phases that something ended which was heard, and not their timer.
     ended: Vec<usize>,
 }
@@ -33,7 +33,7 @@ impl Hold {
     }
 
     /// Something was heard. It is let go at once, unless it ends the phase too early.
-    pub(crate) fn heard(&self, heard: Heard) {
+    pub(crate) fn heard(&self, heard: HeardMessage) {
         let mut inner = self.lock();
         if heard.has_fired() {
             inner.ended.push(heard.phase.index);
@@ -80,7 +80,7 @@ impl Hold {
     /// The run is over: nothing that was held ends a phase any more.
     pub(crate) fn forget(&self) {
         let held = std::mem::take(&mut self.lock().held);
-        held.into_iter().for_each(Heard::forget);
+        held.into_iter().for_each(HeardMessage::forget);
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -8,12 +8,12 @@ pub mod ag_ui_client;
 mod client;
 pub(crate) mod excerpt;
 mod hold;
-mod listen;
 pub mod mcp_client;
 pub mod mcp_server;
 mod responses;
 
-pub use listen::ListenOptions;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
 use sortie_trace::{ActorFailure, Direction, Kind};
 pub use sortie_wire::mcp::McpRevision;
 pub use sortie_wire::{Address, Endpoint};
@@ -66,4 +66,14 @@ pub(crate) const fn direction_of(kind: Kind) -> Direction {
         Kind::Request | Kind::Notification => Direction::Request,
         Kind::Response | Kind::Error | Kind::Event => Direction::Response,
     }
+}
+
+/// An address that a client on this machine can connect to: nobody connects to 0.0.0.0.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        ip if !ip.is_unspecified() => ip,
+        IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+    };
+    SocketAddr::new(ip, address.port())
 }

@@ -4,18 +4,18 @@ use serde_json::Value;
 use sortie_oatf::compile::CompiledResponses;
 use sortie_oatf::model::ResponseEntry;
 
-use crate::payload::Payload;
+use crate::payload::WirePayload;
 
 /// A response list, its predicates compiled.
 #[derive(Debug, Default)]
 pub(crate) struct Responses {
-    entries: Vec<Payload>,
+    entries: Vec<WirePayload>,
     compiled: CompiledResponses,
 }
 
 impl Responses {
     /// The list at a key of the state; an empty one when there is none.
-    pub(crate) fn new(list: Option<&Payload>, key: &str) -> Result<Self, String> {
+    pub(crate) fn new(list: Option<&WirePayload>, key: &str) -> Result<Self, String> {
         let Some(list) = list.filter(|list| !list.value().is_null()) else { return Ok(Self::default()) };
         if !list.value().is_array() {
             return Err(format!("`{key}` is no list"));
@@ -28,7 +28,7 @@ impl Responses {
     }
 
     /// The entry that answers: the first whose predicate holds, else the one without any.
-    pub(crate) fn select(&self, asked: &Value) -> Option<&Payload> {
+    pub(crate) fn select(&self, asked: &Value) -> Option<&WirePayload> {
         self.entries.get(self.compiled.select(asked)?)
     }
 }

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::error::RunError;
 use super::folder::Folder;
-use super::kept::keep;
+use super::output::keep;
 
 /// The agent under test. It leads a process group of its own, and all of that is ended when this is dropped, however
 /// that comes about.

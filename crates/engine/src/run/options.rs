@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,19 +11,20 @@ use sortie_oatf::model::Mode;
 use sortie_oatf::{Compiled, SemanticEvaluator, parse_duration};
 use sortie_trace::{MAX_TRACE_BYTES, Redactor};
 use sortie_wire::Limits;
+use sortie_wire::http::Listener;
 use tokio_util::sync::CancellationToken;
 
 use super::command::{self, Addresses};
 use super::error::Misfit;
-use crate::context::Generator;
-use crate::modes::{Endpoint, McpRevision};
+use crate::context::ContentGenerator;
+use crate::modes::{Endpoint, McpRevision, StartError};
 
 /// Everything about a run that is not in the document. Each has a default, and none is without a limit.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own, and none depends on another")]
-pub struct Options {
+pub struct RunOptions {
     /// The agent under test; `None` when somebody else starts it, or has.
-    pub agent: Option<Agent>,
+    pub agent: Option<AgentCommand>,
     /// The task that the agent is given, for `{prompt}` in its command. The document's (`x-sortie.prompt`) when absent.
     pub prompt: Option<String>,
     /// Where server actors listen, by name; a free port of the loopback address for those that are not here.
@@ -54,6 +55,13 @@ pub struct Options {
     pub grace: Option<Duration>,
     /// How long a client actor waits until its target accepts it.
     pub connect_timeout: Duration,
+    /// How long a target may take to answer a client actor: for A2A the whole answer, or the beginning of a stream; for MCP
+    /// without any sign of life. `None`: five minutes for A2A, since agents think before they answer whole; one for MCP.
+    pub action_timeout: Option<Duration>,
+    /// How long a client that supports elicitation or sampling may take to answer a request of an MCP server actor.
+    pub patience: Duration,
+    /// How many AG-UI runs may follow one, to bring an agent the results of its calls.
+    pub follow_ups: usize,
     /// Whether the run is over as soon as the verdict would be `exploited`.
     pub stop_on_match: bool,
     /// Whether silence counts as resistance even when the agent was not served what the attack takes.
@@ -69,7 +77,7 @@ pub struct Options {
     /// Scores texts for semantic indicators, once the run is over. Without it they are skipped.
     pub semantic: Option<Semantic>,
     /// Generates what phases want synthesized. Without it what is written out is served.
-    pub generator: Option<Generator>,
+    pub generator: Option<ContentGenerator>,
     /// Cancelled when the user wants the run to end now: without a grace period, and with a report.
     pub interrupt: CancellationToken,
 }
@@ -86,14 +94,14 @@ impl fmt::Debug for Semantic {
 
 /// How the agent under test is started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Agent {
+pub struct AgentCommand {
     /// Its program and its arguments, with placeholders (see [`fill`](super::fill)).
     pub command: Vec<String>,
     /// All of its environment, apart from the addresses that it is given.
     pub env: Vec<(String, String)>,
 }
 
-impl Default for Options {
+impl Default for RunOptions {
     fn default() -> Self {
         Self {
             agent: None,
@@ -111,6 +119,9 @@ impl Default for Options {
             max_duration: Self::MAX_DURATION,
             grace: None,
             connect_timeout: Duration::from_secs(30),
+            action_timeout: None,
+            patience: Duration::from_mins(1),
+            follow_ups: 32,
             stop_on_match: false,
             lenient: false,
             redactor: Redactor::default(),
@@ -124,7 +135,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl RunOptions {
     /// What the specification recommends for a terminal phase (§5.2).
     pub const MAX_DURATION: Duration = Duration::from_mins(5);
     /// How long everybody must be silent unless something else is asked for.
@@ -180,7 +191,14 @@ impl Options {
 
     /// Where a server actor listens.
     pub(super) fn address(&self, actor: &str) -> SocketAddr {
-        let free = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+        let free = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         self.listen.get(actor).copied().unwrap_or(free)
+    }
+
+    /// Listens where a server actor is to.
+    pub(crate) async fn bind(&self, actor: &str) -> Result<Listener, StartError> {
+        let address = self.address(actor);
+        let bound = Listener::bind(address, self.public).await;
+        bound.map_err(|error| StartError::Bind { address: address.to_string(), reason: error.to_string() })
     }
 }

@@ -8,12 +8,12 @@ use sortie_oatf::Compiled;
 use sortie_oatf::bindings::known_modes;
 use sortie_oatf::model::{ActionKind, CorrelationLogic, Indicator, Mode, Trigger};
 
-use super::options::Options;
+use super::options::RunOptions;
 use crate::modes::Address;
 
 /// What a run of a document would serve, send and watch.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Plan {
+pub struct DocumentPlan {
     /// Where the document was read from.
     pub file: String,
     /// `attack.id`.
@@ -89,9 +89,9 @@ pub struct PlannedIndicator {
     pub description: Option<String>,
 }
 
-impl Plan {
+impl DocumentPlan {
     /// What a run would do.
-    pub fn new(document: &Compiled, file: &str, options: &Options) -> Self {
+    pub fn new(document: &Compiled, file: &str, options: &RunOptions) -> Self {
         let attack = &document.document().attack;
         let actors = attack.execution.actors.iter().flatten();
         let logic = attack.correlation.as_ref().and_then(|correlation| correlation.logic);
@@ -110,7 +110,7 @@ impl Plan {
     }
 }
 
-fn planned_actor(actor: &sortie_oatf::model::Actor, options: &Options) -> PlannedActor {
+fn planned_actor(actor: &sortie_oatf::model::Actor, options: &RunOptions) -> PlannedActor {
     let known = known_modes().contains(&actor.mode.as_str());
     let server = known && Mode::of(&actor.mode).is_server();
     let address = || options.address(&actor.name).to_string();

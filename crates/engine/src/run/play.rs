@@ -1,28 +1,29 @@
 //! One run, from its first record to its last.
 
+use std::fs::File;
+use std::io::BufReader;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use sortie_detect::{Detector, Outcome, Place};
+use sortie_detect::{Detector, Outcome, Place, replay};
 use sortie_oatf::Compiled;
-use sortie_trace::{ActorFailure, Header, TracedDocument};
+use sortie_trace::{ActorFailure, Header, StopReason, TraceError, TracedDocument};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::actor_set::{ActorSet, Finished};
 use super::agent::{Process, Start};
-use super::cast::{Cast, Finished};
 use super::command;
-use super::ending::Ending;
 use super::error::RunError;
 use super::folder::Folder;
-use super::journal::Journal;
-use super::options::Options;
-use super::{scoring, synthesis};
+use super::options::{RunOptions, Semantic};
+use super::output::RunLog;
 use crate::context::Context;
 use crate::event::Watcher;
 use crate::extracted::Extracted;
 use crate::recorder::Recorder;
+use crate::synthesis;
 
 /// The program that writes the trace.
 const WRITTEN_BY: &str = concat!("sortie ", env!("CARGO_PKG_VERSION"));
@@ -38,7 +39,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A document that is to be played, and where.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct DocumentRun {
     /// The document.
     pub document: Arc<Compiled>,
     /// Where it was read from, for people.
@@ -51,7 +52,11 @@ pub struct Case {
 /// of the run, or as a warning.
 ///
 /// When the future is dropped, the agent is killed with its children, listeners close, and the trace ends where it is.
-pub async fn run(case: Case, options: Options, watcher: Arc<dyn Watcher>) -> Result<Outcome, RunError> {
+pub async fn run(
+    case: DocumentRun,
+    options: RunOptions,
+    watcher: Arc<dyn Watcher>,
+) -> Result<Outcome, RunError> {
     options.check(&case.document)?;
     let end = CancellationToken::new();
     let _end_on_drop = end.clone().drop_guard();
@@ -62,13 +67,13 @@ pub async fn run(case: Case, options: Options, watcher: Arc<dyn Watcher>) -> Res
         end,
         generator: options.generator.clone(),
     };
-    let cast = Cast::new(&case.document, &context);
-    let mut stage = Stage { case: &case, options: &options, context, cast, agent: None };
+    let actors = ActorSet::new(&case.document, &context);
+    let mut stage = RunState { case: &case, options: &options, context, actors, agent: None };
     let ending = stage.play().await;
     stage.close(&ending).await;
     let trace = Some(case.folder.trace().to_string_lossy().into_owned());
     let place = Place { document: case.file.clone(), trace };
-    let scored = scoring::scored(&case, &options, &recorder).await;
+    let scored = scored(&case, &options, &recorder).await;
     Ok(match scored {
         Some(detector) => recorder.run_of(&detector, place),
         // `begin` gave it a detector.
@@ -77,14 +82,14 @@ pub async fn run(case: Case, options: Options, watcher: Arc<dyn Watcher>) -> Res
 }
 
 /// Writes the first line of the trace, so that there is one whatever comes.
-fn begin(case: &Case, options: &Options, watcher: Arc<dyn Watcher>) -> Result<Recorder, RunError> {
+fn begin(case: &DocumentRun, options: &RunOptions, watcher: Arc<dyn Watcher>) -> Result<Recorder, RunError> {
     let attack = &case.document.document().attack;
     let mut header = Header::run(WRITTEN_BY, SystemTime::now());
     header.document =
         Some(TracedDocument { file: case.file.clone(), id: attack.id.clone(), name: attack.name.clone() });
     let trace = case.folder.file("trace.jsonl")?;
     let log = case.folder.file("run.log")?;
-    let watcher = Arc::new(Journal::new(log, options.redactor.clone(), watcher));
+    let watcher = Arc::new(RunLog::new(log, options.redactor.clone(), watcher));
     let detector = Detector::new(case.document.clone()).lenient(options.lenient);
     let recorder = Recorder::begin(
         Box::new(trace),
@@ -106,16 +111,50 @@ fn begin(case: &Case, options: &Options, watcher: Arc<dyn Watcher>) -> Result<Re
     Ok(recorder)
 }
 
+/// Why a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Ending {
+    AgentExit,
+    Match,
+    Idle,
+    MaxDuration,
+    Interrupted,
+    /// It could not go on; with why, where no record says so.
+    Failure(Option<String>),
+}
+
+impl Ending {
+    /// What stands for it in a trace.
+    const fn reason(&self) -> StopReason {
+        match self {
+            Self::AgentExit => StopReason::AgentExit,
+            Self::Match => StopReason::Match,
+            Self::Idle => StopReason::Idle,
+            Self::MaxDuration => StopReason::MaxDuration,
+            Self::Interrupted => StopReason::Interrupted,
+            Self::Failure(_) => StopReason::Failure,
+        }
+    }
+
+    /// What no record says.
+    fn message(&self) -> Option<&str> {
+        match self {
+            Self::Failure(message) => message.as_deref(),
+            _ => None,
+        }
+    }
+}
+
 /// A run that goes on.
-struct Stage<'r> {
-    case: &'r Case,
-    options: &'r Options,
+struct RunState<'r> {
+    case: &'r DocumentRun,
+    options: &'r RunOptions,
     context: Context,
-    cast: Cast,
+    actors: ActorSet,
     agent: Option<Process>,
 }
 
-impl Stage<'_> {
+impl RunState<'_> {
     /// Everything until it is time to close.
     async fn play(&mut self) -> Ending {
         if let Err(ending) = self.start().await {
@@ -131,7 +170,7 @@ impl Stage<'_> {
 
     /// Servers, then the agent, then clients.
     async fn start(&mut self) -> Result<(), Ending> {
-        if self.cast.is_empty() {
+        if self.actors.is_empty() {
             let message =
                 "nobody here knows the mode of any actor of the document, so there is nothing to play";
             return Err(Ending::Failure(Some(message.to_owned())));
@@ -139,7 +178,7 @@ impl Stage<'_> {
         let mut addresses = tokio::select! {
             biased;
             () = self.options.interrupt.cancelled() => return Err(Ending::Interrupted),
-            addresses = self.cast.serve(self.options) => addresses.map_err(|()| Ending::Failure(None))?,
+            addresses = self.actors.serve(self.options) => addresses.map_err(|()| Ending::Failure(None))?,
         };
         addresses.mcp_config = absolute(&self.case.folder.mcp_config());
         let failed = |message: String| Ending::Failure(Some(message));
@@ -162,7 +201,7 @@ impl Stage<'_> {
             });
             self.agent = Some(started.map_err(|error| failed(error.to_string()))?);
         }
-        self.cast.play(self.options);
+        self.actors.play(self.options);
         Ok(())
     }
 
@@ -183,14 +222,14 @@ impl Stage<'_> {
             if now.exploited && self.options.stop_on_match {
                 return Ending::Match;
             }
-            if self.cast.is_through() {
+            if self.actors.is_through() {
                 return Ending::Idle;
             }
             // Silence before anyone has spoken is not the end of anything.
             let silent_until =
                 idle.filter(|_| now.heard).map(|idle| Instant::from_std(now.last_message) + idle);
             if silent_until.is_some_and(|until| until <= Instant::now()) {
-                if self.cast.could_be_over() {
+                if self.actors.could_be_over() {
                     return Ending::Idle;
                 }
                 look = Instant::now() + LOOK;
@@ -204,7 +243,7 @@ impl Stage<'_> {
                     self.agent_exited(status);
                     return Ending::AgentExit;
                 }
-                finished = self.cast.finished() => match finished {
+                finished = self.actors.finished() => match finished {
                     Finished::Server if self.options.stdio => return Ending::AgentExit,
                     Finished::Server => {
                         let message = "a listener closed although the run goes on; this is a bug of Sortie";
@@ -221,8 +260,8 @@ impl Stage<'_> {
 
     /// How long silence may last; `None` when only the agent's exit says that it is done.
     fn idle(&self) -> Option<Duration> {
-        let exits = self.options.agent.is_some() && !self.cast.has_clients();
-        self.options.idle.or_else(|| (!exits).then_some(Options::IDLE))
+        let exits = self.options.agent.is_some() && !self.actors.has_clients();
+        self.options.idle.or_else(|| (!exits).then_some(RunOptions::IDLE))
     }
 
     /// Delayed effects are waited for, where there could be any.
@@ -255,7 +294,7 @@ impl Stage<'_> {
                 () = sleep_until(until) => return ending,
                 _ = pulse.changed() => {}
                 status = exited(&mut self.agent) => self.agent_exited(status),
-                _ = self.cast.finished() => {}
+                _ = self.actors.finished() => {}
             }
         }
     }
@@ -270,7 +309,7 @@ impl Stage<'_> {
         let signal = None;
         self.context.recorder.agent_exit(status.and_then(|status| status.code()), signal);
         if status.is_some_and(|status| status.success()) {
-            for actor in self.cast.unheard() {
+            for actor in self.actors.unheard() {
                 actor.failed(ActorFailure::TargetRefused, "the agent ended before it accepted a connection");
             }
         }
@@ -284,8 +323,8 @@ impl Stage<'_> {
                 agent.end(PATIENCE).await;
             }
         };
-        let _ = tokio::join!(agent, timeout(CLOSING, self.cast.closed()));
-        drop(self.cast);
+        let _ = tokio::join!(agent, timeout(CLOSING, self.actors.closed()));
+        drop(self.actors);
         self.context.recorder.stopped(ending.reason(), ending.message());
     }
 }
@@ -301,4 +340,37 @@ async fn exited(agent: &mut Option<Process>) -> std::io::Result<ExitStatus> {
 /// The agent may change its folder, so a path that it is told starts at the root.
 fn absolute(path: &std::path::Path) -> String {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
+}
+
+/// Evaluates the trace of a run that is over once more, with an engine for semantic indicators; `None` where there is none, or
+/// nothing for it to score.
+///
+/// Not while the run goes on: a model takes seconds for an answer, and a message that waits for a verdict about it is not the
+/// wire of the specification. What the trace says is what was said, so the verdict is the one it would have been.
+async fn scored(case: &DocumentRun, options: &RunOptions, recorder: &Recorder) -> Option<Detector> {
+    let Semantic(engine) = options.semantic.clone()?;
+    let mut indicators = case.document.document().attack.indicators.iter().flatten();
+    if !indicators.any(|indicator| indicator.semantic.is_some()) {
+        return None;
+    }
+    let detector = Detector::new(case.document.clone()).lenient(options.lenient).with_semantic(engine);
+    let path = case.folder.trace();
+    let scoring = tokio::task::spawn_blocking(move || {
+        let mut detectors = [detector];
+        let trace = File::open(path).map_err(|source| TraceError::Io { line: 1, source })?;
+        replay(BufReader::new(trace), &mut detectors)?;
+        let [detector] = detectors;
+        Ok::<_, TraceError>(detector)
+    });
+    let why = tokio::select! {
+        biased;
+        () = options.interrupt.cancelled() => "the run was interrupted".to_owned(),
+        scored = scoring => match scored {
+            Ok(Ok(detector)) => return Some(detector),
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => error.to_string(),
+        },
+    };
+    recorder.warn(format!("semantic indicators were not evaluated: {why}"));
+    None
 }

@@ -5,20 +5,20 @@ use sortie_oatf::{GenerationError, GenerationErrorKind, GenerationProvider};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::shape::Shape;
-use crate::actor::Actor;
-use crate::context::Generator;
-use crate::payload::Payload;
+use crate::actor::ActorState;
+use crate::context::ContentGenerator;
+use crate::payload::WirePayload;
 
 /// Content that a phase wants generated.
 #[derive(Clone, Debug)]
 pub(crate) struct Synthesis {
-    prompt: Payload,
+    prompt: WirePayload,
     shape: Shape,
 }
 
 impl Synthesis {
     /// What an entry of a response list, or the input of a run, wants generated; `None` when it wants nothing.
-    pub(crate) fn of(entry: &Payload, shape: Shape) -> Option<Self> {
+    pub(crate) fn of(entry: &WirePayload, shape: Shape) -> Option<Self> {
         let prompt = entry.get("synthesize")?.get("prompt").filter(|prompt| prompt.value().is_string())?;
         Some(Self { prompt, shape })
     }
@@ -27,8 +27,8 @@ impl Synthesis {
     /// cannot be sent, which a warning says.
     ///
     /// It waits for a model. A runtime with several threads goes on with the others meanwhile; no lock may be held.
-    pub(crate) fn generate(&self, actor: &Actor, request: Option<&Value>) -> Option<String> {
-        let Generator(provider) = actor.context().generator.as_ref()?;
+    pub(crate) fn generate(&self, actor: &ActorState, request: Option<&Value>) -> Option<String> {
+        let ContentGenerator(provider) = actor.context().generator.as_ref()?;
         // Silence is not the end of the run while a model writes.
         let _working = actor.working();
         let phase = actor.phase().name.clone();
@@ -53,7 +53,7 @@ impl Synthesis {
         }
     }
 
-    fn prompt(&self, actor: &Actor, request: Option<&Value>) -> Result<String, GenerationError> {
+    fn prompt(&self, actor: &ActorState, request: Option<&Value>) -> Result<String, GenerationError> {
         let filled = actor.fill(&self.prompt, request, None).map_err(|error| invalid(&error.to_string()))?;
         serde_json::from_str(&filled.json).map_err(|error| invalid(&error.to_string()))
     }

@@ -23,7 +23,7 @@ pub const PHASE: &str = "attack";
 #[derive(Clone, Debug)]
 pub struct Channel {
     recorder: Arc<Recorder>,
-    kind: target::Kind,
+    kind: target::TargetKind,
 }
 
 /// What a message is, apart from what it says.
@@ -40,7 +40,7 @@ impl Channel {
     pub fn begin(
         out: Box<dyn Write + Send>,
         header: Header,
-        kind: target::Kind,
+        kind: target::TargetKind,
         redactor: Redactor,
         limit: u64,
         watcher: Arc<dyn Watcher>,

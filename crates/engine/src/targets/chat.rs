@@ -18,7 +18,7 @@ const MODELS: &str = "models";
 
 /// A chat endpoint.
 #[derive(Clone)]
-pub struct Chat {
+pub struct ChatTarget {
     /// Its base, such as `http://127.0.0.1:8000/v1`, with the headers that it is asked with.
     pub at: Endpoint,
     /// The model; the first that it lists when there is none.
@@ -30,7 +30,11 @@ pub struct Chat {
 }
 
 /// Asks for the models.
-pub(super) async fn discover(chat: &Chat, channel: &Channel, settings: &Settings) -> Result<(), TargetError> {
+pub(super) async fn discover(
+    chat: &ChatTarget,
+    channel: &Channel,
+    settings: &Settings,
+) -> Result<(), TargetError> {
     let web = Web::open(&chat.at, None, channel, settings).await?;
     ask_for_models(&web).await
 }
@@ -51,7 +55,7 @@ fn place(web: &Web, path: &str) -> String {
 }
 
 pub(super) async fn open(
-    chat: &Chat,
+    chat: &ChatTarget,
     client: Option<&Client>,
     log: &Channel,
     settings: &Settings,

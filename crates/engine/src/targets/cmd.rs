@@ -35,7 +35,7 @@ const MAX_UNASKED: usize = 10_000;
 
 /// A program that is talked to.
 #[derive(Clone)]
-pub struct Cmd {
+pub struct CmdTarget {
     /// The program and its arguments; no shell sees them.
     pub command: Vec<String>,
     /// Its whole environment. It may hold credentials, and is never shown.
@@ -54,10 +54,10 @@ pub enum CmdProtocol {
     Json,
 }
 
-impl std::fmt::Debug for Cmd {
+impl std::fmt::Debug for CmdTarget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let program = self.command.first();
-        f.debug_struct("Cmd")
+        f.debug_struct("CmdTarget")
             .field("program", &program)
             .field("protocol", &self.protocol)
             .finish_non_exhaustive()
@@ -65,14 +65,14 @@ impl std::fmt::Debug for Cmd {
 }
 
 /// There is nothing to ask, but the program must be there.
-pub(super) async fn discover(cmd: &Cmd) -> Result<(), TargetError> {
+pub(super) async fn discover(cmd: &CmdTarget) -> Result<(), TargetError> {
     let mut child = spawn(cmd)?;
     // Nothing was said to it: ending it is all there is to do, and how it ends says nothing.
     let _ = child.end(CLOSE_PATIENCE).await;
     Ok(())
 }
 
-pub(super) fn open(cmd: &Cmd, log: &Channel, settings: &Settings) -> Result<CmdSession, TargetError> {
+pub(super) fn open(cmd: &CmdTarget, log: &Channel, settings: &Settings) -> Result<CmdSession, TargetError> {
     let mut child = spawn(cmd)?;
     let missing = || TargetError::Refused("the process has no input or output".to_owned());
     let stdin = child.stdin.take().ok_or_else(missing)?;
@@ -93,7 +93,7 @@ pub(super) fn open(cmd: &Cmd, log: &Channel, settings: &Settings) -> Result<CmdS
     })
 }
 
-fn spawn(cmd: &Cmd) -> Result<Child, TargetError> {
+fn spawn(cmd: &CmdTarget) -> Result<Child, TargetError> {
     let os = |text: &String| OsString::from(text);
     let program = ChildCommand {
         argv: cmd.command.iter().map(os).collect(),

@@ -16,7 +16,7 @@ const SURFACE: &str = "request";
 /// An HTTP endpoint. `{{message}}` and `{{session}}` in texts of the body stand for what is said and for a name of the
 /// conversation.
 #[derive(Clone)]
-pub struct Http {
+pub struct HttpTarget {
     /// Its URL, with the headers that it is asked with.
     pub at: Endpoint,
     /// The method, such as `POST`.
@@ -28,12 +28,16 @@ pub struct Http {
 }
 
 /// There is nothing to ask without a message, but somebody must be there.
-pub(super) async fn discover(http: &Http, log: &Channel, settings: &Settings) -> Result<(), TargetError> {
+pub(super) async fn discover(
+    http: &HttpTarget,
+    log: &Channel,
+    settings: &Settings,
+) -> Result<(), TargetError> {
     open(http, None, log, settings).await.map(drop)
 }
 
 pub(super) async fn open(
-    http: &Http,
+    http: &HttpTarget,
     client: Option<&Client>,
     log: &Channel,
     settings: &Settings,

@@ -19,11 +19,11 @@ mod target;
 mod web;
 
 pub use channel::{ACTOR, Channel, PHASE};
-pub use chat::Chat;
-pub use cmd::{Cmd, CmdProtocol};
+pub use chat::ChatTarget;
+pub use cmd::{CmdProtocol, CmdTarget};
 pub use conversation::Conversation;
 pub use error::TargetError;
-pub use http::Http;
+pub use http::HttpTarget;
 pub use offer::{MAX_TOOLS, Offer, Tool};
 pub(crate) use sessions::{Session, Sessions};
-pub use target::{Kind, Settings, Target};
+pub use target::{Settings, Target, TargetKind};

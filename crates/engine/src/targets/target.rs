@@ -8,11 +8,11 @@ use sortie_wire::Limits;
 use sortie_wire::http::Client;
 
 use super::channel::Channel;
-use super::chat::{self, Chat};
-use super::cmd::{self, Cmd, CmdProtocol};
+use super::chat::{self, ChatTarget};
+use super::cmd::{self, CmdProtocol, CmdTarget};
 use super::conversation::{Conversation, Peer};
 use super::error::TargetError;
-use super::http::{self, Http};
+use super::http::{self, HttpTarget};
 use super::offer::Offer;
 use super::web::new_client;
 use super::{a2a, ag_ui, mcp};
@@ -36,11 +36,11 @@ pub enum Target {
     /// An AG-UI agent.
     AgUi(modes::Endpoint),
     /// An endpoint that speaks as that of `OpenAI` does.
-    Chat(Chat),
+    Chat(ChatTarget),
     /// Anything that answers an HTTP request.
-    Http(Http),
+    Http(HttpTarget),
     /// A program that reads a line and writes a line.
-    Cmd(Cmd),
+    Cmd(CmdTarget),
 }
 
 impl std::fmt::Debug for Target {
@@ -52,7 +52,7 @@ impl std::fmt::Debug for Target {
 /// The kinds of targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum TargetKind {
     /// An MCP server.
     Mcp,
     /// An A2A agent.
@@ -67,7 +67,7 @@ pub enum Kind {
     Cmd,
 }
 
-impl Kind {
+impl TargetKind {
     /// The word that stands for it in `--target KIND=SPEC`.
     pub const fn as_str(self) -> &'static str {
         self.mode_and_protocol().1
@@ -118,14 +118,14 @@ impl Default for Settings {
 
 impl Target {
     /// What kind of target it is.
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> TargetKind {
         match self {
-            Self::Mcp { .. } => Kind::Mcp,
-            Self::A2a(_) => Kind::A2a,
-            Self::AgUi(_) => Kind::AgUi,
-            Self::Chat(_) => Kind::Chat,
-            Self::Http(_) => Kind::Http,
-            Self::Cmd(_) => Kind::Cmd,
+            Self::Mcp { .. } => TargetKind::Mcp,
+            Self::A2a(_) => TargetKind::A2a,
+            Self::AgUi(_) => TargetKind::AgUi,
+            Self::Chat(_) => TargetKind::Chat,
+            Self::Http(_) => TargetKind::Http,
+            Self::Cmd(_) => TargetKind::Cmd,
         }
     }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::stage::{Connection, Peer, Request, Stage, at, content};
 use serde_json::json;
-use sortie_engine::modes::ag_ui_client::{Options, play};
+use sortie_engine::modes::ag_ui_client::play;
+use sortie_engine::run::RunOptions;
 use sortie_wire::Limits;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -36,10 +37,10 @@ const CALL: [&str; 5] = [
 const FINISHED: &str = r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r"}"#;
 
 fn start(stage: &Stage, peer: &Peer) -> JoinHandle<()> {
-    start_with(stage, peer, Options::default())
+    start_with(stage, peer, RunOptions::default())
 }
 
-fn start_with(stage: &Stage, peer: &Peer, options: Options) -> JoinHandle<()> {
+fn start_with(stage: &Stage, peer: &Peer, options: RunOptions) -> JoinHandle<()> {
     tokio::spawn(play(stage.actor.clone(), at(&peer.url), options))
 }
 
@@ -248,7 +249,8 @@ async fn nobody_there_is_a_refusal() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     drop(listener);
-    let options = Options { connect_timeout: std::time::Duration::from_millis(100), ..Options::default() };
+    let options =
+        RunOptions { connect_timeout: std::time::Duration::from_millis(100), ..RunOptions::default() };
     play(stage.actor.clone(), at(&url), options).await;
     assert_eq!(stage.failures()[0].0, "target_refused");
 }
@@ -288,7 +290,7 @@ async fn an_event_of_100_megabytes_is_passed_over_and_never_a_pass() {
     })
     .await;
     let limits = Limits { message_bytes: 1 << 16, ..Limits::default() };
-    stage.returned(start_with(&stage, &peer, Options { limits, ..Options::default() })).await;
+    stage.returned(start_with(&stage, &peer, RunOptions { limits, ..RunOptions::default() })).await;
     let why = "an event longer than 65536 bytes was passed over".to_owned();
     assert_eq!(stage.failures(), [("protocol_error".to_owned(), why)]);
     assert_eq!(stage.story().last().unwrap(), "phase-1: agent run_finished");
@@ -331,7 +333,7 @@ async fn an_agent_that_calls_again_and_again_is_answered_so_often_and_no_more() 
         connection.event(FINISHED).await;
     })
     .await;
-    let playing = start_with(&stage, &peer, Options { follow_ups: 3, ..Options::default() });
+    let playing = start_with(&stage, &peer, RunOptions { follow_ups: 3, ..RunOptions::default() });
     stage.until_that("given up", |stage| !stage.warnings().is_empty()).await;
     assert_eq!(peer.got().len(), 4);
     assert_eq!(peer.got()[3].json()["runId"], "r-4");

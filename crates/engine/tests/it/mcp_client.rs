@@ -7,7 +7,7 @@ use crate::stage::mcp::{answers_everything, one_phase, result, start, start_with
 use crate::stage::{Connection, Peer, Request, Stage, content};
 use serde_json::json;
 use sortie_engine::modes::McpRevision;
-use sortie_engine::modes::mcp_client::Options;
+use sortie_engine::run::RunOptions;
 use tokio::sync::Notify;
 
 #[tokio::test]
@@ -149,7 +149,7 @@ async fn a_request_without_an_answer_is_given_up_and_the_next_is_sent() {
         }
     })
     .await;
-    let options = Options { action_timeout: Duration::from_millis(200), ..Options::default() };
+    let options = RunOptions { action_timeout: Some(Duration::from_millis(200)), ..RunOptions::default() };
     let playing = start_with(&stage, &peer, options);
     stage.until("phase-1: agent prompts/list").await;
     stage.until("phase-1: actor notifications/cancelled").await;
@@ -296,7 +296,7 @@ async fn the_revision_without_sessions_says_in_every_request_who_asks() {
     })
     .await;
     let wire = McpRevision::Version("2026-07-28".to_owned());
-    let playing = start_with(&stage, &peer, Options { wire, ..Options::default() });
+    let playing = start_with(&stage, &peer, RunOptions { wire, ..RunOptions::default() });
     stage
         .until_that("asked again", |stage| {
             stage.story().iter().filter(|line| *line == "second: agent tools/call").count() == 2

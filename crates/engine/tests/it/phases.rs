@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use serde_json::json;
 use sortie_detect::Detector;
-use sortie_engine::{Actor, Context, Entered, EntryAction, Extracted, Recorder, Spoken};
+use sortie_engine::{ActorState, Context, Entered, EntryAction, Extracted, Recorder, Spoken};
 use sortie_oatf::{Compiled, load};
 use sortie_trace::{Direction, Header, Kind, Record, Redactor, Trace};
 
@@ -42,7 +42,7 @@ impl Shared {
     }
 }
 
-fn actor(execution: &str) -> (Arc<Actor>, Shared) {
+fn actor(execution: &str) -> (Arc<ActorState>, Shared) {
     let text = format!("oatf: '0.1'\nattack:\n  execution:\n{execution}\n");
     let document = Arc::new(Compiled::new(load(&text).unwrap().document).unwrap());
     let trace = Shared::default();
@@ -60,7 +60,7 @@ fn actor(execution: &str) -> (Arc<Actor>, Shared) {
         end: tokio_util::sync::CancellationToken::new(),
         generator: None,
     };
-    (Actor::new(&document, 0, context), trace)
+    (ActorState::new(&document, 0, context), trace)
 }
 
 fn call(text: &str) -> Spoken<'_> {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode};
 use serde_json::Value;
 use sortie_detect::Detector;
-use sortie_engine::{Actor, Context, Extracted, Recorder, RunEvent, Watcher};
+use sortie_engine::{ActorState, Context, Extracted, Recorder, RunEvent, Watcher};
 use sortie_oatf::{Compiled, load};
 use sortie_trace::{Header, Message, Record, Redactor, Trace};
 use sortie_wire::http::{Answer, Client, ClientOptions};
@@ -20,7 +20,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 
 /// An actor that is ready to be played.
 pub(crate) struct Stage {
-    pub(crate) actor: Arc<Actor>,
+    pub(crate) actor: Arc<ActorState>,
     trace: Written,
     warnings: Arc<Warnings>,
 }
@@ -74,7 +74,7 @@ impl Stage {
             end: CancellationToken::new(),
             generator: None,
         };
-        Self { actor: Actor::new(&document, 0, context), trace, warnings }
+        Self { actor: ActorState::new(&document, 0, context), trace, warnings }
     }
 
     pub(crate) fn end(&self) {

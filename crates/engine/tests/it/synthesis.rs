@@ -8,8 +8,9 @@ use crate::stage::{Peer, Stage, at};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
-use sortie_engine::Generator;
+use sortie_engine::ContentGenerator;
 use sortie_engine::modes::{a2a_server, ag_ui_client, mcp_server};
+use sortie_engine::run::RunOptions;
 use sortie_oatf::{GenerationError, GenerationErrorKind, GenerationProvider};
 use sortie_wire::http::{Answer, Client, ClientOptions};
 
@@ -31,9 +32,9 @@ impl GenerationProvider for Script {
     }
 }
 
-fn script(gives: Result<Value, GenerationErrorKind>) -> (Arc<Script>, Option<Generator>) {
+fn script(gives: Result<Value, GenerationErrorKind>) -> (Arc<Script>, Option<ContentGenerator>) {
     let script = Arc::new(Script { gives, asked: Mutex::default() });
-    (script.clone(), Some(Generator(script)))
+    (script.clone(), Some(ContentGenerator(script)))
 }
 
 /// What comes back for a request: the last JSON of it.
@@ -69,7 +70,7 @@ const TOOL: &str = "
 async fn looked(gives: Result<Value, GenerationErrorKind>) -> (Value, Stage, Arc<Script>) {
     let (script, generator) = script(gives);
     let stage = Stage::generating(TOOL, generator);
-    let serving = mcp_server::start(stage.actor.clone(), mcp_server::Options::default()).await.unwrap();
+    let serving = mcp_server::start(stage.actor.clone(), RunOptions::default()).await.unwrap();
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": "look", "arguments": {"topic": "boats"}}});
     let answer = post(&serving.url, &call).await;
@@ -118,7 +119,7 @@ async fn an_agent_answers_with_a_task_that_was_generated() {
     let task = json!({"kind": "task", "id": "t-9", "contextId": "c", "status": {"state": "completed"}});
     let (script, generator) = script(Ok(task.clone()));
     let stage = Stage::generating(execution, generator);
-    let serving = a2a_server::start(stage.actor.clone(), a2a_server::Options::default()).await.unwrap();
+    let serving = a2a_server::start(stage.actor.clone(), &RunOptions::default()).await.unwrap();
     let send = json!({"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": {
         "kind": "message", "messageId": "m-1", "role": "user", "parts": [{"kind": "text", "text": "hi"}]}}});
     assert_eq!(post(&serving.url, &send).await["result"], task);
@@ -154,7 +155,7 @@ async fn a_client_asks_with_messages_that_were_generated() {
             connection.event(r#"{"type":"RUN_FINISHED","threadId":"t","runId":"r"}"#).await;
         })
         .await;
-        let options = ag_ui_client::Options::default();
+        let options = RunOptions::default();
         stage.returned(tokio::spawn(ag_ui_client::play(stage.actor.clone(), at(&peer.url), options))).await;
         let body = &peer.got()[0].body;
         assert!(

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use sortie_syntax::{Diagnostic, Source, Span};
 
 use crate::catalogue::{Catalogue, CatalogueEntry};
-use crate::files::{Content, FileDiagnostics, Root};
+use crate::files::{FileContent, FileDiagnostics, Root};
 use crate::fixtures::Fixtures;
 use crate::limits::MAX_ALL_FINDINGS;
 use crate::model::{Evaluator, TargetClass};
@@ -214,8 +214,8 @@ impl<'r> Loading<'r> {
         let findings = findings.into_iter().map(|(id, mut diagnostics)| {
             Diagnostic::sort(&mut diagnostics);
             let source = match &self.roots[id.0].files[id.1].content {
-                Content::Text(text) => Source::new(text.clone()),
-                Content::Refused(_, source) => source.clone(),
+                FileContent::Text(text) => Source::new(text.clone()),
+                FileContent::Refused(_, source) => source.clone(),
             };
             FileDiagnostics { file: self.shown(id), source, diagnostics }
         });

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Draft, FileId, Loading};
-use crate::files::{Content, Root};
+use crate::files::{FileContent, Root};
 use crate::layout::{self, FileKind};
 use crate::limits::{MAX_EVALUATORS, MAX_PATTERNS, MAX_SUITES};
 use crate::model::{Pattern, TargetClass};
@@ -75,13 +75,13 @@ impl<'r> Loading<'r> {
             }
             let kind = layout::kind(path, &folders);
             // What could not be read may have been anything: a folder of evaluators behind a link.
-            let is_refused = matches!(root.files[at].content, Content::Refused(..));
+            let is_refused = matches!(root.files[at].content, FileContent::Refused(..));
             if kind == FileKind::Other && !is_refused {
                 self.others.push(root.shown(path));
                 continue;
             }
             self.files += 1;
-            if let Content::Refused(finding, _) = &root.files[at].content {
+            if let FileContent::Refused(finding, _) = &root.files[at].content {
                 self.add((index, at), [(**finding).clone()]);
             }
             match kind {

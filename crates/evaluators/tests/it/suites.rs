@@ -1,6 +1,6 @@
 //! Suites: those that follow from standards, and those that somebody wrote.
 
-use sortie_evaluators::suites::{ALIASES, Origin};
+use sortie_evaluators::suites::{ALIASES, SuiteOrigin};
 use sortie_evaluators::{DocumentEntry, File, Loaded, Root, Standard, load};
 
 fn evaluator(path: &str, id: &str, more: &str) -> File {
@@ -75,7 +75,10 @@ fn somebody_may_write_suites_of_everything() {
     assert_eq!(members(&loaded, "nightly"), named(&["escape", "leak"], &["ACME-001", "ACME-004"]));
     assert_eq!(members(&loaded, "secret"), named(&["leak"], &[]), "a folder is a tag");
     assert_eq!(members(&loaded, "house"), named(&[], &["ACME-004"]));
-    assert_eq!(loaded.suites.resolve("gate").unwrap().origin, Origin::File("suites/gate.yaml".to_owned()));
+    assert_eq!(
+        loaded.suites.resolve("gate").unwrap().origin,
+        SuiteOrigin::File("suites/gate.yaml".to_owned())
+    );
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! A document that was played: the verdict, what it rests on, and how far the attack reached.
 
-use sortie_detect::{Actor, Delivered, Document, Fault, IndicatorFinding, Match, Outcome, Seen, Standing};
+use sortie_detect::{
+    ActorSummary, Delivered, DocumentInfo, Fault, IndicatorFinding, Match, Outcome, Seen, Standing,
+};
 use sortie_oatf::model::IndicatorResult;
 use sortie_trace::{Direction, Sender, StopReason};
 use unicode_width::UnicodeWidthStr as _;
@@ -9,7 +11,7 @@ use super::page::Page;
 use crate::text::{line, style};
 
 /// One run, as it is shown to people.
-pub(crate) fn rendered(run: &Outcome, document: &Document, color: bool, live: bool) -> String {
+pub(crate) fn rendered(run: &Outcome, document: &DocumentInfo, color: bool, live: bool) -> String {
     let mut page = Page::new(color);
     headline(&mut page, run, document);
     for verdict in &run.verdict.indicator_verdicts {
@@ -40,12 +42,12 @@ pub(crate) fn rendered(run: &Outcome, document: &Document, color: bool, live: bo
 }
 
 /// One that was not played, as it is shown to people.
-pub(super) fn unplayed(run: &Outcome, document: &Document) -> String {
+pub(super) fn unplayed(run: &Outcome, document: &DocumentInfo) -> String {
     let reason = run.verdict.reason.as_deref().unwrap_or_default();
     format!("{}: {}: {}\n", run.verdict.result, line(&title(document)), line(reason))
 }
 
-fn headline(page: &mut Page, run: &Outcome, document: &Document) {
+fn headline(page: &mut Page, run: &Outcome, document: &DocumentInfo) {
     page.headline(run.standing, &outcome(run), &title(document));
     page.from(&document.file);
 }
@@ -124,7 +126,7 @@ fn reach(run: &Outcome) -> String {
     format!("{delivered}; {}", actors.join("; "))
 }
 
-fn actor(actor: &Actor) -> String {
+fn actor(actor: &ActorSummary) -> String {
     let name = &actor.name;
     if !actor.connected {
         return format!("nobody spoke to `{name}`");
@@ -137,7 +139,7 @@ fn actor(actor: &Actor) -> String {
 }
 
 /// The name of a document: its id and its name.
-pub(crate) fn title(document: &Document) -> String {
+pub(crate) fn title(document: &DocumentInfo) -> String {
     match &document.id {
         Some(id) => format!("{id} {}", document.name),
         None => document.name.clone(),

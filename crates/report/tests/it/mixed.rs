@@ -8,7 +8,7 @@ use sortie_detect::{
     Spent, Vote,
 };
 use sortie_detect::{
-    CaseInfo, CaseResult, Detector, Document, EvaluatorCase, Evidence, EvidenceSource, Outcome, Place,
+    CaseInfo, CaseResult, Detector, DocumentInfo, EvaluatorCase, Evidence, EvidenceSource, Outcome, Place,
     Verdict, replay,
 };
 use sortie_evaluators::{DocumentEntry, File, Loaded, Root, Says, Severity, Values, load};
@@ -46,7 +46,7 @@ pub(crate) fn skipped() -> Outcome {
 }
 
 pub(crate) fn unplayed() -> Outcome {
-    let document = Document {
+    let document = DocumentInfo {
         file: "SRT-001".to_owned(),
         id: Some("SRT-001".to_owned()),
         name: "A poisoned tool".to_owned(),

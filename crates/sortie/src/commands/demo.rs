@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use sortie_engine::run::Options;
+use sortie_engine::run::RunOptions;
 
 use crate::console::Console;
 use crate::demo::{AGENTS, Demo as Outcomes, Row, findings};
@@ -70,7 +70,7 @@ impl Demo {
         let matrix = Matrix {
             documents: &documents,
             agents: &AGENTS,
-            options: Options { max_duration: MAX_DURATION, ..Options::default() },
+            options: RunOptions { max_duration: MAX_DURATION, ..RunOptions::default() },
             at_once: self.jobs.map_or_else(at_once, NonZeroUsize::get),
             folder: self.run_dir.as_deref(),
             notes: console.notes(),

@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
-use sortie_evaluators::suites::{ALIASES, Origin};
+use sortie_evaluators::suites::{ALIASES, SuiteOrigin};
 use sortie_evaluators::{Standard, Suite};
 
 use crate::console::Console;
@@ -181,7 +181,7 @@ fn uncovered(entries: &[Listed]) -> Vec<&str> {
 }
 
 fn by_entry(suite: &Suite, used: &InUse) -> Vec<Listed> {
-    let Origin::Standard(standard) = suite.origin else {
+    let SuiteOrigin::Standard(standard) = suite.origin else {
         let mut all = Listed::new("Everything");
         all.evaluators.extend(suite.evaluators.iter().cloned());
         all.documents.extend(suite.documents.iter().cloned());
@@ -216,8 +216,8 @@ fn title_of(used: &InUse, what: &str, name: &str) -> String {
 
 fn described(suite: &Suite) -> Value {
     let origin = match &suite.origin {
-        Origin::Standard(standard) => json!({ "standard": standard.as_str() }),
-        Origin::File(file) => json!({ "file": file }),
+        SuiteOrigin::Standard(standard) => json!({ "standard": standard.as_str() }),
+        SuiteOrigin::File(file) => json!({ "file": file }),
     };
     let aliases = ALIASES.iter().filter(|(_, id)| *id == suite.id).map(|(alias, _)| *alias);
     json!({

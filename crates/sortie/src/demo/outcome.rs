@@ -175,7 +175,7 @@ pub(crate) mod made_up {
     ) -> Outcome {
         let id = Some(entry.id().to_owned());
         let document =
-            sortie_detect::Document { file: entry.name(), id: id.clone(), name: "An attack".to_owned() };
+            sortie_detect::DocumentInfo { file: entry.name(), id: id.clone(), name: "An attack".to_owned() };
         let verdict = Verdict {
             attack_id: id,
             reason: None,

@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use sortie_evaluators::folder::{PARTS, Part, is_yaml, load_file, load_folder};
-use sortie_evaluators::{Content, DocumentEntry, File, FileDiagnostics, Loaded, Root, load};
+use sortie_evaluators::folder::{FolderPart, PARTS, is_yaml, load_file, load_folder};
+use sortie_evaluators::{DocumentEntry, File, FileContent, FileDiagnostics, Loaded, Root, load};
 use sortie_lint::fix_by;
 use sortie_syntax::{Diagnostic, Source};
 
@@ -39,7 +39,7 @@ struct Place {
 /// How much of a folder is loaded.
 #[derive(Debug, PartialEq, Eq)]
 enum Extent {
-    Read(Part),
+    Read(FolderPart),
     /// These files, for the rest is about something else.
     Files(Vec<PathBuf>),
 }
@@ -57,7 +57,7 @@ impl Scope {
             let below = below(path, &folder);
             self.place(folder, Extent::Read(part)).meant.push(below);
         } else if metadata.is_dir() {
-            self.place(path.to_owned(), Extent::Read(Part::All)).meant.push(String::new());
+            self.place(path.to_owned(), Extent::Read(FolderPart::All)).meant.push(String::new());
         } else if metadata.is_file() {
             self.alone(path);
         } else {
@@ -126,9 +126,9 @@ impl Scope {
 
     /// The folder of evaluators that a path lies in: one that is known, else `evaluators` where `agent`, `mcp` or `suites`
     /// follows, else the one that holds the last of these. A folder that holds them itself lies in no other.
-    fn root_of(&self, path: &Path) -> Option<(PathBuf, Part)> {
+    fn root_of(&self, path: &Path) -> Option<(PathBuf, FolderPart)> {
         if let Some(known) = self.known.iter().find(|known| path.starts_with(known)) {
-            return Some((known.clone(), Part::All));
+            return Some((known.clone(), FolderPart::All));
         }
         let parts: Vec<Component<'_>> = path.components().collect();
         let is_part = |at: usize| parts[at].as_os_str().to_str().is_some_and(|name| PARTS.contains(&name));
@@ -138,13 +138,13 @@ impl Scope {
         };
         let follows = |at: &usize| parts[at - 1].as_os_str() == "evaluators" && is_part(*at);
         if let Some(at) = (1..parts.len()).rfind(follows) {
-            return Some((up_to(at), Part::Parts));
+            return Some((up_to(at), FolderPart::Parts));
         }
         if PARTS.iter().any(|part| path.join(part).is_dir()) {
             return None;
         }
         let at = (0..parts.len()).rfind(|at| is_part(*at))?;
-        up_to(at + 1).is_dir().then(|| (up_to(at), Part::Parts))
+        up_to(at + 1).is_dir().then(|| (up_to(at), FolderPart::Parts))
     }
 
     fn place(&mut self, folder: PathBuf, extent: Extent) -> &mut Place {
@@ -153,12 +153,12 @@ impl Scope {
                 && matches!(place.extent, Extent::Files(_)) == matches!(extent, Extent::Files(_))
         });
         let at = at.unwrap_or_else(|| {
-            self.places.push(Place { folder, extent: Extent::Read(Part::Parts), meant: Vec::new() });
+            self.places.push(Place { folder, extent: Extent::Read(FolderPart::Parts), meant: Vec::new() });
             self.places.len() - 1
         });
         let place = &mut self.places[at];
         // Everything of a folder holds any part of it.
-        if place.meant.is_empty() || extent == Extent::Read(Part::All) {
+        if place.meant.is_empty() || extent == Extent::Read(FolderPart::All) {
             place.extent = extent;
         }
         place
@@ -176,7 +176,7 @@ impl Scope {
         }
         for known in &self.known {
             if !self.places.iter().any(|place| place.folder == *known) {
-                roots.push(load_folder(known, Part::All)?);
+                roots.push(load_folder(known, FolderPart::All)?);
             }
         }
         let roots = sources.with_bundled(roots, console);
@@ -227,7 +227,7 @@ impl Opened {
 fn put(roots: &mut [Root], name: &str, text: &str) {
     for root in roots {
         if let Some(at) = root.files.iter().position(|file| root.shown(&file.path) == name) {
-            root.files[at].content = Content::Text(text.into());
+            root.files[at].content = FileContent::Text(text.into());
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use sortie_evaluators::folder::{Part, load_folder};
+use sortie_evaluators::folder::{FolderPart, load_folder};
 use sortie_evaluators::{CatalogueEntry, Loaded, Root, Unknown, load};
 use sortie_syntax::Diagnostic;
 
@@ -54,8 +54,10 @@ impl Sources {
     /// Loads them. Where one has an error, that is shown, and nothing is used.
     pub(crate) fn load(&self, console: &mut Console) -> Result<InUse, Failure> {
         let folders = self.asked(console)?;
-        let roots =
-            folders.iter().map(|folder| load_folder(folder, Part::All)).collect::<Result<Vec<_>, _>>()?;
+        let roots = folders
+            .iter()
+            .map(|folder| load_folder(folder, FolderPart::All))
+            .collect::<Result<Vec<_>, _>>()?;
         let roots = self.with_bundled(roots, console);
         let loaded = load(&roots, &sortie_library::suite_documents());
         if !loaded.is_sound() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sortie_detect::Outcome;
 use sortie_engine::modes::Address;
-use sortie_engine::run::Options;
+use sortie_engine::run::RunOptions;
 use sortie_practice::{Behaviour, obeyed};
 use sortie_prove::{MANIFEST, MAX_PROOF_BYTES, ProofFiles, ProofsError, added, folder_of, steady};
 use tokio_util::sync::CancellationToken;
@@ -129,7 +129,7 @@ impl Session {
         };
         let compiled = &ready.document.compiled;
         let mut actors = compiled.document().attack.execution.actors.iter().flatten();
-        let options = Options { prompt: self.prompt.clone(), ..Options::default() };
+        let options = RunOptions { prompt: self.prompt.clone(), ..RunOptions::default() };
         if options.prompt(compiled).is_none() && !actors.any(|actor| Mode::of(&actor.mode).is_client()) {
             let message = format!("`--record`: `{}` gives the agent no task", ready.document.name);
             let help = "give one with `--prompt`, or in the document: `x-sortie: {prompt: …}`";
@@ -147,7 +147,7 @@ impl Session {
         interrupt: &CancellationToken,
     ) -> Result<Prepared, Failure> {
         let options =
-            Options { prompt: self.prompt.clone(), interrupt: interrupt.clone(), ..Options::default() };
+            RunOptions { prompt: self.prompt.clone(), interrupt: interrupt.clone(), ..RunOptions::default() };
         let mut document = lacking.ready.document.clone();
         if lacking.path.is_absolute() {
             // Where a document stands on somebody's machine is nobody's business.
@@ -181,7 +181,7 @@ fn say(failure: &Failure, console: &mut Console) -> Exit {
 }
 
 /// Where the agent of a run is reached.
-fn addresses(options: &Options) -> Vec<String> {
+fn addresses(options: &RunOptions) -> Vec<String> {
     let places = options.targets.values().filter_map(|target| match &target.address {
         Address::Url(url) => url.strip_prefix("http://")?.split('/').next(),
         Address::Stdio(_) => None,

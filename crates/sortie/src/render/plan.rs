@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 use sortie_engine::cases::{Planned, Play};
-use sortie_engine::run::{Plan, PlannedActor, PlannedIndicator, PlannedPhase};
+use sortie_engine::run::{DocumentPlan, PlannedActor, PlannedIndicator, PlannedPhase};
 use sortie_report::line;
 
 use super::{style, write_json};
@@ -15,7 +15,7 @@ const VERSION: u32 = 1;
 /// What would be done.
 pub(crate) struct Shown<'p> {
     /// With documents.
-    pub(crate) plans: &'p [Plan],
+    pub(crate) plans: &'p [DocumentPlan],
     /// With evaluators, where there are some.
     pub(crate) cases: Option<&'p [Planned]>,
     /// Documents of suites with which nothing would be done, and why.
@@ -73,7 +73,7 @@ fn told(planned: &Planned) -> Value {
     }
 }
 
-fn write_documents(out: &mut dyn Write, plans: &[Plan], color: bool) -> io::Result<()> {
+fn write_documents(out: &mut dyn Write, plans: &[DocumentPlan], color: bool) -> io::Result<()> {
     for plan in plans {
         let id = plan.id.as_ref().map(|id| format!("{id} ")).unwrap_or_default();
         let title = style::paint(color, style::STRONG, &line(&format!("{id}{}", plan.name)));
@@ -136,7 +136,7 @@ fn write_phase(out: &mut dyn Write, phase: &PlannedPhase) -> io::Result<()> {
     }
 }
 
-fn write_indicators(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
+fn write_indicators(out: &mut dyn Write, plan: &DocumentPlan) -> io::Result<()> {
     if plan.indicators.is_empty() {
         return writeln!(out, "  watched for nothing: there are no indicators, so this only simulates");
     }

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 use std::time::Duration;
 
 use sortie_engine::modes::{Address, Endpoint};
-use sortie_engine::run::Options;
+use sortie_engine::run::RunOptions;
 use sortie_oatf::model::{Actor, Mode};
 use sortie_practice::{Behaviour, UnknownBehaviour};
 
@@ -27,7 +27,7 @@ pub(super) fn resolve<'a>(
     clients: impl Iterator<Item = &'a Actor>,
     index: usize,
     prompt: Option<&str>,
-    options: &mut Options,
+    options: &mut RunOptions,
 ) -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(|error| {
         Failure::new(format!("`--agent builtin:{behaviour}`: cannot find this program: {error}"))
@@ -60,7 +60,7 @@ pub(super) fn resolve<'a>(
     if prompt.is_some() && !driven {
         command.extend(["--prompt".to_owned(), "{prompt}".to_owned()]);
     }
-    options.agent = Some(sortie_engine::run::Agent { command, env: environment([])? });
+    options.agent = Some(sortie_engine::run::AgentCommand { command, env: environment([])? });
     options.idle = options.idle.or(Some(IDLE)).filter(|_| !options.targets.is_empty());
     // What such an agent does, it does at once.
     options.grace = options.grace.or(Some(Duration::ZERO));

@@ -1,7 +1,7 @@
 //! `--max-…`
 
 use clap::Args;
-use sortie_engine::run::Options;
+use sortie_engine::run::RunOptions;
 use sortie_wire::Limits;
 
 /// How much others may ask of us.
@@ -29,11 +29,11 @@ pub(crate) struct LimitArgs {
     queued: usize,
 
     /// Bytes of a trace; when it is full, the run ends
-    #[arg(long = "max-trace-bytes", value_name = "BYTES", default_value_t = Options::default().max_trace_bytes)]
+    #[arg(long = "max-trace-bytes", value_name = "BYTES", default_value_t = RunOptions::default().max_trace_bytes)]
     pub(crate) trace_bytes: u64,
 
     /// Bytes that are kept of each of the agent's two outputs
-    #[arg(long = "max-output-bytes", value_name = "BYTES", default_value_t = Options::default().max_output_bytes)]
+    #[arg(long = "max-output-bytes", value_name = "BYTES", default_value_t = RunOptions::default().max_output_bytes)]
     pub(crate) output_bytes: u64,
 }
 

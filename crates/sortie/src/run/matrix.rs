@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sortie_detect::Outcome;
-use sortie_engine::run::{Folder, Options};
+use sortie_engine::run::{Folder, RunOptions};
 use sortie_practice::Behaviour;
 
 use super::folders::{folder_of, name};
@@ -20,7 +20,7 @@ pub(crate) struct Matrix<'m> {
     pub(crate) documents: &'m [Document],
     pub(crate) agents: &'m [Behaviour],
     /// What is the same for every run.
-    pub(crate) options: Options,
+    pub(crate) options: RunOptions,
     /// How many runs at once.
     pub(crate) at_once: usize,
     /// The folder for all of them; a new one among all runs, if nobody says.

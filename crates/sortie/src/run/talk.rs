@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::Value;
-use sortie_engine::targets::{CmdProtocol, Kind};
+use sortie_engine::targets::{CmdProtocol, TargetKind};
 
 use crate::failure::Failure;
 
@@ -96,16 +96,16 @@ impl Talk {
     }
 
     /// Something that a target of this kind has no use for: its name in sortie.toml, and as an option.
-    pub(super) fn misplaced(&self, kind: Kind) -> Option<(&'static str, &'static str)> {
+    pub(super) fn misplaced(&self, kind: TargetKind) -> Option<(&'static str, &'static str)> {
         let all = [
-            (self.model.is_some(), Kind::Chat, ("model", "--chat-model")),
-            (self.system.is_some(), Kind::Chat, ("system", "--chat-system")),
-            (self.method.is_some(), Kind::Http, ("method", "--http-method")),
-            (self.body.is_some(), Kind::Http, ("body", "--http-body")),
-            (self.answer.is_some(), Kind::Http, ("answer", "--http-answer")),
-            (self.protocol.is_some(), Kind::Cmd, ("protocol", "--cmd-protocol")),
+            (self.model.is_some(), TargetKind::Chat, ("model", "--chat-model")),
+            (self.system.is_some(), TargetKind::Chat, ("system", "--chat-system")),
+            (self.method.is_some(), TargetKind::Http, ("method", "--http-method")),
+            (self.body.is_some(), TargetKind::Http, ("body", "--http-body")),
+            (self.answer.is_some(), TargetKind::Http, ("answer", "--http-answer")),
+            (self.protocol.is_some(), TargetKind::Cmd, ("protocol", "--cmd-protocol")),
         ];
-        let is_misplaced = |(given, of, _): &(bool, Kind, _)| *given && *of != kind;
+        let is_misplaced = |(given, of, _): &(bool, TargetKind, _)| *given && *of != kind;
         all.into_iter().find(is_misplaced).map(|(.., names)| names)
     }
 }

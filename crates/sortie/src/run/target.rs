@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use sortie_engine::modes::Address;
-use sortie_engine::targets::Kind;
+use sortie_engine::targets::TargetKind;
 
 use super::named::is_actor;
 
@@ -11,17 +11,24 @@ use super::named::is_actor;
 pub(super) const KINDS: &str = "`mcp`, `a2a`, `ag_ui`, `chat`, `http` or `cmd`";
 
 /// The kind with that name.
-pub(super) fn kind(text: &str) -> Option<Kind> {
-    let all = [Kind::Mcp, Kind::A2a, Kind::AgUi, Kind::Chat, Kind::Http, Kind::Cmd];
+pub(super) fn kind(text: &str) -> Option<TargetKind> {
+    let all = [
+        TargetKind::Mcp,
+        TargetKind::A2a,
+        TargetKind::AgUi,
+        TargetKind::Chat,
+        TargetKind::Http,
+        TargetKind::Cmd,
+    ];
     all.into_iter().find(|kind| kind.as_str() == text)
 }
 
 /// The mode of the actors that attack a target of this kind. What only evaluators attack has none.
-pub(super) const fn mode(kind: Kind) -> Option<&'static str> {
+pub(super) const fn mode(kind: TargetKind) -> Option<&'static str> {
     match kind {
-        Kind::Mcp => Some("mcp_client"),
-        Kind::A2a => Some("a2a_client"),
-        Kind::AgUi => Some("ag_ui_client"),
+        TargetKind::Mcp => Some("mcp_client"),
+        TargetKind::A2a => Some("a2a_client"),
+        TargetKind::AgUi => Some("ag_ui_client"),
         _ => None,
     }
 }
@@ -39,7 +46,7 @@ pub(crate) struct AskedTarget {
 pub(super) enum What {
     /// `@NAME` of sortie.toml.
     Named(String),
-    Given(Kind, Address),
+    Given(TargetKind, Address),
 }
 
 impl FromStr for AskedTarget {
@@ -83,8 +90,8 @@ fn what(text: &str) -> Result<What, String> {
 }
 
 /// Where a target is.
-fn address(kind: Kind, spec: &str) -> Result<Address, String> {
-    if kind == Kind::Cmd {
+fn address(kind: TargetKind, spec: &str) -> Result<Address, String> {
+    if kind == TargetKind::Cmd {
         // An actor that is called `cmd`: no command is called like a target.
         return if what(spec).is_ok() { Err("an actor".to_owned()) } else { stdio(kind, spec) };
     }
@@ -112,8 +119,8 @@ pub(super) fn url(spec: &str) -> Result<String, String> {
     }
 }
 
-pub(super) fn stdio(kind: Kind, command: &str) -> Result<Address, String> {
-    if !matches!(kind, Kind::Mcp | Kind::Cmd) {
+pub(super) fn stdio(kind: TargetKind, command: &str) -> Result<Address, String> {
+    if !matches!(kind, TargetKind::Mcp | TargetKind::Cmd) {
         let kind = kind.as_str();
         return Err(format!("`{kind}` has no form over standard input and output: write a URL"));
     }
@@ -140,19 +147,19 @@ mod tests {
     #[test]
     fn a_target_has_a_kind_and_may_have_an_actor() {
         let url = |kind, url: &str| What::Given(kind, Address::Url(url.to_owned()));
-        assert_eq!(read("mcp=http://h/mcp?a=b"), Ok((None, url(Kind::Mcp, "http://h/mcp?a=b"))));
-        assert_eq!(read("recon=a2a=http://h"), Ok((Some("recon".into()), url(Kind::A2a, "http://h"))));
-        assert_eq!(read("mcp=mcp=http://h"), Ok((Some("mcp".into()), url(Kind::Mcp, "http://h"))));
+        assert_eq!(read("mcp=http://h/mcp?a=b"), Ok((None, url(TargetKind::Mcp, "http://h/mcp?a=b"))));
+        assert_eq!(read("recon=a2a=http://h"), Ok((Some("recon".into()), url(TargetKind::A2a, "http://h"))));
+        assert_eq!(read("mcp=mcp=http://h"), Ok((Some("mcp".into()), url(TargetKind::Mcp, "http://h"))));
         assert_eq!(read("user=@shop"), Ok((Some("user".into()), What::Named("shop".into()))));
-        assert_eq!(read("cmd=mcp=http://h"), Ok((Some("cmd".into()), url(Kind::Mcp, "http://h"))));
+        assert_eq!(read("cmd=mcp=http://h"), Ok((Some("cmd".into()), url(TargetKind::Mcp, "http://h"))));
         assert_eq!(
             read("cmd=x=1"),
-            Ok((None, What::Given(Kind::Cmd, Address::Stdio(vec!["x=1".to_owned()]))))
+            Ok((None, What::Given(TargetKind::Cmd, Address::Stdio(vec!["x=1".to_owned()]))))
         );
         let words = ["npx", "-y", "a server"].map(str::to_owned).to_vec();
         assert_eq!(
             read("mcp=stdio:npx -y 'a server'"),
-            Ok((None, What::Given(Kind::Mcp, Address::Stdio(words))))
+            Ok((None, What::Given(TargetKind::Mcp, Address::Stdio(words))))
         );
     }
 

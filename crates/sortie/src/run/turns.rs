@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sortie_detect::Outcome;
 use sortie_engine::Watcher;
-use sortie_engine::run::{Case, Folder, RunError, run};
+use sortie_engine::run::{DocumentRun, Folder, RunError, run};
 use sortie_report::Report;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
@@ -129,7 +129,7 @@ impl Job {
         let Prepared { document, options } = self.prepared;
         let folder = (self.folder)()?;
         let report = folder.report();
-        let case = Case { document: document.compiled, file: document.name, folder };
+        let case = DocumentRun { document: document.compiled, file: document.name, folder };
         let run = run(case, options, self.watcher).await.map_err(|error| failure(&error))?;
         keep(&report, &Report::new(vec![run.clone()]))?;
         Ok(run)

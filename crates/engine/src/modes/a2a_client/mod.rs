@@ -1,9 +1,7 @@
 //! A client that talks to an A2A agent as a document says, and hears what comes back.
 
 mod answer;
-mod options;
 mod play;
 mod session;
 
-pub use options::Options;
 pub use play::play;

@@ -1,26 +1,30 @@
 //! From the first phase to the last.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sortie_wire::a2a::A2aClient;
 use sortie_wire::http::{ClientError, ClientOptions, wait_until_accepts};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::options::Options;
 use super::session::Session;
-use crate::actor::{Actor, Entered, EntryAction};
+use crate::actor::{ActorState, Entered, EntryAction};
 use crate::modes::a2a_push;
 use crate::modes::actions::{Action, Step, left_out};
 use crate::modes::client::{begin, prepare};
 use crate::modes::{Address, Endpoint};
+use crate::run::RunOptions;
 use sortie_trace::ActorFailure;
+
+/// How long an answer may take unless something else is asked for.
+const ANSWER_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// Plays an actor that is an A2A client against a target, until its last phase has nothing left to send and to hear, or
 /// the run ends.
 ///
 /// Whatever goes wrong is recorded, never returned.
-pub async fn play(actor: Arc<Actor>, target: Endpoint, options: Options) {
+pub async fn play(actor: Arc<ActorState>, target: Endpoint, options: RunOptions) {
     let Some((scripts, client)) = prepare(&actor, Action::all, connect(&target, &options)).await else {
         return;
     };
@@ -30,14 +34,14 @@ pub async fn play(actor: Arc<Actor>, target: Endpoint, options: Options) {
     actor.context().end.run_until_cancelled(session.play(&scripts, entered)).await;
 }
 
-async fn connect(target: &Endpoint, options: &Options) -> Result<A2aClient, ClientError> {
+async fn connect(target: &Endpoint, options: &RunOptions) -> Result<A2aClient, ClientError> {
     let Address::Url(url) = &target.address else {
         let why = "an A2A agent is a server that others reach: give its URL";
         return Err(ClientError::Invalid(why.to_owned()));
     };
     let http = ClientOptions {
         headers: target.http_headers()?,
-        answer_timeout: options.action_timeout,
+        answer_timeout: options.action_timeout.unwrap_or(ANSWER_TIMEOUT),
         limits: options.limits,
         ..ClientOptions::default()
     };

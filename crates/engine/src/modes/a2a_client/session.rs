@@ -15,14 +15,14 @@ use tokio_util::task::TaskTracker;
 use url::Url;
 
 use super::answer::Answer;
-use super::options::Options;
-use crate::actor::{Actor, Spoken, Working};
+use crate::actor::{ActorState, Spoken, Working};
 use crate::modes::a2a_push::{Push, Webhook};
 use crate::modes::actions::Step;
 use crate::modes::excerpt::excerpt;
 use crate::modes::hold::Hold;
-use crate::payload::Payload;
-use crate::phase::Phase;
+use crate::payload::WirePayload;
+use crate::phase::ActorPhase;
+use crate::run::RunOptions;
 
 /// Our name for the agent: ids of requests are never given twice, so one will do.
 const CONNECTION: &str = "http-1";
@@ -32,7 +32,7 @@ const CARD: &str = "agent_card/get";
 /// A client and the agent that it talks to.
 #[derive(Debug)]
 pub(super) struct Session {
-    pub(super) actor: Arc<Actor>,
+    pub(super) actor: Arc<ActorState>,
     pub(super) hold: Arc<Hold>,
     /// Everything that is being asked.
     pub(super) tasks: TaskTracker,
@@ -55,7 +55,7 @@ struct Failure {
 /// What a request and its answers have in common.
 #[derive(Clone, Copy)]
 struct Exchange<'e> {
-    phase: &'e Arc<Phase>,
+    phase: &'e Arc<ActorPhase>,
     method: &'e str,
     id: &'e Value,
     /// Nothing of the phase is unsent.
@@ -63,7 +63,7 @@ struct Exchange<'e> {
 }
 
 impl Session {
-    pub(super) fn new(actor: Arc<Actor>, client: A2aClient, options: &Options) -> Arc<Self> {
+    pub(super) fn new(actor: Arc<ActorState>, client: A2aClient, options: &RunOptions) -> Arc<Self> {
         Arc::new(Self {
             gone: actor.context().end.child_token(),
             actor,
@@ -78,7 +78,7 @@ impl Session {
     }
 
     /// Carries out one action and hears all that comes of it, also when its phase is over meanwhile.
-    pub(super) async fn act(self: &Arc<Self>, phase: &Arc<Phase>, step: Step, is_last: bool) {
+    pub(super) async fn act(self: &Arc<Self>, phase: &Arc<ActorPhase>, step: Step, is_last: bool) {
         let working = self.actor.working();
         let done = self.gone.run_until_cancelled(async {
             if step.method == CARD {
@@ -94,14 +94,14 @@ impl Session {
     }
 
     /// The entry action of A2A.
-    pub(super) async fn notify(&self, phase: &Arc<Phase>, action: &Payload) {
+    pub(super) async fn notify(&self, phase: &Arc<ActorPhase>, action: &WirePayload) {
         self.gone
             .run_until_cancelled(self.push.send(&self.actor, phase, action, |_| Webhook::default()))
             .await;
     }
 
     /// Asks for the agent card. A card that a document asks for is an event; one that we need to find the agent is none.
-    async fn card(&self, phase: &Arc<Phase>, events: &[&str]) -> Result<Option<Bytes>, Failure> {
+    async fn card(&self, phase: &Arc<ActorPhase>, events: &[&str]) -> Result<Option<Bytes>, Failure> {
         // A GET carries nothing.
         self.actor.said(phase, card(Direction::Request, Kind::Request, b"{}"));
         let Fetched { url, status, body } = match self.client.card().await {
@@ -139,7 +139,7 @@ impl Session {
     }
 
     /// Where messages go.
-    async fn endpoint(&self, phase: &Arc<Phase>) -> Result<Url, Failure> {
+    async fn endpoint(&self, phase: &Arc<ActorPhase>) -> Result<Url, Failure> {
         let known = || self.endpoint.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if known().is_none() && self.client.needs_card() {
             self.card(phase, &[]).await?;
@@ -149,7 +149,7 @@ impl Session {
 
     async fn call(
         self: &Arc<Self>,
-        phase: &Arc<Phase>,
+        phase: &Arc<ActorPhase>,
         step: Step,
         is_last: bool,
         working: Working,

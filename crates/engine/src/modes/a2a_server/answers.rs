@@ -12,7 +12,7 @@ use super::json::{array, object, string, text};
 use super::plan::Plan;
 use super::stream::{Item, Task, stream};
 use super::tasks::{Config, Tasks};
-use crate::actor::Actor;
+use crate::actor::ActorState;
 use crate::modes::a2a_push::Webhook;
 
 /// An answer.
@@ -45,7 +45,7 @@ pub(super) struct Desk {
 
 impl Desk {
     /// The answer of a phase to any method but those for the card.
-    pub(super) fn answer(&self, actor: &Actor, plan: &Plan, question: Question<'_>) -> Answer {
+    pub(super) fn answer(&self, actor: &ActorState, plan: &Plan, question: Question<'_>) -> Answer {
         let streams = matches!(question.method, "message/stream" | "tasks/resubscribe");
         let answer = match question.method {
             "message/send" => self.respond(actor, plan, question).map(Answer::Result),
@@ -78,7 +78,7 @@ impl Desk {
     }
 
     /// What the document answers to a message, remembered when it is a task.
-    fn respond(&self, actor: &Actor, plan: &Plan, question: Question<'_>) -> Result<String, Refusal> {
+    fn respond(&self, actor: &ActorState, plan: &Plan, question: Question<'_>) -> Result<String, Refusal> {
         if !question.params.is_object() {
             return Err(INVALID_PARAMS);
         }

@@ -6,14 +6,14 @@ use url::Url;
 
 use super::json::{array, items, string, text};
 use crate::modes::a2a_push::is_loopback;
-use crate::payload::Payload;
+use crate::payload::WirePayload;
 
 /// Lists of a card whose items say where else the agent is: those of 0.3, and those of 1.0.
 const INTERFACES: [&str; 2] = ["additionalInterfaces", "supportedInterfaces"];
 
 /// The card of an agent that the document does not describe. Its address is filled in when it is served.
-pub(super) fn minimal() -> Payload {
-    Payload::plain(json!({
+pub(super) fn minimal() -> WirePayload {
+    WirePayload::plain(json!({
         "protocolVersion": "0.3.0",
         "name": "oatf-agent",
         "description": "An agent that takes messages.",

@@ -8,4 +8,4 @@ mod server;
 mod stream;
 mod tasks;
 
-pub use server::{Options, start};
+pub use server::start;

@@ -5,24 +5,24 @@ use sortie_oatf::compile::CompiledResponses;
 use sortie_oatf::model::ResponseEntry;
 
 use super::card;
-use crate::payload::Payload;
-use crate::phase::Phase;
+use crate::payload::WirePayload;
+use crate::phase::ActorPhase;
 use crate::synthesis::{Shape, Synthesis};
 
 /// What a phase serves.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// The agent card.
-    pub(super) card: Payload,
+    pub(super) card: WirePayload,
     /// `task_responses`: which entry answers, and with what.
     responses: CompiledResponses,
-    contents: Vec<Option<Payload>>,
+    contents: Vec<Option<WirePayload>>,
     syntheses: Vec<Option<Synthesis>>,
 }
 
 impl Plan {
     /// Reads the state of a phase. What is wrong with it is said as a sentence.
-    pub(super) fn new(phase: &Phase) -> Result<Self, String> {
+    pub(super) fn new(phase: &ActorPhase) -> Result<Self, String> {
         let present = |key: &str| phase.key(key).filter(|state| !state.value().is_null());
         let list = present("task_responses");
         if list.as_ref().is_some_and(|list| !list.value().is_array()) {
@@ -44,7 +44,7 @@ impl Plan {
     }
 
     /// What answers a message: content, and what is to be generated instead of it. Without any, the answer is an empty task.
-    pub(super) fn response(&self, params: &Value) -> (Option<&Payload>, Option<&Synthesis>) {
+    pub(super) fn response(&self, params: &Value) -> (Option<&WirePayload>, Option<&Synthesis>) {
         let Some(chosen) = self.responses.select(params) else { return (None, None) };
         let content = self.contents.get(chosen).and_then(Option::as_ref);
         (content, self.syntheses.get(chosen).and_then(Option::as_ref))

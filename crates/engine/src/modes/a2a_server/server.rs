@@ -1,6 +1,5 @@
 //! The agent, between its listener and its actor.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,40 +15,30 @@ use url::Url;
 use super::answers::{Answer, Desk, Question};
 use super::card;
 use super::plan::Plan;
-use crate::actor::{Actor, Entered, EntryAction, Heard, Spoken};
+use crate::actor::{ActorState, Entered, EntryAction, HeardMessage, Spoken};
 use crate::modes::a2a_push::{self, Push};
-use crate::modes::{ListenOptions, Serving, StartError};
-use crate::phase::Phase;
+use crate::modes::{Serving, StartError, reachable};
+use crate::phase::ActorPhase;
+use crate::run::RunOptions;
 
 const INVALID_REQUEST: i64 = -32600;
 
-/// How an A2A agent is served.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Where it listens.
-    pub listen: ListenOptions,
-    /// Serves the document's card as it is, even if it leads elsewhere.
-    pub verbatim_card: bool,
-    /// Hosts that push notifications may go to, besides this machine.
-    pub allow_hosts: Vec<String>,
-}
-
 /// Begins to serve an actor: listens, enters the first phase, and answers until the run ends.
-pub async fn start(actor: Arc<Actor>, options: Options) -> Result<Serving, StartError> {
+pub async fn start(actor: Arc<ActorState>, options: &RunOptions) -> Result<Serving, StartError> {
     let plans = actor.phases().iter().map(|phase| {
         Plan::new(phase).map_err(|reason| StartError::State { phase: phase.name.clone(), reason })
     });
     let plans = plans.collect::<Result<Vec<_>, _>>()?;
-    let listener = options.listen.bind().await?;
+    let listener = options.bind(actor.name()).await?;
     let url = format!("http://{}/", reachable(listener.address()));
     let base = Url::parse(&url)
         .map_err(|error| StartError::Bind { address: url.clone(), reason: error.to_string() })?;
-    let hosts = if options.listen.public && options.listen.hosts.is_empty() {
+    let hosts = if options.public && options.hosts.is_empty() {
         Hosts::any()
     } else {
-        Hosts::loopback_plus(&options.listen.hosts)
+        Hosts::loopback_plus(&options.hosts)
     };
-    let (limits, end) = (options.listen.limits, actor.context().end.clone());
+    let (limits, end) = (options.limits, actor.context().end.clone());
     let push = Push::new(&options.allow_hosts, limits);
     let verbatim_card = options.verbatim_card;
     let server = Arc::new(Server {
@@ -80,19 +69,9 @@ pub async fn start(actor: Arc<Actor>, options: Options) -> Result<Serving, Start
     Ok(Serving { url, done })
 }
 
-/// An address that clients can use: nobody connects to 0.0.0.0.
-fn reachable(address: SocketAddr) -> SocketAddr {
-    let ip = match address.ip() {
-        ip if !ip.is_unspecified() => ip,
-        IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
-    };
-    SocketAddr::new(ip, address.port())
-}
-
 #[derive(Debug)]
 struct Server {
-    actor: Arc<Actor>,
+    actor: Arc<ActorState>,
     /// Of each phase.
     plans: Vec<Plan>,
     desk: Desk,
@@ -106,7 +85,7 @@ struct Server {
 /// What the answers to one request have in common.
 #[derive(Clone, Copy)]
 struct Exchange<'e> {
-    phase: &'e Phase,
+    phase: &'e ActorPhase,
     surfaces: &'e [&'e str],
     /// As it stands in the request, and as a value.
     id: Option<(&'e str, &'e Value)>,
@@ -139,7 +118,7 @@ impl Server {
     }
 
     /// The card that a phase serves to whoever found us under that host.
-    fn served_card(&self, phase: &Phase, params: &Value, host: Option<&str>) -> Option<String> {
+    fn served_card(&self, phase: &ActorPhase, params: &Value, host: Option<&str>) -> Option<String> {
         let filled =
             self.actor.fill(&self.plans[phase.index].card, Some(params), None).ok()?.json.into_owned();
         if self.verbatim_card {
@@ -207,7 +186,13 @@ impl Server {
         }
     }
 
-    fn answer(&self, heard: &Heard, caller: Caller<'_>, method: &str, raw: Option<&RawValue>) -> Answer {
+    fn answer(
+        &self,
+        heard: &HeardMessage,
+        caller: Caller<'_>,
+        method: &str,
+        raw: Option<&RawValue>,
+    ) -> Answer {
         let params = &heard.content;
         if method == "agent/getAuthenticatedExtendedCard" {
             let failed =
@@ -218,7 +203,7 @@ impl Server {
     }
 
     /// Hears what is no request; there is nothing to it but that it was said.
-    fn hear_other(&self, caller: Caller<'_>, body: &Bytes, surfaces: &[&str], kind: Kind) -> Heard {
+    fn hear_other(&self, caller: Caller<'_>, body: &Bytes, surfaces: &[&str], kind: Kind) -> HeardMessage {
         let direction = if kind == Kind::Response { Direction::Response } else { Direction::Request };
         let connection = connection(caller);
         let spoken = Spoken { surfaces, direction, kind, id: None, connection: &connection, bytes: body };

@@ -1,10 +1,8 @@
 //! An AG-UI client: it asks for runs, hears their events, and answers the tools that it says it has.
 
-mod options;
 mod play;
 mod run;
 mod script;
 mod stage;
 
-pub use options::Options;
 pub use play::play;

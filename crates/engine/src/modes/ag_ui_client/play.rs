@@ -9,19 +9,19 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::options::Options;
 use super::script::Script;
 use super::stage::Stage;
-use crate::actor::{Actor, Entered, EntryAction};
+use crate::actor::{ActorState, Entered, EntryAction};
 use crate::modes::actions::left_out;
 use crate::modes::client::{begin, prepare};
 use crate::modes::hold::Hold;
 use crate::modes::{Address, Endpoint};
+use crate::run::RunOptions;
 
 /// Plays an actor that is an AG-UI client against a target, until there is nothing more to play or the run ends.
 ///
 /// Whatever goes wrong is recorded, never returned.
-pub async fn play(actor: Arc<Actor>, target: Endpoint, options: Options) {
+pub async fn play(actor: Arc<ActorState>, target: Endpoint, options: RunOptions) {
     let Some((scripts, target)) = prepare(&actor, Script::new, connect(&target, &options)).await else {
         return;
     };
@@ -37,7 +37,7 @@ pub async fn play(actor: Arc<Actor>, target: Endpoint, options: Options) {
     stage.hold.forget();
 }
 
-async fn connect(target: &Endpoint, options: &Options) -> Result<(Client, String), ClientError> {
+async fn connect(target: &Endpoint, options: &RunOptions) -> Result<(Client, String), ClientError> {
     let Address::Url(url) = &target.address else {
         let why = "an AG-UI agent is reached by HTTP, and this target is a process";
         return Err(ClientError::Invalid(why.to_owned()));

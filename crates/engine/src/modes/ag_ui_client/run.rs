@@ -11,12 +11,12 @@ use sortie_wire::http::{EventStream, StreamError};
 use sortie_wire::sse::Decoder;
 
 use super::stage::{Events, Stage, answer, request};
-use crate::actor::Heard;
-use crate::phase::Phase;
+use crate::actor::HeardMessage;
+use crate::phase::ActorPhase;
 
 /// What has been heard of one run.
 struct Run {
-    phase: Arc<Phase>,
+    phase: Arc<ActorPhase>,
     connection: String,
     input: Option<Input>,
     /// The phase has no other run to ask for.
@@ -33,7 +33,7 @@ struct Run {
 impl Stage {
     /// Asks for a run and hears it to its end; as long as the agent calls tools of ours, asks again with their results.
     /// `is_last` when the phase has no other run to ask for.
-    pub(super) async fn run(self: Arc<Self>, phase: Arc<Phase>, mut body: String, is_last: bool) {
+    pub(super) async fn run(self: Arc<Self>, phase: Arc<ActorPhase>, mut body: String, is_last: bool) {
         let _working = self.actor.working();
         let first_id = Input::read(&body).map(|input| input.run_id).unwrap_or_default();
         let mut results = Vec::new();
@@ -73,7 +73,13 @@ impl Stage {
 
     /// Records what is about to be sent. Results are events too: each is recorded by itself, and then the run that brings
     /// them.
-    fn say(&self, phase: &Arc<Phase>, connection: &str, results: &[ToolResult], body: &str) -> Vec<Heard> {
+    fn say(
+        &self,
+        phase: &Arc<ActorPhase>,
+        connection: &str,
+        results: &[ToolResult],
+        body: &str,
+    ) -> Vec<HeardMessage> {
         let results = results.iter().map(|ToolResult(result)| {
             let surfaces = ["tool_call_result"];
             let spoken = request(&surfaces, Kind::Event, connection, result.as_bytes());

@@ -4,23 +4,23 @@ use serde_json::Value;
 use sortie_wire::Members;
 use sortie_wire::ag_ui::{AgentCall, Input, ToolResult};
 
-use crate::actor::Actor;
+use crate::actor::ActorState;
 use crate::modes::responses::Responses;
-use crate::payload::{Payload, TooLarge};
-use crate::phase::Phase;
+use crate::payload::{TooLarge, WirePayload};
+use crate::phase::ActorPhase;
 use crate::synthesis::{Shape, Synthesis};
 
 /// What a phase does, read once, before anything is said.
 #[derive(Debug)]
 pub(super) struct Script {
-    input: Payload,
+    input: WirePayload,
     synthesis: Option<Synthesis>,
     responses: Responses,
 }
 
 impl Script {
     /// Reads the state of a phase. What is wrong with it is said as a sentence.
-    pub(super) fn new(phase: &Phase) -> Result<Self, String> {
+    pub(super) fn new(phase: &ActorPhase) -> Result<Self, String> {
         let input = phase.key("run_agent_input").filter(|input| !input.value().is_null());
         let input = input.ok_or("there is no `run_agent_input`, which is required")?;
         let synthesis = Synthesis::of(&input, Shape::Messages);
@@ -32,14 +32,14 @@ impl Script {
     }
 
     /// The body that asks for a run, its messages generated where the phase wants that.
-    pub(super) fn body(&self, actor: &Actor) -> Result<String, TooLarge> {
+    pub(super) fn body(&self, actor: &ActorState) -> Result<String, TooLarge> {
         let body = actor.fill(&self.input, None, None)?.json.into_owned();
         let generated = self.synthesis.as_ref().and_then(|wanted| wanted.generate(actor, None));
         Ok(generated.and_then(|generated| with_messages(&body, &generated)).unwrap_or(body))
     }
 
     /// What a call is answered with: what the document has for it, else an empty result. `start` is the event that began it.
-    pub(super) fn result(&self, actor: &Actor, call: &AgentCall, start: &Value) -> ToolResult {
+    pub(super) fn result(&self, actor: &ActorState, call: &AgentCall, start: &Value) -> ToolResult {
         let entry = self.responses.select(start);
         let content = entry.and_then(|entry| entry.get("content"));
         let content = content.filter(|content| !content.value().is_null());

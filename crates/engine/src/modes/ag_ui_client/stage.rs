@@ -10,21 +10,21 @@ use sortie_trace::{ActorFailure, Direction, Kind};
 use sortie_wire::http::{Answer, Client, ClientError, EventStream, Response};
 use tokio_util::sync::CancellationToken;
 
-use super::options::Options;
 use super::script::Script;
-use crate::actor::{Actor, Spoken};
+use crate::actor::{ActorState, Spoken};
 use crate::modes::excerpt::excerpt;
 use crate::modes::hold::Hold;
-use crate::phase::Phase;
+use crate::phase::ActorPhase;
+use crate::run::RunOptions;
 
 /// One agent, and what is played to it.
 #[derive(Debug)]
 pub(super) struct Stage {
-    pub(super) actor: Arc<Actor>,
+    pub(super) actor: Arc<ActorState>,
     /// One for each phase.
     pub(super) scripts: Vec<Script>,
     pub(super) hold: Arc<Hold>,
-    pub(super) options: Options,
+    pub(super) options: RunOptions,
     /// Cancelled when the target does not take what we send.
     pub(super) refused: CancellationToken,
     client: Client,
@@ -43,11 +43,11 @@ pub(super) enum Events {
 
 impl Stage {
     pub(super) fn new(
-        actor: Arc<Actor>,
+        actor: Arc<ActorState>,
         scripts: Vec<Script>,
         hold: Arc<Hold>,
         (client, url): (Client, String),
-        options: Options,
+        options: RunOptions,
     ) -> Arc<Self> {
         let refused = CancellationToken::new();
         Arc::new(Self { actor, scripts, hold, options, refused, client, url, runs: AtomicUsize::new(0) })
@@ -59,7 +59,7 @@ impl Stage {
     }
 
     /// Asks for a run. `None` when the answer is none, which is recorded: the actor cannot go on.
-    pub(super) async fn ask(&self, phase: &Arc<Phase>, connection: &str, body: &str) -> Option<Events> {
+    pub(super) async fn ask(&self, phase: &Arc<ActorPhase>, connection: &str, body: &str) -> Option<Events> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));

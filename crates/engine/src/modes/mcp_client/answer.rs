@@ -5,14 +5,14 @@ use sortie_wire::mcp::client::ClientReply;
 
 use super::elicitation;
 use super::script::Script;
-use crate::actor::Actor;
-use crate::payload::Payload;
+use crate::actor::ActorState;
+use crate::payload::WirePayload;
 use crate::synthesis::{Shape, Synthesis};
 
 const INTERNAL_ERROR: i64 = -32603;
 
 /// The answer of a phase to a request of the server.
-pub(super) fn answer(actor: &Actor, script: &Script, method: &str, params: &Value) -> ClientReply {
+pub(super) fn answer(actor: &ActorState, script: &Script, method: &str, params: &Value) -> ClientReply {
     match method {
         "ping" => ClientReply::Result("{}".to_owned()),
         "roots/list" => roots(actor, script, params),
@@ -22,14 +22,14 @@ pub(super) fn answer(actor: &Actor, script: &Script, method: &str, params: &Valu
     }
 }
 
-fn roots(actor: &Actor, script: &Script, params: &Value) -> ClientReply {
+fn roots(actor: &ActorState, script: &Script, params: &Value) -> ClientReply {
     match &script.roots {
         Some(roots) => filled(actor, roots, params, |roots| format!(r#"{{"roots":{roots}}}"#)),
         None => ClientReply::Result(r#"{"roots":[]}"#.to_owned()),
     }
 }
 
-fn sampling(actor: &Actor, script: &Script, params: &Value) -> ClientReply {
+fn sampling(actor: &ActorState, script: &Script, params: &Value) -> ClientReply {
     let entry = script.sampling.select(params);
     let wanted = entry.and_then(|entry| Synthesis::of(entry, Shape::SamplingResult));
     if let Some(generated) = wanted.and_then(|wanted| wanted.generate(actor, Some(params))) {
@@ -44,10 +44,10 @@ fn sampling(actor: &Actor, script: &Script, params: &Value) -> ClientReply {
 }
 
 /// Without an entry that says otherwise, forms are accepted as they are.
-fn elicit(actor: &Actor, script: &Script, params: &Value) -> ClientReply {
-    let plain = Payload::plain(json!({}));
+fn elicit(actor: &ActorState, script: &Script, params: &Value) -> ClientReply {
+    let plain = WirePayload::plain(json!({}));
     let entry = script.elicitation.select(params).unwrap_or(&plain);
-    let action = entry.get("action").unwrap_or_else(|| Payload::plain(json!("accept")));
+    let action = entry.get("action").unwrap_or_else(|| WirePayload::plain(json!("accept")));
     let accepts = action.value() == "accept";
     let is_form = params["mode"].as_str().is_none_or(|mode| mode == "form");
     let mut members = vec![("action".to_owned(), action)];
@@ -69,9 +69,9 @@ fn elicit(actor: &Actor, script: &Script, params: &Value) -> ClientReply {
 
 /// A result of members that a document gives; those that it has beside the ones we know are passed through too.
 fn with_members(
-    actor: &Actor,
-    members: &[(String, Payload)],
-    entry: &Payload,
+    actor: &ActorState,
+    members: &[(String, WirePayload)],
+    entry: &WirePayload,
     params: &Value,
     content: Option<String>,
 ) -> ClientReply {
@@ -100,7 +100,12 @@ fn push_member(text: &mut String, key: &str, json: &str) {
     text.push_str(json);
 }
 
-fn filled(actor: &Actor, payload: &Payload, params: &Value, wrap: impl Fn(&str) -> String) -> ClientReply {
+fn filled(
+    actor: &ActorState,
+    payload: &WirePayload,
+    params: &Value,
+    wrap: impl Fn(&str) -> String,
+) -> ClientReply {
     match actor.fill(payload, Some(params), None) {
         Ok(filled) => ClientReply::Result(wrap(&filled.json)),
         Err(_) => too_large(),

@@ -9,10 +9,10 @@ use sortie_wire::mcp::client::{ClientReply, Handler, LinkError, Received, Sessio
 
 use super::answer::answer;
 use super::script::Script;
-use crate::actor::{self, Actor, Spoken};
+use crate::actor::{self, ActorState, Spoken};
 use crate::modes::direction_of;
 use crate::modes::hold::Hold;
-use crate::phase::Phase;
+use crate::phase::ActorPhase;
 
 /// Our name for the one connection that a client has.
 const CONNECTION: &str = "session-1";
@@ -20,7 +20,7 @@ const CONNECTION: &str = "session-1";
 /// An actor that owns a session.
 #[derive(Debug)]
 pub(super) struct Client {
-    pub(super) actor: Arc<Actor>,
+    pub(super) actor: Arc<ActorState>,
     /// One for each phase.
     pub(super) scripts: Vec<Script>,
     pub(super) hold: Arc<Hold>,
@@ -29,7 +29,7 @@ pub(super) struct Client {
 /// A message that may end its phase, once it is dealt with.
 #[derive(Debug)]
 pub(super) struct PhaseGuard {
-    heard: Option<actor::Heard>,
+    heard: Option<actor::HeardMessage>,
     hold: Arc<Hold>,
 }
 
@@ -40,19 +40,19 @@ impl Drop for PhaseGuard {
 }
 
 impl Handler for Client {
-    type Context = Arc<Phase>;
+    type Context = Arc<ActorPhase>;
     type Guard = PhaseGuard;
 
-    fn said(&self, phase: &Arc<Phase>, message: SessionMessage<'_>) {
+    fn said(&self, phase: &Arc<ActorPhase>, message: SessionMessage<'_>) {
         self.actor.said(phase, spoken(&surfaces(&message), &message));
     }
 
     /// In the phase that asked, where that is known, else in the present one.
     fn heard(
         &self,
-        phase: Option<&Arc<Phase>>,
+        phase: Option<&Arc<ActorPhase>>,
         message: SessionMessage<'_>,
-    ) -> Received<Arc<Phase>, PhaseGuard> {
+    ) -> Received<Arc<ActorPhase>, PhaseGuard> {
         let answers = matches!(message.kind, Kind::Response | Kind::Error) && message.incoming.is_some();
         if let Some(malformed) = message.malformed {
             self.actor.warn(&format!("the target sent what is no message: {}", malformed.message()));
@@ -79,7 +79,7 @@ impl Handler for Client {
         }
     }
 
-    fn answer(&self, phase: &Arc<Phase>, method: &str, params: &Value) -> Option<ClientReply> {
+    fn answer(&self, phase: &Arc<ActorPhase>, method: &str, params: &Value) -> Option<ClientReply> {
         Some(answer(&self.actor, &self.scripts[phase.index], method, params))
     }
 

@@ -3,9 +3,7 @@
 mod answer;
 mod client;
 mod elicitation;
-mod options;
 mod play;
 mod script;
 
-pub use options::Options;
 pub use play::play;

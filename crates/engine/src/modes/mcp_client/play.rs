@@ -12,20 +12,23 @@ use sortie_wire::mcp::revision::STATELESS;
 use tokio::sync::mpsc;
 
 use super::client::Client;
-use super::options::Options;
 use super::script::Script;
-use crate::actor::{Actor, Entered, EntryAction};
+use crate::actor::{ActorState, Entered, EntryAction};
 use crate::modes::actions::{Step, left_out};
 use crate::modes::client::{begin, prepare};
 use crate::modes::excerpt::excerpt;
 use crate::modes::hold::Hold;
 use crate::modes::{Endpoint, McpRevision};
-use crate::payload::Payload;
-use crate::phase::Phase;
+use crate::payload::WirePayload;
+use crate::phase::ActorPhase;
+use crate::run::RunOptions;
 use sortie_trace::ActorFailure;
 
 /// How long hanging up may take.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long a request may stay without any sign of life, unless something else is asked for.
+const SILENCE: Duration = Duration::from_mins(1);
 
 /// A word for the trace, and a sentence.
 struct Failure {
@@ -36,7 +39,7 @@ struct Failure {
 /// Plays an actor that is an MCP client against a target, until the run ends or the target is gone.
 ///
 /// Whatever goes wrong is recorded, never returned.
-pub async fn play(actor: Arc<Actor>, target: Endpoint, options: Options) {
+pub async fn play(actor: Arc<ActorState>, target: Endpoint, options: RunOptions) {
     let client = || {
         sortie_wire::http::Client::new(ClientOptions {
             headers: target.http_headers()?,
@@ -51,7 +54,7 @@ pub async fn play(actor: Arc<Actor>, target: Endpoint, options: Options) {
     let sends = scripts.iter().map(|script| !script.actions.is_empty()).collect();
     let hold = Arc::new(Hold::default());
     let client = Client { actor: actor.clone(), scripts, hold: hold.clone() };
-    let patience = Patience::Silence(options.action_timeout);
+    let patience = Patience::Silence(options.action_timeout.unwrap_or(SILENCE));
     let player = Player { session: Arc::new(Session::new(connected, client, patience)) };
     let entered = begin(&actor, &hold, sends);
     let played = actor.context().end.run_until_cancelled(player.play(&options.wire, entered)).await;
@@ -67,7 +70,7 @@ struct Player {
 }
 
 impl Player {
-    fn actor(&self) -> &Arc<Actor> {
+    fn actor(&self) -> &Arc<ActorState> {
         &self.session.handler().actor
     }
 
@@ -86,7 +89,7 @@ impl Player {
     }
 
     /// Introduces us with what the first phase says.
-    async fn handshake(&self, phase: &Arc<Phase>, revision: &McpRevision) -> Result<(), Failure> {
+    async fn handshake(&self, phase: &Arc<ActorPhase>, revision: &McpRevision) -> Result<(), Failure> {
         let actor = self.actor();
         let client = ClientIdentity {
             client_info: filled(
@@ -241,9 +244,9 @@ fn failure_of(method: &str, why: &AskError, handshake: bool) -> Failure {
 }
 
 /// A key of the state with its templates filled, or a default.
-fn filled(actor: &Actor, phase: &Phase, key: &str, default: &Value) -> String {
+fn filled(actor: &ActorState, phase: &ActorPhase, key: &str, default: &Value) -> String {
     let payload = phase.key(key).filter(|payload| !payload.value().is_null());
-    let payload = payload.unwrap_or_else(|| Payload::plain(default.clone()));
+    let payload = payload.unwrap_or_else(|| WirePayload::plain(default.clone()));
     let filled = actor.fill(&payload, None, None);
     filled.map_or_else(|_| default.to_string(), |filled| filled.json.into_owned())
 }

@@ -2,8 +2,8 @@
 
 use crate::modes::actions::Action;
 use crate::modes::responses::Responses;
-use crate::payload::Payload;
-use crate::phase::Phase;
+use crate::payload::WirePayload;
+use crate::phase::ActorPhase;
 
 /// What a phase does, read once, before anything is said.
 #[derive(Debug)]
@@ -12,12 +12,12 @@ pub(super) struct Script {
     pub(super) actions: Vec<Action>,
     pub(super) sampling: Responses,
     pub(super) elicitation: Responses,
-    pub(super) roots: Option<Payload>,
+    pub(super) roots: Option<WirePayload>,
 }
 
 impl Script {
     /// Reads the state of a phase. What is wrong with it is said as a sentence.
-    pub(super) fn new(phase: &Phase) -> Result<Self, String> {
+    pub(super) fn new(phase: &ActorPhase) -> Result<Self, String> {
         Ok(Self {
             actions: Action::all(phase)?,
             sampling: Responses::new(phase.key("sampling_responses").as_ref(), "sampling_responses")?,

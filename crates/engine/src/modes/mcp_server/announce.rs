@@ -11,15 +11,15 @@ use sortie_wire::mcp::server::Outlet;
 use super::peer::{Peer, Unsaid};
 use super::pending::Asked;
 use super::server::{Server, lock};
-use crate::actor::{Actor, Entered, EntryAction};
-use crate::phase::Phase;
+use crate::actor::{ActorState, Entered, EntryAction};
+use crate::phase::ActorPhase;
 
 /// How much waits for the first peer.
 const MOST_WAITING: usize = 64;
 
 impl Server {
     /// Does what a phase does on entry. It runs while the actor is locked, so it only says things.
-    pub(super) fn announce(self: &Arc<Self>, actor: &Arc<Actor>, entered: Entered) {
+    pub(super) fn announce(self: &Arc<Self>, actor: &Arc<ActorState>, entered: Entered) {
         for action in entered.actions {
             match action {
                 EntryAction::Send { method, params } => {
@@ -34,7 +34,7 @@ impl Server {
     }
 
     /// Says something to everyone who is there, or else to the first who comes.
-    fn spread(&self, actor: &Arc<Actor>, unsaid: Unsaid) {
+    fn spread(&self, actor: &Arc<ActorState>, unsaid: Unsaid) {
         let mut reached = false;
         if Arc::ptr_eq(actor, &self.actor) {
             let subscriptions = lock(&self.subscriptions).clone();
@@ -103,7 +103,7 @@ impl Server {
     pub(super) fn question(
         &self,
         peer: &Peer,
-        phase: &Arc<Phase>,
+        phase: &Arc<ActorPhase>,
         method: &str,
         params: Option<&str>,
         waiting: Option<tokio::sync::oneshot::Sender<Value>>,

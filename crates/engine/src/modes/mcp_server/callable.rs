@@ -9,7 +9,7 @@ use sortie_oatf::model::ResponseEntry;
 
 use super::step::Step;
 use super::wording::Wording;
-use crate::payload::Payload;
+use crate::payload::WirePayload;
 use crate::synthesis::{Shape, Synthesis};
 
 /// Whether it is a tool or a prompt: they differ in what a bare list stands for.
@@ -66,7 +66,7 @@ pub(super) enum Chosen<'c> {
 }
 
 impl Callable {
-    fn new(payload: &Payload, what: What) -> Result<Self, String> {
+    fn new(payload: &WirePayload, what: What) -> Result<Self, String> {
         let completions = own(payload, "completions").map(|found| completions(&found)).unwrap_or_default();
         let Some(list) = payload.get("responses").filter(|list| !list.value().is_null()) else {
             return Ok(Self { responses: None, entries: Vec::new(), completions });
@@ -101,7 +101,7 @@ impl Callable {
 
 /// The result of an entry: `content` is the result itself, and a bare list stands for its main member. What has none is
 /// put together of the fields that a binding has beside it (`messages`, `description`).
-fn result(entry: &Payload, what: What) -> Wording {
+fn result(entry: &WirePayload, what: What) -> Wording {
     let main = what.list();
     if let Some(content) = entry.get("content").filter(|content| !content.value().is_null()) {
         return match (content.value(), what) {
@@ -111,8 +111,8 @@ fn result(entry: &Payload, what: What) -> Wording {
         };
     }
     let rest = entry.without(&["when", "content", "synthesize", KEY]);
-    let empty = Payload::plain(json!([]));
-    let members: &[(&str, &Payload)] = &[(main, &empty)];
+    let empty = WirePayload::plain(json!([]));
+    let members: &[(&str, &WirePayload)] = &[(main, &empty)];
     Wording::of(rest.preceded_by(members))
 }
 
@@ -124,7 +124,7 @@ pub(super) struct Callables {
 }
 
 impl Callables {
-    pub(super) fn new(state: Option<Payload>, what: What) -> Result<Self, String> {
+    pub(super) fn new(state: Option<WirePayload>, what: What) -> Result<Self, String> {
         let (before, hidden): (_, &[&str]) = match what {
             What::Tool => ("{\"tools\":", &["responses"]),
             What::Prompt => ("{\"prompts\":", &["responses", "completions", KEY]),
@@ -151,10 +151,10 @@ impl Callables {
 /// A list for the wire, without what belongs to OATF, and its items as the document has them. What is no list is put
 /// on the wire as it is.
 pub(super) fn listed(
-    state: Option<Payload>,
+    state: Option<WirePayload>,
     before: &'static str,
     hidden: &[&str],
-) -> (Wording, Vec<Payload>) {
+) -> (Wording, Vec<WirePayload>) {
     match state {
         Some(state) if !state.value().is_array() => (Wording::around(before, state, "}"), Vec::new()),
         state => {
@@ -166,12 +166,12 @@ pub(super) fn listed(
 }
 
 /// What our extension says under a key, wherever it stands: in `x-sortie`, or beside it.
-pub(super) fn own(payload: &Payload, key: &str) -> Option<Payload> {
+pub(super) fn own(payload: &WirePayload, key: &str) -> Option<WirePayload> {
     payload.get(KEY).and_then(|extension| extension.get(key)).or_else(|| payload.get(key))
 }
 
 /// Completions by argument: a list of values, or a completion as it is.
-pub(super) fn completions(found: &Payload) -> HashMap<String, Wording> {
+pub(super) fn completions(found: &WirePayload) -> HashMap<String, Wording> {
     let names = found.value().as_object().into_iter().flat_map(|fields| fields.keys());
     let wordings = names.filter_map(|name| {
         let completion = found.get(name)?;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::callable::{Callable, Callables, Chosen};
 use super::plan::Plan;
-use crate::actor::Actor;
+use crate::actor::ActorState;
 use crate::payload::TooLarge;
 
 /// The levels of log messages.
@@ -51,7 +51,7 @@ impl From<TooLarge> for Refusal {
 /// What answers a request, apart from handshakes.
 pub(super) fn dispatch<'p>(
     plan: &'p Plan,
-    actor: &Actor,
+    actor: &ActorState,
     modern: bool,
     method: &str,
     params: &Value,
@@ -94,7 +94,7 @@ pub(super) fn not_found(method: &str) -> Refusal {
 
 fn call<'p>(
     plan: &'p Plan,
-    actor: &Actor,
+    actor: &ActorState,
     callables: &'p Callables,
     what: &str,
     params: &Value,
@@ -127,7 +127,12 @@ pub(super) fn nothing(what: &str) -> &'static str {
     if what == "prompt" { "{\"messages\":[]}" } else { "{\"content\":[]}" }
 }
 
-fn read<'p>(plan: &'p Plan, actor: &Actor, modern: bool, params: &Value) -> Result<Outcome<'p>, Refusal> {
+fn read<'p>(
+    plan: &'p Plan,
+    actor: &ActorState,
+    modern: bool,
+    params: &Value,
+) -> Result<Outcome<'p>, Refusal> {
     let uri = text(params, "uri")?;
     let Some((contents, variables)) = plan.resources.read(uri) else {
         let data = Value::from(Map::from_iter([("uri".to_owned(), Value::from(uri))])).to_string();
@@ -148,7 +153,7 @@ fn read<'p>(plan: &'p Plan, actor: &Actor, modern: bool, params: &Value) -> Resu
     Ok(Outcome::Result(text))
 }
 
-fn complete<'p>(plan: &'p Plan, actor: &Actor, params: &Value) -> Result<Outcome<'p>, Refusal> {
+fn complete<'p>(plan: &'p Plan, actor: &ActorState, params: &Value) -> Result<Outcome<'p>, Refusal> {
     let reference = params.get("ref").unwrap_or(&Value::Null);
     let argument = params.get("argument").ok_or_else(|| Refusal::params("Missing argument"))?;
     let argument = text(argument, "name")?;

@@ -5,7 +5,7 @@ use sortie_oatf::compile::CompiledResponses;
 use sortie_oatf::model::ResponseEntry;
 
 use super::step::Typed;
-use crate::payload::Payload;
+use crate::payload::WirePayload;
 
 /// A question to the user.
 #[derive(Debug)]
@@ -20,24 +20,24 @@ pub(super) struct Elicitation {
 }
 
 impl Elicitation {
-    pub(super) fn all(state: Option<Payload>) -> Result<Vec<Self>, String> {
+    pub(super) fn all(state: Option<WirePayload>) -> Result<Vec<Self>, String> {
         let items = state.map(|state| state.items()).unwrap_or_default();
         items.iter().map(Self::new).collect()
     }
 
-    fn new(item: &Payload) -> Result<Self, String> {
+    fn new(item: &WirePayload) -> Result<Self, String> {
         let entry = ResponseEntry::from_value(item.value()).map_err(|error| error.to_string())?;
         let when = CompiledResponses::new(&[entry]).map_err(|error| error.to_string())?;
         let mode = item.value().get("mode").and_then(Value::as_str);
         let mut params = item.without(&["when"]);
         if mode.is_none_or(|mode| mode == "form") {
             // A form without fields; a schema is required, and clients refuse a question without.
-            let empty = Payload::plain(json!({"type": "object", "properties": {}}));
+            let empty = WirePayload::plain(json!({"type": "object", "properties": {}}));
             if params.value().get("requestedSchema").is_none() {
                 params = params.preceded_by(&[("requestedSchema", &empty)]);
             }
         }
-        let form = Payload::plain(json!("form"));
+        let form = WirePayload::plain(json!("form"));
         Ok(Self {
             when,
             params: Typed::new(&params.preceded_by(&[("mode", &form)])),

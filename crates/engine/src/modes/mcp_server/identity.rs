@@ -5,27 +5,27 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use super::wording::{Part, Wording};
-use crate::actor::Actor;
+use crate::actor::ActorState;
 use crate::modes::McpRevision;
-use crate::payload::{Payload, TooLarge};
-use crate::phase::Phase;
+use crate::payload::{TooLarge, WirePayload};
+use crate::phase::ActorPhase;
 use sortie_wire::mcp::revision;
 
 /// The answer to `initialize`, and to `server/discover`.
 #[derive(Debug)]
 pub(super) struct Identity {
     /// What the document says, verbatim.
-    version: Option<Payload>,
+    version: Option<WirePayload>,
     initialized: Wording,
     discovered: Wording,
 }
 
 impl Identity {
-    pub(super) fn new(phase: &Phase) -> Self {
+    pub(super) fn new(phase: &ActorPhase) -> Self {
         let server_info = phase.key("server_info");
-        let server_info =
-            server_info.unwrap_or_else(|| Payload::plain(json!({"name": "oatf-server", "version": "1.0.0"})));
-        let capabilities = phase.key("capabilities").unwrap_or_else(|| Payload::plain(everything()));
+        let server_info = server_info
+            .unwrap_or_else(|| WirePayload::plain(json!({"name": "oatf-server", "version": "1.0.0"})));
+        let capabilities = phase.key("capabilities").unwrap_or_else(|| WirePayload::plain(everything()));
         let version = phase.key("protocol_version");
         let instructions = phase.key("instructions");
         let mut initialized = vec![
@@ -58,13 +58,13 @@ impl Identity {
 
     /// The version that the document has, if it has one.
     pub(super) fn version(&self) -> Option<&Value> {
-        self.version.as_ref().map(Payload::value)
+        self.version.as_ref().map(WirePayload::value)
     }
 
     /// Answers `initialize`: the version as JSON text, and the result.
     pub(super) fn initialize(
         &self,
-        actor: &Actor,
+        actor: &ActorState,
         wire: &McpRevision,
         request: &Value,
     ) -> Result<(String, String), TooLarge> {
@@ -83,7 +83,7 @@ impl Identity {
     }
 
     /// Answers `server/discover`.
-    pub(super) fn discover(&self, actor: &Actor, request: &Value) -> Result<Cow<'_, str>, TooLarge> {
+    pub(super) fn discover(&self, actor: &ActorState, request: &Value) -> Result<Cow<'_, str>, TooLarge> {
         self.discovered.fill(actor, Some(request), None)
     }
 }

@@ -15,7 +15,6 @@ mod dispatch;
 mod elicitation;
 mod identity;
 mod modern;
-mod options;
 mod peer;
 mod pending;
 mod plan;
@@ -28,5 +27,4 @@ mod subscription;
 mod talk;
 mod wording;
 
-pub use options::Options;
 pub use start::{start, start_on, start_stdio};

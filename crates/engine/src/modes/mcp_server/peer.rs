@@ -8,8 +8,8 @@ use serde_json::Value;
 use sortie_wire::mcp::server::{Outlet, Transport};
 use tokio_util::sync::CancellationToken;
 
-use crate::actor::Actor;
-use crate::phase::Phase;
+use crate::actor::ActorState;
+use crate::phase::ActorPhase;
 
 /// How many messages wait for a stream to one peer.
 const MOST_UNSAID: usize = 64;
@@ -23,7 +23,7 @@ pub(super) struct Peer {
     pub(super) name: String,
     pub(super) transport: Transport,
     /// Whose phases it sees.
-    pub(super) actor: Arc<Actor>,
+    pub(super) actor: Arc<ActorState>,
     state: Mutex<State>,
     /// There was a handshake.
     agreed: AtomicBool,
@@ -48,14 +48,14 @@ struct State {
 /// Something that is to be said as soon as there is someone to say it to.
 #[derive(Clone, Debug)]
 pub(super) struct Unsaid {
-    pub(super) phase: Arc<Phase>,
+    pub(super) phase: Arc<ActorPhase>,
     pub(super) method: String,
     /// JSON text.
     pub(super) params: Option<String>,
 }
 
 impl Peer {
-    pub(super) fn new(name: &str, transport: Transport, actor: Arc<Actor>) -> Self {
+    pub(super) fn new(name: &str, transport: Transport, actor: Arc<ActorState>) -> Self {
         Self {
             name: name.to_owned(),
             transport,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::phase::Phase;
+use crate::phase::ActorPhase;
 
 /// How many questions may be open. A peer that never answers makes us forget the oldest.
 const MOST: usize = 4096;
@@ -15,7 +15,7 @@ const MOST: usize = 4096;
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) method: String,
-    pub(super) phase: Arc<Phase>,
+    pub(super) phase: Arc<ActorPhase>,
     /// The peer that was asked; `None` where an answer comes without saying from whom.
     pub(super) peer: Option<String>,
     /// Who waits for the answer.

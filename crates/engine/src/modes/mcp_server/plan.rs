@@ -8,9 +8,9 @@ use super::callable::{Callables, What};
 use super::elicitation::Elicitation;
 use super::identity::Identity;
 use super::resources::Resources;
-use crate::actor::Actor;
+use crate::actor::ActorState;
 use crate::modes::StartError;
-use crate::phase::Phase;
+use crate::phase::ActorPhase;
 
 /// What a phase serves.
 #[derive(Debug)]
@@ -24,14 +24,14 @@ pub(super) struct Plan {
 
 impl Plan {
     /// The plans of all phases of an actor, by their index.
-    pub(super) fn all(actor: &Actor) -> Result<Vec<Self>, StartError> {
-        let plan = |phase: &Arc<Phase>| {
+    pub(super) fn all(actor: &ActorState) -> Result<Vec<Self>, StartError> {
+        let plan = |phase: &Arc<ActorPhase>| {
             Self::new(phase).map_err(|reason| StartError::State { phase: phase.name.clone(), reason })
         };
         actor.phases().iter().map(plan).collect()
     }
 
-    fn new(phase: &Phase) -> Result<Self, String> {
+    fn new(phase: &ActorPhase) -> Result<Self, String> {
         Ok(Self {
             identity: Identity::new(phase),
             tools: Callables::new(phase.key("tools"), What::Tool)?,

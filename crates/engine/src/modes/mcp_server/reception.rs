@@ -16,7 +16,7 @@ use super::modern;
 use super::peer::Peer;
 use super::server::Server;
 use super::talk::Call;
-use crate::actor::{Heard, Spoken};
+use crate::actor::{HeardMessage, Spoken};
 use sortie_wire::mcp::revision;
 
 /// A message that arrived from someone.
@@ -162,7 +162,12 @@ impl Server {
     }
 
     /// What a request is answered with.
-    fn outcome<'s>(&'s self, post: Post<'_>, asking: &Asking, heard: &Heard) -> Result<Outcome<'s>, Refusal> {
+    fn outcome<'s>(
+        &'s self,
+        post: Post<'_>,
+        asking: &Asking,
+        heard: &HeardMessage,
+    ) -> Result<Outcome<'s>, Refusal> {
         let peer = post.peer;
         let plan = self.plan(&heard.phase);
         let params = &heard.content;
@@ -258,7 +263,7 @@ impl Server {
         }
         let replies = items.iter().map(|item| {
             let bytes = item.get().as_bytes();
-            let message = jsonrpc::read(bytes, &self.options.listen.limits);
+            let message = jsonrpc::read(bytes, &self.options.limits);
             self.one(Post { bytes, body: body(&message), ..post }, &message)
         });
         Reply::Several(replies.collect())
@@ -277,7 +282,7 @@ impl<'p> Post<'p> {
         method: &str,
         half: (Direction, Kind),
         id: Option<&Value>,
-    ) -> Heard {
+    ) -> HeardMessage {
         let surfaces = [method];
         let surfaces: &[&str] = if method.is_empty() { &[] } else { &surfaces };
         let spoken = self.spoken(surfaces, half, id);
@@ -305,7 +310,7 @@ impl<'p> Post<'p> {
 
 impl Asking {
     /// Writes down the answer.
-    pub(super) fn said(&self, peer: &Peer, heard: &Heard, kind: Kind, answer: &Bytes) {
+    pub(super) fn said(&self, peer: &Peer, heard: &HeardMessage, kind: Kind, answer: &Bytes) {
         let half = (Direction::Response, kind);
         Server::said(peer, &heard.phase, &self.method, half, Some(&self.id_value), answer);
     }
@@ -328,7 +333,7 @@ impl Asking {
 }
 
 /// An answer. When it ends the phase, the next one begins once it is on its way.
-fn answering(message: Bytes, status: StatusCode, heard: Heard) -> Reply {
+fn answering(message: Bytes, status: StatusCode, heard: HeardMessage) -> Reply {
     let then: Option<Box<dyn Any + Send>> = if heard.has_fired() { Some(Box::new(heard)) } else { None };
     Reply::Answer(ServiceAnswer { message, status, then })
 }

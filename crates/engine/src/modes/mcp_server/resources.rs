@@ -7,7 +7,7 @@ use sortie_oatf::extension::KEY;
 
 use super::callable::{completions, listed, own};
 use super::wording::Wording;
-use crate::payload::Payload;
+use crate::payload::WirePayload;
 
 /// The members of a resource that belong to OATF or to us.
 const HIDDEN: &[&str] = &["content", "completions", KEY];
@@ -30,12 +30,13 @@ struct Template {
 }
 
 impl Resources {
-    pub(super) fn new(resources: Option<Payload>, templates: Option<Payload>) -> Self {
+    pub(super) fn new(resources: Option<WirePayload>, templates: Option<WirePayload>) -> Self {
         let (list, items) = listed(resources, "{\"resources\":", HIDDEN);
         let mut by_uri = HashMap::new();
         for item in items {
             if let Some(uri) = item.value().get("uri").and_then(Value::as_str) {
-                let content = own(&item, "content").unwrap_or_else(|| Payload::plain(json!({"text": ""})));
+                let content =
+                    own(&item, "content").unwrap_or_else(|| WirePayload::plain(json!({"text": ""})));
                 by_uri.entry(uri.to_owned()).or_insert_with(|| contents(&item, &content));
             }
         }
@@ -75,12 +76,12 @@ impl Resources {
 
 /// The contents of a resource: what the document says of them, with the URI that was asked for and the type that the
 /// resource has, unless it says them itself.
-fn contents(resource: &Payload, content: &Payload) -> Wording {
-    let uri = Payload::plain(Value::from("{{request.uri}}"));
+fn contents(resource: &WirePayload, content: &WirePayload) -> Wording {
+    let uri = WirePayload::plain(Value::from("{{request.uri}}"));
     let mime_type = resource.get("mimeType");
-    let filled = |content: &Payload| {
+    let filled = |content: &WirePayload| {
         let content = match content.value() {
-            Value::String(_) => Payload::plain(json!({})).preceded_by(&[("text", content)]),
+            Value::String(_) => WirePayload::plain(json!({})).preceded_by(&[("text", content)]),
             _ => content.clone(),
         };
         let mut members = vec![("uri", &uri)];

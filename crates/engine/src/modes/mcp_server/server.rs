@@ -11,14 +11,14 @@ use sortie_wire::mcp::server::Transport;
 use tokio::sync::Semaphore;
 
 use super::modern;
-use super::options::Options;
 use super::peer::{Peer, Unsaid};
 use super::pending::Pending;
 use super::plan::Plan;
 use super::subscription::Subscription;
-use crate::actor::{Actor, Spoken};
+use crate::actor::{ActorState, Spoken};
 use crate::modes::McpRevision;
-use crate::phase::Phase;
+use crate::phase::ActorPhase;
+use crate::run::RunOptions;
 use sortie_wire::mcp::revision;
 
 /// How many calls can say something at the same time. Each may wait a minute for its client.
@@ -27,8 +27,8 @@ const MOST_TALKS: usize = 1024;
 /// An MCP server that plays an actor.
 #[derive(Debug)]
 pub(super) struct Server {
-    pub(super) actor: Arc<Actor>,
-    pub(super) options: Options,
+    pub(super) actor: Arc<ActorState>,
+    pub(super) options: RunOptions,
     plans: Vec<Plan>,
     pub(super) ids: Ids,
     pub(super) pending: Pending,
@@ -46,7 +46,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(actor: Arc<Actor>, options: Options, plans: Vec<Plan>) -> Arc<Self> {
+    pub(super) fn new(actor: Arc<ActorState>, options: RunOptions, plans: Vec<Plan>) -> Arc<Self> {
         Arc::new(Self {
             actor,
             options,
@@ -68,7 +68,7 @@ impl Server {
     }
 
     /// Lets an actor begin, and says what its phases have to say on entry.
-    fn play(self: &Arc<Self>, actor: &Arc<Actor>) {
+    fn play(self: &Arc<Self>, actor: &Arc<ActorState>) {
         // Weak, since the actor keeps the closure and the server keeps the actor.
         let (server, weak): (Weak<Self>, _) = (Arc::downgrade(self), Arc::downgrade(actor));
         actor.begin(move |entered| {
@@ -79,7 +79,7 @@ impl Server {
     }
 
     /// What a phase serves.
-    pub(super) fn plan(&self, phase: &Phase) -> &Plan {
+    pub(super) fn plan(&self, phase: &ActorPhase) -> &Plan {
         // There is a plan for every phase of the actor, and forks have the same phases.
         &self.plans[phase.index]
     }
@@ -107,12 +107,12 @@ impl Server {
     }
 
     /// Peers that see the phases of an actor.
-    pub(super) fn audience(&self, actor: &Arc<Actor>) -> Vec<Arc<Peer>> {
+    pub(super) fn audience(&self, actor: &Arc<ActorState>) -> Vec<Arc<Peer>> {
         self.peers().iter().filter(|peer| Arc::ptr_eq(&peer.actor, actor)).cloned().collect()
     }
 
     /// Whether the wire without handshakes is spoken in this phase: not when the user or the document wants another.
-    pub(super) fn is_modern_spoken(&self, phase: &Phase) -> bool {
+    pub(super) fn is_modern_spoken(&self, phase: &ActorPhase) -> bool {
         if let McpRevision::Version(forced) = &self.options.wire {
             return forced == revision::STATELESS;
         }
@@ -134,7 +134,7 @@ impl Server {
         if method != modern::DISCOVER && !first {
             return vec![method];
         }
-        let waits = |phase: &Arc<Phase>| {
+        let waits = |phase: &Arc<ActorPhase>| {
             phase.trigger.as_ref().and_then(sortie_oatf::compile::CompiledTrigger::event)
                 == Some("initialize")
         };
@@ -150,7 +150,7 @@ impl Server {
     /// Writes down something that is said.
     pub(super) fn said(
         peer: &Peer,
-        phase: &Phase,
+        phase: &ActorPhase,
         method: &str,
         half: (Direction, Kind),
         id: Option<&Value>,

@@ -6,8 +6,8 @@ use serde_json::Value;
 use sortie_expr::path::resolve_simple_path;
 use sortie_oatf::extension::{self, ExtensionError};
 
-use crate::actor::Actor;
-use crate::payload::{Payload, TooLarge};
+use crate::actor::ActorState;
+use crate::payload::{TooLarge, WirePayload};
 
 /// One thing that is done before an answer.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub(super) enum Step {
 
 impl Step {
     /// The steps of an entry.
-    pub(super) fn all(entry: &Payload) -> Result<Vec<Self>, ExtensionError> {
+    pub(super) fn all(entry: &WirePayload) -> Result<Vec<Self>, ExtensionError> {
         let steps = extension::ResponseStep::all(entry.value())?;
         let during = entry.get(extension::KEY).and_then(|own| own.get("during"));
         let written = during.map(|during| during.items()).unwrap_or_default();
@@ -42,13 +42,13 @@ impl Step {
 /// one. (Elsewhere templates give text, as the specification has it.)
 #[derive(Clone, Debug)]
 pub(super) struct Typed {
-    payload: Payload,
+    payload: WirePayload,
     /// Paths into the request, by the number in their mark.
     values: Vec<String>,
 }
 
 impl Typed {
-    pub(super) fn new(payload: &Payload) -> Self {
+    pub(super) fn new(payload: &WirePayload) -> Self {
         let mut values = Vec::new();
         let payload = payload.with_texts(|text| {
             let path = text.strip_prefix("{{request.")?.strip_suffix("}}")?;
@@ -62,7 +62,7 @@ impl Typed {
     /// client that wants no progress.
     pub(super) fn fill(
         &self,
-        actor: &Actor,
+        actor: &ActorState,
         request: &Value,
         response: Option<&Value>,
     ) -> Result<Option<String>, TooLarge> {
@@ -86,8 +86,8 @@ mod tests {
 
     use super::*;
 
-    fn entry(during: &Value) -> Payload {
-        Payload::plain(json!({"x-sortie": {"during": during}}))
+    fn entry(during: &Value) -> WirePayload {
+        WirePayload::plain(json!({"x-sortie": {"during": during}}))
     }
 
     #[test]
@@ -99,6 +99,6 @@ mod tests {
             shown,
             ["Send { method: \"m\", params: None }", "Wait(5ms)", "Disconnect(7ms)", "Disconnect(1s)"]
         );
-        assert!(Step::all(&Payload::plain(json!({}))).unwrap().is_empty());
+        assert!(Step::all(&WirePayload::plain(json!({}))).unwrap().is_empty());
     }
 }

@@ -15,7 +15,7 @@ use super::dispatch::Refusal;
 use super::peer::{Peer, Unsaid};
 use super::server::{Server, lock};
 use super::talk::Call;
-use crate::phase::Phase;
+use crate::phase::ActorPhase;
 
 /// What can be asked for, and the notification that it stands for.
 const KINDS: [(&str, &str); 3] = [
@@ -51,12 +51,12 @@ impl Subscription {
         self.send(&unsaid.phase, &unsaid.method, &self.marked(params));
     }
 
-    fn acknowledge(&self, phase: &Phase) {
+    fn acknowledge(&self, phase: &ActorPhase) {
         let params = json!({"notifications": self.filter}).to_string();
         self.send(phase, "notifications/subscriptions/acknowledged", &self.marked(&params));
     }
 
-    fn send(&self, phase: &Phase, method: &str, params: &str) {
+    fn send(&self, phase: &ActorPhase, method: &str, params: &str) {
         let message = jsonrpc::notification(method, Some(params));
         let half = (Direction::Request, Kind::Notification);
         Server::said(&self.peer, phase, method, half, None, &message);

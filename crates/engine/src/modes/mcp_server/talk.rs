@@ -19,7 +19,7 @@ use super::plan::Plan;
 use super::reception::Asking;
 use super::server::Server;
 use super::step::Step;
-use crate::actor::Heard;
+use crate::actor::HeardMessage;
 use crate::payload::TooLarge;
 use sortie_wire::mcp::revision;
 
@@ -31,7 +31,7 @@ pub(super) struct Call {
     pub(super) server: Arc<Server>,
     pub(super) peer: Arc<Peer>,
     /// The phase goes on until the call is answered.
-    pub(super) heard: Heard,
+    pub(super) heard: HeardMessage,
     pub(super) asking: Asking,
     /// Which questions are asked.
     pub(super) questions: Vec<usize>,

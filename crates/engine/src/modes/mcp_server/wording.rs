@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::actor::Actor;
-use crate::payload::{Payload, TooLarge};
+use crate::actor::ActorState;
+use crate::payload::{TooLarge, WirePayload};
 
 /// A piece of text for the wire.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub(super) enum Part {
     /// As it is.
     Text(Cow<'static, str>),
     /// Pass-through content.
-    Payload(Payload),
+    Payload(WirePayload),
 }
 
 /// Text for the wire. What refers to nothing is joined when the document is loaded, so that an answer costs one copy.
@@ -31,17 +31,17 @@ impl Wording {
     }
 
     /// A payload alone.
-    pub(super) fn of(payload: Payload) -> Self {
+    pub(super) fn of(payload: WirePayload) -> Self {
         Self::new(vec![Part::Payload(payload)])
     }
 
     /// A payload between two texts.
-    pub(super) fn around(before: &'static str, payload: Payload, after: &'static str) -> Self {
+    pub(super) fn around(before: &'static str, payload: WirePayload, after: &'static str) -> Self {
         Self::new(vec![Part::Text(before.into()), Part::Payload(payload), Part::Text(after.into())])
     }
 
     /// Payloads as a JSON array between two texts.
-    pub(super) fn list(before: &'static str, items: Vec<Payload>, after: &'static str) -> Self {
+    pub(super) fn list(before: &'static str, items: Vec<WirePayload>, after: &'static str) -> Self {
         let mut parts = vec![Part::Text(before.into()), Part::Text("[".into())];
         for (at, item) in items.into_iter().enumerate() {
             if at > 0 {
@@ -57,7 +57,7 @@ impl Wording {
     /// The text, its templates filled.
     pub(super) fn fill(
         &self,
-        actor: &Actor,
+        actor: &ActorState,
         request: Option<&Value>,
         response: Option<&Value>,
     ) -> Result<Cow<'_, str>, TooLarge> {

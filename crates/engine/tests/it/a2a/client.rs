@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sortie_engine::modes::a2a_client::{Options, play};
+use sortie_engine::modes::a2a_client::play;
 use sortie_engine::modes::{Address, Endpoint, a2a_server};
+use sortie_engine::run::RunOptions;
 use sortie_trace::{Deriver, Record};
 use sortie_wire::http::StreamSender;
 use sortie_wire::sse;
@@ -20,7 +21,7 @@ fn target(url: &str) -> Endpoint {
 /// Plays a document to its end.
 async fn played(execution: &str, url: &str) -> Stage {
     let stage = Stage::new(execution);
-    let options = Options { connect_timeout: Duration::from_millis(200), ..Options::default() };
+    let options = RunOptions { connect_timeout: Duration::from_millis(200), ..RunOptions::default() };
     let done = tokio::time::timeout(DEADLINE, play(stage.actor.clone(), target(url), options)).await;
     assert!(done.is_ok(), "{:#?}", stage.story());
     stage
@@ -210,7 +211,7 @@ async fn a_stream_that_fired_its_trigger_is_read_on_while_the_next_phase_plays()
         state: {actions: [{method: message/send, params: {}}]}",
     );
     let playing =
-        tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), Options::default()));
+        tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), RunOptions::default()));
     let stream = opened(&mut streams).await;
     item(&stream, &status("working", false)).await;
     stage.until("they: response message/send in next").await;
@@ -235,7 +236,7 @@ async fn what_is_unsent_is_sent_before_the_next_phase_begins() {
         state: {actions: [{method: message/send, params: {}}]}",
     );
     let playing =
-        tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), Options::default()));
+        tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), RunOptions::default()));
     let stream = opened(&mut streams).await;
     assert_eq!(stage.actor.phase().name, "first");
     // The last action has arrived when the first item is there; nobody waits for the end of its stream.
@@ -276,7 +277,7 @@ async fn an_answer_to_an_earlier_phase_ends_no_later_one() {
         state: {actions: []}",
     );
     let url = format!("{}a2a", agent.url);
-    let playing = tokio::spawn(play(stage.actor.clone(), target(&url), Options::default()));
+    let playing = tokio::spawn(play(stage.actor.clone(), target(&url), RunOptions::default()));
     let first = opened(&mut streams).await;
     item(&first, &status("working", false)).await;
     // The second phase has heard what ends it, and still sends.
@@ -307,7 +308,7 @@ async fn a_timer_ends_a_phase_and_what_it_left_out_is_told() {
         state: {actions: [{method: message/send, params: {}}]}",
     );
     let playing =
-        tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), Options::default()));
+        tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), RunOptions::default()));
     let stream = opened(&mut streams).await;
     stage.until("they: response message/send in second").await;
     assert!(stage.warnings()[0].contains("before 1 of its actions"), "{:?}", stage.warnings());
@@ -323,7 +324,7 @@ async fn an_agent_that_says_it_is_done_and_does_not_hang_up_keeps_nobody() {
     let document = "    mode: a2a_client\n    state: {actions: [{method: message/stream}]}\n";
     let stage = Stage::new(document);
     let playing =
-        tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), Options::default()));
+        tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), RunOptions::default()));
     let stream = opened(&mut streams).await;
     item(&stream, &status("completed", true)).await;
     tokio::time::timeout(DEADLINE, playing).await.unwrap().unwrap();
@@ -398,7 +399,7 @@ async fn a_target_that_is_not_there_has_refused() {
     for address in [Address::Url(url), Address::Url("ftp://x/".into()), Address::Stdio(vec!["agent".into()])]
     {
         let stage = Stage::new(ASK);
-        let options = Options { connect_timeout: Duration::from_millis(100), ..Options::default() };
+        let options = RunOptions { connect_timeout: Duration::from_millis(100), ..RunOptions::default() };
         play(stage.actor.clone(), Endpoint { address, headers: Vec::new(), env: Vec::new() }, options).await;
         let records = stage.records();
         assert!(
@@ -416,7 +417,7 @@ async fn credentials_of_a_target_go_with_every_request_and_into_no_record() {
     let agent = Agent::new(|_, request| Canned::Body(200, result(request, "{}"))).await;
     let mut target = target(&agent.url);
     target.headers.push(("authorization".into(), "Bearer secret-credential".into()));
-    play(stage.actor.clone(), target, Options::default()).await;
+    play(stage.actor.clone(), target, RunOptions::default()).await;
     let asked = ["GET /.well-known/agent-card.json", "POST /"];
     assert_eq!(agent.asked(), asked.map(|asked| format!("{asked} as Bearer secret-credential")));
     assert!(!format!("{:?}", stage.records()).contains("secret-credential"));
@@ -431,7 +432,7 @@ async fn both_of_our_ends_understand_each_other() {
       agent_card: {name: Desk, url: 'https://desk.example/a2a'}
       task_responses: [{content: {kind: task, id: t, contextId: c, status: {state: completed}, artifacts: [{artifactId: a}]}}]",
     );
-    let serving = a2a_server::start(server.actor.clone(), a2a_server::Options::default()).await.unwrap();
+    let serving = a2a_server::start(server.actor.clone(), &RunOptions::default()).await.unwrap();
     let client = played(
         "    mode: a2a_client\n    state: {actions: [{method: agent_card/get}, {method: message/send, params: {}}, {method: message/stream, params: {}}]}\n",
         &serving.url,

@@ -1,20 +1,20 @@
 //! `a2a_server`: what an agent serves.
 
 use serde_json::{Value, json};
-use sortie_engine::modes::ListenOptions;
 use sortie_engine::modes::Serving;
-use sortie_engine::modes::a2a_server::{Options, start};
+use sortie_engine::modes::a2a_server::start;
+use sortie_engine::run::RunOptions;
 use sortie_wire::Limits;
 
 use crate::server_stage::{Got, Stage, ask, get, post};
 
 async fn serve(execution: &str) -> (Stage, Serving) {
-    serve_with(execution, Options::default()).await
+    serve_with(execution, RunOptions::default()).await
 }
 
-async fn serve_with(execution: &str, options: Options) -> (Stage, Serving) {
+async fn serve_with(execution: &str, options: RunOptions) -> (Stage, Serving) {
     let stage = Stage::new(execution);
-    let serving = start(stage.actor.clone(), options).await.unwrap();
+    let serving = start(stage.actor.clone(), &options).await.unwrap();
     (stage, serving)
 }
 
@@ -101,7 +101,8 @@ async fn a_card_that_names_another_host_leads_here_and_is_reported() {
 
 #[tokio::test]
 async fn the_user_can_have_the_card_as_it_is() {
-    let (stage, serving) = serve_with(RUG_PULL, Options { verbatim_card: true, ..Options::default() }).await;
+    let (stage, serving) =
+        serve_with(RUG_PULL, RunOptions { verbatim_card: true, ..RunOptions::default() }).await;
     let got = get(&format!("{}.well-known/agent-card.json", serving.url)).await;
     assert_eq!(
         got.texts,
@@ -212,11 +213,7 @@ async fn push_notification_configurations_are_kept_with_their_task() {
 #[tokio::test]
 async fn garbage_is_answered_as_json_rpc_says_and_recorded() {
     let limits = Limits { message_bytes: 2000, ..Limits::default() };
-    let (stage, serving) = serve_with(
-        RUG_PULL,
-        Options { listen: ListenOptions { limits, ..ListenOptions::default() }, ..Options::default() },
-    )
-    .await;
+    let (stage, serving) = serve_with(RUG_PULL, RunOptions { limits, ..RunOptions::default() }).await;
     for (body, code) in [
         ("no JSON".to_owned(), -32700),
         ("[".repeat(500), -32700),
@@ -241,10 +238,7 @@ async fn garbage_is_answered_as_json_rpc_says_and_recorded() {
 
 #[tokio::test]
 async fn who_asks_for_another_host_is_refused_unless_that_is_allowed() {
-    let options = Options {
-        listen: ListenOptions { hosts: vec!["agent.example".to_owned()], ..ListenOptions::default() },
-        ..Options::default()
-    };
+    let options = RunOptions { hosts: vec!["agent.example".to_owned()], ..RunOptions::default() };
     let (stage, serving) = serve_with(RUG_PULL, options).await;
     let card = format!("{}.well-known/agent-card.json", serving.url);
     for headers in [[("host", "evil.example")], [("origin", "http://evil.example")]] {
@@ -262,9 +256,13 @@ async fn who_asks_for_another_host_is_refused_unless_that_is_allowed() {
 async fn a_port_that_is_taken_is_told() {
     let (_stage, serving) = serve(RUG_PULL).await;
     let address = serving.url.strip_prefix("http://").unwrap().trim_end_matches('/').parse().unwrap();
-    let listen = ListenOptions { address, ..ListenOptions::default() };
     let stage = Stage::new(RUG_PULL);
-    let error = start(stage.actor.clone(), Options { listen, ..Options::default() }).await.unwrap_err();
+    let error = start(
+        stage.actor.clone(),
+        &RunOptions { listen: [(stage.actor.name().to_owned(), address)].into(), ..RunOptions::default() },
+    )
+    .await
+    .unwrap_err();
     assert_eq!(error.failure(), sortie_trace::ActorFailure::BindFailed);
     assert!(stage.story().is_empty());
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sortie_detect::{Opinion, Outcome, Provenance, Quote, QuoteSource, Ruling};
 use sortie_engine::cases::{Discovery, Missing, Planned, PlayOptions, Player, plan};
-use sortie_engine::targets::{Cmd, CmdProtocol, Offer, Target, Tool};
+use sortie_engine::targets::{CmdProtocol, CmdTarget, Offer, Target, Tool};
 use sortie_evaluators::{Catalogue, CatalogueEntry, File, Root, Says, Values, load};
 use sortie_run::{Limits, Observer, Plan, RunStore};
 use sortie_trace::{Record, Trace};
@@ -71,7 +71,7 @@ pub(crate) fn messages(text: &str) -> Vec<String> {
 pub(crate) fn agent(script: &str) -> Target {
     let command = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
     let env = vec![("PATH".to_owned(), std::env::var("PATH").unwrap_or_default())];
-    Target::Cmd(Cmd { command, env, protocol: CmdProtocol::Plain })
+    Target::Cmd(CmdTarget { command, env, protocol: CmdProtocol::Plain })
 }
 
 /// Patterns that each say one word.

@@ -2,13 +2,18 @@
 
 use serde_json::{Value, json};
 use sortie_engine::cases::{Missing, Planned, Play, canary, plan};
-use sortie_engine::targets::{Kind, Offer, Tool};
+use sortie_engine::targets::{Offer, TargetKind, Tool};
 use sortie_evaluators::Values;
 
 use crate::cases::bench::{catalogue, entries, offer};
 
 /// A line for each entry of a plan.
-fn planned(evaluators: &[(&str, &str, &str)], offer: &Offer, kind: Kind, values: &Values) -> Vec<String> {
+fn planned(
+    evaluators: &[(&str, &str, &str)],
+    offer: &Offer,
+    kind: TargetKind,
+    values: &Values,
+) -> Vec<String> {
     let catalogue = catalogue(evaluators);
     let planned = plan(&entries(&catalogue), offer, kind, values, Missing::Skip).unwrap();
     let lines = planned.iter().map(|planned| match planned {
@@ -41,7 +46,7 @@ patterns:
 fn arguments_go_to_the_tools_that_fit() {
     let canaries = ["paths/parent-folders/read", "paths/parent-folders/list"].map(canary);
     assert_eq!(
-        planned(&[("mcp", "paths", PATHS)], &files(), Kind::Mcp, &Values::new()),
+        planned(&[("mcp", "paths", PATHS)], &files(), TargetKind::Mcp, &Values::new()),
         [
             format!(r#"paths/parent-folders/read: read {{"path":"../{}"}}"#, canaries[0]),
             format!(r#"paths/parent-folders/list: list {{"uri":"../{}"}}"#, canaries[1]),
@@ -53,7 +58,7 @@ fn arguments_go_to_the_tools_that_fit() {
 fn with_all_tools_every_pattern_meets_every_tool() {
     let rest = "applies_to_all_tools: true\npatterns:\n  - {name: Empty, template: '{}'}\n  - {name: Text, template: hello}\n";
     assert_eq!(
-        planned(&[("mcp", "all", rest)], &files(), Kind::Mcp, &Values::new()),
+        planned(&[("mcp", "all", rest)], &files(), TargetKind::Mcp, &Values::new()),
         [
             "all/empty/read: read {}",
             "all/empty/list: list {}",
@@ -69,11 +74,11 @@ fn with_all_tools_every_pattern_meets_every_tool() {
 fn what_fits_nowhere_is_listed_once_with_the_reason() {
     let rest = "patterns:\n  - {name: Query, template: '{\"query|sql\": \"x\"}'}\n";
     assert_eq!(
-        planned(&[("mcp", "sql", rest)], &files(), Kind::Mcp, &Values::new()),
+        planned(&[("mcp", "sql", rest)], &files(), TargetKind::Mcp, &Values::new()),
         ["sql/query: not applicable, none of the 3 tools of the server has the arguments `query|sql`"]
     );
     assert_eq!(
-        planned(&[("mcp", "sql", rest)], &Offer::default(), Kind::Mcp, &Values::new()),
+        planned(&[("mcp", "sql", rest)], &Offer::default(), TargetKind::Mcp, &Values::new()),
         ["sql/query: not applicable, the server offers no tools"]
     );
 }
@@ -82,7 +87,7 @@ fn what_fits_nowhere_is_listed_once_with_the_reason() {
 fn a_value_that_a_schema_refuses_is_not_sent() {
     let narrow =
         offer(&[("read", json!({"path": {"type": "string", "maxLength": 3}, "file": {"type": "string"}}))]);
-    let lines = planned(&[("mcp", "paths", PATHS)], &narrow, Kind::Mcp, &Values::new());
+    let lines = planned(&[("mcp", "paths", PATHS)], &narrow, TargetKind::Mcp, &Values::new());
     assert_eq!(lines.len(), 1);
     assert!(lines[0].starts_with("paths/parent-folders/read: not applicable, the tool `read` cannot be called with it: what could be made is not valid at `/path`"), "{lines:?}");
 }
@@ -92,7 +97,7 @@ fn a_schema_that_cannot_be_used_is_said_for_its_tool() {
     let circle = json!({"name": "odd", "inputSchema": {"$ref": "#"}});
     let offer = Offer { tools: vec![Tool::read(&circle).unwrap()], ..Offer::default() };
     assert_eq!(
-        planned(&[("mcp", "paths", PATHS)], &offer, Kind::Mcp, &Values::new()),
+        planned(&[("mcp", "paths", PATHS)], &offer, TargetKind::Mcp, &Values::new()),
         [
             "paths/parent-folders/odd: not applicable, the tool `odd` cannot be called with it: its `inputSchema` cannot be used: it refers to itself in a circle"
         ]
@@ -103,7 +108,7 @@ fn a_schema_that_cannot_be_used_is_said_for_its_tool() {
 fn the_list_of_tools_is_looked_at_without_a_call() {
     let rest = "patterns:\n  - {name: Look, template: 'Which lie? {{tool_list_json}}'}\n";
     let offer = offer(&[("now", json!({}))]);
-    let lines = planned(&[("mcp", "look", rest)], &offer, Kind::Mcp, &Values::new());
+    let lines = planned(&[("mcp", "look", rest)], &offer, TargetKind::Mcp, &Values::new());
     let list = json!([offer.tools[0].raw]).to_string();
     assert_eq!(lines, [format!("look/look: review Which lie? {list}")]);
 }
@@ -114,13 +119,13 @@ fn what_is_missing_is_named_and_what_is_given_is_used() {
         "patterns:\n  - {name: Ask, template: 'Tell {{customer}} about {{order}} and {{customer}}.'}\n";
     let evaluators = [("agent", "ask", rest)];
     assert_eq!(
-        planned(&evaluators, &Offer::default(), Kind::Cmd, &Values::new()),
+        planned(&evaluators, &Offer::default(), TargetKind::Cmd, &Values::new()),
         ["ask/ask: skipped, missing customer, order"]
     );
     let values = [("customer", "Ann"), ("order", "7"), ("canary", "mine")];
     let values = values.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect();
     assert_eq!(
-        planned(&evaluators, &Offer::default(), Kind::Cmd, &values),
+        planned(&evaluators, &Offer::default(), TargetKind::Cmd, &values),
         ["ask/ask: say Tell Ann about 7 and Ann."]
     );
 }
@@ -129,12 +134,12 @@ fn what_is_missing_is_named_and_what_is_given_is_used() {
 fn an_evaluator_for_another_kind_of_target_does_not_apply() {
     let say = "patterns:\n  - {name: Say, template: hello}\n";
     let both = [("agent", "say", say), ("mcp", "paths", PATHS)];
-    let lines = planned(&both, &files(), Kind::Mcp, &Values::new());
+    let lines = planned(&both, &files(), TargetKind::Mcp, &Values::new());
     assert_eq!(
         lines.last().unwrap(),
         "say/say: not applicable, it speaks to an agent, and the target is an MCP server"
     );
-    let lines = planned(&both, &Offer::default(), Kind::Cmd, &Values::new());
+    let lines = planned(&both, &Offer::default(), TargetKind::Cmd, &Values::new());
     assert_eq!(
         lines,
         [
@@ -148,7 +153,7 @@ fn an_evaluator_for_another_kind_of_target_does_not_apply() {
 fn what_a_server_calls_its_tools_cannot_confuse_ids() {
     let odd: Value = json!({"path": {"type": "string"}});
     let offer = offer(&[("../x", odd.clone()), ("same", odd.clone()), ("same", odd)]);
-    let lines = planned(&[("mcp", "paths", PATHS)], &offer, Kind::Mcp, &Values::new());
+    let lines = planned(&[("mcp", "paths", PATHS)], &offer, TargetKind::Mcp, &Values::new());
     let ids: Vec<_> = lines.iter().map(|line| line.split_once(": ").unwrap().0).collect();
     assert_eq!(
         ids,
@@ -164,7 +169,7 @@ fn a_server_cannot_make_a_plan_of_any_size() {
     let tools: Vec<_> = tools.iter().map(|(name, properties)| (name.as_str(), properties.clone())).collect();
     let rest = "patterns:\n  - {name: Text, template: hello}\n";
     let catalogue = catalogue(&[("mcp", "text", rest)]);
-    let error =
-        plan(&entries(&catalogue), &offer(&tools), Kind::Mcp, &Values::new(), Missing::Skip).unwrap_err();
+    let error = plan(&entries(&catalogue), &offer(&tools), TargetKind::Mcp, &Values::new(), Missing::Skip)
+        .unwrap_err();
     assert!(error.to_string().contains("more than 50000 cases"), "{error}");
 }

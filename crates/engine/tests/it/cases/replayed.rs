@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sortie_engine::cases::{DISCOVERY, Discovery, Missing, PlayOptions, discover};
 use sortie_engine::modes::{self, Address, McpRevision};
-use sortie_engine::targets::{Chat, Http, Settings, Target, TargetError};
+use sortie_engine::targets::{ChatTarget, HttpTarget, Settings, Target, TargetError};
 use sortie_trace::{RedactRule, Redactor};
 
 use crate::cases::bench::{Bench, agent, messages, reason, saying, verdicts};
@@ -67,7 +67,7 @@ async fn polyglot(request: Request, mut connection: Connection) {
 
 fn http(url: &str) -> Target {
     let (method, answer) = ("POST".to_owned(), Some("$.out".to_owned()));
-    Target::Http(Http { at: at(url), method, body: json!({"q": "{{message}}"}), answer })
+    Target::Http(HttpTarget { at: at(url), method, body: json!({"q": "{{message}}"}), answer })
 }
 
 fn replaying(first: &Bench) -> PlayOptions {
@@ -81,7 +81,7 @@ async fn every_kind_of_target_is_repeated_without_it() {
     let started = folder.path().join("started");
     let echo = format!(r#"echo x >> {}; while read line; do echo "you said $line"; done"#, started.display());
     let chat =
-        Chat { at: at(&peer.url), model: None, system: Some("Be kind.".to_owned()), tools: Vec::new() };
+        ChatTarget { at: at(&peer.url), model: None, system: Some("Be kind.".to_owned()), tools: Vec::new() };
     for target in [
         Target::Mcp { at: at(&peer.url), wire: McpRevision::Auto },
         Target::A2a(at(&peer.url)),

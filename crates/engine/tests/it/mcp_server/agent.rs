@@ -5,7 +5,8 @@ use std::future::Future;
 use http::{HeaderMap, HeaderName, Method, StatusCode};
 use serde_json::{Value, json};
 use sortie_engine::modes::Serving;
-use sortie_engine::modes::mcp_server::{Options, start};
+use sortie_engine::modes::mcp_server::start;
+use sortie_engine::run::RunOptions;
 use sortie_wire::http::{Answer, Client, ClientOptions, EventStream, Response};
 use sortie_wire::sse::Event;
 
@@ -49,10 +50,10 @@ impl Got {
 }
 
 pub(crate) async fn serve(execution: &str) -> (Stage, Serving) {
-    serve_with(execution, Options::default()).await
+    serve_with(execution, RunOptions::default()).await
 }
 
-pub(crate) async fn serve_with(execution: &str, options: Options) -> (Stage, Serving) {
+pub(crate) async fn serve_with(execution: &str, options: RunOptions) -> (Stage, Serving) {
     let stage = Stage::new(execution);
     let serving = start(stage.actor.clone(), options).await.unwrap();
     (stage, serving)

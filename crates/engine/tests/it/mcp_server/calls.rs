@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
-use sortie_engine::modes::mcp_server::Options;
+use sortie_engine::run::RunOptions;
 
 use crate::mcp_server::agent::{Agent, Events, named, request, serve, serve_with};
 
@@ -303,7 +303,7 @@ async fn questions_that_apply_are_asked_in_order() {
 
 #[tokio::test]
 async fn who_cannot_answer_is_asked_and_not_waited_for_long() {
-    let options = Options { patience: Duration::from_millis(50), ..Options::default() };
+    let options = RunOptions { patience: Duration::from_millis(50), ..RunOptions::default() };
     let (stage, serving) = serve_with(TALKS, options).await;
     let agent = Agent::offering(&serving, "2025-06-18", &json!({})).await;
     let got = agent.ask("tools/call", named("trusted")).await;

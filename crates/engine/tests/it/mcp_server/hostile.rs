@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 use serde_json::json;
-use sortie_engine::modes::ListenOptions;
 use sortie_engine::modes::Serving;
-use sortie_engine::modes::mcp_server::Options;
+use sortie_engine::run::RunOptions;
 use sortie_wire::Limits;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -73,11 +72,7 @@ async fn a_hundred_megabytes_are_refused_before_they_are_read() {
 #[tokio::test]
 async fn streams_beyond_the_limit_are_refused_and_the_others_stay() {
     let limits = Limits { streams: 20, ..Limits::default() };
-    let (_stage, serving) = serve_with(
-        SERVER,
-        Options { listen: ListenOptions { limits, ..ListenOptions::default() }, ..Options::default() },
-    )
-    .await;
+    let (_stage, serving) = serve_with(SERVER, RunOptions { limits, ..RunOptions::default() }).await;
     let agent = Agent::connected(&serving).await;
     let mut open = Vec::new();
     for _ in 0..20 {
@@ -100,11 +95,7 @@ async fn streams_beyond_the_limit_are_refused_and_the_others_stay() {
 async fn a_reader_that_does_not_read_holds_nobody_up() {
     let limits =
         Limits { queued_bytes: 1 << 20, write_timeout: Duration::from_millis(200), ..Limits::default() };
-    let (stage, serving) = serve_with(
-        SERVER,
-        Options { listen: ListenOptions { limits, ..ListenOptions::default() }, ..Options::default() },
-    )
-    .await;
+    let (stage, serving) = serve_with(SERVER, RunOptions { limits, ..RunOptions::default() }).await;
     let agent = Agent::connected(&serving).await;
     // A large answer to someone who never reads it.
     let body = request(1, "tools/call", &json!({"name": "big", "arguments": {"text": "x".repeat(6 << 20)}}));

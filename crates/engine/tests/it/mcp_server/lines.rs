@@ -1,7 +1,8 @@
 //! Servers that are started by agents: standard input and output.
 
 use serde_json::{Value, json};
-use sortie_engine::modes::mcp_server::{Options, start_on};
+use sortie_engine::modes::mcp_server::start_on;
+use sortie_engine::run::RunOptions;
 use tokio::io::{
     AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
 };
@@ -22,7 +23,7 @@ impl Process {
         let stage = Stage::new(execution);
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (reader, writer) = tokio::io::split(theirs);
-        let serving = start_on(&stage.actor, Options::default(), reader, writer).unwrap();
+        let serving = start_on(&stage.actor, RunOptions::default(), reader, writer).unwrap();
         let (output, input) = tokio::io::split(ours);
         Self { stage, input, output: BufReader::new(output).lines(), done: serving.done }
     }

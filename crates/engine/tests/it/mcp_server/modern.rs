@@ -2,8 +2,8 @@
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
-use sortie_engine::modes::mcp_server::Options;
 use sortie_engine::modes::{McpRevision, Serving};
+use sortie_engine::run::RunOptions;
 
 use crate::mcp_server::agent::{Agent, Got, named, request, serve, serve_with};
 
@@ -194,14 +194,14 @@ async fn a_subscription_hears_what_it_asked_for_and_is_told_when_it_ends() {
 
 #[tokio::test]
 async fn a_wire_that_is_forced_is_the_only_one() {
-    let old = Options { wire: McpRevision::Version("2025-06-18".into()), ..Options::default() };
+    let old = RunOptions { wire: McpRevision::Version("2025-06-18".into()), ..RunOptions::default() };
     let (_stage, serving) = serve_with(PHASES, old).await;
     let got = ask(&serving, "server/discover", json!({})).await;
     assert_eq!((got.status, got.code()), (StatusCode::BAD_REQUEST, -32601));
     let got = ask(&serving, "tools/list", json!({})).await;
     assert_eq!((got.status, got.code()), (StatusCode::BAD_REQUEST, -32600));
 
-    let new = Options { wire: McpRevision::Version(VERSION.into()), ..Options::default() };
+    let new = RunOptions { wire: McpRevision::Version(VERSION.into()), ..RunOptions::default() };
     let (_stage, serving) = serve_with(PHASES, new).await;
     let got = Agent::new(&serving).ask("initialize", json!({"protocolVersion": "2025-11-25"})).await;
     assert_eq!((got.status, got.code()), (StatusCode::BAD_REQUEST, -32022));

@@ -2,7 +2,7 @@
 
 use http::Method;
 use serde_json::json;
-use sortie_engine::modes::mcp_server::Options;
+use sortie_engine::run::RunOptions;
 
 use crate::mcp_server::agent::{Agent, named, request, serve, serve_with};
 
@@ -72,7 +72,7 @@ async fn phases_outlive_sessions() {
 
 #[tokio::test]
 async fn sessions_that_are_kept_apart_have_phases_of_their_own() {
-    let (_stage, serving) = serve_with(RUG_PULL, Options { isolate: true, ..Options::default() }).await;
+    let (_stage, serving) = serve_with(RUG_PULL, RunOptions { isolate: true, ..RunOptions::default() }).await;
     let first = Agent::connected(&serving).await;
     let second = Agent::connected(&serving).await;
     for text in ["sunny", "sunny", "obey"] {

@@ -2,9 +2,8 @@
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
-use sortie_engine::modes::ListenOptions;
 use sortie_engine::modes::McpRevision;
-use sortie_engine::modes::mcp_server::Options;
+use sortie_engine::run::RunOptions;
 use sortie_wire::Limits;
 
 use crate::mcp_server::agent::{Agent, request, serve, serve_with};
@@ -80,7 +79,7 @@ async fn what_the_document_or_the_user_says_of_the_version_holds() {
     let agent = Agent::connected(&serving).await.with("mcp-protocol-version", "banana");
     assert_eq!(ping(&agent).await, StatusCode::OK);
 
-    let forced = Options { wire: McpRevision::Version("2024-11-05".into()), ..Options::default() };
+    let forced = RunOptions { wire: McpRevision::Version("2024-11-05".into()), ..RunOptions::default() };
     let (_stage, serving) = serve_with(EMPTY, forced).await;
     let got = Agent::new(&serving).ask("initialize", offer).await;
     assert_eq!(got.result()["protocolVersion"], "2024-11-05");
@@ -120,10 +119,7 @@ async fn an_answer_comes_as_the_client_takes_it() {
 
 #[tokio::test]
 async fn foreign_hosts_and_origins_are_refused_unless_they_are_allowed() {
-    let options = Options {
-        listen: ListenOptions { hosts: vec!["attacker.example".into()], ..ListenOptions::default() },
-        ..Options::default()
-    };
+    let options = RunOptions { hosts: vec!["attacker.example".into()], ..RunOptions::default() };
     let (_stage, serving) = serve_with(EMPTY, options).await;
     let agent = Agent::connected(&serving).await;
     for (header, value, status) in [
@@ -200,11 +196,7 @@ async fn a_batch_is_answered_where_the_revision_has_them() {
 #[tokio::test]
 async fn a_body_that_is_too_long_is_refused() {
     let limits = Limits { message_bytes: 10_000, ..Limits::default() };
-    let (_stage, serving) = serve_with(
-        EMPTY,
-        Options { listen: ListenOptions { limits, ..ListenOptions::default() }, ..Options::default() },
-    )
-    .await;
+    let (_stage, serving) = serve_with(EMPTY, RunOptions { limits, ..RunOptions::default() }).await;
     let agent = Agent::connected(&serving).await;
     let got = agent.post(&"x".repeat(10_001)).await;
     assert_eq!(got.status, StatusCode::PAYLOAD_TOO_LARGE);

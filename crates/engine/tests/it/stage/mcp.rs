@@ -1,7 +1,8 @@
 //! A server that does what servers do, but for what a test is about.
 
 use serde_json::{Value, json};
-use sortie_engine::modes::mcp_client::{Options, play};
+use sortie_engine::modes::mcp_client::play;
+use sortie_engine::run::RunOptions;
 use tokio::task::JoinHandle;
 
 use super::{Connection, Peer, Request, Stage, at};
@@ -12,10 +13,10 @@ pub(crate) fn one_phase(actions: &str) -> Stage {
 }
 
 pub(crate) fn start(stage: &Stage, peer: &Peer) -> JoinHandle<()> {
-    start_with(stage, peer, Options::default())
+    start_with(stage, peer, RunOptions::default())
 }
 
-pub(crate) fn start_with(stage: &Stage, peer: &Peer, options: Options) -> JoinHandle<()> {
+pub(crate) fn start_with(stage: &Stage, peer: &Peer, options: RunOptions) -> JoinHandle<()> {
     tokio::spawn(play(stage.actor.clone(), at(&peer.url), options))
 }
 

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 use sortie_detect::Detector;
 use sortie_engine::modes::{Address, Endpoint};
-use sortie_engine::{Actor, Context, Extracted, Generator, Recorder, RunEvent, Watcher};
+use sortie_engine::{ActorState, ContentGenerator, Context, Extracted, Recorder, RunEvent, Watcher};
 use sortie_oatf::{Compiled, load};
 use sortie_trace::{Header, Message, Record, Redactor, Trace};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -28,7 +28,7 @@ const DEADLINE: Duration = Duration::from_secs(20);
 /// An actor, and what was recorded of it.
 #[derive(Clone)]
 pub(crate) struct Stage {
-    pub(crate) actor: Arc<Actor>,
+    pub(crate) actor: Arc<ActorState>,
     pub(crate) end: CancellationToken,
     trace: Shared,
     warnings: Arc<Mutex<Vec<String>>>,
@@ -64,7 +64,7 @@ impl Stage {
     }
 
     /// The same, with someone who generates content.
-    pub(crate) fn generating(execution: &str, generator: Option<Generator>) -> Self {
+    pub(crate) fn generating(execution: &str, generator: Option<ContentGenerator>) -> Self {
         let text = format!("oatf: '0.1'\nattack:\n  execution:\n{execution}\n");
         let document = Arc::new(Compiled::new(load(&text).unwrap().document).unwrap());
         let (trace, warnings) = (Shared::default(), Arc::default());
@@ -83,7 +83,7 @@ impl Stage {
             end: end.clone(),
             generator,
         };
-        Self { actor: Actor::new(&document, 0, context), end, trace, warnings }
+        Self { actor: ActorState::new(&document, 0, context), end, trace, warnings }
     }
 
     pub(crate) fn records(&self) -> Vec<Record> {

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use sortie_engine::targets::{Cmd, CmdProtocol, Kind, Settings, Target, TargetError};
+use sortie_engine::targets::{CmdProtocol, CmdTarget, Settings, Target, TargetError, TargetKind};
 use sortie_wire::Limits;
 
 use crate::targets::room::{Room, path, shell};
 
 fn target(script: &str, protocol: CmdProtocol) -> Target {
-    Target::Cmd(Cmd { command: shell(script), env: path(), protocol })
+    Target::Cmd(CmdTarget { command: shell(script), env: path(), protocol })
 }
 
 #[tokio::test]
 async fn a_line_is_answered_with_a_line_and_the_process_remembers() {
-    let room = Room::new(Kind::Cmd);
+    let room = Room::new(TargetKind::Cmd);
     let target = target(r#"n=0; while read line; do n=$((n+1)); echo "$n: $line"; done"#, CmdProtocol::Plain);
     let mut talk = target.open(&room.channel, &Settings::default()).await.unwrap();
     assert_eq!(room.say(&mut talk, "hello").await.unwrap().text, "1: hello");
@@ -34,7 +34,7 @@ async fn a_line_is_answered_with_a_line_and_the_process_remembers() {
 
 #[tokio::test]
 async fn an_empty_line_is_an_answer() {
-    let room = Room::new(Kind::Cmd);
+    let room = Room::new(TargetKind::Cmd);
     let target = target("read a; echo; read b; echo done", CmdProtocol::Plain);
     let mut talk = target.open(&room.channel, &Settings::default()).await.unwrap();
     assert_eq!(room.say(&mut talk, "hello").await.unwrap().text, "");
@@ -83,7 +83,7 @@ async fn whoever_does_not_answer_ends_or_says_too_much_is_an_error() {
 
 #[tokio::test]
 async fn whoever_never_stops_talking_is_not_listened_to_for_ever() {
-    let room = Room::new(Kind::Cmd);
+    let room = Room::new(TargetKind::Cmd);
     let mut talk = target("yes", CmdProtocol::Plain).open(&room.channel, &Settings::default()).await.unwrap();
     // How much is there when it is asked is for the machine to decide; before long it is too much.
     let mut error = None;
@@ -99,16 +99,16 @@ async fn whoever_never_stops_talking_is_not_listened_to_for_ever() {
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_found_out_before_any_case() {
-    let room = Room::new(Kind::Cmd);
+    let room = Room::new(TargetKind::Cmd);
     let command = vec!["/no/such/program".to_owned()];
-    let target = Target::Cmd(Cmd { command, env: Vec::new(), protocol: CmdProtocol::Plain });
+    let target = Target::Cmd(CmdTarget { command, env: Vec::new(), protocol: CmdProtocol::Plain });
     let error = target.discover(&room.channel, &Settings::default()).await.unwrap_err();
     assert_eq!(error.to_string(), "the target refuses: cannot find `/no/such/program`");
 }
 
 #[tokio::test]
 async fn secrets_reach_neither_the_trace_nor_the_turn() {
-    let room = Room::hiding(Kind::Cmd, &["hunter2-token"]);
+    let room = Room::hiding(TargetKind::Cmd, &["hunter2-token"]);
     let target = target("while read line; do echo \"you said $line\"; done", CmdProtocol::Plain);
     let mut talk = target.open(&room.channel, &Settings::default()).await.unwrap();
     let turn = room.say(&mut talk, "it is hunter2-token").await.unwrap();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, json};
 use sortie_engine::modes::{self, Address, McpRevision};
-use sortie_engine::targets::{Kind, Settings, Target, TargetError};
+use sortie_engine::targets::{Settings, Target, TargetError, TargetKind};
 
 use crate::targets::room::{Room, path, shell};
 
@@ -28,7 +28,7 @@ async fn tools_are_discovered_page_by_page() {
     let script = format!(
         r#"{GREETING} read c; echo '{{"jsonrpc":"2.0","id":2,"result":{{"tools":[{{"name":"a","description":"A","inputSchema":{{"type":"object"}}}}],"nextCursor":"p2"}}}}'; read d; echo "$d" | grep -q '"cursor":"p2"' && echo '{{"jsonrpc":"2.0","id":3,"result":{{"tools":[{{"name":"b"}}]}}}}'; cat >/dev/null"#
     );
-    let room = Room::new(Kind::Mcp);
+    let room = Room::new(TargetKind::Mcp);
     let offer = target(&script).discover(&room.channel, &settings()).await.unwrap();
     let names: Vec<_> = offer.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["a", "b"]);
@@ -42,7 +42,7 @@ async fn a_list_without_end_and_a_server_without_tools_are_known() {
     let endless = format!(
         r#"{GREETING} n=2; while read c; do echo "{{\"jsonrpc\":\"2.0\",\"id\":$n,\"result\":{{\"tools\":[{{\"name\":\"t$n\"}}],\"nextCursor\":\"again\"}}}}"; n=$((n+1)); done"#
     );
-    let room = Room::new(Kind::Mcp);
+    let room = Room::new(TargetKind::Mcp);
     let error = target(&endless).discover(&room.channel, &settings()).await.unwrap_err();
     assert_eq!(error.to_string(), "`tools/list`: the pages of the list do not end");
 
@@ -56,7 +56,7 @@ async fn calls_bring_results_errors_and_what_the_server_asks_meanwhile_is_declin
     let script = format!(
         r#"{GREETING} {LISTING} read c; echo '{{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{{}}}}'; read d; echo "$d" >&2; echo "$d" | grep -q decline && echo '{{"jsonrpc":"2.0","id":3,"result":{{"content":[{{"type":"text","text":"root:x:0:0"}}]}}}}'; read e; echo '{{"jsonrpc":"2.0","id":4,"error":{{"code":-32602,"message":"no such file"}}}}'; cat >/dev/null"#
     );
-    let room = Room::new(Kind::Mcp);
+    let room = Room::new(TargetKind::Mcp);
     let mut talk = target(&script).open(&room.channel, &settings()).await.unwrap();
     let arguments: Map<_, _> = json!({"path": "/etc/passwd"}).as_object().unwrap().clone();
     let turn = room.call(&mut talk, "read_file", &arguments).await.unwrap();
@@ -75,7 +75,7 @@ async fn calls_bring_results_errors_and_what_the_server_asks_meanwhile_is_declin
 async fn a_server_that_is_silent_dies_or_refuses_is_an_error() {
     let quick = Settings { answer_timeout: Duration::from_millis(300), ..Settings::default() };
     let opened = async |script: &str| {
-        let room = Room::new(Kind::Mcp);
+        let room = Room::new(TargetKind::Mcp);
         target(script).open(&room.channel, &quick).await.map(drop).unwrap_err()
     };
     assert!(matches!(opened("cat >/dev/null").await, TargetError::TimedOut { .. }));

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value};
-use sortie_engine::targets::{Channel, Conversation, Kind, Target, TargetError};
+use sortie_engine::targets::{Channel, Conversation, Target, TargetError, TargetKind};
 use sortie_trace::{Header, Record, RedactRule, Redactor, Trace, Turn};
 
 /// A channel, and what was written.
@@ -27,11 +27,11 @@ impl Write for Shared {
 }
 
 impl Room {
-    pub(crate) fn new(kind: Kind) -> Self {
+    pub(crate) fn new(kind: TargetKind) -> Self {
         Self::hiding(kind, &[])
     }
 
-    pub(crate) fn hiding(kind: Kind, secrets: &[&str]) -> Self {
+    pub(crate) fn hiding(kind: TargetKind, secrets: &[&str]) -> Self {
         Self::with(kind, Header::run("test", std::time::UNIX_EPOCH), secrets)
     }
 
@@ -40,7 +40,7 @@ impl Room {
         Self::with(target.kind(), target.header(), &[])
     }
 
-    fn with(kind: Kind, header: Header, secrets: &[&str]) -> Self {
+    fn with(kind: TargetKind, header: Header, secrets: &[&str]) -> Self {
         let trace = Shared::default();
         let rules = secrets.iter().map(|secret| RedactRule::Literal((*secret).to_owned()));
         let redactor = Redactor::new(rules).unwrap();

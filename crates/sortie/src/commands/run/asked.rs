@@ -1,6 +1,6 @@
 //! From arguments to what was asked for.
 
-use sortie_engine::run::Options;
+use sortie_engine::run::RunOptions;
 use tokio_util::sync::CancellationToken;
 
 use super::Run;
@@ -38,9 +38,9 @@ impl Run {
         asked.resolve(named, of_suites)
     }
 
-    fn options(&self, interrupt: &CancellationToken) -> Options {
+    fn options(&self, interrupt: &CancellationToken) -> RunOptions {
         let (servers, end, limits) = (&self.servers, &self.end, &self.limits);
-        Options {
+        RunOptions {
             prompt: self.agent.prompt.clone(),
             stdio: servers.stdio,
             wire: servers.wire.clone(),
@@ -59,7 +59,7 @@ impl Run {
             max_output_bytes: limits.output_bytes,
             limits: limits.of_peers(),
             interrupt: interrupt.clone(),
-            ..Options::default()
+            ..RunOptions::default()
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use sortie_engine::run::Plan;
+use sortie_engine::run::DocumentPlan;
 use sortie_report::Report;
 
 use super::Run;
@@ -15,7 +15,7 @@ impl Run {
     /// What would be done.
     pub(super) fn show(
         &self,
-        plans: &[Plan],
+        plans: &[DocumentPlan],
         unfit: &[Unfit],
         attacked: Option<&Attacked>,
         console: &mut Console,

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use sortie_detect::{CaseInfo, EvaluatorCase, Outcome};
 use sortie_engine::cases::{Missing, PlayOptions, Player};
-use sortie_engine::run::{Generator, Plan, Semantic};
+use sortie_engine::run::{ContentGenerator, DocumentPlan, Semantic};
 use sortie_engine::targets::Target;
 use sortie_judge::Exchanges;
 use sortie_report::Report;
@@ -49,7 +49,7 @@ pub(crate) struct Campaign {
 /// What came of a campaign.
 pub(crate) enum CampaignEnd {
     /// What would be done.
-    Planned { documents: Vec<Plan>, unfit: Vec<Unfit>, attacked: Option<Box<Attacked>> },
+    Planned { documents: Vec<DocumentPlan>, unfit: Vec<Unfit>, attacked: Option<Box<Attacked>> },
     /// What was done.
     Ended(Box<Ended>),
     /// The user did not even want to wait for a report.
@@ -93,7 +93,7 @@ impl Campaign {
         let attacked = self.look(abort).await?;
         if self.dry {
             let plan = |Prepared { document, options }: &Prepared| {
-                Plan::new(&document.compiled, &document.name, options)
+                DocumentPlan::new(&document.compiled, &document.name, options)
             };
             let documents = self.documents.iter().map(plan).collect();
             return Ok(CampaignEnd::Planned {
@@ -163,7 +163,7 @@ impl Campaign {
         let several = self.documents.len() > 1;
         for Prepared { document, mut options } in std::mem::take(&mut self.documents) {
             options.semantic = models.semantic().map(Semantic);
-            options.generator = models.generator().map(Generator);
+            options.generator = models.generator().map(ContentGenerator);
             let watcher = Arc::new(Progress::new(&document, several, self.notes, display.cloned()));
             plan.add_document(DocumentCase {
                 document: document.compiled,

@@ -153,7 +153,7 @@ fn find<'c, T>(
 #[cfg(test)]
 mod tests {
     use sortie_engine::modes::Address;
-    use sortie_engine::targets::Kind;
+    use sortie_engine::targets::TargetKind;
 
     use super::*;
 
@@ -172,7 +172,7 @@ mod tests {
         .unwrap();
         assert_eq!(config.agent("coder").unwrap().command, ["run", "the agent", "{prompt}"]);
         let shop = config.target("shop").unwrap();
-        assert_eq!((shop.kind, shop.headers.len(), shop.bearer.is_some()), (Kind::A2a, 1, true));
+        assert_eq!((shop.kind, shop.headers.len(), shop.bearer.is_some()), (TargetKind::A2a, 1, true));
         assert!(
             matches!(&config.target("files").unwrap().address, Address::Stdio(words) if words.len() == 2)
         );

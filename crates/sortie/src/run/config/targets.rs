@@ -1,7 +1,7 @@
 //! `[targets.NAME]`
 
 use sortie_engine::modes::Address;
-use sortie_engine::targets::Kind;
+use sortie_engine::targets::TargetKind;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -18,7 +18,7 @@ const FIELDS: &[&str] = &[
 /// A target that has a name.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::run) struct NamedTarget {
-    pub(in crate::run) kind: Kind,
+    pub(in crate::run) kind: TargetKind,
     pub(in crate::run) address: Address,
     pub(in crate::run) headers: Vec<(String, FromEnv)>,
     pub(in crate::run) bearer: Option<FromEnv>,
@@ -60,7 +60,7 @@ impl Reader {
         let kind = of_kind?;
         if let Some(command) = command {
             address = self.text(command, |text| stdio(kind, text));
-        } else if kind == Kind::Cmd {
+        } else if kind == TargetKind::Cmd {
             self.wrong(at.clone(), "a target of kind `cmd` needs a `command`".into(), None);
         }
         if let Some((field, _)) = talk.misplaced(kind) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::Path;
 
-use sortie_engine::run::{Agent, Options};
+use sortie_engine::run::{AgentCommand, RunOptions};
 use sortie_engine::targets::Target;
 use sortie_trace::{RedactRule, Redactor};
 
@@ -31,7 +31,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) bearers: &'a [AskedBearer],
     pub(crate) target_env: &'a [AskedEnv],
     /// Options that are the same for every document.
-    pub(crate) common: Options,
+    pub(crate) common: RunOptions,
     /// How many documents are played at once.
     pub(crate) jobs: usize,
     /// Whether there are evaluators, which attack the target without an actor.
@@ -111,7 +111,7 @@ impl Asked<'_> {
         Ok(Resolved { prepared, unfit: unfits, target, secrets })
     }
 
-    fn agent(&self, agent: &str) -> Result<Agent, Failure> {
+    fn agent(&self, agent: &str) -> Result<AgentCommand, Failure> {
         let failed = |error: String| Failure::new(format!("`--agent`: {error}"));
         let (command, env) = match agent.strip_prefix('@') {
             Some(name) => {
@@ -121,11 +121,11 @@ impl Asked<'_> {
             None => (command_words(agent).map_err(failed)?, Vec::new()),
         };
         if !self.live {
-            return Ok(Agent { command, env: Vec::new() });
+            return Ok(AgentCommand { command, env: Vec::new() });
         }
         is_there(&command[0])?;
         let names = env.iter().chain(self.env).map(String::as_str);
-        Ok(Agent { command, env: environment(names)? })
+        Ok(AgentCommand { command, env: environment(names)? })
     }
 
     /// Whether each address and each target is for an actor of some document, or for evaluators.

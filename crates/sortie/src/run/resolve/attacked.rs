@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use sortie_engine::modes::{self, Address};
-use sortie_engine::targets::{Chat, Cmd, Http, Kind, Target};
+use sortie_engine::targets::{ChatTarget, CmdTarget, HttpTarget, Target, TargetKind};
 use sortie_oatf::model::{Actor, Mode, extract_protocol};
 
 use super::super::environment::{FromEnv, environment};
@@ -18,7 +18,7 @@ use crate::failure::Failure;
 const MIN_SECRET: usize = 8;
 
 impl Asked<'_> {
-    pub(super) fn kind(&self, asked: &AskedTarget) -> Result<Kind, Failure> {
+    pub(super) fn kind(&self, asked: &AskedTarget) -> Result<TargetKind, Failure> {
         match &asked.what {
             What::Named(name) => self.config.target(name).map(|named| named.kind),
             What::Given(kind, _) => Ok(*kind),
@@ -34,7 +34,7 @@ impl Asked<'_> {
     ) -> Result<Option<modes::Endpoint>, Failure> {
         let named = self.targets.iter().filter(|asked| asked.actor.as_ref() == Some(&actor.name));
         let mut meant: Vec<_> = named.collect();
-        let is_of = |kind: Kind| mode(kind).is_some_and(|mode| Mode::of(mode) == Mode::of(&actor.mode));
+        let is_of = |kind: TargetKind| mode(kind).is_some_and(|mode| Mode::of(mode) == Mode::of(&actor.mode));
         if let Some(wrong) = meant.iter().find(|asked| self.kind(asked).is_ok_and(|kind| !is_of(kind))) {
             let (name, mode) = (&actor.name, &actor.mode);
             return Err(Failure::new(format!(
@@ -97,20 +97,20 @@ impl Asked<'_> {
         let Talk { model, system, method, body: sent, answer, protocol } = talk.or(&of_file);
         let fail = |error| Failure::new(format!("`--target`: {error}"));
         Ok(Some(match kind {
-            Kind::Mcp => Target::Mcp { at, wire: self.common.wire.clone() },
-            Kind::A2a => Target::A2a(at),
-            Kind::AgUi => Target::AgUi(at),
-            Kind::Chat => Target::Chat(Chat { at, model, system, tools: Vec::new() }),
-            Kind::Http => {
+            TargetKind::Mcp => Target::Mcp { at, wire: self.common.wire.clone() },
+            TargetKind::A2a => Target::A2a(at),
+            TargetKind::AgUi => Target::AgUi(at),
+            TargetKind::Chat => Target::Chat(ChatTarget { at, model, system, tools: Vec::new() }),
+            TargetKind::Http => {
                 let method = method.unwrap_or_else(|| "POST".to_owned());
                 let body = sent.map_or_else(|| body(BODY).map_err(fail), Ok)?;
-                Target::Http(Http { at, method, body, answer })
+                Target::Http(HttpTarget { at, method, body, answer })
             }
-            Kind::Cmd => {
+            TargetKind::Cmd => {
                 let Address::Stdio(command) = at.address else {
                     return Err(fail("a program is started, and has no URL".to_owned()));
                 };
-                Target::Cmd(Cmd { command, env: at.env, protocol: protocol.unwrap_or_default() })
+                Target::Cmd(CmdTarget { command, env: at.env, protocol: protocol.unwrap_or_default() })
             }
             _ => return Err(fail(format!("KIND is {KINDS}"))),
         }))

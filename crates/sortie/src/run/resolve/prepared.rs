@@ -1,6 +1,6 @@
 //! A document, and how it is to be played.
 
-use sortie_engine::run::{CommandError, Misfit, Options};
+use sortie_engine::run::{CommandError, Misfit, RunOptions};
 use sortie_oatf::bindings::known_modes;
 use sortie_oatf::model::{Actor, Mode, extract_protocol};
 use sortie_practice::Behaviour;
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) document: Document,
-    pub(crate) options: Options,
+    pub(crate) options: RunOptions,
 }
 
 /// A document of a suite that what there is cannot be attacked with.
@@ -30,7 +30,7 @@ impl Prepared {
         behaviour: Behaviour,
         document: Document,
         index: usize,
-        mut options: Options,
+        mut options: RunOptions,
     ) -> Result<Self, Failure> {
         meet(behaviour, &document, index, &mut options)?;
         options.check(&document.compiled).map_err(|misfit| misfitting(&document, &misfit))?;
@@ -43,14 +43,14 @@ pub(super) fn meet(
     behaviour: Behaviour,
     document: &Document,
     index: usize,
-    options: &mut Options,
+    options: &mut RunOptions,
 ) -> Result<(), Failure> {
     let prompt = options.prompt(&document.compiled).map(str::to_owned);
     builtin::resolve(behaviour, clients(document), index, prompt.as_deref(), options)
 }
 
 /// Why a document of a suite cannot be played like that; `None` when it can.
-pub(super) fn unfit(document: &Document, options: &Options) -> Option<String> {
+pub(super) fn unfit(document: &Document, options: &RunOptions) -> Option<String> {
     let is_server = |actor: &Actor| Mode::of(&actor.mode).is_server();
     let waits = options.agent.is_none() && options.listen.is_empty() && !options.stdio;
     if waits && let Some(actor) = actors(document).find(|actor| is_server(actor)) {

@@ -1,10 +1,15 @@
-//! What is kept of an agent's output: the beginning, without secrets.
+//! What is written beside the trace: the beginning of an agent's output, and the log of the run, both without secrets.
 
 use std::fs::File;
 use std::io::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use sortie_trace::Redactor;
+use sortie_trace::time::format_time;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
+
+use crate::event::{RunEvent, Watcher};
 
 /// How long a line may become until it is looked at in pieces, in bytes.
 const MAX_LINE: usize = 64 * 1024;
@@ -12,7 +17,7 @@ const MAX_LINE: usize = 64 * 1024;
 /// Reads an output to its end and keeps so much of it, line by line. The rest is read too: an agent that nobody reads
 /// from stands still.
 pub(super) async fn keep(mut from: impl AsyncRead + Unpin, to: File, limit: u64, redactor: Redactor) {
-    let mut kept = Kept { to: Some(to), room: limit, limit, redactor };
+    let mut kept = OutputFile { to: Some(to), room: limit, limit, redactor };
     let mut chunk = vec![0; 16 * 1024];
     let mut line = Vec::new();
     // An output that cannot be read any more has ended.
@@ -32,7 +37,7 @@ pub(super) async fn keep(mut from: impl AsyncRead + Unpin, to: File, limit: u64,
     kept.write(&line);
 }
 
-struct Kept {
+struct OutputFile {
     /// `None` once nothing more is kept.
     to: Option<File>,
     room: u64,
@@ -40,7 +45,7 @@ struct Kept {
     redactor: Redactor,
 }
 
-impl Kept {
+impl OutputFile {
     fn write(&mut self, bytes: &[u8]) {
         let Some(to) = &mut self.to else { return };
         let redacted;
@@ -65,6 +70,52 @@ impl Kept {
             // The trace is what matters, and says so itself when the disk is full.
             self.to = None;
         }
+    }
+}
+
+/// How long `run.log` may become, in bytes.
+const MAX_LOG_BYTES: usize = 4 << 20;
+
+/// `run.log`: what the document logs and what a person should know, with times. Lets another watch too.
+pub(super) struct RunLog {
+    next: Arc<dyn Watcher>,
+    redactor: Redactor,
+    file: Mutex<(File, usize)>,
+}
+
+impl RunLog {
+    pub(super) fn new(file: File, redactor: Redactor, next: Arc<dyn Watcher>) -> Self {
+        Self { next, redactor, file: Mutex::new((file, MAX_LOG_BYTES)) }
+    }
+
+    fn write(&self, level: &str, who: &str, text: &str) {
+        let text = self.redactor.text(text);
+        // One line each, whatever a document or a peer puts into it.
+        let text: String = text
+            .chars()
+            .map(|letter| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter })
+            .collect();
+        let line = format!("{} {level} {who}{text}\n", format_time(SystemTime::now()));
+        let (file, room) = &mut *self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(left) = room.checked_sub(line.len()) {
+            *room = left;
+            // The same is in the report, or was shown: nothing depends on this file.
+            let _ = file.write_all(line.as_bytes());
+        } else if *room > 0 {
+            *room = 0;
+            let _ = file.write_all(b"the rest was not kept: the log has reached its limit\n");
+        }
+    }
+}
+
+impl Watcher for RunLog {
+    fn event(&self, event: &RunEvent<'_>) {
+        match event {
+            RunEvent::Warning(text) => self.write("warning", "", text),
+            RunEvent::Logged { actor, level, text } => self.write(level, &format!("{actor}: "), text),
+            RunEvent::Recorded(_) | RunEvent::Matched { .. } => {}
+        }
+        self.next.event(event);
     }
 }
 

@@ -8,22 +8,21 @@ use sortie_oatf::model::Mode;
 use tokio::task::{JoinError, JoinSet};
 
 use super::command::Addresses;
-use super::options::Options;
-use crate::actor::Actor;
+use super::options::RunOptions;
+use crate::actor::ActorState;
 use crate::context::Context;
 use crate::modes::{
-    Endpoint, ListenOptions, Serving, StartError, a2a_client, a2a_server, ag_ui_client, mcp_client,
-    mcp_server,
+    Endpoint, Serving, StartError, a2a_client, a2a_server, ag_ui_client, mcp_client, mcp_server,
 };
 use sortie_trace::ActorFailure;
 
 /// The actors of a run, and what they are doing.
-pub(super) struct Cast {
-    actors: Vec<Arc<Actor>>,
-    servers: JoinSet<(Arc<Actor>, Result<(), JoinError>)>,
-    clients: JoinSet<Arc<Actor>>,
+pub(super) struct ActorSet {
+    actors: Vec<Arc<ActorState>>,
+    servers: JoinSet<(Arc<ActorState>, Result<(), JoinError>)>,
+    clients: JoinSet<Arc<ActorState>>,
     /// Clients that have not finished, to find those that panic.
-    playing: Vec<(tokio::task::Id, Arc<Actor>)>,
+    playing: Vec<(tokio::task::Id, Arc<ActorState>)>,
 }
 
 /// Something that an actor's task came to.
@@ -36,7 +35,7 @@ pub(super) enum Finished {
     Panicked,
 }
 
-impl Cast {
+impl ActorSet {
     /// The actors of a document. One whose mode nobody knows is left out, with a warning.
     pub(super) fn new(document: &Compiled, context: &Context) -> Self {
         let described = document.document().attack.execution.actors.iter().flatten().enumerate();
@@ -46,7 +45,7 @@ impl Cast {
                 let (name, mode) = (&actor.name, &actor.mode);
                 context.recorder.warn(format!("`{name}` is left out: nobody here knows the mode `{mode}`"));
             }
-            known.then(|| Actor::new(document, index, context.clone()))
+            known.then(|| ActorState::new(document, index, context.clone()))
         });
         let actors = actors.collect();
         Self { actors, servers: JoinSet::new(), clients: JoinSet::new(), playing: Vec::new() }
@@ -58,7 +57,7 @@ impl Cast {
     }
 
     /// Starts the servers, in the order of the document. One that cannot start is recorded, and is the end.
-    pub(super) async fn serve(&mut self, options: &Options) -> Result<Addresses, ()> {
+    pub(super) async fn serve(&mut self, options: &RunOptions) -> Result<Addresses, ()> {
         let mut addresses = Addresses::default();
         for actor in self.actors.iter().filter(|actor| is_server(actor)) {
             match serve(actor.clone(), options).await {
@@ -77,12 +76,12 @@ impl Cast {
     }
 
     /// Starts the clients, all at once.
-    pub(super) fn play(&mut self, options: &Options) {
+    pub(super) fn play(&mut self, options: &RunOptions) {
         for actor in self.actors.iter().filter(|actor| !is_server(actor)) {
             let Some(target) = options.targets.get(actor.name()).cloned() else { continue };
             let (own, options) = (actor.clone(), options.clone());
             let task = self.clients.spawn(async move {
-                play(own.clone(), target, &options).await;
+                play(own.clone(), target, options).await;
                 own
             });
             self.playing.push((task.id(), actor.clone()));
@@ -116,7 +115,7 @@ impl Cast {
 
     /// Whether nothing is to come: there are only clients, and none has anything more to say or is waiting for an answer.
     pub(super) fn is_through(&self) -> bool {
-        let through = |(_, actor): &(_, Arc<Actor>)| actor.is_through() && !actor.is_working();
+        let through = |(_, actor): &(_, Arc<ActorState>)| actor.is_through() && !actor.is_working();
         self.playing.iter().all(through) && !self.actors.iter().any(|actor| is_server(actor))
     }
 
@@ -139,7 +138,7 @@ impl Cast {
     }
 
     /// The clients that have never heard anything from their target, and still try.
-    pub(super) fn unheard(&self) -> impl Iterator<Item = &Arc<Actor>> {
+    pub(super) fn unheard(&self) -> impl Iterator<Item = &Arc<ActorState>> {
         let playing = self.playing.iter().map(|(_, actor)| actor);
         playing.filter(|actor| !actor.context().recorder.is_connected(actor.name()))
     }
@@ -151,7 +150,7 @@ impl Cast {
     }
 }
 
-fn panicked(actor: &Actor, error: &JoinError) -> Finished {
+fn panicked(actor: &ActorState, error: &JoinError) -> Finished {
     if error.is_panic() {
         actor.failed(ActorFailure::Internal, "the code that plays it panicked; this is a bug of Sortie");
         return Finished::Panicked;
@@ -159,58 +158,22 @@ fn panicked(actor: &Actor, error: &JoinError) -> Finished {
     Finished::Client
 }
 
-fn is_server(actor: &Actor) -> bool {
+fn is_server(actor: &ActorState) -> bool {
     Mode::of(actor.mode()).is_server()
 }
 
-async fn serve(actor: Arc<Actor>, options: &Options) -> Result<Serving, StartError> {
-    let listen = ListenOptions {
-        address: options.address(actor.name()),
-        public: options.public,
-        hosts: options.hosts.clone(),
-        limits: options.limits,
-    };
-    if Mode::of(actor.mode()) == Mode::A2aServer {
-        let options = a2a_server::Options {
-            listen,
-            verbatim_card: options.verbatim_card,
-            allow_hosts: options.allow_hosts.clone(),
-        };
-        return a2a_server::start(actor, options).await;
+async fn serve(actor: Arc<ActorState>, options: &RunOptions) -> Result<Serving, StartError> {
+    match Mode::of(actor.mode()) {
+        Mode::A2aServer => a2a_server::start(actor, options).await,
+        _ if options.stdio => mcp_server::start_stdio(actor, options.clone()),
+        _ => mcp_server::start(actor, options.clone()).await,
     }
-    let stdio = options.stdio;
-    let options = mcp_server::Options {
-        listen,
-        wire: options.wire.clone(),
-        isolate: options.isolate,
-        ..mcp_server::Options::default()
-    };
-    if stdio { mcp_server::start_stdio(actor, options) } else { mcp_server::start(actor, options).await }
 }
 
-async fn play(actor: Arc<Actor>, target: Endpoint, options: &Options) {
-    let (limits, connect_timeout) = (options.limits, options.connect_timeout);
+async fn play(actor: Arc<ActorState>, target: Endpoint, options: RunOptions) {
     match Mode::of(actor.mode()) {
-        Mode::McpClient => {
-            let wire = options.wire.clone();
-            let options =
-                mcp_client::Options { limits, connect_timeout, wire, ..mcp_client::Options::default() };
-            mcp_client::play(actor, target, options).await;
-        }
-        Mode::A2aClient => {
-            let allow_hosts = options.allow_hosts.clone();
-            let options = a2a_client::Options {
-                limits,
-                connect_timeout,
-                allow_hosts,
-                ..a2a_client::Options::default()
-            };
-            a2a_client::play(actor, target, options).await;
-        }
-        _ => {
-            let options =
-                ag_ui_client::Options { limits, connect_timeout, ..ag_ui_client::Options::default() };
-            ag_ui_client::play(actor, target, options).await;
-        }
+        Mode::McpClient => mcp_client::play(actor, target, options).await,
+        Mode::A2aClient => a2a_client::play(actor, target, options).await,
+        _ => ag_ui_client::play(actor, target, options).await,
     }
 }
