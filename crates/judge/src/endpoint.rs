@@ -12,14 +12,14 @@ use sortie_detect::Prices;
 /// Where a model is and how it is asked. It names the variable that holds its key, and never holds the key.
 ///
 /// ```
-/// use sortie_judge::{Endpoint, EndpointKind};
+/// use sortie_judge::{ModelEndpoint, EndpointKind};
 ///
-/// let local = Endpoint::new(EndpointKind::OpenAi, "http://127.0.0.1:8080/v1", "small");
+/// let local = ModelEndpoint::new(EndpointKind::OpenAi, "http://127.0.0.1:8080/v1", "small");
 /// assert!(local.url(false).unwrap().ends_with("/v1/chat/completions"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Endpoint {
+pub struct ModelEndpoint {
     /// What is spoken there.
     pub kind: EndpointKind,
     /// What the path is added to: `https://api.openai.com/v1`, `https://api.anthropic.com`, `http://127.0.0.1:8080/v1`.
@@ -112,7 +112,7 @@ const OURS: &[&str] = &[
     "n",
 ];
 
-impl Endpoint {
+impl ModelEndpoint {
     /// An endpoint without a key, asked as deterministically as it can be.
     pub fn new(kind: EndpointKind, base_url: impl Into<String>, model: impl Into<String>) -> Self {
         Self {

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use crate::Digest;
+use crate::exchanges::Digest;
 
 /// Texts by others, each under a label of ours.
 #[derive(Debug, Default)]

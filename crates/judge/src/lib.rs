@@ -6,7 +6,7 @@
 //!
 //! | piece | does |
 //! |---|---|
-//! | [`Endpoint`], [`Secret`], [`Model`] | asks an OpenAI-compatible or an Anthropic endpoint: bounded, retried, no redirects; the key goes to its endpoint and nowhere else |
+//! | [`ModelEndpoint`], [`Secret`], [`Model`] | asks an OpenAI-compatible or an Anthropic endpoint: bounded, retried, no redirects; the key goes to its endpoint and nowhere else |
 //! | [`Budget`] | calls, tokens and cost over all tasks, never exceeded |
 //! | [`Exchanges`] | what was said to models and targets, whole, in one file: recorded, used again, replayed |
 //! | [`Judge`] | a transcript and a [`Rubric`] to [`Judged`](sortie_detect::Judged) |
@@ -22,16 +22,15 @@
 //! ```
 //! use sortie_trace::{Transcript, Turn};
 //! use sortie_detect::Judged;
-//! use sortie_judge::{
-//!     Bounds, Budget, Endpoint, EndpointKind, Exchanges, Judge, JudgeOptions, Mode, Model, ModelOptions, Rubric,
-//! };
+//! use sortie_judge::exchanges::ExchangeMode;
+//! use sortie_judge::{//!     Bounds, Budget, ModelEndpoint, EndpointKind, Exchanges, Judge, JudgeOptions, Model, ModelOptions, Rubric, //!};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("exchanges.jsonl");
-//! # drop(Exchanges::open(&path, Mode::Live { reuse: false }, Bounds::default())?);
-//! let endpoint = Endpoint::new(EndpointKind::OpenAi, "http://127.0.0.1:8080/v1", "small");
-//! let exchanges = Exchanges::open(&path, Mode::Replay, Bounds::default())?;
+//! # drop(Exchanges::open(&path, ExchangeMode::Live { reuse: false }, Bounds::default())?);
+//! let endpoint = ModelEndpoint::new(EndpointKind::OpenAi, "http://127.0.0.1:8080/v1", "small");
+//! let exchanges = Exchanges::open(&path, ExchangeMode::Replay, Bounds::default())?;
 //! let model = Model::new(endpoint, None, ModelOptions::default(), Budget::default(), exchanges)?;
 //! let judge = Judge::new(model, JudgeOptions { votes: 3, ..JudgeOptions::default() });
 //!
@@ -58,12 +57,12 @@ mod calibration;
 #[cfg(feature = "embeddings")]
 mod embeddings;
 mod endpoint;
-mod exchanges;
+pub mod exchanges;
 mod fence;
 mod model;
 mod rubric;
 mod secret;
-mod semantic;
+pub mod semantic;
 mod structured;
 
 pub use attack::{Attacker, AttackerError, Generator, Offers, Situation};
@@ -72,14 +71,9 @@ pub use budget::{Allowance, Budget, BudgetError};
 pub use calibration::{Injection, Labelled, calibrate, injections};
 #[cfg(feature = "embeddings")]
 pub use embeddings::{EMBEDDINGS_VERSION, Embeddings, EmbeddingsError};
-pub use endpoint::{Endpoint, EndpointError, EndpointKind, OutputBound, Parameter};
-pub use exchanges::{
-    Bounds, Digest, Exchanged, Exchanges, FORMAT_VERSION, Key, Miss, Mode, Near, Outcome, Payload, Source,
-    StoreError,
-};
+pub use endpoint::{EndpointError, EndpointKind, ModelEndpoint, OutputBound, Parameter};
+pub use exchanges::Exchanges;
 pub use model::{Completion, Model, ModelError, ModelOptions, Prompt, RetryPolicy, Speaker, Usage};
 pub use rubric::{Judge, JudgeOptions, PROMPT_VERSION, Rubric};
 pub use secret::{MIN_SECRET, Secret, SecretError};
-pub use semantic::{
-    CheckedExamples, ExampleKind, ExampleScore, ExamplesError, SemanticEngine, SemanticJudge, verify_examples,
-};
+pub use semantic::{CheckedExamples, SemanticJudge};

@@ -8,19 +8,19 @@
 //! 3. each indicator that is wrong in one way (a [`Mutant`]) gives another verdict in one of them.
 //!
 //! Proofs stand beside a document: `attack.yaml` has them in `attack.proofs/`, recordings and a [`Manifest`] that says
-//! what each must give. [`Proofs::beside`] reads them, [`prove`] judges, and a [`Report`] says what was found. Every trace
+//! what each must give. [`Proofs::beside`] reads them, [`prove`] judges, and a [`ProofsReport`] says what was found. Every trace
 //! is read and derived once; a mutant is compiled once, and shown what was derived.
 //!
 //! ```no_run
 //! use std::path::Path;
 //! use std::sync::Arc;
 //! use sortie_oatf::{Compiled, load};
-//! use sortie_prove::{Proofs, Report, prove};
+//! use sortie_prove::{Proofs, ProofsReport, prove};
 //!
 //! let text = std::fs::read_to_string("attack.yaml").unwrap();
 //! let document = Arc::new(Compiled::new(load(&text).unwrap().document).unwrap());
 //! let proofs = Proofs::beside(Path::new("attack.yaml"), document.document()).unwrap();
-//! let report = Report::new(vec![prove(&document, "attack.yaml", proofs.as_ref())]);
+//! let report = ProofsReport::new(vec![prove(&document, "attack.yaml", proofs.as_ref())]);
 //! assert!(report.is_proved(), "{:#?}", report.documents[0].findings);
 //! ```
 //!
@@ -75,5 +75,5 @@ pub use page::write_proofs;
 pub use prover::{mutants, prove};
 pub use reading::MOST_LISTED;
 pub use recording::Recording;
-pub use report::{Fate, Finding, FindingKind, MutantReport, Proved, Report};
+pub use report::{Fate, Finding, FindingKind, MutantReport, ProofsReport, Proved};
 pub use steady::{SteadyError, steady};

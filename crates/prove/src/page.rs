@@ -7,13 +7,18 @@ use sortie_report::style::{self, Style};
 use sortie_report::{counted, line};
 
 use crate::report::{IndicatorReport, Score};
-use crate::{Fate, Finding, MutantReport, Proved, Report};
+use crate::{Fate, Finding, MutantReport, ProofsReport, Proved};
 
 /// How far the words at the start of lines are padded.
 const WORD: usize = 17;
 
 /// Writes a report for people. With `mutants`, each of them is shown.
-pub fn write_proofs(out: &mut dyn Write, report: &Report, color: bool, mutants: bool) -> io::Result<()> {
+pub fn write_proofs(
+    out: &mut dyn Write,
+    report: &ProofsReport,
+    color: bool,
+    mutants: bool,
+) -> io::Result<()> {
     for proved in &report.documents {
         let mut page = Page { text: String::new(), color };
         page.document(proved, mutants);
@@ -128,7 +133,7 @@ fn percent(score: &Score) -> String {
 }
 
 /// All documents together, and how the mutants of each operator fared.
-fn totals(report: &Report, color: bool) -> String {
+fn totals(report: &ProofsReport, color: bool) -> String {
     let totals = &report.totals;
     let mut text = String::new();
     if report.documents.is_empty() {

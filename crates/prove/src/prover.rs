@@ -15,7 +15,8 @@ use crate::manifest::Proof;
 use crate::mutate::{self, Mutant};
 use crate::recording::Recording;
 use crate::report::{
-    Document, Fate, Finding, FindingKind, Given, IndicatorReport, MutantReport, ProofReport, Proved, Score,
+    Fate, Finding, FindingKind, Given, IndicatorReport, MutantReport, ProofReport, Proved, ProvedDocument,
+    Score,
 };
 use crate::scene::Scene;
 
@@ -89,9 +90,13 @@ pub(crate) fn scenes<'s>(document: &'s Compiled, observed: &'s [Vec<Observed<'s>
         .collect()
 }
 
-fn named(document: &Compiled, file: &str) -> Document {
+fn named(document: &Compiled, file: &str) -> ProvedDocument {
     let attack = &document.document().attack;
-    Document { file: file.to_owned(), id: attack.id.clone(), name: attack.name.clone().unwrap_or_default() }
+    ProvedDocument {
+        file: file.to_owned(),
+        id: attack.id.clone(),
+        name: attack.name.clone().unwrap_or_default(),
+    }
 }
 
 /// A document of which nothing can be proved, and what is missing.

@@ -11,20 +11,20 @@ pub const VERSION: u32 = 1;
 
 /// Several documents, and how well they are proved together.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct ProofsReport {
     /// [`VERSION`].
     pub version: u32,
     /// One for each document, in the order of the command line.
     pub documents: Vec<Proved>,
     /// All of them together.
-    pub totals: Totals,
+    pub totals: ProofTotals,
 }
 
 /// How well a document is proved.
 #[derive(Clone, Debug, Serialize)]
 pub struct Proved {
     /// The document.
-    pub document: Document,
+    pub document: ProvedDocument,
     /// Whether there is nothing to complain about.
     pub proved: bool,
     /// The manifest of its proofs; `None` when there is none.
@@ -45,7 +45,7 @@ pub struct Proved {
 
 /// The document of a proof.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Document {
+pub struct ProvedDocument {
     /// Where it was read from.
     pub file: String,
     /// `attack.id`.
@@ -262,7 +262,7 @@ impl FindingKind {
 
 /// All documents together.
 #[derive(Clone, Debug, Serialize)]
-pub struct Totals {
+pub struct ProofTotals {
     /// How many documents there are.
     pub documents: usize,
     /// How many of them are proved.
@@ -288,7 +288,7 @@ pub struct OperatorScore {
     pub score: Score,
 }
 
-impl Report {
+impl ProofsReport {
     /// A report of these documents.
     pub fn new(documents: Vec<Proved>) -> Self {
         let mutants = || documents.iter().flat_map(|document| &document.mutants);
@@ -297,7 +297,7 @@ impl Report {
             let score = Score::of(mutants().filter(|mutant| mutant.operator == *operator));
             (score.tried + score.equivalent > 0).then_some(OperatorScore { operator: *operator, score })
         });
-        let totals = Totals {
+        let totals = ProofTotals {
             documents: documents.len(),
             proved: documents.iter().filter(|document| document.proved).count(),
             indicators: indicators().count(),

@@ -11,7 +11,8 @@ use tokenizers::Tokenizer;
 
 use super::bert::Bert;
 use super::folder::{EmbeddingsError, Folder};
-use crate::{Digest, SemanticEngine};
+use crate::exchanges::Digest;
+use crate::semantic::SemanticEngine;
 use sortie_detect::Provenance;
 
 /// The version of how scores are made of distances. It is recorded, since other ways give other scores.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::file::Payload;
+use super::file::ExchangePayload;
 
 /// How much of a text is shown beside where it differs.
 const SHOWN: usize = 40;
@@ -75,18 +75,18 @@ pub(super) struct Difference {
     pub(super) asked: String,
 }
 
-pub(super) fn difference(recorded: &Payload, asked: &Payload) -> Option<Difference> {
+pub(super) fn difference(recorded: &ExchangePayload, asked: &ExchangePayload) -> Option<Difference> {
     match (recorded, asked) {
-        (Payload::Json(recorded), Payload::Json(asked)) => {
+        (ExchangePayload::Json(recorded), ExchangePayload::Json(asked)) => {
             let mut walk = Walk { shared: 0, at: String::new() };
             let (recorded, asked) = walk.differ(recorded, asked)?;
             Some(Difference { shared: walk.shared, at: walk.at, recorded, asked })
         }
         (recorded, asked) if recorded == asked => None,
         (recorded, asked) => {
-            let brief = |payload: &Payload| match payload {
-                Payload::Json(_) => "JSON".to_owned(),
-                Payload::Bytes(bytes) => format!("{} bytes", bytes.len()),
+            let brief = |payload: &ExchangePayload| match payload {
+                ExchangePayload::Json(_) => "JSON".to_owned(),
+                ExchangePayload::Bytes(bytes) => format!("{} bytes", bytes.len()),
             };
             Some(Difference { shared: 0, at: "/".to_owned(), recorded: brief(recorded), asked: brief(asked) })
         }

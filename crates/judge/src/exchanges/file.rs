@@ -16,7 +16,7 @@ const FORMAT: &str = "sortie-exchanges";
 
 /// What goes one way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Payload {
+pub enum ExchangePayload {
     /// JSON.
     #[serde(rename = "json")]
     Json(Value),
@@ -27,12 +27,12 @@ pub enum Payload {
 
 /// How an exchange ended.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum ExchangeOutcome {
     /// With an answer.
-    Answer(Payload),
+    Answer(ExchangePayload),
     /// Without one. It is replayed, so that a repeated run fails as the first one did; a live run does not use it
     /// again.
-    Failure(Payload),
+    Failure(ExchangePayload),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -60,18 +60,18 @@ pub(super) struct Line {
     pub(super) endpoint: String,
     pub(super) purpose: String,
     pub(super) ordinal: u32,
-    pub(super) request: Payload,
+    pub(super) request: ExchangePayload,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    answer: Option<Payload>,
+    answer: Option<ExchangePayload>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    failure: Option<Payload>,
+    failure: Option<ExchangePayload>,
 }
 
 impl Line {
-    pub(super) fn new(key: &super::Key, purpose: &str, outcome: Outcome) -> Self {
+    pub(super) fn new(key: &super::Key, purpose: &str, outcome: ExchangeOutcome) -> Self {
         let (answer, failure) = match outcome {
-            Outcome::Answer(payload) => (Some(payload), None),
-            Outcome::Failure(payload) => (None, Some(payload)),
+            ExchangeOutcome::Answer(payload) => (Some(payload), None),
+            ExchangeOutcome::Failure(payload) => (None, Some(payload)),
         };
         Self {
             endpoint: key.endpoint.clone(),
@@ -96,8 +96,8 @@ impl Line {
         (line.answer.is_some() != line.failure.is_some()).then_some(line)
     }
 
-    pub(super) fn into_outcome(self) -> Option<Outcome> {
-        self.answer.map(Outcome::Answer).or(self.failure.map(Outcome::Failure))
+    pub(super) fn into_outcome(self) -> Option<ExchangeOutcome> {
+        self.answer.map(ExchangeOutcome::Answer).or(self.failure.map(ExchangeOutcome::Failure))
     }
 }
 

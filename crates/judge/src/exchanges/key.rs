@@ -5,17 +5,17 @@ use std::fmt;
 use ring::digest;
 
 use super::canonical::canonical;
-use super::file::Payload;
+use super::file::ExchangePayload;
 
 /// What tells one exchange from another: with whom, what was asked, and for the how manieth time.
 ///
 /// None of it may hold a credential: keys go into headers, and headers are not part of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
-    /// With whom, such as [`Endpoint::identity`](crate::Endpoint::identity).
+    /// With whom, such as [`ModelEndpoint::identity`](crate::ModelEndpoint::identity).
     pub endpoint: String,
     /// What was asked.
-    pub request: Payload,
+    pub request: ExchangePayload,
     /// Keeps equal requests apart which are to have answers of their own, such as votes.
     pub ordinal: u32,
 }
@@ -26,10 +26,10 @@ pub struct Digest([u8; 32]);
 
 impl Key {
     /// A key whose request has its members in order.
-    pub fn new(endpoint: impl Into<String>, request: Payload, ordinal: u32) -> Self {
+    pub fn new(endpoint: impl Into<String>, request: ExchangePayload, ordinal: u32) -> Self {
         let request = match request {
-            Payload::Json(value) => Payload::Json(canonical(&value)),
-            bytes @ Payload::Bytes(_) => bytes,
+            ExchangePayload::Json(value) => ExchangePayload::Json(canonical(&value)),
+            bytes @ ExchangePayload::Bytes(_) => bytes,
         };
         Self { endpoint: endpoint.into(), request, ordinal }
     }
@@ -45,11 +45,11 @@ impl Key {
         part(b"sortie exchange 1");
         part(self.endpoint.as_bytes());
         match &self.request {
-            Payload::Json(value) => {
+            ExchangePayload::Json(value) => {
                 part(b"json");
                 part(value.to_string().as_bytes());
             }
-            Payload::Bytes(bytes) => {
+            ExchangePayload::Bytes(bytes) => {
                 part(b"bytes");
                 part(bytes);
             }

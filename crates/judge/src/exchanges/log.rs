@@ -6,9 +6,9 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Wri
 use std::path::{Path, PathBuf};
 
 use super::difference::{Near, difference};
-use super::file::{FORMAT_VERSION, Header, Line, Outcome};
+use super::file::{ExchangeOutcome, FORMAT_VERSION, Header, Line};
 use super::key::{Digest, Key};
-use super::store::{Bounds, StoreError};
+use super::store::{Bounds, ExchangeError};
 
 /// How many recorded requests a miss is compared with.
 const COMPARED: usize = 64;
@@ -36,14 +36,19 @@ struct Place {
 
 impl Log {
     /// Reads what is there; if it is to be written, cuts off what is not whole and begins it where it is empty.
-    pub(super) fn read(path: PathBuf, file: File, write: bool, bounds: &Bounds) -> Result<Self, StoreError> {
+    pub(super) fn read(
+        path: PathBuf,
+        file: File,
+        write: bool,
+        bounds: &Bounds,
+    ) -> Result<Self, ExchangeError> {
         let (places, by_purpose, by_endpoint) = Default::default();
         let mut log = Self { path, file, end: 0, places, by_purpose, by_endpoint };
         log.load(bounds)?;
         if write {
             log.cut().and_then(|()| if log.end == 0 { log.write(Header::line().as_bytes()) } else { Ok(()) })
         } else if log.end == 0 {
-            return Err(StoreError::Foreign(log.path));
+            return Err(ExchangeError::Foreign(log.path));
         } else {
             Ok(())
         }
@@ -55,7 +60,7 @@ impl Log {
         self.places.len()
     }
 
-    pub(super) fn find(&mut self, digest: Digest) -> Result<Option<Outcome>, StoreError> {
+    pub(super) fn find(&mut self, digest: Digest) -> Result<Option<ExchangeOutcome>, ExchangeError> {
         let Some(&place) = self.places.get(&digest) else { return Ok(None) };
         Ok(self.line(place)?.into_outcome())
     }
@@ -71,7 +76,7 @@ impl Log {
     }
 
     /// A second handle, with which to wait for the disk while others read and write.
-    pub(super) fn handle(&self) -> Result<File, StoreError> {
+    pub(super) fn handle(&self) -> Result<File, ExchangeError> {
         self.file.try_clone().map_err(|source| self.failed(source))
     }
 
@@ -82,9 +87,9 @@ impl Log {
         digest: Digest,
         line: &Line,
         bound: u64,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), ExchangeError> {
         if self.end + bytes.len() as u64 > bound {
-            return Err(StoreError::Full { path: self.path.clone(), bound });
+            return Err(ExchangeError::Full { path: self.path.clone(), bound });
         }
         let place = Place { from: self.end, length: bytes.len() };
         self.cut().and_then(|()| self.write(bytes)).map_err(|source| self.failed(source))?;
@@ -107,7 +112,7 @@ impl Log {
         if self.file.metadata()?.len() > self.end { self.file.set_len(self.end) } else { Ok(()) }
     }
 
-    fn load(&mut self, bounds: &Bounds) -> Result<(), StoreError> {
+    fn load(&mut self, bounds: &Bounds) -> Result<(), ExchangeError> {
         let file = self.file.try_clone().map_err(|source| self.failed(source))?;
         let mut reader = BufReader::with_capacity(1 << 16, file);
         let mut bytes = Vec::new();
@@ -126,9 +131,9 @@ impl Log {
             }
             if number == 1 {
                 match Header::version(&bytes) {
-                    None => return Err(StoreError::Foreign(self.path.clone())),
+                    None => return Err(ExchangeError::Foreign(self.path.clone())),
                     Some(FORMAT_VERSION) => {}
-                    Some(version) => return Err(StoreError::Version { path: self.path.clone(), version }),
+                    Some(version) => return Err(ExchangeError::Version { path: self.path.clone(), version }),
                 }
             } else {
                 let line = Line::read(&bytes).ok_or_else(|| self.damaged(number))?;
@@ -147,7 +152,7 @@ impl Log {
         self.by_endpoint.entry(line.endpoint.clone()).or_default().push(place);
     }
 
-    fn line(&mut self, place: Place) -> Result<Line, StoreError> {
+    fn line(&mut self, place: Place) -> Result<Line, ExchangeError> {
         let mut bytes = vec![0; place.length];
         let read = self.file.seek(SeekFrom::Start(place.from)).and_then(|_| self.file.read_exact(&mut bytes));
         read.map_err(|source| self.failed(source))?;
@@ -156,7 +161,7 @@ impl Log {
     }
 
     /// What was recorded that is nearest to a key which was not.
-    pub(super) fn near(&mut self, key: &Key, purpose: &str) -> Result<Near, StoreError> {
+    pub(super) fn near(&mut self, key: &Key, purpose: &str) -> Result<Near, ExchangeError> {
         if self.places.is_empty() {
             return Ok(Near::Empty);
         }
@@ -179,7 +184,7 @@ impl Log {
         Ok(near.unwrap_or(Near::Empty))
     }
 
-    fn nearest(&mut self, candidates: &[Place], key: &Key) -> Result<Option<Near>, StoreError> {
+    fn nearest(&mut self, candidates: &[Place], key: &Key) -> Result<Option<Near>, ExchangeError> {
         let mut best = None;
         for &place in candidates {
             let line = self.line(place)?;
@@ -196,11 +201,11 @@ impl Log {
         Ok(best.map(|(_, near)| near))
     }
 
-    fn failed(&self, source: io::Error) -> StoreError {
-        StoreError::Io { path: self.path.clone(), source }
+    fn failed(&self, source: io::Error) -> ExchangeError {
+        ExchangeError::Io { path: self.path.clone(), source }
     }
 
-    fn damaged(&self, line: usize) -> StoreError {
-        StoreError::Damaged { path: self.path.clone(), line }
+    fn damaged(&self, line: usize) -> ExchangeError {
+        ExchangeError::Damaged { path: self.path.clone(), line }
     }
 }

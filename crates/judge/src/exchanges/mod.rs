@@ -8,6 +8,6 @@ mod log;
 mod store;
 
 pub use difference::{Miss, Near};
-pub use file::{FORMAT_VERSION, Outcome, Payload};
+pub use file::{ExchangeOutcome, ExchangePayload, FORMAT_VERSION};
 pub use key::{Digest, Key};
-pub use store::{Bounds, Exchanged, Exchanges, Mode, Source, StoreError};
+pub use store::{Bounds, ExchangeError, ExchangeMode, ExchangeSource, Exchanged, Exchanges};

@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 
 use super::difference::{Miss, Near};
-use super::file::{FORMAT_VERSION, Line, Outcome};
+use super::file::{ExchangeOutcome, FORMAT_VERSION, Line};
 use super::key::{Digest, Key};
 use super::log::Log;
 
 /// What a store does when it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum ExchangeMode {
     /// Asks, and records what was said. With `reuse`, what an earlier run recorded is taken instead.
     Live {
         /// Whether answers of earlier runs count.
@@ -42,7 +42,7 @@ impl Default for Bounds {
 
 /// A store cannot be opened, read or written.
 #[derive(Debug, Error)]
-pub enum StoreError {
+pub enum ExchangeError {
     /// The system refuses.
     #[error("{}: {source}", path.display())]
     Io {
@@ -98,14 +98,14 @@ pub enum StoreError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchanged {
     /// What was said.
-    pub outcome: Outcome,
+    pub outcome: ExchangeOutcome,
     /// Where it comes from.
-    pub source: Source,
+    pub source: ExchangeSource,
 }
 
 /// Where an outcome comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum ExchangeSource {
     /// It was just said.
     Live,
     /// It was recorded earlier, and this run had not seen it yet.
@@ -123,7 +123,7 @@ pub struct Exchanges(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    mode: Mode,
+    mode: ExchangeMode,
     bounds: Bounds,
     /// Without one nothing is kept.
     log: Option<Mutex<Log>>,
@@ -139,7 +139,7 @@ impl Exchanges {
     /// Keeps nothing: every exchange is a live one.
     pub fn transient() -> Self {
         Self(Arc::new(Shared {
-            mode: Mode::Live { reuse: false },
+            mode: ExchangeMode::Live { reuse: false },
             bounds: Bounds::default(),
             log: None,
             cache: None,
@@ -151,7 +151,7 @@ impl Exchanges {
     /// Opens a file of exchanges, or begins one when it is to be written.
     ///
     /// A last line that was not written whole is what a crash leaves: it is cut off. Any other damage is an error.
-    pub fn open(path: impl AsRef<Path>, mode: Mode, bounds: Bounds) -> Result<Self, StoreError> {
+    pub fn open(path: impl AsRef<Path>, mode: ExchangeMode, bounds: Bounds) -> Result<Self, ExchangeError> {
         Self::open_with(path, mode, bounds, None)
     }
 
@@ -159,22 +159,22 @@ impl Exchanges {
     /// the run can be replayed without it; answers that are new are recorded in both. A replay does not look at it.
     pub fn open_with(
         path: impl AsRef<Path>,
-        mode: Mode,
+        mode: ExchangeMode,
         bounds: Bounds,
         cache: Option<Self>,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, ExchangeError> {
         let path = path.as_ref().to_owned();
-        let io = |source| StoreError::Io { path: path.clone(), source };
-        let live = matches!(mode, Mode::Live { .. });
+        let io = |source| ExchangeError::Io { path: path.clone(), source };
+        let live = matches!(mode, ExchangeMode::Live { .. });
         let file = OpenOptions::new().read(true).append(live).create(live).open(&path).map_err(io)?;
         let locked = if live { file.try_lock() } else { file.try_lock_shared() };
         match locked {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(path)),
+            Err(TryLockError::WouldBlock) => return Err(ExchangeError::InUse(path)),
             Err(TryLockError::Error(source)) => return Err(io(source)),
         }
         if file.metadata().map_err(io)?.len() > bounds.file_bytes {
-            return Err(StoreError::Full { path, bound: bounds.file_bytes });
+            return Err(ExchangeError::Full { path, bound: bounds.file_bytes });
         }
         let log = Log::read(path, file, live, &bounds)?;
         let synced = Mutex::new((0, Some(log.handle()?)));
@@ -189,7 +189,7 @@ impl Exchanges {
     }
 
     /// What it does when it is asked.
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> ExchangeMode {
         self.0.mode
     }
 
@@ -204,22 +204,22 @@ impl Exchanges {
     }
 
     /// What was recorded last for a key.
-    pub fn find(&self, key: &Key) -> Result<Option<Outcome>, StoreError> {
+    pub fn find(&self, key: &Key) -> Result<Option<ExchangeOutcome>, ExchangeError> {
         self.log().map_or(Ok(None), |mut log| log.find(key.digest()))
     }
 
     /// Records an exchange: on return it is on the disk, whole.
-    pub fn record(&self, key: &Key, purpose: &str, outcome: Outcome) -> Result<(), StoreError> {
+    pub fn record(&self, key: &Key, purpose: &str, outcome: ExchangeOutcome) -> Result<(), ExchangeError> {
         let Some(mut log) = self.log() else { return Ok(()) };
         let line = Line::new(key, purpose, outcome);
         // Text keys and finite numbers: what is made of `Value`s can be written.
-        let bytes = line.write().map_err(|error| StoreError::Io {
+        let bytes = line.write().map_err(|error| ExchangeError::Io {
             path: PathBuf::new(),
             source: io::Error::new(io::ErrorKind::InvalidData, error),
         })?;
         if bytes.len() > self.0.bounds.exchange_bytes {
             let bound = self.0.bounds.exchange_bytes;
-            return Err(StoreError::TooLarge { bytes: bytes.len(), bound });
+            return Err(ExchangeError::TooLarge { bytes: bytes.len(), bound });
         }
         log.append(&bytes, key.digest(), &line, self.0.bounds.file_bytes)?;
         let end = log.end();
@@ -229,7 +229,7 @@ impl Exchanges {
 
     /// Waits until the file is on the disk up to `end`. Whoever goes first takes the lines of all who wait with it: a disk takes
     /// as long for one line as for twenty.
-    fn sync(&self, end: u64) -> Result<(), StoreError> {
+    fn sync(&self, end: u64) -> Result<(), ExchangeError> {
         let mut synced = self.0.synced.lock().unwrap_or_else(PoisonError::into_inner);
         let (upto, Some(file)) = &mut *synced else { return Ok(()) };
         if *upto >= end {
@@ -237,7 +237,7 @@ impl Exchanges {
         }
         let written = self.log().map_or(0, |log| log.end());
         let taken = file.sync_data();
-        taken.map_err(|source| StoreError::Io { path: self.path(), source })?;
+        taken.map_err(|source| ExchangeError::Io { path: self.path(), source })?;
         *upto = written;
         Ok(())
     }
@@ -247,12 +247,12 @@ impl Exchanges {
     }
 
     /// Why a key is not there.
-    pub fn miss(&self, key: &Key, purpose: &str) -> Result<Miss, StoreError> {
+    pub fn miss(&self, key: &Key, purpose: &str) -> Result<Miss, ExchangeError> {
         let near = self.log().map_or(Ok(Near::Empty), |mut log| log.near(key, purpose))?;
         Ok(Miss { endpoint: key.endpoint.clone(), purpose: purpose.to_owned(), ordinal: key.ordinal, near })
     }
 
-    /// Gives what is recorded, or asks with `live` and records that, as the [`Mode`] says.
+    /// Gives what is recorded, or asks with `live` and records that, as the [`ExchangeMode`] says.
     ///
     /// What `live` fails with is not recorded: it is for what kept the question from being asked.
     pub async fn exchange<E, F>(
@@ -262,8 +262,8 @@ impl Exchanges {
         live: impl FnOnce() -> F,
     ) -> Result<Exchanged, E>
     where
-        E: From<StoreError>,
-        F: Future<Output = Result<Outcome, E>>,
+        E: From<ExchangeError>,
+        F: Future<Output = Result<ExchangeOutcome, E>>,
     {
         let (key, purpose) = (Arc::new(key), purpose.to_owned());
         let asking = self.asking(key.digest());
@@ -274,7 +274,7 @@ impl Exchanges {
             on_disk(move || store.recorded(&key, &purpose, said)).await?
         };
         if let Some(outcome) = found {
-            let source = if *said { Source::Repeated } else { Source::Recorded };
+            let source = if *said { ExchangeSource::Repeated } else { ExchangeSource::Recorded };
             *said = true;
             return Ok(Exchanged { outcome, source });
         }
@@ -288,19 +288,24 @@ impl Exchanges {
         })
         .await?;
         *said = true;
-        Ok(Exchanged { outcome, source: Source::Live })
+        Ok(Exchanged { outcome, source: ExchangeSource::Live })
     }
 
     /// What is recorded, as far as the mode lets it count; in a replay it must be there.
-    fn recorded(&self, key: &Key, purpose: &str, said: bool) -> Result<Option<Outcome>, StoreError> {
+    fn recorded(
+        &self,
+        key: &Key,
+        purpose: &str,
+        said: bool,
+    ) -> Result<Option<ExchangeOutcome>, ExchangeError> {
         match self.0.mode {
-            Mode::Replay => match self.find(key)? {
+            ExchangeMode::Replay => match self.find(key)? {
                 Some(outcome) => Ok(Some(outcome)),
-                None => Err(StoreError::Missing(Box::new(self.miss(key, purpose)?))),
+                None => Err(ExchangeError::Missing(Box::new(self.miss(key, purpose)?))),
             },
-            Mode::Live { .. } if said => self.find(key),
-            Mode::Live { reuse: true } => {
-                let answer = |found: &Outcome| matches!(found, Outcome::Answer(_));
+            ExchangeMode::Live { .. } if said => self.find(key),
+            ExchangeMode::Live { reuse: true } => {
+                let answer = |found: &ExchangeOutcome| matches!(found, ExchangeOutcome::Answer(_));
                 if let Some(found) = self.find(key)?.filter(answer) {
                     return Ok(Some(found));
                 }
@@ -311,7 +316,7 @@ impl Exchanges {
                 }
                 Ok(found)
             }
-            Mode::Live { reuse: false } => Ok(None),
+            ExchangeMode::Live { reuse: false } => Ok(None),
         }
     }
 
@@ -328,10 +333,10 @@ impl Exchanges {
 
 /// Disks may be slow, and a task must not make others wait for one.
 async fn on_disk<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, StoreError> {
+    work: impl FnOnce() -> Result<T, ExchangeError> + Send + 'static,
+) -> Result<T, ExchangeError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        Err(error) => Err(StoreError::Io { path: PathBuf::new(), source: io::Error::other(error) }),
+        Err(error) => Err(ExchangeError::Io { path: PathBuf::new(), source: io::Error::other(error) }),
     }
 }

@@ -17,7 +17,8 @@ use super::error::ModelError;
 use super::prompt::{Completion, Prompt};
 use super::reply::{Lost, Reply};
 use super::retry::{self, RetryPolicy};
-use crate::{Budget, BudgetError, Endpoint, EndpointKind, Exchanges, Key, Mode, Payload, Secret, Source};
+use crate::exchanges::{ExchangeMode, ExchangePayload, ExchangeSource, Key};
+use crate::{Budget, BudgetError, EndpointKind, Exchanges, ModelEndpoint, Secret};
 use sortie_detect::{Cost, Spent};
 
 /// The version of messages that is spoken with Anthropic.
@@ -52,7 +53,7 @@ impl Default for ModelOptions {
 pub struct Model(Arc<Inner>);
 
 struct Inner {
-    endpoint: Endpoint,
+    endpoint: ModelEndpoint,
     url: String,
     /// Only a live run has one: a replay cannot even try.
     client: Option<Client>,
@@ -73,7 +74,7 @@ impl Model {
     /// Checks the endpoint, and connects to nothing yet. The key goes to this endpoint and nowhere else; it is not needed for
     /// a replay.
     pub fn new(
-        endpoint: Endpoint,
+        endpoint: ModelEndpoint,
         key: Option<&Secret>,
         options: ModelOptions,
         budget: Budget,
@@ -84,8 +85,8 @@ impl Model {
             return Err(ModelError::Budget(BudgetError::NoPrices));
         }
         let client = match exchanges.mode() {
-            Mode::Replay => None,
-            Mode::Live { .. } => Some(client(endpoint.kind, key, &options)?),
+            ExchangeMode::Replay => None,
+            ExchangeMode::Live { .. } => Some(client(endpoint.kind, key, &options)?),
         };
         let rules = key.map(|key| RedactRule::Literal(key.expose().to_owned()));
         // A `Secret` is long enough for a rule.
@@ -94,7 +95,7 @@ impl Model {
     }
 
     /// Where it is.
-    pub fn endpoint(&self) -> &Endpoint {
+    pub fn endpoint(&self) -> &ModelEndpoint {
         &self.0.endpoint
     }
 
@@ -110,16 +111,16 @@ impl Model {
     pub async fn ask(&self, prompt: &Prompt, purpose: &str, ordinal: u32) -> Result<Completion, ModelError> {
         let inner = &*self.0;
         let request = dialect::request(&inner.endpoint, prompt, ordinal);
-        let key = Key::new(inner.endpoint.identity(), Payload::Json(request.clone()), ordinal);
+        let key = Key::new(inner.endpoint.identity(), ExchangePayload::Json(request.clone()), ordinal);
         let spread = key.digest().number();
         let most = inner.most(&request, prompt)?;
         let live = || async move { Ok(inner.attempt(&request, most, spread).await?.into_outcome()) };
         let exchanged = inner.exchanges.exchange::<ModelError, _>(key, purpose, live).await?;
         let reply = Reply::from_outcome(exchanged.outcome)?;
-        if exchanged.source == Source::Recorded {
+        if exchanged.source == ExchangeSource::Recorded {
             inner.account_recorded(&reply, most).await?;
         }
-        reply.completion(inner.endpoint.kind, exchanged.source == Source::Live)
+        reply.completion(inner.endpoint.kind, exchanged.source == ExchangeSource::Live)
     }
 }
 
@@ -161,8 +162,8 @@ impl Inner {
     /// costs nothing.
     async fn account_recorded(&self, reply: &Reply, most: Spent) -> Result<(), BudgetError> {
         match self.exchanges.mode() {
-            Mode::Live { .. } => self.budget.count_reused(),
-            Mode::Replay => {
+            ExchangeMode::Live { .. } => self.budget.count_reused(),
+            ExchangeMode::Replay => {
                 let reservation = self.budget.reserve(reply.earlier.plus(most)).await?;
                 reservation.settle(reply.earlier.plus(self.taken(reply, most)));
             }

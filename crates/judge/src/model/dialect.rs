@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::prompt::{Prompt, Speaker, Usage};
-use crate::{Endpoint, EndpointKind, OutputBound, Parameter};
+use crate::{EndpointKind, ModelEndpoint, OutputBound, Parameter};
 
 /// What an answer says.
 #[derive(Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(super) enum Said {
 }
 
 /// A request's body. `ordinal` moves the seed, so that votes are more than one vote counted often.
-pub(super) fn request(endpoint: &Endpoint, prompt: &Prompt, ordinal: u32) -> Value {
+pub(super) fn request(endpoint: &ModelEndpoint, prompt: &Prompt, ordinal: u32) -> Value {
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(endpoint.model));
     let said = prompt.said.iter().map(|(speaker, text)| {

@@ -2,14 +2,15 @@
 
 use thiserror::Error;
 
-use crate::{BudgetError, EndpointError, StoreError};
+use crate::exchanges::ExchangeError;
+use crate::{BudgetError, EndpointError};
 
 /// A model did not answer, or what it answered is no answer.
 #[derive(Debug, Error)]
 pub enum ModelError {
     /// The endpoint cannot be used as it is written.
     #[error(transparent)]
-    Endpoint(#[from] EndpointError),
+    ModelEndpoint(#[from] EndpointError),
     /// The key is missing, wrong, or not good for this.
     #[error("the endpoint refuses the key (status {status}): {message}")]
     Auth {
@@ -73,7 +74,7 @@ pub enum ModelError {
     Budget(#[from] BudgetError),
     /// The cache does not have it, or cannot be read or written.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] ExchangeError),
 }
 
 fn retry_words(retry_after: Option<u64>) -> String {

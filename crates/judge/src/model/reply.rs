@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::dialect::{self, Said};
 use super::error::ModelError;
 use super::prompt::Completion;
-use crate::{EndpointKind, Outcome, Payload};
+use crate::EndpointKind;
+use crate::exchanges::{ExchangeOutcome, ExchangePayload};
 use sortie_detect::Spent;
 
 /// How much of a complaint is shown.
@@ -53,16 +54,17 @@ impl Reply {
         self.lost.is_none() && self.status.is_some_and(|status| (200..300).contains(&status))
     }
 
-    pub(super) fn into_outcome(self) -> Outcome {
+    pub(super) fn into_outcome(self) -> ExchangeOutcome {
         let success = self.is_success();
         // Strings and numbers only.
-        let payload = Payload::Json(serde_json::to_value(self).unwrap_or_else(|_| json!({"attempts": 0})));
-        if success { Outcome::Answer(payload) } else { Outcome::Failure(payload) }
+        let payload =
+            ExchangePayload::Json(serde_json::to_value(self).unwrap_or_else(|_| json!({"attempts": 0})));
+        if success { ExchangeOutcome::Answer(payload) } else { ExchangeOutcome::Failure(payload) }
     }
 
-    pub(super) fn from_outcome(outcome: Outcome) -> Result<Self, ModelError> {
-        let (Outcome::Answer(payload) | Outcome::Failure(payload)) = outcome;
-        let Payload::Json(value) = payload else {
+    pub(super) fn from_outcome(outcome: ExchangeOutcome) -> Result<Self, ModelError> {
+        let (ExchangeOutcome::Answer(payload) | ExchangeOutcome::Failure(payload)) = outcome;
+        let ExchangePayload::Json(value) = payload else {
             return Err(ModelError::Malformed("the recorded exchange is not one with a model".to_owned()));
         };
         serde_json::from_value(value)

@@ -9,7 +9,8 @@ use tokio::task::JoinSet;
 use super::answer;
 use super::question::{PROMPT_VERSION, Rubric, again, fenced, question};
 use super::quotes::TargetWords;
-use crate::{Completion, Model, ModelError, Prompt, StoreError};
+use crate::exchanges::ExchangeError;
+use crate::{Completion, Model, ModelError, Prompt};
 use sortie_detect::{Judged, Opinion, Provenance, Reason, Ruling, Vote};
 
 /// How a judge is asked.
@@ -204,7 +205,7 @@ impl From<ModelError> for Reason {
     fn from(error: ModelError) -> Self {
         match error {
             ModelError::Budget(error) => Self::Budget(error.to_string()),
-            ModelError::Store(StoreError::Missing(miss)) => Self::NotRecorded(miss.to_string()),
+            ModelError::Store(ExchangeError::Missing(miss)) => Self::NotRecorded(miss.to_string()),
             error => Self::Model(error.to_string()),
         }
     }

@@ -4,20 +4,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use sortie_judge::{
-    Bounds, Budget, Exchanged, Exchanges, Key, Miss, Mode, ModelError, Near, Outcome, Payload, StoreError,
+use sortie_judge::exchanges::{
+    Bounds, ExchangeError, ExchangeMode, ExchangeOutcome, ExchangePayload, Exchanged, Key, Miss, Near,
 };
+use sortie_judge::{Budget, Exchanges, ModelError};
 
 use crate::stage::{Does, KEY, Scripted, model, prompt, within};
 
-const LIVE: Mode = Mode::Live { reuse: false };
-const REUSE: Mode = Mode::Live { reuse: true };
+const LIVE: ExchangeMode = ExchangeMode::Live { reuse: false };
+const REUSE: ExchangeMode = ExchangeMode::Live { reuse: true };
 
-fn open(path: &Path, mode: Mode) -> Exchanges {
+fn open(path: &Path, mode: ExchangeMode) -> Exchanges {
     Exchanges::open(path, mode, Bounds::default()).unwrap()
 }
 
-fn refused(path: &Path, mode: Mode) -> String {
+fn refused(path: &Path, mode: ExchangeMode) -> String {
     let error = Exchanges::open(path, mode, Bounds::default()).unwrap_err().to_string();
     error.replace(path.to_str().unwrap(), "FILE")
 }
@@ -29,11 +30,11 @@ fn file() -> (tempfile::TempDir, PathBuf) {
 }
 
 fn key(request: &str, ordinal: u32) -> Key {
-    Key::new("somewhere", Payload::Json(json!({"ask": request})), ordinal)
+    Key::new("somewhere", ExchangePayload::Json(json!({"ask": request})), ordinal)
 }
 
-fn answer(text: &str) -> Outcome {
-    Outcome::Answer(Payload::Json(json!(text)))
+fn answer(text: &str) -> ExchangeOutcome {
+    ExchangeOutcome::Answer(ExchangePayload::Json(json!(text)))
 }
 
 #[tokio::test]
@@ -66,7 +67,7 @@ async fn a_run_is_repeated_without_the_model() {
     assert_eq!(first, ["vote 1", "vote 2", refusal, "vote 1"]);
     assert_eq!(scripted.asked().len(), 4);
     drop(scripted);
-    assert_eq!(ask(open(&path, Mode::Replay), &replayed).await, first);
+    assert_eq!(ask(open(&path, ExchangeMode::Replay), &replayed).await, first);
     assert!(lived.spent().calls == 4 && lived.spent().tokens() > 200, "{:?}", lived.spent());
     assert_eq!(replayed.spent(), lived.spent());
     let written = fs::read_to_string(&path).unwrap();
@@ -93,7 +94,7 @@ async fn a_live_run_uses_earlier_answers_only_when_asked_and_failures_never() {
     assert_eq!(ask(LIVE).await, ("2".to_owned(), 2, 0));
     assert_eq!(ask(REUSE).await, ("2".to_owned(), 1, 1));
     // What was said last is what is replayed.
-    assert_eq!(ask(Mode::Replay).await.0, "2");
+    assert_eq!(ask(ExchangeMode::Replay).await.0, "2");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -122,9 +123,9 @@ async fn a_miss_names_what_is_missing_and_what_differs() {
     store.record(&key("Is the sky blue today?", 0), "judge sky", answer("yes")).unwrap();
     store.record(&key("What about grass?", 0), "judge grass", answer("no")).unwrap();
     drop(store);
-    let store = open(&path, Mode::Replay);
+    let store = open(&path, ExchangeMode::Replay);
     let miss = async |key: Key| {
-        let asked: Result<Exchanged, StoreError> =
+        let asked: Result<Exchanged, ExchangeError> =
             store.exchange(key, "judge sky", || async { unreachable!("a replay asks nobody") }).await;
         asked.unwrap_err().to_string()
     };
@@ -142,7 +143,12 @@ async fn a_miss_names_what_is_missing_and_what_differs() {
         "not recorded: judge sky, asking elsewhere; recorded are exchanges with somewhere"
     );
     assert_eq!(
-        miss(Key::new("somewhere", Payload::Json(json!({"ask": "Is the sky blue today?", "n": 2})), 0)).await,
+        miss(Key::new(
+            "somewhere",
+            ExchangePayload::Json(json!({"ask": "Is the sky blue today?", "n": 2})),
+            0
+        ))
+        .await,
         "not recorded: judge sky, asking somewhere; the request recorded for judge sky has `nothing` at `/n`, this \
          one `2`"
     );
@@ -155,9 +161,9 @@ async fn a_model_that_was_not_recorded_is_an_error_that_says_so() {
     within(scripted.model_with(Budget::default(), open(&path, LIVE)).ask(&prompt("A?"), "judge a", 0))
         .await
         .unwrap();
-    let model = scripted.model_with(Budget::default(), open(&path, Mode::Replay));
+    let model = scripted.model_with(Budget::default(), open(&path, ExchangeMode::Replay));
     let error = within(model.ask(&prompt("B?"), "judge a", 0)).await.unwrap_err();
-    let ModelError::Store(StoreError::Missing(miss)) = error else { panic!("{error}") };
+    let ModelError::Store(ExchangeError::Missing(miss)) = error else { panic!("{error}") };
     let Miss { purpose, near: Near::Request { at, .. }, .. } = *miss else { panic!("{miss:?}") };
     assert_eq!((purpose.as_str(), at.as_str()), ("judge a", "/messages/1/content"));
     assert_eq!(scripted.asked().len(), 1);
@@ -173,7 +179,7 @@ fn half_a_line_is_what_a_crash_leaves_and_is_cut_off() {
     let whole = fs::read(&path).unwrap();
     for cut in (whole.len() - 30)..whole.len() {
         fs::write(&path, &whole[..cut]).unwrap();
-        assert_eq!(open(&path, Mode::Replay).len(), 1, "a replay leaves the file alone");
+        assert_eq!(open(&path, ExchangeMode::Replay).len(), 1, "a replay leaves the file alone");
         assert_eq!(fs::read(&path).unwrap().len(), cut);
         let store = open(&path, LIVE);
         assert_eq!(
@@ -189,7 +195,7 @@ fn half_a_line_is_what_a_crash_leaves_and_is_cut_off() {
 #[test]
 fn a_file_that_is_not_ours_is_left_alone() {
     let (_folder, path) = file();
-    assert!(refused(&path, Mode::Replay).starts_with("FILE: No such file"));
+    assert!(refused(&path, ExchangeMode::Replay).starts_with("FILE: No such file"));
     let header = "{\"format\":\"sortie-exchanges\",\"version\":1}\n";
     for (content, expected) in [
         ("a diary\n", "FILE is no file of exchanges"),
@@ -207,7 +213,7 @@ fn a_file_that_is_not_ours_is_left_alone() {
         ),
     ] {
         fs::write(&path, content).unwrap();
-        assert_eq!(refused(&path, Mode::Replay), expected);
+        assert_eq!(refused(&path, ExchangeMode::Replay), expected);
         if !content.is_empty() {
             assert_eq!(refused(&path, LIVE), expected);
         }
@@ -221,29 +227,29 @@ fn a_store_has_one_writer_and_an_end() {
     let bounds = Bounds { exchange_bytes: 200, file_bytes: 300 };
     let store = Exchanges::open(&path, LIVE, bounds).unwrap();
     assert_eq!(refused(&path, LIVE), "FILE is in use by another run");
-    assert_eq!(refused(&path, Mode::Replay), "FILE is in use by another run");
+    assert_eq!(refused(&path, ExchangeMode::Replay), "FILE is in use by another run");
     let large = store.record(&key(&"x".repeat(300), 0), "a test", answer("1")).unwrap_err();
-    assert!(matches!(large, StoreError::TooLarge { bound: 200, .. }));
+    assert!(matches!(large, ExchangeError::TooLarge { bound: 200, .. }));
     store.record(&key("1", 0), "a test", answer("1")).unwrap();
     store.record(&key("2", 0), "a test", answer("2")).unwrap();
     let full = store.record(&key("3", 0), "a test", answer("3")).unwrap_err();
-    assert!(matches!(full, StoreError::Full { bound: 300, .. }), "{full}");
+    assert!(matches!(full, ExchangeError::Full { bound: 300, .. }), "{full}");
     drop(store);
-    assert_eq!(open(&path, Mode::Replay).len(), 2);
+    assert_eq!(open(&path, ExchangeMode::Replay).len(), 2);
 }
 
 #[test]
 fn bytes_are_kept_as_they_are_and_keys_do_not_depend_on_order() {
     let (_folder, path) = file();
-    let bytes = |text: &[u8]| Payload::Bytes(text.to_vec());
+    let bytes = |text: &[u8]| ExchangePayload::Bytes(text.to_vec());
     let store = open(&path, LIVE);
     let target = Key::new("cmd ./agent", bytes(b"\xff\x00line\n"), 0);
-    store.record(&target, "case 1", Outcome::Failure(bytes(b"\x80"))).unwrap();
+    store.record(&target, "case 1", ExchangeOutcome::Failure(bytes(b"\x80"))).unwrap();
     drop(store);
-    let found = open(&path, Mode::Replay).find(&target).unwrap();
-    assert_eq!(found, Some(Outcome::Failure(bytes(b"\x80"))));
-    let one = Key::new("e", Payload::Json(json!({"a": {"x": 1, "y": 2}, "b": 3})), 0);
-    let two = Key::new("e", Payload::Json(json!({"b": 3, "a": {"y": 2, "x": 1}})), 0);
+    let found = open(&path, ExchangeMode::Replay).find(&target).unwrap();
+    assert_eq!(found, Some(ExchangeOutcome::Failure(bytes(b"\x80"))));
+    let one = Key::new("e", ExchangePayload::Json(json!({"a": {"x": 1, "y": 2}, "b": 3})), 0);
+    let two = Key::new("e", ExchangePayload::Json(json!({"b": 3, "a": {"y": 2, "x": 1}})), 0);
     assert_eq!(one.digest(), two.digest());
     // No part can be moved into its neighbour.
     let text = |endpoint: &str, request: &str| Key::new(endpoint, bytes(request.as_bytes()), 0).digest();
@@ -280,7 +286,7 @@ async fn a_cache_is_shared_by_runs_that_can_each_be_replayed_without_it() {
     assert_eq!(scripted.asked().len(), 3);
     fs::remove_file(at("cache.jsonl")).unwrap();
     for name in ["one.jsonl", "two.jsonl"] {
-        assert_eq!(ask(open(&at(name), Mode::Replay)).await, [true, false], "{name}");
+        assert_eq!(ask(open(&at(name), ExchangeMode::Replay)).await, [true, false], "{name}");
     }
     assert_eq!(scripted.asked().len(), 3);
 }

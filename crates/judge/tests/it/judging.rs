@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use sortie_detect::{Judged, QuoteSource, Reason, Vote};
 use sortie_evaluators::Says;
-use sortie_judge::{Bounds, Budget, Exchanges, Judge, JudgeOptions, Mode, Rubric};
+use sortie_judge::exchanges::{Bounds, ExchangeMode};
+use sortie_judge::{Budget, Exchanges, Judge, JudgeOptions, Rubric};
 use sortie_trace::{ObservedCall, Transcript, Turn};
 
 use crate::stage::{Does, Scripted, within};
@@ -180,13 +181,13 @@ async fn votes_are_replayed_one_by_one() {
         let judge = Judge::new(scripted.model_with(Budget::default(), exchanges), options);
         within(judge.judge(&rubric(), &transcript(), "judge mail")).await
     };
-    let first = judge(open(Mode::Live { reuse: false })).await;
+    let first = judge(open(ExchangeMode::Live { reuse: false })).await;
     for _ in 0..100 {
-        assert_eq!(judge(open(Mode::Replay)).await, first);
+        assert_eq!(judge(open(ExchangeMode::Replay)).await, first);
     }
     assert_eq!(scripted.asked().len(), 3);
     // Votes that were not recorded are named, and the three that were do not outvote them.
-    let model = scripted.model_with(Budget::default(), open(Mode::Replay));
+    let model = scripted.model_with(Budget::default(), open(ExchangeMode::Replay));
     let judge = Judge::new(model, JudgeOptions { votes: 4, ..options });
     let judged = within(judge.judge(&rubric(), &transcript(), "judge mail")).await;
     let Judged::Error { reason: Reason::NotRecorded(miss), .. } = judged else { panic!("{judged:?}") };

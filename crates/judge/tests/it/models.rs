@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use sortie_detect::{Cost, Prices};
 use sortie_judge::{
-    Allowance, Budget, BudgetError, Endpoint, EndpointError, EndpointKind, Exchanges, Model, ModelError,
+    Allowance, Budget, BudgetError, EndpointError, EndpointKind, Exchanges, Model, ModelEndpoint, ModelError,
     ModelOptions, Parameter, Secret, Usage,
 };
 
@@ -45,7 +45,7 @@ async fn an_anthropic_endpoint_is_asked_as_it_expects() {
     });
     let scripted = Scripted::start(move |_, _| Does::status(200, &body)).await;
     let base = scripted.url.trim_end_matches("/v1");
-    let mut endpoint = Endpoint::new(EndpointKind::Anthropic, base, "scripted");
+    let mut endpoint = ModelEndpoint::new(EndpointKind::Anthropic, base, "scripted");
     endpoint.without = vec![Parameter::Temperature];
     endpoint.extra.insert("thinking".to_owned(), json!({"type": "disabled"}));
     let model = model(endpoint, Budget::default(), Exchanges::transient());
@@ -175,7 +175,7 @@ async fn silence_ends_with_the_timeout_and_absence_at_once() {
     assert!(matches!(error, ModelError::TimedOut { attempts: 2 }), "{error}");
     // A port that was free a moment ago.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let nobody = Endpoint::new(EndpointKind::OpenAi, format!("http://{free}/v1"), "m");
+    let nobody = ModelEndpoint::new(EndpointKind::OpenAi, format!("http://{free}/v1"), "m");
     let error = within(make(nobody).ask(&prompt("Well?"), "a test", 0)).await.unwrap_err();
     assert!(matches!(error, ModelError::Unreachable { .. }), "{error}");
 }
@@ -243,7 +243,7 @@ async fn an_endpoint_that_does_not_count_is_charged_for_the_most_it_may_have_tak
 
 #[test]
 fn endpoints_that_would_give_a_key_away_are_refused() {
-    let url = |base: &str, key| Endpoint::new(EndpointKind::OpenAi, base, "m").url(key);
+    let url = |base: &str, key| ModelEndpoint::new(EndpointKind::OpenAi, base, "m").url(key);
     assert_eq!(url("http://127.0.0.1:1/v1/", true).unwrap(), "http://127.0.0.1:1/v1/chat/completions");
     assert!(url("http://localhost/v1", true).is_ok());
     assert!(url("http://[::1]:8/v1", true).is_ok());
@@ -256,7 +256,7 @@ fn endpoints_that_would_give_a_key_away_are_refused() {
         url("ftp://u:pw@models.example", true),
         Err(EndpointError::NotHttp("ftp://models.example".into()))
     );
-    let mut endpoint = Endpoint::new(EndpointKind::OpenAi, "https://models.example", "m");
+    let mut endpoint = ModelEndpoint::new(EndpointKind::OpenAi, "https://models.example", "m");
     endpoint.extra.insert("messages".into(), json!([]));
     assert_eq!(endpoint.url(true), Err(EndpointError::Taken("messages".into())));
     assert!(Secret::new("ab").is_err() && Secret::new("with space").is_err());

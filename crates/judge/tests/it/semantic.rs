@@ -1,7 +1,8 @@
 //! Semantic indicators with a judge model.
 
 use serde_json::json;
-use sortie_judge::{CheckedExamples, SemanticEngine as _, SemanticJudge};
+use sortie_judge::semantic::SemanticEngine as _;
+use sortie_judge::{CheckedExamples, SemanticJudge};
 use sortie_oatf::model::{SemanticExamples, SemanticIntentClass};
 use sortie_oatf::{EvaluationErrorKind, SemanticEvaluator};
 

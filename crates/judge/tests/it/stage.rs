@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
 use sortie_judge::{
-    Budget, Endpoint, EndpointKind, Exchanges, Model, ModelOptions, Prompt, RetryPolicy, Secret,
+    Budget, EndpointKind, Exchanges, Model, ModelEndpoint, ModelOptions, Prompt, RetryPolicy, Secret,
 };
 use sortie_wire::Limits;
 use sortie_wire::http::{Body, Listener, read_body};
@@ -104,8 +104,8 @@ impl Scripted {
         self.asked.lock().unwrap().clone()
     }
 
-    pub(crate) fn endpoint(&self) -> Endpoint {
-        Endpoint::new(EndpointKind::OpenAi, &self.url, "scripted")
+    pub(crate) fn endpoint(&self) -> ModelEndpoint {
+        ModelEndpoint::new(EndpointKind::OpenAi, &self.url, "scripted")
     }
 
     /// The model, with nothing kept and nothing limited.
@@ -118,7 +118,7 @@ impl Scripted {
     }
 }
 
-pub(crate) fn model(endpoint: Endpoint, budget: Budget, exchanges: Exchanges) -> Model {
+pub(crate) fn model(endpoint: ModelEndpoint, budget: Budget, exchanges: Exchanges) -> Model {
     let key = Secret::new(KEY).unwrap();
     Model::new(endpoint, Some(&key), quick(), budget, exchanges).unwrap()
 }

@@ -85,7 +85,7 @@ impl Case {
         accepted: Vec<String>,
     ) -> Result<Self, FreezeError> {
         let nothing = Proved {
-            document: crate::report::Document { file: String::new(), id: None, name: String::new() },
+            document: crate::report::ProvedDocument { file: String::new(), id: None, name: String::new() },
             proved: false,
             manifest: None,
             proofs: Vec::new(),

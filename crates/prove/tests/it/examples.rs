@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sortie_oatf::{Compiled, Validated, load};
-use sortie_prove::{Fate, Operator, Proofs, Report, mutants, prove};
+use sortie_prove::{Fate, Operator, Proofs, ProofsReport, mutants, prove};
 
 use crate::story::root;
 
@@ -32,7 +32,7 @@ fn every_example_is_proved() {
     let proved = examples
         .iter()
         .map(|(path, document, proofs)| prove(document, &path.to_string_lossy(), Some(proofs)));
-    let report = Report::new(proved.collect());
+    let report = ProofsReport::new(proved.collect());
     let findings: Vec<_> = report.documents.iter().flat_map(|proved| &proved.findings).collect();
     assert!(findings.is_empty(), "{findings:#?}");
     for indicator in report.documents.iter().flat_map(|proved| &proved.indicators) {

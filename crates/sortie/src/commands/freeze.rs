@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use sortie_prove::{FreezeRequest, Frozen, Report, write_proofs};
+use sortie_prove::{FreezeRequest, Frozen, ProofsReport, write_proofs};
 use sortie_report::files::FileError;
 
 use crate::console::Console;
@@ -73,7 +73,7 @@ impl Freeze {
             error => error.into(),
         })?;
         let Frozen { file, traces, made, accepted, proved, .. } = frozen;
-        let report = Report::new(vec![proved]);
+        let report = ProofsReport::new(vec![proved]);
         let mut text = Vec::new();
         write_proofs(&mut text, &report, console.color, false)?;
         console.out.write_all(&text)?;

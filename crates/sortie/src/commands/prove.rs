@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use sortie_prove::{MANIFEST, Proofs, ProofsError, Proved, Report, folder_of, prove, write_proofs};
+use sortie_prove::{MANIFEST, Proofs, ProofsError, ProofsReport, Proved, folder_of, prove, write_proofs};
 
 use crate::console::Console;
 use crate::documents;
@@ -129,7 +129,7 @@ impl Prove {
                 }
             }
         }
-        let report = Report::new(proved);
+        let report = ProofsReport::new(proved);
         if !report.is_proved() {
             exit = exit.max(Exit::Findings);
         }
@@ -151,7 +151,7 @@ impl Prove {
         Ok(Some(Session { agents, prompt: self.prompt.clone() }))
     }
 
-    fn write(&self, report: &Report, console: &mut Console) -> Result<(), Failure> {
+    fn write(&self, report: &ProofsReport, console: &mut Console) -> Result<(), Failure> {
         let color = console.color && self.out.is_none();
         let mut text = Vec::new();
         match self.format {

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use sortie_detect::{Cost, Prices};
-use sortie_judge::{
-    Allowance, Bounds, Endpoint, Exchanges, JudgeOptions, Mode, ModelOptions, Secret, StoreError,
-};
+use sortie_judge::exchanges::{Bounds, ExchangeError, ExchangeMode};
+use sortie_judge::{Allowance, Exchanges, JudgeOptions, ModelEndpoint, ModelOptions, Secret};
 
 use super::args::{ModelArgs, SemanticArgs};
 use super::table;
@@ -38,7 +37,7 @@ pub(crate) struct AskedModels {
 /// An endpoint and its key.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
-    pub(super) endpoint: Endpoint,
+    pub(super) endpoint: ModelEndpoint,
     pub(super) key: Option<Secret>,
 }
 
@@ -139,7 +138,7 @@ impl AskedModels {
         let fail = |error: String| Failure::new(format!("`--{role}`: {error}"));
         let (mut endpoint, mut key) = if let Some(name) = at.strip_prefix('@') {
             let named = config.model(name)?;
-            let mut endpoint = Endpoint::new(named.kind, &named.url, &named.model);
+            let mut endpoint = ModelEndpoint::new(named.kind, &named.url, &named.model);
             endpoint.prices = named.prices;
             endpoint.without.clone_from(&named.without);
             endpoint.seed = named.seed;
@@ -150,7 +149,7 @@ impl AskedModels {
             let (kind, url) = at.split_once('=').ok_or_else(|| {
                 fail("write `openai=URL`, `anthropic=URL` or `@NAME` of sortie.toml".into())
             })?;
-            (Endpoint::new(table::kind(kind).map_err(fail)?, url, ""), None)
+            (ModelEndpoint::new(table::kind(kind).map_err(fail)?, url, ""), None)
         };
         if let Some(model) = words.model {
             model.clone_into(&mut endpoint.model);
@@ -210,11 +209,11 @@ impl AskedModels {
         };
         if let Some(run) = &self.replay {
             let file = if run.is_dir() { run.join(EXCHANGES) } else { run.clone() };
-            return open(&file, Mode::Replay).map_err(|failure| {
+            return open(&file, ExchangeMode::Replay).map_err(|failure| {
                 failure.help("`--replay` wants the folder of a run, or its `exchanges.jsonl`")
             });
         }
-        let live = Mode::Live { reuse: true };
+        let live = ExchangeMode::Live { reuse: true };
         let cache = self.cache.as_deref().map(|path| open(path, live)).transpose()?;
         // In a new folder there is nothing to be used again; in one that is taken up there is.
         match folder {
@@ -225,7 +224,7 @@ impl AskedModels {
     }
 }
 
-fn failed(error: &StoreError) -> Failure {
+fn failed(error: &ExchangeError) -> Failure {
     Failure::new(error.to_string())
 }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use sortie_detect::{Calibration, Provenance};
 use sortie_engine::cases::{CaseAttacker, CaseJudge};
 use sortie_evaluators::CatalogueEntry;
+use sortie_judge::semantic::SemanticEngine;
 use sortie_judge::{
-    Attacker, Budget, CheckedExamples, Exchanges, Generator, Judge, Model, PROMPT_VERSION, SemanticEngine,
-    SemanticJudge,
+    Attacker, Budget, CheckedExamples, Exchanges, Generator, Judge, Model, PROMPT_VERSION, SemanticJudge,
 };
 use sortie_oatf::{GenerationProvider, SemanticEvaluator};
 use sortie_report::ModelUse;
