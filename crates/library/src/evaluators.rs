@@ -1,15 +1,18 @@
-//! The evaluators that come with the program, and the documents that suites may name.
+//! Evaluators that are loaded together: those that come with the program, and those of folders.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
-use sortie_evaluators::{DocumentEntry, File, Root};
+use sortie_evaluators::folder::{FolderPart, load_folder};
+use sortie_evaluators::{CatalogueEntry, DocumentEntry, File, Loaded, Root, Suite, load};
+use sortie_report::findings::Checked;
 
-use crate::documents;
+use crate::{InputError, documents};
 
 include!(concat!(env!("OUT_DIR"), "/evaluators.rs"));
 
 /// How people are told about the folder.
-pub const EVALUATORS_NAME: &str = "evaluators";
+const EVALUATORS_NAME: &str = "evaluators";
 
 /// The evaluators and suites that come with the program, without those that stand in one of the other roots.
 ///
@@ -40,7 +43,7 @@ fn unit(path: &'static str) -> &'static str {
 }
 
 /// The documents that suites of these roots may be about: none where nobody wrote one.
-pub fn suite_documents_for(roots: &[Root]) -> Vec<DocumentEntry> {
+pub(crate) fn suite_documents_for(roots: &[Root]) -> Vec<DocumentEntry> {
     let has_suites = roots.iter().flat_map(|root| &root.files).any(|file| file.path.starts_with("suites/"));
     if has_suites { suite_documents() } else { Vec::new() }
 }
@@ -58,4 +61,113 @@ pub fn suite_documents() -> Vec<DocumentEntry> {
         })
     });
     documents.collect()
+}
+
+/// Evaluators that loaded, all of them.
+pub struct EvaluatorSet {
+    /// What was loaded.
+    pub loaded: Loaded,
+    roots: Vec<Root>,
+}
+
+/// The roots of evaluators: their folders, and those that come with the program.
+pub struct EvaluatorRoots {
+    /// The bundled ones come first, so that of two with the same id the user's is the second.
+    pub(crate) roots: Vec<Root>,
+    /// How many files stand where a bundled one does, and replace it.
+    pub replaced: usize,
+    bundled: bool,
+}
+
+impl EvaluatorRoots {
+    /// Reads folders.
+    pub fn load(folders: &[PathBuf], bundled: bool) -> Result<Self, InputError> {
+        let roots = folders.iter().map(|folder| load_folder(folder, FolderPart::All));
+        Ok(Self::new(roots.collect::<Result<_, _>>()?, bundled))
+    }
+
+    pub(crate) fn new(mut roots: Vec<Root>, bundled: bool) -> Self {
+        let mut replaced = 0;
+        if bundled {
+            let (own, changed) = bundled_evaluators(&roots);
+            roots.insert(0, own);
+            replaced = changed;
+        }
+        Self { roots, replaced, bundled }
+    }
+}
+
+impl EvaluatorSet {
+    /// Uses what was read, unless something in it has an error.
+    pub fn new(EvaluatorRoots { roots, bundled, .. }: EvaluatorRoots) -> Result<Self, InputError> {
+        let loaded = load(&roots, &suite_documents());
+        if loaded.is_sound() {
+            return match loaded.catalogue.entries() {
+                [] => Err(InputError::NoEvaluator),
+                _ => Ok(Self { loaded, roots }),
+            };
+        }
+        let findings = loaded.findings.iter().map(|file| Checked {
+            name: file.file.clone(),
+            source: file.source.clone(),
+            valid: false,
+            findings: file.diagnostics.iter().filter(|finding| finding.is_error()).cloned().collect(),
+        });
+        let findings = findings.filter(|file| !file.findings.is_empty()).collect();
+        let clash =
+            bundled && used_twice(&loaded) > used_twice(&load(roots.get(1..).unwrap_or_default(), &[]));
+        Err(InputError::UnsoundEvaluators { findings, clash })
+    }
+
+    /// The evaluator with this id, or which was probably meant.
+    pub fn entry(&self, id: &str) -> Result<&CatalogueEntry, InputError> {
+        Ok(self.loaded.catalogue.find(id)?)
+    }
+
+    /// The suite with this id or another name for it, or which was probably meant.
+    pub fn suite(&self, name: &str) -> Result<&Suite, InputError> {
+        Ok(self.loaded.suites.resolve(name)?)
+    }
+
+    /// How people are told about the file of an evaluator.
+    pub fn file(&self, entry: &CatalogueEntry) -> String {
+        self.roots[entry.root].shown(&entry.file)
+    }
+
+    /// The same for its fixtures, where it has some.
+    pub fn fixtures_file(&self, entry: &CatalogueEntry) -> Option<String> {
+        entry.fixtures.as_ref()?;
+        let root = &self.roots[entry.root];
+        let (folder, name) = entry.file.rsplit_once('/').unwrap_or(("", &entry.file));
+        let beside = |stem: &str| format!("{folder}/{stem}.test.yaml").trim_start_matches('/').to_owned();
+        let names = [beside(&entry.evaluator.id), beside(name.trim_end_matches(".yaml"))];
+        let found = names.iter().find(|name| root.files.iter().any(|file| file.path == **name));
+        found.map(|name| root.shown(name))
+    }
+
+    /// The files of an evaluator, as they are written: its own first.
+    pub fn texts(&self, entry: &CatalogueEntry) -> Vec<(&str, &str)> {
+        let files = self.roots[entry.root].files.iter();
+        let patterns = entry.file.strip_suffix("evaluator.yaml").map(|folder| format!("{folder}patterns/"));
+        let is_own =
+            |path: &str| path == entry.file || patterns.as_ref().is_some_and(|own| path.starts_with(own));
+        let mut own: Vec<_> = files
+            .filter(|file| {
+                is_own(&file.path) && Path::new(&file.path).extension().is_some_and(|end| end == "yaml")
+            })
+            .filter_map(|file| Some((file.path.as_str(), &**file.as_text()?)))
+            .collect();
+        own.sort_by_key(|(path, _)| (*path != entry.file, *path));
+        own
+    }
+}
+
+/// How many ids are used a second time (E-002).
+fn used_twice(loaded: &Loaded) -> usize {
+    loaded
+        .findings
+        .iter()
+        .flat_map(|file| &file.diagnostics)
+        .filter(|finding| finding.code == "E-002")
+        .count()
 }

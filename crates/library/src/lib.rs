@@ -16,10 +16,19 @@
 
 mod coverage;
 mod documents;
+mod error;
 mod evaluators;
+mod inputs;
 mod lists;
+mod named_document;
+mod recognize;
+mod scope;
 
 pub use coverage::{Coverage, Dimension, Member};
 pub use documents::{BundledDocument, NotFound, documents, find, may_name};
-pub use evaluators::{EVALUATORS_NAME, bundled_evaluators, suite_documents, suite_documents_for};
+pub use error::InputError;
+pub use evaluators::{EvaluatorRoots, EvaluatorSet, bundled_evaluators, suite_documents};
+pub use inputs::{Found, Input};
 pub use lists::{write_coverage, write_list, write_list_json};
+pub use named_document::{NamedDocument, Purpose};
+pub use scope::{Opened, Scope};

@@ -1,9 +1,9 @@
 //! The report of a run.
 
 use serde::{Deserialize, Serialize};
-use sortie_detect::{Outcome, Standing};
+use sortie_detect::{Calibration, Outcome, Spent, Standing};
 
-use crate::{Models, SuiteTable};
+use crate::SuiteTable;
 
 /// The version of the shape. A change that could break a reader makes it 3.
 pub const VERSION: u32 = 2;
@@ -58,4 +58,56 @@ impl Report {
             worst => worst,
         }
     }
+}
+
+/// The models that helped, how far they can be trusted, and what they took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Models {
+    /// Who decided what checks do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<ModelUse>,
+    /// Who wrote what the target was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attacker: Option<ModelUse>,
+    /// Who scored semantic indicators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub semantic: Option<ModelUse>,
+    /// What the judge made of transcripts whose verdict is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
+    /// What was asked and paid for, in all.
+    pub spent: Spent,
+    /// How many answers were there already, and were not asked for.
+    pub reused: u64,
+}
+
+/// A model, in one of its roles.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ModelUse {
+    /// What sort of thing answers: `openai`, `anthropic` or `embeddings`.
+    pub kind: String,
+    /// Where it is. Holds no credentials.
+    pub endpoint: String,
+    /// Which model it is, as it was asked for.
+    pub model: String,
+    /// The version of what it is asked with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u32>,
+    /// How many votes are taken, where votes are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub votes: Option<u32>,
+    /// The threshold of scores, where the operator set one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
+}
+
+/// How a report is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct View {
+    /// Whether it may be painted.
+    pub color: bool,
+    /// What `JUnit`, which knows only passed and not passed, is told about skipped cases.
+    pub allow_skipped: bool,
+    /// Whether the runs were just made, so that people want to know how they ended and where they are.
+    pub live: bool,
 }

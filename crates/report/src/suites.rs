@@ -16,7 +16,7 @@ pub struct SuiteTable {
     /// What people call it.
     pub name: String,
     /// All of its cases.
-    pub totals: Counts,
+    pub totals: CaseCounts,
     /// The framework it follows from; where somebody wrote the suite, all that something in it is mapped to.
     pub frameworks: Vec<FrameworkTable>,
 }
@@ -47,12 +47,12 @@ pub struct EntryCounts {
     pub name: Option<String>,
     /// How many there are of each sort.
     #[serde(flatten)]
-    pub counts: Counts,
+    pub counts: CaseCounts,
 }
 
 /// How many cases there are of each sort.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct CaseCounts {
     /// All of them.
     pub cases: usize,
     /// The target gave in, at least in part.
@@ -65,7 +65,7 @@ pub struct Counts {
     pub not_applicable: usize,
 }
 
-impl Counts {
+impl CaseCounts {
     /// Counts a case by what it counts as.
     pub fn add(&mut self, standing: Option<Standing>) {
         self.cases += 1;
@@ -93,8 +93,8 @@ impl SuiteTable {
         runs: &[Outcome],
         unfinished: &[String],
     ) -> Self {
-        let mut totals = Counts::default();
-        let mut tables: BTreeMap<Standard, BTreeMap<String, Counts>> = BTreeMap::new();
+        let mut totals = CaseCounts::default();
+        let mut tables: BTreeMap<Standard, BTreeMap<String, CaseCounts>> = BTreeMap::new();
         if let SuiteOrigin::Standard(standard) = suite.origin {
             tables.insert(standard, BTreeMap::new());
         }
@@ -124,7 +124,7 @@ impl SuiteTable {
 }
 
 impl FrameworkTable {
-    fn new(standard: Standard, mut counted: BTreeMap<String, Counts>) -> Self {
+    fn new(standard: Standard, mut counted: BTreeMap<String, CaseCounts>) -> Self {
         let all: Vec<String> = standard.entries().collect();
         let closed = !all.is_empty();
         let row = |entry: String, counts| EntryCounts {

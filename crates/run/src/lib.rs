@@ -14,7 +14,7 @@
 //! use std::sync::Arc;
 //!
 //! use sortie_detect::{CaseInfo, CaseResult, DocumentInfo, Outcome, Verdict};
-//! use sortie_run::{Job, Limits, PlannedCase, RunInfo, RunStore, load_report, play};
+//! use sortie_run::{Job, RunLimits, PlannedCase, RunInfo, RunStore, load_report, play};
 //! use tokio_util::sync::CancellationToken;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -24,7 +24,7 @@
 //! let store = RunStore::create(folder.path(), info)?;
 //! let job = Job { id: "A-1".into(), info: CaseInfo::Document { document }, group: "A-1".into(), after: vec![], case: () };
 //! let (stop, abort) = (CancellationToken::new(), CancellationToken::new());
-//! let playing = play(vec![job], store, Limits::default(), (&stop, &abort), Arc::new(()), |job| async move {
+//! let playing = play(vec![job], store, RunLimits::default(), (&stop, &abort), Arc::new(()), |job| async move {
 //!     Ok(Outcome::new(job.id, job.info, Verdict::new(CaseResult::NotExploited, "it said no"), None))
 //! });
 //! let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -35,11 +35,36 @@
 //! # }
 //! ```
 
+mod campaign;
+mod config;
+mod demo;
+mod discovery;
+mod environment;
+mod error;
+mod evaluation;
+mod folders;
+mod models;
 mod plan;
+mod preview;
+mod resolve;
 mod scheduler;
+mod selection;
 mod store;
+mod target;
 mod writer;
 
+pub use campaign::{Campaign, CampaignEnd, RunPlace};
+pub use config::Config;
+pub use demo::{Demo, DemoResult, DemoView};
+pub use environment::{BearerSpec, EnvSpec, FromEnv, HeaderSpec};
+pub use error::{SetupError, SpecError};
+pub use evaluation::{TraceSource, decide_cases};
+pub use folders::{new_run_folder, shell_word};
+pub use models::{KeyedEndpoint, ModelRequest, ModelSetup, ModelSpec, OpenModels};
 pub use plan::{Case, DocumentCase, Plan};
-pub use scheduler::{Job, Limits, Observer, Played, Unfinished, play};
+pub use preview::Preview;
+pub use resolve::{RunRequest, UnplayedDocument};
+pub use scheduler::{Job, Observer, Played, RunLimits, Unfinished, play};
+pub use selection::{Selected, SelectedEvaluators, may_name_evaluators};
 pub use store::{PlannedCase, RunInfo, RunStore, StoreError, load_info, load_report};
+pub use target::{ListenSpec, TargetSettings, TargetSpec, command_words};

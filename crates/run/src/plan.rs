@@ -1,20 +1,20 @@
 //! What a run plays.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::BufReader;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sortie_detect::{CaseInfo, Detector, DocumentInfo, Outcome, Place, replay};
+use sortie_detect::{CaseInfo, DocumentInfo, Outcome};
 use sortie_engine::Watcher;
 use sortie_engine::cases::{self, PatternCase, Planned, PlayError, Player};
 use sortie_engine::run::{self, Folder, RunOptions};
-use sortie_oatf::{Compiled, serialize};
+use sortie_library::NamedDocument;
+use sortie_oatf::serialize;
 use sortie_trace::StopReason;
 use tokio_util::sync::CancellationToken;
 
-use crate::scheduler::{Job, Limits, Observer, Played, Unfinished, play};
+use crate::TraceSource;
+use crate::scheduler::{Job, Observer, Played, RunLimits, Unfinished, play};
 use crate::store::{PlannedCase, RunInfo, RunStore, StoreError, load_report};
 
 /// One case: what is played.
@@ -30,9 +30,7 @@ pub enum Case {
 #[derive(Clone)]
 pub struct DocumentCase {
     /// The document.
-    pub document: Arc<Compiled>,
-    /// Where it was read from, for people.
-    pub file: String,
+    pub document: NamedDocument,
     /// How it is played.
     pub options: RunOptions,
     /// Sees what happens.
@@ -52,9 +50,9 @@ pub struct Plan {
 impl Plan {
     /// Adds a document. Gives what it is called in the run: its id or name, and where another is called that, with a number.
     pub fn add_document(&mut self, case: DocumentCase) -> String {
-        let document = about(&case.document, &case.file);
+        let document = about(&case.document);
         let id = self.unique(document.case_id());
-        self.cases.push(PlannedCase::new(&id, &serialize(case.document.document())));
+        self.cases.push(PlannedCase::new(&id, &serialize(case.document.compiled.document())));
         let info = CaseInfo::Document { document };
         let (group, after) = (id.clone(), Vec::new());
         self.jobs.push(Job { id: id.clone(), info, group, after, case: Case::Document(Box::new(case)) });
@@ -62,8 +60,8 @@ impl Plan {
     }
 
     /// Adds a document that the target cannot be attacked with.
-    pub fn add_unplayed_document(&mut self, document: &Compiled, file: &str, reason: &str) {
-        let document = about(document, file);
+    pub fn add_unplayed_document(&mut self, document: &NamedDocument, reason: &str) {
+        let document = about(document);
         let id = self.unique(document.case_id());
         self.add_unplayed(Outcome::not_applicable(id, CaseInfo::Document { document }, reason));
     }
@@ -120,7 +118,7 @@ impl Plan {
     pub async fn play(
         self,
         mut store: RunStore,
-        limits: Limits,
+        limits: RunLimits,
         tokens: (&CancellationToken, &CancellationToken),
         observer: Arc<dyn Observer>,
         player: Option<Arc<Player>>,
@@ -181,8 +179,13 @@ impl Plan {
 }
 
 impl DocumentCase {
+    /// What it is, for an outcome.
+    pub(crate) fn info(&self) -> DocumentInfo {
+        about(&self.document)
+    }
+
     /// Plays it in a folder of its own, or evaluates what was recorded.
-    async fn outcome(
+    pub(crate) async fn outcome(
         self,
         id: String,
         folder: PathBuf,
@@ -196,7 +199,7 @@ impl DocumentCase {
         let failed = |error: run::RunError| Unfinished::Failed(error.to_string());
         let interrupt = self.options.interrupt.clone();
         let folder = Folder::create_again(folder).map_err(failed)?;
-        let case = run::DocumentRun { document: self.document, file: self.file, folder };
+        let case = run::DocumentRun { document: self.document.compiled, file: self.document.name, folder };
         let outcome = run::run(case, self.options, self.watcher).await.map_err(failed)?;
         // What it has come to when it is cut short is not what it comes to.
         if interrupt.is_cancelled() && outcome.stopped_by == Some(StopReason::Interrupted) {
@@ -207,25 +210,26 @@ impl DocumentCase {
 
     fn evaluate(self, id: String, recorded: &std::path::Path) -> Result<Outcome, Unfinished> {
         let trace = recorded.join("trace.jsonl");
-        let failed = |why: String| Unfinished::Failed(why);
-        let file = File::open(&trace).map_err(|error| {
-            failed(format!("not recorded: there is no trace of `{id}` (`{}`: {error})", trace.display()))
-        })?;
-        let mut detector = Detector::new(self.document).lenient(self.options.lenient);
-        if let Some(semantic) = self.options.semantic {
-            detector = detector.with_semantic(semantic.0);
+        if let Err(error) = std::fs::metadata(&trace) {
+            let why = format!("not recorded: there is no trace of `{id}` (`{}`: {error})", trace.display());
+            return Err(Unfinished::Failed(why));
         }
-        replay(BufReader::new(file), std::slice::from_mut(&mut detector))
-            .map_err(|error| failed(format!("cannot read `{}`: {error}", trace.display())))?;
-        let trace = Some(trace.to_string_lossy().into_owned());
-        Ok(Outcome { id, ..detector.outcome(Place { document: self.file, trace }) })
+        let RunOptions { semantic, lenient, .. } = self.options;
+        let detected =
+            TraceSource::File(trace).detect(vec![self.document], semantic.map(|engine| engine.0), lenient);
+        let detected = detected.map_err(|error| Unfinished::Failed(error.to_string()))?;
+        let outcome = detected.into_iter().next();
+        // There is one for each document.
+        outcome
+            .map(|outcome| Outcome { id, ..outcome })
+            .ok_or_else(|| Unfinished::Failed("nothing was evaluated".to_owned()))
     }
 }
 
-fn about(document: &Compiled, file: &str) -> DocumentInfo {
-    let attack = &document.document().attack;
+fn about(document: &NamedDocument) -> DocumentInfo {
+    let attack = &document.compiled.document().attack;
     DocumentInfo {
-        file: file.to_owned(),
+        file: document.name.clone(),
         id: attack.id.clone(),
         name: attack.name.clone().unwrap_or_default(),
     }

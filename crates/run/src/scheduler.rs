@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sortie_detect::{CaseInfo, CaseResult, Failure, FailureKind, Fault, Outcome, Verdict};
+use sortie_engine::Watcher;
+use sortie_library::NamedDocument;
 use tokio::task::{Id, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -33,14 +35,14 @@ pub struct Job<C> {
 
 /// How much is played at a time.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct RunLimits {
     /// Number of cases to play in parallel.
     pub jobs: usize,
     /// How many cases begin in a second, at most.
     pub rate: Option<f64>,
 }
 
-impl Default for Limits {
+impl Default for RunLimits {
     fn default() -> Self {
         Self { jobs: 1, rate: None }
     }
@@ -59,19 +61,24 @@ pub enum Unfinished {
     Failed(String),
 }
 
-/// Is told which case begins and which is over. It must not block.
+/// Is told how a run goes. It must not block.
 pub trait Observer: Send + Sync {
+    /// So many cases are played, of which some are over.
+    fn planned(&self, _cases: usize, _over: usize) {}
+    /// The judge is measured, or was.
+    fn calibrating(&self, _begins: bool) {}
+    /// Who sees what happens while a document is played; `several` says whether others are played too.
+    fn watcher(&self, _document: &NamedDocument, _several: bool) -> Arc<dyn Watcher> {
+        Arc::new(())
+    }
     /// A case begins.
-    fn started(&self, id: &str);
+    fn started(&self, _id: &str) {}
     /// A case is over, and its outcome is on disk; `None` where it came to no end.
-    fn finished(&self, id: &str, outcome: Option<&Outcome>);
+    fn finished(&self, _id: &str, _outcome: Option<&Outcome>) {}
 }
 
 /// Observes nothing.
-impl Observer for () {
-    fn started(&self, _: &str) {}
-    fn finished(&self, _: &str, _: Option<&Outcome>) {}
-}
+impl Observer for () {}
 
 /// What came of jobs.
 #[derive(Debug)]
@@ -95,7 +102,7 @@ pub struct Played {
 pub async fn play<C, F, Fut>(
     jobs: Vec<Job<C>>,
     store: RunStore,
-    limits: Limits,
+    limits: RunLimits,
     (stop, abort): (&CancellationToken, &CancellationToken),
     observer: Arc<dyn Observer>,
     case: F,

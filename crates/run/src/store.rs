@@ -33,7 +33,6 @@ const MAX_FILE: u64 = 1 << 30;
 const RUN: &str = "run.json";
 const RESULTS: &str = "results.jsonl";
 const REPORT: &str = "report.json";
-const CASES: &str = "cases";
 
 /// Why a run cannot be kept, taken up or read.
 #[derive(Debug, thiserror::Error)]
@@ -75,13 +74,6 @@ pub enum StoreError {
         /// The folder.
         path: PathBuf,
     },
-}
-
-impl StoreError {
-    /// Whether a folder was named that holds no run.
-    pub fn is_no_run(&self) -> bool {
-        matches!(self, Self::NoRun { .. })
-    }
 }
 
 /// What a run is: `run.json`.
@@ -144,11 +136,10 @@ pub struct RunStore {
 impl RunStore {
     /// Begins a run in a folder that holds none.
     pub fn create(folder: &Path, info: RunInfo) -> Result<Self, StoreError> {
-        let cases = folder.join(CASES);
         let mut builder = DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.recursive(true).create(&cases).map_err(io_at(&cases))?;
+        builder.recursive(true).create(folder).map_err(io_at(folder))?;
         let path = folder.join(RUN);
         let text = json_text(&info).map_err(io_at(&path))?;
         let mut file = private_file(&path).map_err(io_at(&path))?;
@@ -233,7 +224,7 @@ impl RunStore {
     }
 
     /// Writes the report of the run, in the place of an earlier one, so that nobody ever sees half of one.
-    pub fn write_report(&self, report: &Report) -> Result<(), StoreError> {
+    pub fn write_report(&self, report: &impl Serialize) -> Result<(), StoreError> {
         let path = self.folder.join(REPORT);
         let text = json_text(report).map_err(io_at(&path))?;
         // A file for a while is its owner's alone, and stays so.

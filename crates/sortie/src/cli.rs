@@ -6,8 +6,8 @@ use std::io::Write;
 use anstream::ColorChoice;
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 
+use crate::Console;
 use crate::commands::Command;
-use crate::console::Console;
 use crate::exit::{self, Exit};
 
 /// Attacks AI agents over the protocols they speak, and says with evidence whether they gave in.

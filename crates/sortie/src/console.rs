@@ -5,11 +5,11 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
-use sortie_report::findings::{Checked, Human, Reporter as _};
+use sortie_report::findings::{Human, Reporter as _};
 use sortie_report::style::{self, Style};
 use sortie_report::{shown_diff, unified_diff, visible};
 
-use crate::failure::Failure;
+use crate::Failure;
 
 /// Where a command writes.
 pub(crate) struct Console {
@@ -83,16 +83,17 @@ impl Console {
 
     /// Says why something could not be done.
     pub(crate) fn failure(&mut self, failure: &Failure) {
+        failure.causes.iter().for_each(|cause| self.failure(cause));
+        failure.notes.iter().for_each(|note| self.note(note));
+        for checked in &failure.findings {
+            // Nothing can be done for someone who has closed standard error.
+            let _ = self.out.flush();
+            let _ = Human::new(self.color_notes, None).file(checked, &mut io::stderr());
+        }
         self.say("error", style::ERROR, &failure.message);
         if let Some(help) = &failure.help {
             self.say("  help", style::HELP, help);
         }
-    }
-
-    /// Shows people what is wrong with an input that was to be used, not checked.
-    pub(crate) fn findings(&mut self, checked: &Checked) -> io::Result<()> {
-        self.out.flush()?;
-        Human::new(self.color_notes, None).file(checked, &mut io::stderr())
     }
 
     /// Says something that is not what was asked for, and still good to know.

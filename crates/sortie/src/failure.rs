@@ -4,21 +4,28 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
-use sortie_evaluators::folder::FolderError;
-use sortie_prove::FreezeError;
+use sortie_library::InputError;
+use sortie_prove::{FreezeError, ProofsError, RecordError};
 use sortie_report::files::FileError;
-use sortie_report::findings::SelectionError;
+use sortie_report::findings::{Checked, SelectionError};
+use sortie_run::SetupError;
 
 /// A reason to end with [`Exit::Invalid`](crate::exit::Exit::Invalid).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Failure {
     pub(crate) message: String,
     pub(crate) help: Option<String>,
+    /// What is wrong with inputs, shown before the message.
+    pub(crate) findings: Vec<Checked>,
+    /// Failures that led to this one, shown before it.
+    pub(crate) causes: Vec<Failure>,
+    /// What else is said before it.
+    pub(crate) notes: Vec<String>,
 }
 
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), help: None }
+        Self { message: message.into(), ..Self::default() }
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
@@ -42,13 +49,13 @@ impl Failure {
 
 impl From<FreezeError> for Failure {
     fn from(error: FreezeError) -> Self {
-        Self { message: error.to_string(), help: error.help() }
+        Self { help: error.help(), ..Self::new(error.to_string()) }
     }
 }
 
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Self {
-        Self { message: error.to_string(), help: error.help().map(str::to_owned) }
+        Self { help: error.help().map(str::to_owned), ..Self::new(error.to_string()) }
     }
 }
 
@@ -71,13 +78,48 @@ impl From<io::Error> for Failure {
     }
 }
 
-impl From<FolderError> for Failure {
-    fn from(error: FolderError) -> Self {
+impl From<InputError> for Failure {
+    fn from(error: InputError) -> Self {
+        let failure = Self { help: error.help(), ..Self::new(error.to_string()) };
         match error {
-            FolderError::Unreadable { folder, source } => Self::at(folder, "read", &source),
-            error => {
-                Self::new(error.to_string()).help("split the folder, or name the part of it that is meant")
+            InputError::Invalid(checked) => Self { findings: vec![*checked], ..failure },
+            InputError::UnsoundEvaluators { findings, .. } => Self { findings, ..failure },
+            InputError::Refused { failures, notes, .. } => {
+                Self { causes: failures.into_iter().map(Into::into).collect(), notes, ..failure }
             }
+            _ => failure,
+        }
+    }
+}
+
+impl From<SetupError> for Failure {
+    fn from(error: SetupError) -> Self {
+        match error {
+            SetupError::Input(error) => error.into(),
+            error => Self { help: error.help(), ..Self::new(error.to_string()) },
+        }
+    }
+}
+
+impl From<ProofsError> for Failure {
+    fn from(error: ProofsError) -> Self {
+        let failure = Self::new(error.to_string());
+        match error {
+            ProofsError::Manifest { file, source_text: source, findings } => {
+                let name = file.to_string_lossy().into_owned();
+                Self { findings: vec![Checked { name, source, valid: false, findings }], ..failure }
+            }
+            _ => failure,
+        }
+    }
+}
+
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Self {
+        match error {
+            RecordError::Proofs(error) => error.into(),
+            RecordError::Setup(error) => error.into(),
+            error => Self { help: error.help(), ..Self::new(error.to_string()) },
         }
     }
 }

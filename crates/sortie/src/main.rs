@@ -4,22 +4,24 @@
 mod cli;
 mod commands;
 mod console;
-mod demo;
-mod documents;
-mod evaluators;
 mod exit;
 mod failure;
-mod inputs;
+mod formats;
+mod models;
+mod parsers;
 mod program;
-mod recognize;
-mod record;
-mod render;
-mod run;
-mod suggest;
+mod progress;
+mod signals;
+mod sources;
 
 use std::process::ExitCode;
 
-use sortie_library as library;
+use console::Console;
+use exit::Exit;
+use failure::Failure;
+use formats::{FindingsFormat, Format, RunsFormat};
+use signals::block_on;
+use sources::Sources;
 
 fn main() -> ExitCode {
     cli::main().into()

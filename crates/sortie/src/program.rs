@@ -3,6 +3,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use sortie_run::shell_word;
+
 /// What to type: `sortie` where that is this program, else its path, from the current folder where it is below that.
 pub(crate) fn called() -> String {
     let Ok(program) = env::current_exe() else { return "sortie".to_owned() };
@@ -19,19 +21,12 @@ fn word(program: &Path, found: Option<PathBuf>, folder: Option<&Path>) -> String
         return "sortie".to_owned();
     }
     let below = folder.and_then(|folder| program.strip_prefix(real(folder)).ok());
-    quoted(&match below {
+    shell_word(&match below {
         // One word alone would be looked for elsewhere.
         Some(file) if file.components().count() == 1 => Path::new(".").join(file),
         Some(path) => path.to_owned(),
         None => program,
     })
-}
-
-/// A path as a word of a command.
-pub(crate) fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    // Only a path with a zero byte cannot be quoted, and there is none.
-    shlex::try_quote(&text).map_or_else(|_| text.clone(), std::borrow::Cow::into_owned)
 }
 
 #[cfg(test)]
@@ -48,6 +43,6 @@ mod tests {
         assert_eq!(word(Some("/usr/bin/sortie"), "/home/me/sortie"), "target/release/sortie");
         assert_eq!(word(None, "/home/me/sortie/target/release"), "./sortie");
         assert_eq!(word(None, "/elsewhere"), "/home/me/sortie/target/release/sortie");
-        assert_eq!(quoted(Path::new("my runs/a")), "'my runs/a'");
+        assert_eq!(shell_word(Path::new("my runs/a")), "'my runs/a'");
     }
 }

@@ -22,4 +22,4 @@ pub use node_path::{NodePath, Segment};
 pub use reader::{ExactNumbers, Field, Reader, is_null, listed};
 pub use rule::{Example, Page, Rule};
 pub use source::{LineColumn, Source, Span};
-pub use suggest::nearest;
+pub use suggest::{nearest, suggestion};

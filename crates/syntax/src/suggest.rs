@@ -26,13 +26,26 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// The nearest of known words as a question, or all of them; `None` where there is none.
+pub fn suggestion<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<String> {
+    let known: Vec<&str> = known.into_iter().collect();
+    match nearest(word, known.iter().copied()) {
+        Some(candidate) => Some(format!("did you mean `{candidate}`?")),
+        None if known.is_empty() => None,
+        None => {
+            let known: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
+            Some(format!("there is {}", known.join(", ")))
+        }
+    }
+}
+
 fn fold(word: &str) -> String {
     word.chars().filter(|letter| !matches!(letter, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{nearest, suggestion};
 
     #[test]
     fn typos_are_near_and_other_words_are_not() {
@@ -43,5 +56,12 @@ mod tests {
         assert_eq!(nearest("sevrity", fields), Some("severity"));
         assert_eq!(nearest("author", fields), None);
         assert_eq!(nearest("", fields), None);
+    }
+
+    #[test]
+    fn typos_are_near_and_other_words_are_listed() {
+        assert_eq!(suggestion("shpo", ["shop", "bank"]).unwrap(), "did you mean `shop`?");
+        assert_eq!(suggestion("mail", ["shop", "bank"]).unwrap(), "there is `shop`, `bank`");
+        assert_eq!(suggestion("mail", []), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Checked, Reporter, Totals};
+use super::{Checked, FindingTotals, Reporter};
 use crate::visible;
 
 /// One line for each finding.
@@ -27,7 +27,7 @@ impl Reporter for GitHub {
         Ok(())
     }
 
-    fn finish(&mut self, _: &Totals, _: &mut dyn Write) -> io::Result<()> {
+    fn finish(&mut self, _: &FindingTotals, _: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use sortie_syntax::{Diagnostic, DiagnosticSeverity, Span};
 
-use super::{Checked, Reporter, Totals, rule};
+use super::{Checked, FindingTotals, Reporter, rule};
 use crate::{counted, style, visible};
 
 /// How many findings of one input are shown. Whoever has more has one cause for most of them.
@@ -51,7 +51,7 @@ impl Reporter for Human {
         Ok(())
     }
 
-    fn finish(&mut self, totals: &Totals, out: &mut dyn Write) -> io::Result<()> {
+    fn finish(&mut self, totals: &FindingTotals, out: &mut dyn Write) -> io::Result<()> {
         if totals.files == 0 {
             return Ok(()); // standard error has said why
         }

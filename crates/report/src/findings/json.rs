@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Checked, Reporter, Totals};
+use super::{Checked, FindingTotals, Reporter};
 use crate::write_json;
 
 /// The version of the shape. A change that could break a reader makes it 2.
@@ -59,7 +59,7 @@ impl Reporter for Json {
         Ok(())
     }
 
-    fn finish(&mut self, _: &Totals, out: &mut dyn Write) -> io::Result<()> {
+    fn finish(&mut self, _: &FindingTotals, out: &mut dyn Write) -> io::Result<()> {
         write_json(out, &Report { version: VERSION, files: &self.files })
     }
 }

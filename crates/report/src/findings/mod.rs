@@ -3,7 +3,7 @@
 //! ```
 //! use sortie_lint::analyze;
 //! use sortie_syntax::Source;
-//! use sortie_report::findings::{Checked, Reporter, Sarif, Totals};
+//! use sortie_report::findings::{Checked, Reporter, Sarif, FindingTotals};
 //!
 //! let text = "oatf: \"0.1\"\nattack: {}\n";
 //! let analysis = analyze(text);
@@ -13,7 +13,7 @@
 //!     findings: analysis.diagnostics,
 //!     source: Source::new(text),
 //! };
-//! let (mut sarif, mut totals, mut log) = (Sarif::default(), Totals::default(), Vec::new());
+//! let (mut sarif, mut totals, mut log) = (Sarif::default(), FindingTotals::default(), Vec::new());
 //! totals.add(&checked);
 //! sarif.file(&checked, &mut log)?;
 //! sarif.finish(&totals, &mut log)?;
@@ -24,18 +24,16 @@
 mod github;
 mod human;
 mod json;
-mod rules;
 mod sarif;
 mod selection;
 
 use std::io::{self, Write};
 
-use sortie_syntax::{Diagnostic, LineColumn, Source, Span};
+use sortie_syntax::{Diagnostic, LineColumn, Rule, Source, Span, nearest};
 
 pub use github::GitHub;
 pub use human::Human;
 pub use json::Json;
-pub use rules::{nearest_rule, rule, rules};
 pub use sarif::Sarif;
 pub use selection::{Selection, SelectionError};
 
@@ -61,7 +59,7 @@ impl Checked {
 
 /// What all inputs come to.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Totals {
+pub struct FindingTotals {
     /// How many inputs were checked.
     pub files: usize,
     /// Findings that are errors.
@@ -74,7 +72,7 @@ pub struct Totals {
     pub unread: usize,
 }
 
-impl Totals {
+impl FindingTotals {
     /// Counts an input.
     pub fn add(&mut self, checked: &Checked) {
         self.files += 1;
@@ -95,5 +93,39 @@ pub trait Reporter {
     fn file(&mut self, checked: &Checked, out: &mut dyn Write) -> io::Result<()>;
 
     /// Reports that there are no more.
-    fn finish(&mut self, totals: &Totals, out: &mut dyn Write) -> io::Result<()>;
+    fn finish(&mut self, totals: &FindingTotals, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// Every rule there is, families together, in the order of their codes.
+pub fn rules() -> impl Iterator<Item = Rule> {
+    sortie_oatf::rules().chain(sortie_lint::rules()).chain(sortie_evaluators::rules::rules())
+}
+
+/// The one with this code, in any case (`v-013`).
+pub fn rule(code: &str) -> Option<Rule> {
+    // The format has one rule that two codes name.
+    sortie_oatf::rule(code).or_else(|| rules().find(|rule| rule.code.eq_ignore_ascii_case(code)))
+}
+
+/// The one that was probably meant (`V31`, `e2`).
+pub fn nearest_rule(code: &str) -> Option<Rule> {
+    // A number without its zeros is the likeliest slip, and further from the code than other codes are.
+    let letters = code.trim_end_matches(|digit: char| digit.is_ascii_digit());
+    let padded = format!("{}-{:0>3}", letters.trim_end_matches(['-', '_', ' ']), &code[letters.len()..]);
+    rule(&padded).or_else(|| rule(nearest(code, rules().map(|rule| rule.code))?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_of_all_families_are_known_and_guessed() {
+        assert_eq!(rule("e-002").unwrap().code, "E-002");
+        assert_eq!(rule("v-002").unwrap().code, "W-001");
+        assert_eq!(nearest_rule("E2").unwrap().code, "E-002");
+        assert_eq!(nearest_rule("l1").unwrap().code, "L-001");
+        assert_eq!(nearest_rule("v13").unwrap().code, "V-013");
+        assert!(nearest_rule("unsafe").is_none());
+    }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 use sortie_syntax::{Diagnostic, DiagnosticSeverity, Fix, Span};
 
-use super::{Checked, Reporter, Totals, rule};
+use super::{Checked, FindingTotals, Reporter, rule};
 use crate::{markdown, write_json};
 
 /// Collects everything, and writes one log with one run at the end.
@@ -29,7 +29,7 @@ impl Reporter for Sarif {
         Ok(())
     }
 
-    fn finish(&mut self, totals: &Totals, out: &mut dyn Write) -> io::Result<()> {
+    fn finish(&mut self, totals: &FindingTotals, out: &mut dyn Write) -> io::Result<()> {
         let rules: Vec<_> = self.codes.iter().map(|code| descriptor(code)).collect();
         let log = json!({
             "$schema": "https://json.schemastore.org/sarif-2.1.0.json",

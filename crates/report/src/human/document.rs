@@ -7,7 +7,7 @@ use sortie_oatf::model::IndicatorResult;
 use sortie_trace::{Direction, Sender, StopReason};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::page::Page;
+use super::Page;
 use crate::text::{line, style};
 
 /// One run, as it is shown to people.

@@ -5,7 +5,7 @@ use sortie_detect::{
 };
 use sortie_trace::{Role, Transcript};
 
-use super::page::Page;
+use super::Page;
 use crate::text::{line, style};
 
 /// So much of what was said is shown.

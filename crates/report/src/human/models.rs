@@ -6,8 +6,8 @@ use std::io::{self, Write};
 
 use sortie_detect::{Calibration, Cost, INJECTIONS, Measured, Rate, Spent, Trust};
 
-use crate::models::{ModelUse, Models};
 use crate::text::{line, style};
+use crate::{ModelUse, Models};
 
 /// So many transcripts are named.
 const SHOWN: usize = 3;

@@ -1,16 +1,151 @@
 //! Text that may be shown: what every writer needs, whatever it writes about.
+//!
+//! Documents are hostile input, and attack documents hold characters on purpose that a terminal would obey, hide or reorder.
+//! Each is replaced by one that is one column wide, so that what is underlined stays underlined.
 
-mod diff;
-mod json;
-mod line;
 mod markdown;
 pub mod style;
-mod visible;
-mod wrap;
 
-pub use diff::{shown_diff, unified_diff};
-pub use json::write_json;
-pub use line::{counted, line};
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use serde::Serialize;
+use similar::TextDiff;
+use sortie_syntax::shown::is_hidden;
+use unicode_width::UnicodeWidthStr as _;
+
 pub use markdown::markdown;
-pub use visible::visible;
-pub use wrap::wrap;
+
+/// The text with every control, bidirectional and invisible character replaced; line ends and tabs stay.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if text.chars().all(|letter| stand_in(letter).is_none()) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|letter| stand_in(letter).unwrap_or(letter)).collect())
+}
+
+/// What is shown in the place of a character that must not be shown as it is.
+fn stand_in(letter: char) -> Option<char> {
+    match letter {
+        '\n' | '\t' => None,
+        // The pictures of the control characters stand in the same order: ␀ ␁ … ␟.
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(letter)),
+        '\u{7f}' => Some('␡'),
+        hidden if is_hidden(hidden) => Some('\u{fffd}'),
+        _ => None,
+    }
+}
+
+/// Text on one line, with nothing in it that a terminal would obey.
+pub fn line(text: &str) -> String {
+    visible(text).replace('\n', "␊").replace('\t', "␉")
+}
+
+/// A number with its noun.
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// The words of a text on lines of at most so many columns. A word that is longer has a line of its own.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.width() + 1 + word.width() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// A unified diff, as `patch` takes it.
+pub fn unified_diff(name: &str, before: &str, after: &str) -> String {
+    TextDiff::from_lines(before, after).unified_diff().context_radius(3).header(name, name).to_string()
+}
+
+/// The same for people: in colour, and with nothing in it that a terminal would obey.
+pub fn shown_diff(diff: &str, color: bool) -> String {
+    let mut shown = String::with_capacity(diff.len());
+    for line in visible(diff).split_inclusive('\n') {
+        let (text, end) = line.strip_suffix('\n').map_or((line, ""), |text| (text, "\n"));
+        let style = match text.as_bytes() {
+            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Some(style::STRONG),
+            [b'+', ..] => Some(style::ADDITION),
+            [b'-', ..] => Some(style::REMOVAL),
+            [b'@', ..] => Some(style::CODE),
+            _ => None,
+        };
+        match style {
+            Some(style) => shown.push_str(&style::paint(color, style, text)),
+            None => shown.push_str(text),
+        }
+        shown.push_str(end);
+    }
+    shown
+}
+
+/// Writes JSON for people and machines: indented, and with escapes for whatever a terminal would obey.
+pub fn write_json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(value)?;
+    // JSON escapes C0 controls by itself. Whatever else is hidden stands in a string, where it may be escaped too.
+    let mut plain = 0;
+    for (at, letter) in text.char_indices().filter(|(_, letter)| stand_in(*letter).is_some()) {
+        out.write_all(&text.as_bytes()[plain..at])?;
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            write!(out, "\\u{unit:04x}")?;
+        }
+        plain = at + letter.len_utf8();
+    }
+    out.write_all(&text.as_bytes()[plain..])?;
+    out.write_all(b"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_is_shown_and_never_sent() {
+        assert_eq!(visible("a\u{1b}[31mb\u{7}\r"), "a␛[31mb␇␍");
+        assert_eq!(
+            visible("\u{9b}2J \u{202e}abc\u{2066} \u{e0041}"),
+            "\u{fffd}2J \u{fffd}abc\u{fffd} \u{fffd}"
+        );
+    }
+
+    #[test]
+    fn nothing_in_the_table_is_written_as_it_is() {
+        for (first, last) in sortie_syntax::shown::HIDDEN {
+            for letter in (*first..=*last).filter(|letter| !matches!(letter, '\n' | '\t')) {
+                assert!(!visible(&format!("a{letter}b")).contains(letter), "U+{:04X}", u32::from(letter));
+            }
+        }
+    }
+
+    #[test]
+    fn text_stays_text() {
+        let text = "tab\tand line\n, ümläut, 漢字, 🦀";
+        assert!(matches!(visible(text), Cow::Borrowed(same) if same == text));
+    }
+
+    #[test]
+    fn lines_are_broken_between_words_and_words_are_not() {
+        assert_eq!(wrap("a bb  ccc\ndddd", 6), ["a bb", "ccc", "dddd"]);
+        assert_eq!(wrap("unbreakable as it is", 5), ["unbreakable", "as it", "is"]);
+        assert_eq!(wrap("漢字 漢字", 5), ["漢字", "漢字"]);
+        assert!(wrap(" \n", 5).is_empty());
+    }
+
+    #[test]
+    fn what_a_terminal_obeys_is_escaped_and_reads_back_the_same() {
+        let hostile = "a\u{1b}[31m \u{9b}2J \u{202e} \u{e0041} ü";
+        let mut written = Vec::new();
+        write_json(&mut written, &hostile).unwrap();
+        let written = String::from_utf8(written).unwrap();
+        assert_eq!(written, "\"a\\u001b[31m \\u009b2J \\u202e \\udb40\\udc41 ü\"\n");
+        assert_eq!(serde_json::from_str::<String>(&written).unwrap(), hostile);
+    }
+}

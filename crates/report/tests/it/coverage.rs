@@ -1,7 +1,7 @@
 //! Suites, by the entries of frameworks.
 
 use sortie_detect::{CaseResult, Outcome};
-use sortie_report::{Counts, SuiteTable};
+use sortie_report::{CaseCounts, SuiteTable};
 
 use crate::mixed::{case, documents, exploited, loaded, unplayed};
 
@@ -10,7 +10,7 @@ fn table(name: &str, runs: &[Outcome], unfinished: &[String]) -> SuiteTable {
     SuiteTable::of(loaded.suites.resolve(name).unwrap(), &loaded.catalogue, &documents(), runs, unfinished)
 }
 
-fn row(table: &SuiteTable, entry: &str) -> Counts {
+fn row(table: &SuiteTable, entry: &str) -> CaseCounts {
     let rows = table.frameworks.iter().flat_map(|framework| &framework.entries);
     rows.filter(|row| row.entry == entry).map(|row| row.counts).next().expect("it has a row")
 }
@@ -30,12 +30,15 @@ fn every_entry_of_a_closed_list_has_a_row_and_only_what_was_decided_covers_one()
     assert_eq!((framework.covered, framework.not_covered.len()), (2, 8), "{:?}", framework.not_covered);
     assert_eq!(
         row(&table, "LLM01"),
-        Counts { cases: 2, exploited: 1, not_applicable: 1, ..Counts::default() }
+        CaseCounts { cases: 2, exploited: 1, not_applicable: 1, ..CaseCounts::default() }
     );
-    assert_eq!(row(&table, "LLM07"), Counts { cases: 2, resisted: 1, undecided: 1, ..Counts::default() });
-    assert_eq!(row(&table, "LLM02"), Counts { cases: 1, undecided: 1, ..Counts::default() });
-    assert_eq!(row(&table, "LLM05"), Counts { cases: 1, not_applicable: 1, ..Counts::default() });
-    assert_eq!(row(&table, "LLM10"), Counts::default());
+    assert_eq!(
+        row(&table, "LLM07"),
+        CaseCounts { cases: 2, resisted: 1, undecided: 1, ..CaseCounts::default() }
+    );
+    assert_eq!(row(&table, "LLM02"), CaseCounts { cases: 1, undecided: 1, ..CaseCounts::default() });
+    assert_eq!(row(&table, "LLM05"), CaseCounts { cases: 1, not_applicable: 1, ..CaseCounts::default() });
+    assert_eq!(row(&table, "LLM10"), CaseCounts::default());
     assert_eq!((table.totals.cases, table.totals.decided()), (6, 2));
     assert_eq!(framework.entries[6].name.as_deref(), Some("System Prompt Leakage"));
 }
@@ -43,8 +46,8 @@ fn every_entry_of_a_closed_list_has_a_row_and_only_what_was_decided_covers_one()
 #[test]
 fn what_is_in_another_suite_is_not_counted() {
     let runs = [case("echo/one", CaseResult::Exploited, "")];
-    assert_eq!(table("house", &runs, &["echo/two".to_owned()]).totals, Counts::default());
-    assert_eq!(table("owasp-mcp-top10", &runs, &[]).totals, Counts::default());
+    assert_eq!(table("house", &runs, &["echo/two".to_owned()]).totals, CaseCounts::default());
+    assert_eq!(table("owasp-mcp-top10", &runs, &[]).totals, CaseCounts::default());
     assert_eq!(table("mitre-atlas", &runs, &[]).totals.exploited, 1);
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sortie_lint::analyze;
-use sortie_report::findings::{Checked, GitHub, Human, Json, Reporter, Sarif, Totals};
+use sortie_report::findings::{Checked, FindingTotals, GitHub, Human, Json, Reporter, Sarif};
 use sortie_report::{Report, View, write_human, write_json, write_junit};
 use sortie_syntax::Source;
 use sortie_syntax::shown::{HIDDEN, is_hidden};
@@ -113,7 +113,7 @@ fn no_format_of_findings_writes_a_hidden_character() {
         ("json", Box::new(Json::default())),
     ];
     for (format, mut reporter) in reporters {
-        let (mut totals, mut bytes) = (Totals::default(), Vec::new());
+        let (mut totals, mut bytes) = (FindingTotals::default(), Vec::new());
         totals.add(&checked);
         reporter
             .file(&checked, &mut bytes)

@@ -1,21 +1,18 @@
 //! `sortie check`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use sortie_library::{Found, Input, InputError, Opened, Scope};
 use sortie_lint::{analyze, fix};
 use sortie_oatf::Analysis;
 use sortie_prove::missing;
-use sortie_report::findings::Selection;
-use sortie_syntax::Source;
-
-use crate::console::Console;
-use crate::evaluators::{Opened, Repairs, Scope, Sources};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::inputs::{self, Content, Input, counted};
-use crate::render::{Checked, FindingsFormat, Totals};
+use sortie_report::counted;
 use sortie_report::files::replace;
+use sortie_report::findings::{Checked, FindingTotals, Selection};
+use sortie_syntax::{Diagnostic, Source};
+
+use crate::{Console, Exit, Failure, FindingsFormat, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -81,15 +78,13 @@ pub(crate) struct Check {
 impl Check {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let selection = Selection::new(&self.deny, &self.allow)?;
-        let found = inputs::find_all(&self.paths);
+        let found = Found::everything(&self.paths)?;
         self.refuse_contradictions(&found.inputs)?;
-        if found.is_empty() {
-            return Err(inputs::nothing_found(&self.paths));
-        }
-        let mut run = Run { check: &self, selection, totals: Totals::default(), exit: Exit::Clean };
+        let notes = found.notes();
+        let mut run = Run { check: &self, selection, totals: FindingTotals::default(), exit: Exit::Clean };
         let mut reporter = self.format.reporter(console);
-        for failure in &found.failures {
-            run.unread(failure, console);
+        for failure in found.failures {
+            run.unread(&failure.into(), console);
         }
         for input in &found.inputs {
             match run.checked(input, console) {
@@ -99,7 +94,7 @@ impl Check {
             }
         }
         if let Some(mut evaluators) = evaluators(&found.evaluators, console)? {
-            Repairs { fix: self.fix, diff: self.diff }.apply(&mut evaluators, &run.selection, console)?;
+            repair(&mut evaluators, (self.fix, self.diff), &run.selection, console)?;
             for checked in evaluators.check() {
                 let checked = run.counted(checked);
                 if !self.diff {
@@ -110,7 +105,7 @@ impl Check {
         if !self.diff {
             reporter.finish(&run.totals, &mut console.out)?;
         }
-        for note in found.notes() {
+        for note in notes {
             console.note(&note);
         }
         Ok(run.exit)
@@ -143,18 +138,41 @@ fn evaluators(
         return Ok(None);
     }
     let sources = Sources::default();
-    let mut scope = Scope::new(sources.asked(console)?);
+    let mut scope = Scope::new(sources.asked()?);
     for (file, folder) in found {
         scope.add_found(file, folder.as_deref());
     }
-    scope.open(&sources, console).map(Some)
+    sources.open(&scope, console).map(Some)
+}
+
+/// Writes the repairs that findings offer, or shows them.
+pub(super) fn repair(
+    opened: &mut Opened,
+    (fix, diff): (bool, bool),
+    selection: &Selection,
+    console: &mut Console,
+) -> Result<(), Failure> {
+    if !fix && !diff {
+        return Ok(());
+    }
+    for file in opened.check() {
+        let wanted = |finding: &Diagnostic| finding.is_error() || !selection.allows(finding.code);
+        let Some(text) = opened.repaired(&file, wanted) else { continue };
+        if diff {
+            console.diff(&file.name, file.source.text(), &text)?;
+        } else {
+            replace(Path::new(&file.name), &text)?;
+            opened.put(&file.name, &text);
+        }
+    }
+    Ok(())
 }
 
 /// What a run has seen so far.
 struct Run<'c> {
     check: &'c Check,
     selection: Selection,
-    totals: Totals,
+    totals: FindingTotals,
     exit: Exit,
 }
 
@@ -167,11 +185,10 @@ impl Run<'_> {
 
     /// Checks one input, and repairs it when asked to. `None` when a diff was shown instead of findings.
     fn checked(&mut self, input: &Input, console: &mut Console) -> Result<Option<Checked>, Failure> {
-        let checked = match input.read()? {
-            Content::Refused(source, finding) => {
-                Checked { name: input.name(), source, valid: false, findings: vec![*finding] }
-            }
-            Content::Text(text) => {
+        let checked = match input.read() {
+            Err(InputError::Invalid(checked)) => *checked,
+            Err(error) => return Err(error.into()),
+            Ok(text) => {
                 if self.check.diff {
                     self.show_diff(input, &text, console)?;
                 }
@@ -205,7 +222,7 @@ impl Run<'_> {
     fn counted(&mut self, mut checked: Checked) -> Checked {
         checked.findings = self.selection.apply(checked.findings);
         self.totals.add(&checked);
-        if checked.findings.iter().any(sortie_syntax::Diagnostic::is_error) {
+        if checked.findings.iter().any(Diagnostic::is_error) {
             self.exit = self.exit.max(Exit::Findings);
         }
         checked

@@ -6,9 +6,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::cli::Cli;
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:

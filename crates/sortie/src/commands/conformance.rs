@@ -4,14 +4,12 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
 use sortie_conformance::{ConformanceReport, FixtureFile, FixtureResult, run};
+use sortie_report::{style, visible, write_json};
 
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::render::{style, visible, write_json};
+use crate::{Console, Exit, Failure, Format};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,18 +36,9 @@ pub(crate) struct Conformance {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 
-    /// How to report
+    /// How to report: what failed, and how many passed; JSON has every case
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
-}
-
-/// A format of the report.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    /// What failed, and how many passed
-    Human,
-    /// Every case
-    Json,
 }
 
 #[derive(Serialize)]

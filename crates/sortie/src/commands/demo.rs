@@ -3,21 +3,16 @@
 use std::io::Write as _;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use clap::Args;
-use sortie_engine::run::RunOptions;
+use sortie_report::write_json;
+use sortie_run::{Demo as Played, DemoResult, DemoView, Observer};
+use tokio_util::sync::CancellationToken;
 
-use crate::console::Console;
-use crate::demo::{AGENTS, Demo as Outcomes, Row, findings};
-use crate::documents;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::inputs::Input;
-use crate::library;
 use crate::program;
-use crate::render::{DemoFormat, DemoView, demo_report, write_json};
-use crate::run::{Matrix, Met, keep};
+use crate::progress::Counter;
+use crate::{Console, Exit, Failure, Format, block_on};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,9 +25,6 @@ Exit codes:
   2    wrong usage, or a folder that cannot be written
   3    no verdict is wrong, but a run errored or never happened
   130  interrupted; what there is was reported";
-
-/// How long a run may take. They take a second or two; one that hangs must not hold up the others for long.
-const MAX_DURATION: Duration = Duration::from_mins(1);
 
 /// Most runs wait: for a timer of the attack, or for silence. On two cores, 16 at once take half the time of 4, which is little more
 /// than they compute; more gain nothing.
@@ -56,51 +48,46 @@ pub(crate) struct Demo {
     #[arg(long, value_name = "DIR")]
     run_dir: Option<PathBuf>,
 
-    /// How to report
+    /// How to report; the schema of JSON is docs/schema/run-v2.json
     #[arg(long, value_enum, default_value = "human")]
-    format: DemoFormat,
+    format: Format,
 }
 
 impl Demo {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let documents =
-            library::documents().iter().map(|entry| documents::document(&Input::Library(entry), console));
-        let documents = documents.collect::<Result<Vec<_>, _>>()?;
-        let begun = Instant::now();
-        let matrix = Matrix {
-            documents: &documents,
-            agents: &AGENTS,
-            options: RunOptions { max_duration: MAX_DURATION, ..RunOptions::default() },
-            at_once: self.jobs.map_or_else(at_once, NonZeroUsize::get),
-            folder: self.run_dir.as_deref(),
-            notes: console.notes(),
+        let notes = console.notes();
+        let counter = notes.terminal.then(|| Arc::new(Counter::new(notes.width)));
+        let observer: Arc<dyn Observer> = match &counter {
+            Some(counter) => counter.clone(),
+            None => Arc::new(()),
         };
-        let Met { runs, failures, interrupted, folder } = matrix.play("demo")?;
-        for failure in &failures {
-            console.failure(failure);
+        let stop = CancellationToken::new();
+        let jobs = self.jobs.map_or_else(at_once, NonZeroUsize::get);
+        let played = block_on(&stop, notes.terminal, async |abort| {
+            Played::play(jobs, self.run_dir, (&stop, abort), observer).await
+        });
+        if let Some(counter) = counter {
+            counter.finish();
         }
-        let rows = library::documents().iter().zip(documents).zip(runs);
-        let mut demo = Outcomes {
-            rows: rows.map(|((entry, document), runs)| Row::new(entry, document, runs)).collect(),
-            folder,
-            elapsed: begun.elapsed(),
-            interrupted,
-            failed: !failures.is_empty(),
-        };
-        let kept = keep(&demo.folder.join("report.json"), &demo_report(&demo));
-        if let Err(failure) = kept {
-            console.failure(&failure);
-            demo.failed = true;
+        let demo = played??;
+        for failure in &demo.failures {
+            console.failure(&Failure::new(failure));
         }
         match self.format {
-            DemoFormat::Json => write_json(&mut console.out, &demo_report(&demo))?,
-            DemoFormat::Human => {
+            Format::Json => write_json(&mut console.out, &demo.report())?,
+            Format::Human => {
                 let view =
                     DemoView { color: console.color, columns: console.width(), program: program::called() };
-                console.out.write_all(view.page(&demo, &findings(&demo)).as_bytes())?;
+                console.out.write_all(view.page(&demo).as_bytes())?;
             }
         }
-        Ok(demo.exit())
+        Ok(match demo.result() {
+            DemoResult::AsDeclared => Exit::Clean,
+            DemoResult::Undecided => Exit::Undecided,
+            DemoResult::Otherwise => Exit::Findings,
+            DemoResult::Failed => Exit::Invalid,
+            DemoResult::Interrupted => Exit::Interrupted,
+        })
     }
 }
 

@@ -1,26 +1,14 @@
 //! `sortie eval`
 
-use std::fs::File;
-use std::io::{self, BufReader, Read as _};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use clap::Args;
-use sortie_detect::{Detector, Outcome, Place, replay};
-use sortie_engine::cases::{CaseTrace, CompiledEvaluator};
-use sortie_evaluators::CompiledChecks;
-use sortie_oatf::SemanticEvaluator;
-use sortie_report::Report;
-use sortie_trace::{MAX_TRACE_BYTES, Redactor};
+use sortie_library::{EvaluatorSet, NamedDocument, Purpose};
+use sortie_report::{Report, View};
+use sortie_run::{Config, OpenModels, TraceSource, decide_cases, may_name_evaluators};
 
-use crate::console::Console;
-use crate::documents;
-use crate::evaluators::{InUse, Sources};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::library;
-use crate::render::{RunsFormat, RunsView};
-use crate::run::{Config, Models, SemanticArgs};
+use crate::models::SemanticArgs;
+use crate::{Console, Exit, Failure, RunsFormat, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -89,45 +77,71 @@ pub(crate) struct Eval {
 
 impl Eval {
     pub(crate) fn run(mut self, console: &mut Console) -> Result<Exit, Failure> {
-        let stdin = |path: &PathBuf| path.as_os_str() == "-";
-        if self.traces.iter().any(stdin) && self.documents.iter().any(stdin) {
+        let source = |path: &PathBuf| match path.as_os_str() == "-" {
+            true => TraceSource::Stdin,
+            false => TraceSource::File(path.clone()),
+        };
+        let traces: Vec<TraceSource> = self.traces.iter().map(source).collect();
+        let piped = traces.contains(&TraceSource::Stdin);
+        if piped && self.documents.iter().any(|path| path.as_os_str() == "-") {
             return Err(Failure::new("standard input cannot be the recording and a document"));
         }
         let evaluators = self.take_evaluators(console)?;
-        if self.traces.len() > 1 && (!self.documents.is_empty() || self.traces.iter().any(stdin)) {
-            let help = "evaluate documents on one trace after the other";
-            return Err(Failure::new("only cases of evaluators are evaluated by several traces").help(help));
+        if traces.len() > 1 && (piped || !self.documents.is_empty()) {
+            return Err(Failure::new("only cases of evaluators are evaluated by several traces")
+                .help("evaluate documents on one trace after the other"));
         }
-        if let (Some(_), Some(trace)) = (&evaluators, self.traces.first()) {
-            self.models.take_answers_beside(trace);
+        let mut request = self.models.request();
+        if evaluators.is_some() && request.judge.at.is_some() && request.cache.is_none() {
+            // The answers of the judge are those of the run, unless they are to come from elsewhere.
+            request.replay = request.replay.or_else(|| traces.first()?.exchanges());
         }
-        let mut models = self.models(console)?;
-        let mut outcomes: Vec<Outcome> = Vec::new();
+        let setup = request.resolve(&Config::load(self.config.as_deref())?)?;
+        let mut models = OpenModels::open(&setup, &setup.exchanges(None)?)?;
+        let mut outcomes = Vec::new();
         if !self.documents.is_empty() {
-            outcomes.extend(self.detected(&models, console)?);
+            let (mut documents, notes) = NamedDocument::load_all(&self.documents, Purpose::Evaluate)?;
+            notes.iter().for_each(|note| console.note(note));
+            if let Some(threshold) = setup.request.threshold {
+                let set = documents.into_iter().map(|document| document.with_semantic_threshold(threshold));
+                documents = set.collect::<Result<_, _>>()?;
+            }
+            for trace in &traces {
+                outcomes.extend(trace.detect(documents.clone(), models.semantic(), self.lenient)?);
+            }
         }
         if let Some((ids, used)) = &evaluators {
-            outcomes.extend(self.decided(ids, used, &mut models)?);
+            if piped && !self.documents.is_empty() {
+                return Err(Failure::new("standard input cannot be read twice")
+                    .help("write the recording to a file, or name documents or an evaluator, not both"));
+            }
+            let entries = ids.iter().map(|id| used.entry(id)).collect::<Result<Vec<_>, _>>()?;
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+            outcomes.extend(runtime.block_on(decide_cases(&traces, &entries, &mut models))?);
         }
         let mut report = Report::new(outcomes);
         report.models = models.report();
-        self.write(&report, console)?;
+        let color = console.color && self.out.is_none();
+        let view = View { color, allow_skipped: self.allow_skipped, live: false };
+        let mut text = Vec::new();
+        self.format.write(&report, view, &mut text)?;
+        console.put(&text, self.out.as_deref())?;
         Ok(report.standing(self.allow_skipped).into())
     }
 
     /// Takes the words that name no file and no document of the library, and do name an evaluator.
-    fn take_evaluators(&mut self, console: &mut Console) -> Result<Option<(Vec<String>, InUse)>, Failure> {
-        let is_document = |word: &PathBuf| {
-            word.as_os_str() == "-"
-                || word.exists()
-                || library::may_name(word).is_none_or(|name| library::find(name).is_ok())
-        };
-        if self.documents.iter().all(is_document) {
+    fn take_evaluators(
+        &mut self,
+        console: &mut Console,
+    ) -> Result<Option<(Vec<String>, EvaluatorSet)>, Failure> {
+        if !may_name_evaluators(&self.documents) {
             return Ok(None);
         }
         let used = Sources::of(self.folders.clone(), self.config.as_deref()).load(console)?;
         let is_evaluator = |word: &PathBuf| {
-            !is_document(word) && word.to_str().is_some_and(|id| used.loaded.catalogue.get(id).is_some())
+            may_name_evaluators(std::slice::from_ref(word))
+                && word.to_str().is_some_and(|id| used.loaded.catalogue.get(id).is_some())
         };
         let (evaluators, documents): (Vec<_>, _) =
             std::mem::take(&mut self.documents).into_iter().partition(is_evaluator);
@@ -135,133 +149,4 @@ impl Eval {
         let ids: Vec<_> = evaluators.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         Ok((!ids.is_empty()).then_some((ids, used)))
     }
-
-    /// The verdicts of cases of evaluators.
-    fn decided(
-        &self,
-        evaluators: &[String],
-        used: &InUse,
-        models: &mut Models,
-    ) -> Result<Vec<Outcome>, Failure> {
-        let entries = evaluators.iter().map(|id| used.entry(id)).collect::<Result<Vec<_>, _>>()?;
-        let mut cases = Vec::new();
-        for path in &self.traces {
-            let trace = self.case_trace(path)?;
-            let own = entries.iter().find(|entry| entry.evaluator.id == trace.case.evaluator);
-            let Some(own) = own else { return Err(of_another(path, &trace, evaluators)) };
-            let evaluator = own.evaluator.clone();
-            let checks = CompiledChecks::new(&evaluator.checks)
-                .map_err(|error| Failure::new(format!("the checks of `{}`: {error}", evaluator.id)))?;
-            cases.push((path, trace, Arc::new(CompiledEvaluator { evaluator, checks })));
-        }
-        let unused = |id: &&String| !cases.iter().any(|(_, trace, _)| trace.case.evaluator == **id);
-        if let (Some(unused), Some((path, trace, _))) = (evaluators.iter().find(unused), cases.first()) {
-            return Err(of_another(path, trace, std::slice::from_ref(unused)));
-        }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
-        runtime.block_on(async {
-            models.calibrate(&entries, 1).await?;
-            let judge = models.judge();
-            let mut outcomes = Vec::new();
-            for (path, trace, rubric) in cases {
-                // What was read from a pipe is in no file.
-                let place = (path.as_os_str() != "-").then(|| path.display().to_string());
-                let decided = trace.decide(rubric, judge.as_deref(), &Redactor::default(), place).await;
-                outcomes.push(decided.map_err(|exhausted| Failure::new(exhausted.to_string()))?);
-            }
-            Ok(outcomes)
-        })
-    }
-
-    fn case_trace(&self, path: &Path) -> Result<CaseTrace, Failure> {
-        let mut text = Vec::new();
-        let read = if path.as_os_str() != "-" {
-            File::open(path).and_then(|file| file.take(MAX_TRACE_BYTES).read_to_end(&mut text))
-        } else if self.documents.is_empty() {
-            io::stdin().lock().take(MAX_TRACE_BYTES).read_to_end(&mut text)
-        } else {
-            return Err(Failure::new("standard input cannot be read twice")
-                .help("write the recording to a file, or name documents or an evaluator, not both"));
-        };
-        read.map_err(|error| Failure::at(path, "read", &error))?;
-        CaseTrace::read(text.as_slice())
-            .map_err(|error| Failure::new(format!("cannot evaluate `{}`: {error}", path.display())))
-    }
-
-    /// What documents make of the recording.
-    fn detected(&self, models: &Models, console: &mut Console) -> Result<Vec<Outcome>, Failure> {
-        let (names, mut detectors) = self.load(models.semantic().as_ref(), console)?;
-        // There is one: clap sees to the first, and others are for evaluators.
-        let path = self.traces.first().cloned().unwrap_or_default();
-        let stdin = path.as_os_str() == "-";
-        let name = if stdin { "<stdin>".into() } else { path.to_string_lossy() };
-        let replayed = if stdin {
-            replay(io::stdin().lock(), &mut detectors)
-        } else {
-            let trace = File::open(&path).map_err(|error| Failure::at(&path, "read", &error))?;
-            replay(BufReader::new(trace), &mut detectors)
-        };
-        replayed.map_err(|error| Failure::new(format!("cannot read `{name}`: {error}")))?;
-        let runs = names.into_iter().zip(&detectors).map(|(document, detector)| {
-            // What was read from a pipe is in no file.
-            let trace = (!stdin).then(|| name.to_string());
-            detector.outcome(Place { document, trace })
-        });
-        Ok(runs.collect())
-    }
-
-    /// Opens the models that were asked for, and reads nothing from them yet.
-    fn models(&self, console: &mut Console) -> Result<Models, Failure> {
-        let asked = self.models.resolve(&Config::load(self.config.as_deref(), console)?)?;
-        Models::open(&asked, &asked.exchanges(None)?)
-    }
-
-    /// Reads every document before anything is evaluated, and refuses all of them when one cannot be.
-    fn load(
-        &self,
-        engine: Option<&Arc<dyn SemanticEvaluator + Send + Sync>>,
-        console: &mut Console,
-    ) -> Result<(Vec<String>, Vec<Detector>), Failure> {
-        let documents = documents::ready(&self.documents, "evaluated", console, |document| {
-            if document.compiled.indicators().is_empty() {
-                let message =
-                    format!("`{}` has no indicators, so it says nothing about an agent", document.name);
-                return Err(Failure::new(message)
-                    .help("add `indicators`, which say how one sees that the agent gave in"));
-            }
-            Ok(())
-        })?;
-        let documents = match self.models.threshold() {
-            Some(threshold) => {
-                let set = documents.into_iter().map(|document| document.with_semantic_threshold(threshold));
-                set.collect::<Result<_, _>>()?
-            }
-            None => documents,
-        };
-        let detectors = documents.iter().map(|document| {
-            let detector = Detector::new(document.compiled.clone()).lenient(self.lenient);
-            match engine {
-                Some(engine) => detector.with_semantic(engine.clone()),
-                None => detector,
-            }
-        });
-        let detectors = detectors.collect();
-        Ok((documents.into_iter().map(|document| document.name).collect(), detectors))
-    }
-
-    fn write(&self, report: &Report, console: &mut Console) -> Result<(), Failure> {
-        let color = console.color && self.out.is_none();
-        let mut text = Vec::new();
-        let view = RunsView { format: self.format, color, allow_skipped: self.allow_skipped, live: false };
-        view.write(report, &mut text)?;
-        console.put(&text, self.out.as_deref())
-    }
-}
-
-/// A trace of a case of none of the evaluators that were named.
-fn of_another(path: &Path, trace: &CaseTrace, named: &[String]) -> Failure {
-    let (path, case, named) = (path.display(), &trace.case, named.join("`, `"));
-    Failure::new(format!("`{path}` is of `{}`, and not of `{named}`", case.id))
-        .help(format!("name `{}`", case.evaluator))
 }

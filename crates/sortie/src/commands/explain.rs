@@ -7,9 +7,7 @@ use sortie_report::findings::{nearest_rule, rule, rules};
 use sortie_report::{markdown, style};
 use sortie_syntax::Rule;
 
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:

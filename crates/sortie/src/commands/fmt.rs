@@ -4,14 +4,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use sortie_library::{Found, Input, InputError};
 use sortie_lint::{FormatError, Formatted, format};
-use sortie_report::visible;
-
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::inputs::{self, Content, Input, counted};
 use sortie_report::files::replace;
+use sortie_report::{counted, visible};
+
+use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,13 +53,11 @@ pub(crate) struct Fmt {
 
 impl Fmt {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let found = inputs::find(&self.paths);
-        if found.is_empty() {
-            return Err(inputs::nothing_found(&self.paths));
-        }
+        let found = Found::documents(&self.paths)?;
+        let notes = found.notes();
         let mut exit = Exit::Clean;
-        for failure in &found.failures {
-            console.failure(failure);
+        for failure in found.failures {
+            console.failure(&failure.into());
             exit = exit.max(Exit::Invalid);
         }
         let mut changed = 0;
@@ -76,7 +72,7 @@ impl Fmt {
                 }
             }
         }
-        for note in found.notes() {
+        for note in notes {
             console.note(&note);
         }
         if self.writes_nothing() {
@@ -98,7 +94,10 @@ impl Fmt {
             Failure::new(format!("`{name}` is no document, and was left alone"))
                 .help(format!("`sortie check {name}` says why"))
         };
-        let Content::Text(text) = input.read()? else { return Err(no_document()) };
+        let text = match input.read() {
+            Err(InputError::Invalid(_)) => return Err(no_document()),
+            text => text?,
+        };
         let formatted = match format(&text) {
             Ok(formatted) => formatted,
             Err(FormatError::Parse(_)) => return Err(no_document()),

@@ -5,14 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sortie_prove::{FreezeRequest, Frozen, ProofsReport, write_proofs};
+use sortie_report::counted;
 use sortie_report::files::FileError;
 
-use crate::console::Console;
-use crate::evaluators::Sources;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::inputs::counted;
-use crate::run::value;
+use crate::parsers::variable;
+use crate::{Console, Exit, Failure, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,7 +60,7 @@ pub(crate) struct Freeze {
 
 impl Freeze {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let values = self.var.iter().map(|text| value(text)).collect::<Result<_, _>>()?;
+        let values = self.var.iter().map(|text| variable(text)).collect::<Result<_, _>>()?;
         let used = self.sources.load(console)?;
         let request =
             FreezeRequest { folder: self.run, case: self.case, file: self.out, id: self.id, values };

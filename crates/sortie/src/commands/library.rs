@@ -4,21 +4,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
+use sortie_library::{
+    self as library, BundledDocument, Coverage as Covered, write_coverage, write_list, write_list_json,
+};
 use sortie_oatf::Validated;
 use sortie_oatf::bindings::known_modes;
 use sortie_oatf::model::{Attack, Category};
-
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::inputs::counted;
-use crate::library::{
-    self, BundledDocument, Coverage as Covered, write_coverage, write_list, write_list_json,
-};
-use crate::render::write_json;
-use crate::suggest::nearest;
 use sortie_report::files::create;
+use sortie_report::{counted, write_json};
+use sortie_syntax::nearest;
+
+use crate::{Console, Exit, Failure, Format};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -101,18 +98,9 @@ struct List {
     #[arg(long, value_name = "WHAT")]
     covers: Vec<String>,
 
-    /// How to report
+    /// How to report; the schema of JSON is docs/schema/library-list-v1.json
     #[arg(long, value_enum, default_value = "human")]
-    format: ListFormat,
-}
-
-/// A format of the list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ListFormat {
-    /// A line for each
-    Human,
-    /// One object; its schema is docs/schema/library-list-v1.json
-    Json,
+    format: Format,
 }
 
 impl List {
@@ -129,8 +117,8 @@ impl List {
                 .help("ask for less, or see with `sortie library coverage` what there is"));
         }
         match self.format {
-            ListFormat::Human => write_list(&mut console.out, &chosen, all.len(), console.color)?,
-            ListFormat::Json => write_list_json(&mut console.out, &chosen)?,
+            Format::Human => write_list(&mut console.out, &chosen, all.len(), console.color)?,
+            Format::Json => write_list_json(&mut console.out, &chosen)?,
         }
         Ok(Exit::Clean)
     }
@@ -265,26 +253,17 @@ Examples:
   For another tool, with the ids of the documents:
     $ sortie library coverage --format json")]
 struct Coverage {
-    /// How to report
+    /// How to report; the schema of JSON is docs/schema/library-coverage-v1.json
     #[arg(long, value_enum, default_value = "human")]
-    format: CoverageFormat,
-}
-
-/// A format of the coverage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum CoverageFormat {
-    /// Tables
-    Human,
-    /// One object; its schema is docs/schema/library-coverage-v1.json
-    Json,
+    format: Format,
 }
 
 impl Coverage {
     fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let coverage = covered(&documents());
         match self.format {
-            CoverageFormat::Human => write_coverage(&mut console.out, &coverage, console.color)?,
-            CoverageFormat::Json => write_json(&mut console.out, &coverage)?,
+            Format::Human => write_coverage(&mut console.out, &coverage, console.color)?,
+            Format::Json => write_json(&mut console.out, &coverage)?,
         }
         Ok(Exit::Clean)
     }

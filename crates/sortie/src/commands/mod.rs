@@ -22,9 +22,7 @@ mod trace;
 
 use clap::Subcommand;
 
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::{Console, Exit, Failure};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::failure::Failure;
 use sortie_report::files::create;
+
+use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:

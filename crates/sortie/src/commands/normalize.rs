@@ -3,15 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sortie_lint::analyze;
-use sortie_oatf::{load, serialize};
-use sortie_syntax::{Diagnostic, Source};
+use sortie_library::{Input, InputError};
+use sortie_oatf::serialize;
 
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::inputs::{Content, Input};
-use crate::render::Checked;
+use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,23 +30,16 @@ pub(crate) struct Normalize {
 impl Normalize {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let input = if self.file.as_os_str() == "-" { Input::Stdin } else { Input::File(self.file) };
-        let invalid = match input.read()? {
-            Content::Refused(source, finding) => (source, vec![*finding]),
-            Content::Text(text) => match load(&text) {
-                Ok(loaded) => {
-                    console.document(&serialize(&loaded.document))?;
-                    return Ok(Exit::Clean);
-                }
-                Err(_) => (Source::new(text.as_str()), errors(&text)),
-            },
-        };
-        let (source, findings) = invalid;
-        console.findings(&Checked { name: input.name(), source, valid: false, findings })?;
-        Err(Failure::new(format!("`{}` is not valid, so it has no normal form", input.name())))
+        match input.load() {
+            Ok(document) => {
+                console.document(&serialize(&document))?;
+                Ok(Exit::Clean)
+            }
+            Err(error @ InputError::Invalid(_)) => {
+                let message = format!("`{}` is not valid, so it has no normal form", input.name());
+                Err(Failure { message, ..error.into() })
+            }
+            Err(error) => Err(error.into()),
+        }
     }
-}
-
-/// Every error, where `load` stops at the stage that fails.
-fn errors(text: &str) -> Vec<Diagnostic> {
-    analyze(text).diagnostics.into_iter().filter(Diagnostic::is_error).collect()
 }

@@ -10,12 +10,11 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use sortie_practice::{AgentEnding, AgentOptions, Behaviour, Encoding, Log, Reachable, SYSTEM_PROMPT};
+use sortie_run::command_words;
 use sortie_wire::Address;
 
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::run::{command_words, duration};
+use crate::parsers::duration;
+use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,19 +1,17 @@
 //! `sortie prove`
 
-use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
-use sortie_prove::{MANIFEST, Proofs, ProofsError, ProofsReport, Proved, folder_of, prove, write_proofs};
+use clap::Args;
+use sortie_library::{Found, Input, NamedDocument};
+use sortie_prove::{
+    MANIFEST, Proofs, ProofsReport, Proved, RecordError, RecordRequest, RecordedEvent, USUAL_AGENTS,
+    folder_of, parse_agents, prove, write_proofs,
+};
+use sortie_report::write_json;
+use tokio_util::sync::CancellationToken;
 
-use crate::console::Console;
-use crate::documents;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::inputs::{self, Input};
-use crate::record::{Ready, Session, USUAL, named};
-use crate::render::{Checked, write_json};
+use crate::{Console, Exit, Failure, Format, block_on};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -60,7 +58,7 @@ pub(crate) struct Prove {
         value_name = "AGENT",
         value_delimiter = ',',
         num_args = 0..=1,
-        default_missing_values = USUAL,
+        default_missing_values = USUAL_AGENTS,
     )]
     record: Option<Vec<String>>,
 
@@ -68,9 +66,9 @@ pub(crate) struct Prove {
     #[arg(long, value_name = "TEXT", requires = "record")]
     prompt: Option<String>,
 
-    /// How to report
+    /// How to report; the schema of JSON is docs/schema/prove-v1.json
     #[arg(long, value_enum, default_value = "human")]
-    format: ProofsFormat,
+    format: Format,
 
     /// Write the report to a file instead of standard output
     #[arg(long, value_name = "FILE")]
@@ -81,47 +79,41 @@ pub(crate) struct Prove {
     mutants: bool,
 }
 
-/// A format of what is proved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ProofsFormat {
-    /// What fires, what stays silent, and what would not be noticed
-    Human,
-    /// One object; its schema is docs/schema/prove-v1.json
-    Json,
-}
-
 impl Prove {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let session = self.session()?;
-        let found = inputs::find_or_named(&self.paths);
-        if found.is_empty() {
-            return Err(inputs::nothing_found(&self.paths));
-        }
+        let request = self.request()?;
+        let found = Found::documents_or_names(&self.paths)?;
+        let notes = found.notes();
         let mut exit = Exit::Clean;
         let mut refuse = |failure: &Failure, console: &mut Console| {
             console.failure(failure);
             exit = exit.max(Exit::Invalid);
         };
-        for failure in &found.failures {
-            refuse(failure, console);
+        for failure in found.failures {
+            refuse(&failure.into(), console);
         }
         let mut documents = Vec::new();
         for input in &found.inputs {
-            match documents::document(input, console) {
-                Ok(document) => documents.push(Ready { input: input.clone(), document }),
-                Err(failure) => refuse(&failure, console),
+            match NamedDocument::load(input) {
+                Ok(document) => documents.push((input.clone(), document)),
+                Err(error) => refuse(&error.into(), console),
             }
         }
-        if let Some(session) = session {
-            let recorded = session.record(&documents, console, refused)?;
-            if recorded == Exit::Interrupted {
-                return Ok(recorded);
+        if let Some(request) = request {
+            let stop = CancellationToken::new();
+            let (events, interrupted) =
+                block_on(&stop, false, async |abort| request.record(&documents, (&stop, abort)).await)??;
+            for event in events {
+                exit = exit.max(told(event, console));
             }
-            exit = exit.max(recorded);
+            if interrupted {
+                console.note("interrupted, so nothing was recorded");
+                return Ok(Exit::Interrupted);
+            }
         }
         let mut proved = Vec::new();
-        for ready in &documents {
-            match proved_by_its_proofs(ready, console) {
+        for (input, document) in &documents {
+            match proved_by_its_proofs(input, document) {
                 Ok(document) => proved.push(document),
                 Err(failure) => {
                     console.failure(&failure);
@@ -134,40 +126,39 @@ impl Prove {
             exit = exit.max(Exit::Findings);
         }
         self.write(&report, console)?;
-        for note in found.notes() {
+        for note in notes {
             console.note(&note);
         }
         Ok(exit)
     }
 
     /// What is to be recorded, if anything is.
-    fn session(&self) -> Result<Option<Session>, Failure> {
+    fn request(&self) -> Result<Option<RecordRequest>, Failure> {
         let Some(names) = &self.record else { return Ok(None) };
-        let agents = named(names)?;
+        let agents = parse_agents(names)?;
         if self.paths.is_empty() {
             return Err(Failure::new("`--record`: there is no document to record")
                 .help("name it: `sortie prove attack.yaml --record`"));
         }
-        Ok(Some(Session { agents, prompt: self.prompt.clone() }))
+        Ok(Some(RecordRequest { agents, prompt: self.prompt.clone() }))
     }
 
     fn write(&self, report: &ProofsReport, console: &mut Console) -> Result<(), Failure> {
         let color = console.color && self.out.is_none();
         let mut text = Vec::new();
         match self.format {
-            ProofsFormat::Human => write_proofs(&mut text, report, color, self.mutants)?,
-            ProofsFormat::Json => write_json(&mut text, report)?,
+            Format::Human => write_proofs(&mut text, report, color, self.mutants)?,
+            Format::Json => write_json(&mut text, report)?,
         }
-        match &self.out {
-            Some(path) => fs::write(path, &text).map_err(|error| Failure::at(path, "write", &error)),
-            None => Ok(console.out.write_all(&text)?),
-        }
+        console.put(&text, self.out.as_deref())
     }
 }
 
-fn proved_by_its_proofs(ready: &Ready, console: &mut Console) -> Result<Proved, Failure> {
-    let documents::Document { name, compiled } = &ready.document;
-    let proofs = match &ready.input {
+fn proved_by_its_proofs(
+    input: &Input,
+    NamedDocument { name, compiled }: &NamedDocument,
+) -> Result<Proved, Failure> {
+    let proofs = match input {
         Input::Stdin => Ok(None),
         Input::File(path) => Proofs::beside(path, compiled.document()),
         Input::Library(entry) => {
@@ -175,19 +166,23 @@ fn proved_by_its_proofs(ready: &Ready, console: &mut Console) -> Result<Proved, 
             Proofs::carried(&manifest, entry.manifest, entry.traces, compiled.document()).map(Some)
         }
     };
-    let proofs = proofs.map_err(|error| refused(error, console))?;
-    Ok(prove(compiled, name, proofs.as_ref()))
+    Ok(prove(compiled, name, proofs?.as_ref()))
 }
 
-/// Why proofs cannot be used; what is wrong with a manifest is shown to people.
-fn refused(error: ProofsError, console: &mut Console) -> Failure {
-    let message = error.to_string();
-    if let ProofsError::Manifest { file, source_text, findings } = error {
-        let name = file.to_string_lossy().into_owned();
-        let checked = Checked { name, source: source_text, valid: false, findings };
-        if let Err(error) = console.findings(&checked) {
-            return error.into();
+/// Says what was recorded, or why not.
+fn told(event: RecordedEvent, console: &mut Console) -> Exit {
+    match event {
+        RecordedEvent::Note(note) => {
+            console.note(&note);
+            Exit::Clean
+        }
+        RecordedEvent::Failed(error) => {
+            let exit = match error {
+                RecordError::Disagreement { .. } => Exit::Findings,
+                _ => Exit::Invalid,
+            };
+            console.failure(&error.into());
+            exit
         }
     }
-    Failure::new(message)
 }

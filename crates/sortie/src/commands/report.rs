@@ -3,12 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use sortie_report::View;
 use sortie_run::load_report;
 
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::render::{RunsFormat, RunsView};
+use crate::{Console, Exit, Failure, RunsFormat};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,9 +43,9 @@ impl Report {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let report = load_report(&self.run).map_err(|error| Failure::new(error.to_string()))?;
         let color = self.out.is_none() && console.color;
-        let view = RunsView { format: self.format, color, allow_skipped: self.allow_skipped, live: true };
+        let view = View { color, allow_skipped: self.allow_skipped, live: true };
         let mut text = Vec::new();
-        view.write(&report, &mut text)?;
+        self.format.write(&report, view, &mut text)?;
         console.put(&text, self.out.as_deref())?;
         Ok(report.standing(self.allow_skipped).into())
     }

@@ -1,30 +1,29 @@
 //! `sortie run`
 
 mod arguments;
-mod asked;
-mod told;
 
+use std::fmt::Display;
+use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::Args;
 use sortie_detect::Fault;
-use sortie_engine::cases;
 use sortie_engine::targets::Settings;
-use sortie_run::Limits;
-use sortie_trace::RedactRule;
+use sortie_engine::{cases, run};
+use sortie_report::{View, counted};
+use sortie_run::{
+    Campaign, CampaignEnd, Config, ModelSetup, Preview, RunLimits, RunPlace, RunRequest, Selected,
+    SetupError, may_name_evaluators,
+};
 use tokio_util::sync::CancellationToken;
 
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::inputs::counted;
-use crate::render::RunsFormat;
-use crate::run::{
-    Campaign, CampaignEnd, CaseArgs, Chosen, Config, Ended, Home, LimitArgs, ModelArgs, Resolved,
-};
-use arguments::{AgentArgs, EndArgs, OutputArgs, ServerArgs, TargetArgs};
-use asked::all;
+use crate::models::ModelArgs;
+use crate::parsers::variable;
+use crate::progress::RunDisplay;
+use crate::{Console, Exit, Failure, RunsFormat, Sources, block_on};
+use arguments::{AgentArgs, CaseArgs, EndArgs, LimitArgs, OutputArgs, ServerArgs, TargetArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -98,67 +97,24 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        self.can_be_meant()?;
-        let config = Config::load(self.config.as_deref(), console)?;
-        let chosen = Chosen::find(&self.documents, &self.cases, self.config.as_deref(), &config, console)?;
-        let Chosen { documents, of_suites, evaluators } = match self.models.threshold() {
-            Some(threshold) => chosen.with_semantic_threshold(threshold)?,
-            None => chosen,
-        };
-        if self.servers.stdio && (documents.len() > 1 || evaluators.is_some()) {
+        self.validate_flags()?;
+        let config = Config::load(self.config.as_deref())?;
+        let mut selected = self.select(&config, console)?;
+        let models = self.models.request();
+        if let Some(threshold) = models.threshold {
+            selected = selected.with_semantic_threshold(threshold)?;
+        }
+        if self.servers.stdio && (selected.documents.len() > 1 || selected.evaluators.is_some()) {
             return Err(Failure::new("`--stdio` serves one document"));
         }
-        let models = self.models.resolve(&config)?;
         let interrupt = CancellationToken::new();
-        let attacks = evaluators.as_ref().is_some_and(|evaluators| !evaluators.is_empty());
-        let mut resolved = self.resolve(&config, documents, of_suites, attacks, &interrupt)?;
-        if attacks && resolved.target.is_none() {
-            let named = evaluators.as_ref().is_some_and(|evaluators| evaluators.named);
-            can_do_without_target(named, &resolved)?;
-        }
-        let redactor =
-            resolved.redact(&all::<RedactRule>("--redact", &self.output.redact)?, models.secrets())?;
-        let campaign = Campaign {
-            documents: resolved.prepared,
-            unfit: resolved.unfit,
-            evaluators,
-            target: resolved.target,
-            options: cases::PlayOptions {
-                settings: Settings {
-                    limits: self.limits.of_peers(),
-                    connect_timeout: self.targets.connect_timeout,
-                    answer_timeout: self.cases.answer_timeout,
-                },
-                redactor,
-                fresh_server: self.targets.fresh_server,
-                end: interrupt,
-                ..cases::PlayOptions::default()
-            },
-            models,
-            home: Home {
-                asked: self.output.run_dir.clone(),
-                resume: self.output.resume.clone(),
-                replay: self.models.replay().map(Path::to_owned),
-            },
-            limits: Limits { jobs: self.jobs.get(), rate: self.cases.rate },
-            dry: self.dry,
-            notes: console.notes(),
-        };
-        match campaign.play()? {
-            CampaignEnd::Planned { documents, unfit, attacked } => {
-                self.show(&documents, &unfit, attacked.as_deref(), console)?;
-                Ok(Exit::Clean)
-            }
-            CampaignEnd::Ended(ended) => self.tell(&ended, console),
-            CampaignEnd::Aborted(failure) => {
-                console.failure(&failure);
-                Ok(Exit::Interrupted)
-            }
-        }
+        let request = self.request(models.resolve(&config)?, &interrupt)?;
+        let campaign = request.resolve(&config, selected)?;
+        self.play(campaign, &interrupt, console)
     }
 
     /// Refuses what contradicts itself, before anything is read.
-    fn can_be_meant(&self) -> Result<(), Failure> {
+    fn validate_flags(&self) -> Result<(), Failure> {
         if self.dry && !matches!(self.output.format, RunsFormat::Human | RunsFormat::Json) {
             return Err(Failure::new("`--dry-run` has no JUnit form: nothing is tested"));
         }
@@ -175,13 +131,118 @@ impl Run {
         Ok(())
     }
 
-    /// Reports what was done.
-    fn tell(&self, ended: &Ended, console: &mut Console) -> Result<Exit, Failure> {
-        for failure in &ended.failures {
-            console.failure(failure);
+    /// The documents and evaluators that were asked for.
+    fn select(&self, config: &Config, console: &mut Console) -> Result<Selected, Failure> {
+        let (mut evaluators, mut values) = (None, sortie_evaluators::Values::new());
+        if !self.cases.suite.is_empty() || may_name_evaluators(&self.documents) {
+            let sources = Sources::of(self.cases.folders.clone(), self.config.as_deref());
+            evaluators = Some(sources.load(console)?);
+            values = config.values(self.cases.profile.as_deref())?;
+            for text in &self.cases.var {
+                values.extend([variable(text)?]);
+            }
         }
-        if ended.left_out > 0 {
-            console.note(&format!("{} lines were not shown; the trace has them", ended.left_out));
+        let (selected, notes) = Selected::find(&self.documents, &self.cases.suite, evaluators, values)?;
+        notes.iter().for_each(|note| console.note(note));
+        Ok(selected)
+    }
+
+    fn request(&self, models: ModelSetup, interrupt: &CancellationToken) -> Result<RunRequest, Failure> {
+        let (servers, end, limits) = (&self.servers, &self.end, &self.limits);
+        Ok(RunRequest {
+            words: std::env::args().skip(1).collect(),
+            agent: self.agent.agent.clone(),
+            env: self.agent.env.clone(),
+            listen: servers.listen.clone(),
+            targets: parse_all("--target", &self.targets.target)?,
+            headers: parse_all("--target-header", &self.targets.target_header)?,
+            bearers: parse_all("--target-bearer", &self.targets.target_bearer)?,
+            target_env: self.targets.target_env.clone(),
+            settings: self.cases.talk.settings()?,
+            redact: parse_all("--redact", &self.output.redact)?,
+            documents: run::RunOptions {
+                prompt: self.agent.prompt.clone(),
+                stdio: servers.stdio,
+                wire: servers.wire.clone(),
+                isolate: servers.isolate.is_some(),
+                public: servers.public,
+                hosts: servers.accept_host.clone(),
+                allow_hosts: servers.allow_host.clone(),
+                verbatim_card: servers.verbatim_card,
+                idle: end.idle,
+                max_duration: end.max_duration,
+                grace: end.grace,
+                connect_timeout: self.targets.connect_timeout,
+                stop_on_match: end.stop_on_match,
+                lenient: self.output.lenient,
+                max_trace_bytes: limits.trace_bytes,
+                max_output_bytes: limits.output_bytes,
+                limits: limits.of_peers(),
+                interrupt: interrupt.clone(),
+                ..run::RunOptions::default()
+            },
+            cases: cases::PlayOptions {
+                settings: Settings {
+                    limits: limits.of_peers(),
+                    connect_timeout: self.targets.connect_timeout,
+                    answer_timeout: self.cases.answer_timeout,
+                },
+                fresh_server: self.targets.fresh_server,
+                end: interrupt.clone(),
+                ..cases::PlayOptions::default()
+            },
+            place: RunPlace {
+                folder: self.output.run_dir.clone(),
+                resume: self.output.resume.clone(),
+                replay: models.request.replay.clone(),
+            },
+            limits: RunLimits { jobs: self.jobs.get(), rate: self.cases.rate },
+            models,
+        })
+    }
+
+    fn play(
+        &self,
+        campaign: Campaign,
+        interrupt: &CancellationToken,
+        console: &mut Console,
+    ) -> Result<Exit, Failure> {
+        let notes = console.notes();
+        if self.dry {
+            let preview = block_on(interrupt, notes.terminal, async |abort| campaign.preview(abort).await)?;
+            return match preview {
+                Ok(preview) => self.show(&preview, console),
+                Err(error) => ended_early(error, console),
+            };
+        }
+        let display = RunDisplay::new(notes);
+        let ended =
+            block_on(interrupt, notes.terminal, async |abort| campaign.play(display.clone(), abort).await)?;
+        let left_out = display.finish();
+        match ended {
+            Ok(ended) => self.report(&ended, left_out, console),
+            Err(error) => ended_early(error, console),
+        }
+    }
+
+    /// Shows what would be done.
+    fn show(&self, preview: &Preview, console: &mut Console) -> Result<Exit, Failure> {
+        let mut text = Vec::new();
+        match self.output.format {
+            RunsFormat::Json => preview.write_json(&mut text)?,
+            _ => preview.write_human(&mut text, console.color && self.output.out.is_none())?,
+        }
+        self.put(&text, console)?;
+        Ok(Exit::Clean)
+    }
+
+    /// Reports what was done.
+    fn report(&self, ended: &CampaignEnd, left_out: u64, console: &mut Console) -> Result<Exit, Failure> {
+        for (id, why) in &ended.failures {
+            console.failure(&Failure::new(format!("{id}: {why}")));
+        }
+        if left_out > 0 {
+            console.note(&format!("{left_out} lines were not shown; the trace has them"));
         }
         let report = &ended.report;
         if ended.interrupted && !report.unfinished.is_empty() {
@@ -199,7 +260,11 @@ impl Run {
                 console.failure(&Failure::new(failure.message.clone()));
             }
         }
-        self.write(report, console)?;
+        let color = console.color && self.output.out.is_none() && !self.servers.stdio;
+        let view = View { color, allow_skipped: self.output.allow_skipped, live: true };
+        let mut text = Vec::new();
+        self.output.format.write(report, view, &mut text)?;
+        self.put(&text, console)?;
         console.note(&format!("kept in {}", ended.folder.display()));
         Ok(if ended.interrupted {
             Exit::Interrupted
@@ -209,13 +274,27 @@ impl Run {
             Exit::Invalid
         })
     }
+
+    /// With `--stdio`, standard output belongs to the protocol.
+    fn put(&self, text: &[u8], console: &mut Console) -> Result<(), Failure> {
+        if self.servers.stdio && self.output.out.is_none() {
+            return Ok(io::stderr().write_all(text)?);
+        }
+        console.put(text, self.output.out.as_deref())
+    }
 }
 
-/// Suites hold documents and evaluators: whoever plays their documents against an agent need not have a target too.
-fn can_do_without_target(named: bool, resolved: &Resolved) -> Result<(), Failure> {
-    if !named && !resolved.prepared.is_empty() {
-        return Ok(());
+/// The user did not even want to wait for a report; anything else is a failure.
+fn ended_early(error: SetupError, console: &mut Console) -> Result<Exit, Failure> {
+    if !matches!(error, SetupError::Aborted | SetupError::CasesAborted(_)) {
+        return Err(error.into());
     }
-    Err(Failure::new("evaluators need a target")
-        .help("name it with `--target KIND=SPEC`: KIND is `mcp`, `a2a`, `ag_ui`, `chat`, `http` or `cmd`"))
+    console.failure(&error.into());
+    Ok(Exit::Interrupted)
+}
+
+/// Reads values that may hold secrets. Left to the reader of arguments, they would be repeated when they are wrong.
+fn parse_all<T: FromStr<Err: Display>>(option: &str, texts: &[String]) -> Result<Vec<T>, Failure> {
+    let one = |text: &String| text.parse().map_err(|error| Failure::new(format!("`{option}`: {error}")));
+    texts.iter().map(one).collect()
 }

@@ -3,9 +3,7 @@
 use clap::{Args, ValueEnum};
 use sortie_evaluators::schema::SchemaOf;
 
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,17 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use sortie_evaluators::suites::{ALIASES, SuiteOrigin};
 use sortie_evaluators::{Standard, Suite};
+use sortie_library::{EvaluatorSet, suite_documents};
+use sortie_report::{counted, style, visible, write_json};
 
-use crate::console::Console;
-use crate::evaluators::{InUse, Sources, documents, missing};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::inputs::counted;
-use crate::render::{style, visible, write_json};
+use crate::{Console, Exit, Failure, Format, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,15 +44,6 @@ impl Suites {
             What::Show(show) => show.run(console),
         }
     }
-}
-
-/// A format of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Human,
-    /// One JSON object
-    Json,
 }
 
 /// List suites.
@@ -119,8 +107,7 @@ struct Show {
 impl Show {
     fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let used = self.sources.load(console)?;
-        let suite = used.loaded.suites.resolve(&self.name);
-        let suite = suite.map_err(|unknown| missing(&unknown, "`sortie suites list` shows them all"))?;
+        let suite = used.suite(&self.name)?;
         let entries = by_entry(suite, &used);
         if self.format == Format::Json {
             let mut shown = described(suite);
@@ -180,7 +167,7 @@ fn uncovered(entries: &[Listed]) -> Vec<&str> {
     entries.iter().filter(|entry| entry.is_empty()).map(|entry| entry.name.as_str()).collect()
 }
 
-fn by_entry(suite: &Suite, used: &InUse) -> Vec<Listed> {
+fn by_entry(suite: &Suite, used: &EvaluatorSet) -> Vec<Listed> {
     let SuiteOrigin::Standard(standard) = suite.origin else {
         let mut all = Listed::new("Everything");
         all.evaluators.extend(suite.evaluators.iter().cloned());
@@ -195,7 +182,7 @@ fn by_entry(suite: &Suite, used: &InUse) -> Vec<Listed> {
         let listed = entries.entry(name.to_owned()).or_insert_with(|| Listed::new(name));
         listed.evaluators.insert(entry.evaluator.id.clone());
     }
-    for document in documents() {
+    for document in suite_documents() {
         let of_this =
             document.mappings.iter().filter(|(name, _)| Standard::of_framework(name) == Some(standard));
         for name in of_this.filter_map(|(_, id)| standard.entry(id).ok()) {
@@ -206,11 +193,11 @@ fn by_entry(suite: &Suite, used: &InUse) -> Vec<Listed> {
     entries.into_values().collect()
 }
 
-fn title_of(used: &InUse, what: &str, name: &str) -> String {
+fn title_of(used: &EvaluatorSet, what: &str, name: &str) -> String {
     if what == "evaluator" {
         return used.loaded.catalogue.get(name).map(|entry| entry.evaluator.name.clone()).unwrap_or_default();
     }
-    let entry = crate::library::find(name).ok();
+    let entry = sortie_library::find(name).ok();
     entry.and_then(|entry| entry.document()?.into_inner().attack.name).unwrap_or_default()
 }
 

@@ -7,14 +7,11 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
 use sortie_detect::Detector;
+use sortie_library::{Input, NamedDocument};
+use sortie_report::TraceView;
 use sortie_trace::{Deriver, Direction, Message, Record, Sender, Trace as Reader, TraceError, TraceOrigin};
 
-use crate::console::Console;
-use crate::documents;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::inputs;
-use crate::render::TraceView;
+use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -141,7 +138,7 @@ impl Show {
     fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let detector = match &self.document {
             Some(path) => {
-                let document = documents::document(&inputs::file_or_named(path)?, console)?;
+                let document = NamedDocument::load(&Input::file_or_named(path)?)?;
                 Some(Detector::new(document.compiled))
             }
             None => None,

@@ -8,7 +8,7 @@ use sortie_detect::{Opinion, Outcome, Provenance, Quote, QuoteSource, Ruling};
 use sortie_engine::cases::{Discovery, Missing, Planned, PlayOptions, Player, plan};
 use sortie_engine::targets::{CmdProtocol, CmdTarget, Offer, Target, Tool};
 use sortie_evaluators::{Catalogue, CatalogueEntry, File, Root, Says, Values, load};
-use sortie_run::{Limits, Observer, Plan, RunStore};
+use sortie_run::{Observer, Plan, RunLimits, RunStore};
 use sortie_trace::{Record, Trace};
 use tempfile::TempDir;
 
@@ -207,7 +207,7 @@ pub(crate) async fn play(
     plan.add_evaluators(planned);
     let (stop, abort) = (asked.options.end.clone(), tokio_util::sync::CancellationToken::new());
     let player = Arc::new(Player::new(target, discovery, store.folder(), asked.options));
-    let limits = Limits { jobs: asked.jobs, rate: asked.rate };
+    let limits = RunLimits { jobs: asked.jobs, rate: asked.rate };
     let played = plan.play(store, limits, (&stop, &abort), Arc::new(Seen(asked.seen)), Some(player));
     let played = played.await.unwrap();
     let report = played.store.report();

@@ -8,14 +8,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::Value;
 use sortie_evaluators::TargetClass;
-
-use crate::console::Console;
-use crate::evaluators::Sources;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::inputs::counted;
-use crate::render::visible;
 use sortie_report::files::create;
+use sortie_report::{counted, visible};
+
+use crate::{Console, Exit, Failure, Sources};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,14 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sortie_report::findings::Selection;
+use sortie_library::Scope;
+use sortie_report::findings::{FindingTotals, Selection};
 use sortie_syntax::Diagnostic;
 
-use crate::console::Console;
-use crate::evaluators::{Repairs, Scope, Sources};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::render::{FindingsFormat, Totals};
+use crate::commands::check::repair;
+use crate::{Console, Exit, Failure, FindingsFormat, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,7 +68,7 @@ pub(crate) struct Check {
 impl Check {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let selection = Selection::new(&self.deny, &self.allow)?;
-        let known = self.sources.asked(console)?;
+        let known = self.sources.asked()?;
         let paths = if self.paths.is_empty() { known.clone() } else { self.paths };
         if paths.is_empty() {
             return Err(Failure::new("there is nothing to check")
@@ -80,8 +78,8 @@ impl Check {
         for path in &paths {
             scope.add(path)?;
         }
-        let mut opened = scope.open(&self.sources, console)?;
-        Repairs { fix: self.fix, diff: self.diff }.apply(&mut opened, &selection, console)?;
+        let mut opened = self.sources.open(&scope, console)?;
+        repair(&mut opened, (self.fix, self.diff), &selection, console)?;
         let checked = opened.check();
         if checked.is_empty() {
             let names: Vec<_> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
@@ -89,7 +87,7 @@ impl Check {
                 .help("an evaluator is a file `<id>.yaml`, or a folder `<id>` with `evaluator.yaml`"));
         }
         let mut reporter = self.format.reporter(console);
-        let (mut totals, mut exit) = (Totals::default(), Exit::Clean);
+        let (mut totals, mut exit) = (FindingTotals::default(), Exit::Clean);
         for mut file in checked {
             if file.findings.iter().any(Diagnostic::is_error) {
                 exit = Exit::Invalid;

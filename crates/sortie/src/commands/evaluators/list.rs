@@ -5,15 +5,11 @@ use std::io::Write as _;
 use clap::Args;
 use serde_json::{Value, json};
 use sortie_evaluators::{CatalogueEntry, Severity, Suite, TargetClass};
+use sortie_library::EvaluatorSet;
+use sortie_report::{counted, style, visible, write_json};
+use sortie_syntax::suggestion;
 
-use super::Format;
-use crate::console::Console;
-use crate::evaluators::{InUse, Sources, missing};
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::inputs::counted;
-use crate::render::{style, visible, write_json};
-use crate::suggest::suggestion;
+use crate::{Console, Exit, Failure, Format, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -97,10 +93,8 @@ impl List {
         Ok(Exit::Clean)
     }
 
-    fn filter<'u>(&self, used: &'u InUse) -> Result<Filter<'u>, Failure> {
-        let suite = self.suite.as_deref().map(|name| used.loaded.suites.resolve(name));
-        let suite =
-            suite.transpose().map_err(|unknown| missing(&unknown, "`sortie suites list` shows them all"))?;
+    fn filter<'u>(&self, used: &'u EvaluatorSet) -> Result<Filter<'u>, Failure> {
+        let suite = self.suite.as_deref().map(|name| used.suite(name)).transpose()?;
         let class =
             self.surface.as_deref().map(|word| one_of("surface", word, TargetClass::WORDS)).transpose()?;
         let severities = self.severity.iter().map(|word| one_of("severity", word, Severity::WORDS));
@@ -130,7 +124,7 @@ fn unknown(what: &str, word: &str, known: &[&str]) -> Failure {
     }
 }
 
-fn described(entry: &CatalogueEntry, used: &InUse) -> Value {
+fn described(entry: &CatalogueEntry, used: &EvaluatorSet) -> Value {
     let evaluator = &entry.evaluator;
     json!({
         "id": evaluator.id,

@@ -7,11 +7,9 @@ mod new;
 mod show;
 mod test;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 
-use crate::console::Console;
-use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,13 +54,4 @@ impl Evaluators {
             What::Catalog(catalog) => catalog.run(console),
         }
     }
-}
-
-/// A format of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
-    /// For people
-    Human,
-    /// One JSON object
-    Json,
 }

@@ -6,13 +6,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sortie_evaluators::{TargetClass, is_kebab_case};
-
-use crate::console::Console;
-use crate::evaluators::Sources;
-use crate::exit::Exit;
-use crate::failure::Failure;
-use crate::suggest::suggestion;
 use sortie_report::files::create;
+use sortie_syntax::suggestion;
+
+use crate::{Console, Exit, Failure, Sources};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,13 +3,10 @@
 use clap::Args;
 use serde_json::{Value, json};
 use sortie_evaluators::CatalogueEntry;
-
-use super::Format;
-use crate::console::Console;
-use crate::evaluators::{InUse, Sources};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use sortie_library::EvaluatorSet;
 use sortie_report::{EvaluatorView, write_json};
+
+use crate::{Console, Exit, Failure, Format, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -64,7 +61,7 @@ impl Show {
 }
 
 /// Its entry in the catalogue, so that nothing has two forms.
-fn catalogued(used: &InUse, entry: &CatalogueEntry) -> Value {
+fn catalogued(used: &EvaluatorSet, entry: &CatalogueEntry) -> Value {
     let (id, class) = (entry.evaluator.id.as_str(), entry.class);
     let catalogue = used.loaded.catalogue.to_json(class, &used.loaded.suites);
     let mut catalogue: Value = serde_json::from_str(&catalogue).unwrap_or_default();

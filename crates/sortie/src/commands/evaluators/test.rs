@@ -3,13 +3,10 @@
 use clap::Args;
 use sortie_evaluators::CatalogueEntry;
 use sortie_evaluators::fixtures::{FixtureOutcome, prove};
-
-use super::Format;
-use crate::console::Console;
-use crate::evaluators::{InUse, Sources};
-use crate::exit::Exit;
-use crate::failure::Failure;
+use sortie_library::EvaluatorSet;
 use sortie_report::{FixtureReport, write_fixtures, write_fixtures_json};
+
+use crate::{Console, Exit, Failure, Format, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -68,7 +65,7 @@ impl Test {
         Ok(if wrong == 0 { Exit::Clean } else { Exit::Findings })
     }
 
-    fn chosen<'u>(&self, used: &'u InUse) -> Result<Vec<&'u CatalogueEntry>, Failure> {
+    fn chosen<'u>(&self, used: &'u EvaluatorSet) -> Result<Vec<&'u CatalogueEntry>, Failure> {
         let mut chosen: Vec<&CatalogueEntry> = Vec::new();
         for id in &self.ids {
             let entry = used.entry(id)?;

@@ -5,9 +5,13 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use sortie_engine::modes::McpRevision;
+use sortie_engine::run::RunOptions;
+use sortie_engine::targets::CmdProtocol;
+use sortie_run::{EnvSpec, ListenSpec, TargetSettings};
+use sortie_wire::Limits;
 
-use crate::render::RunsFormat;
-use crate::run::{AskedEnv, AskedListen, duration};
+use crate::parsers::duration;
+use crate::{Failure, RunsFormat};
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Agent")]
@@ -32,7 +36,7 @@ pub(super) struct ServerArgs {
     /// Where an actor listens: `127.0.0.1:8080`, or `8080`; without ACTOR, the one there is. A free port of the loopback
     /// address, if this is left out
     #[arg(long, value_name = "[ACTOR=]ADDR")]
-    pub(super) listen: Vec<AskedListen>,
+    pub(super) listen: Vec<ListenSpec>,
 
     /// Serve the one `mcp_server` actor over standard input and output, for agents that start their servers
     #[arg(long, conflicts_with = "listen")]
@@ -81,7 +85,7 @@ pub(super) struct TargetArgs {
 
     /// Let a target that is a process inherit an environment variable
     #[arg(long, value_name = "[ACTOR=]NAME")]
-    pub(super) target_env: Vec<AskedEnv>,
+    pub(super) target_env: Vec<EnvSpec>,
 
     /// Start an MCP server that is a process anew for each case of an evaluator, instead of once for each worker
     #[arg(long)]
@@ -160,5 +164,150 @@ fn wire(text: &str) -> Result<McpRevision, String> {
             Ok(McpRevision::Version(version.to_owned()))
         }
         _ => Err(format!("it is `auto` or one of {}", McpRevision::all().collect::<Vec<_>>().join(", "))),
+    }
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Suites and evaluators")]
+pub(super) struct CaseArgs {
+    /// Play the evaluators and the documents of a suite (`sortie suites list`); may be given more than once
+    #[arg(long, value_name = "NAME")]
+    pub(super) suite: Vec<String>,
+
+    /// A folder of evaluators, besides those that come with Sortie; may be given more than once
+    #[arg(long = "evaluators", value_name = "DIR")]
+    pub(super) folders: Vec<PathBuf>,
+
+    /// What a placeholder of templates stands for; may be given more than once
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(super) var: Vec<String>,
+
+    /// What placeholders of templates stand for: `[profiles.NAME]` of sortie.toml, where `[values]` holds for all
+    #[arg(long, value_name = "NAME")]
+    pub(super) profile: Option<String>,
+
+    /// How many cases begin in a second, at most
+    #[arg(long, value_name = "N", value_parser = rate)]
+    pub(super) rate: Option<f64>,
+
+    /// How long one answer of the target may take
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub(super) answer_timeout: Duration,
+
+    #[command(flatten)]
+    pub(super) talk: TalkArgs,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
+        _ => Err("it is a number greater than 0".to_owned()),
+    }
+}
+
+#[derive(Args, Debug)]
+pub(super) struct TalkArgs {
+    /// The model of a `chat` target; the first that it lists, if this is left out
+    #[arg(long, value_name = "NAME")]
+    chat_model: Option<String>,
+
+    /// What a `chat` target is told as its system before anything else
+    #[arg(long, value_name = "TEXT")]
+    chat_system: Option<String>,
+
+    /// The method by which an `http` target is asked; POST, if this is left out
+    #[arg(long, value_name = "METHOD")]
+    http_method: Option<String>,
+
+    /// The body that an `http` target is sent, as JSON; `{{message}}` and `{{session}}` in its texts are filled in.
+    /// `{"message": "{{message}}"}`, if this is left out
+    #[arg(long, value_name = "JSON")]
+    http_body: Option<String>,
+
+    /// Where the answer of an `http` target is, as a path of RFC 9535; all of it, if this is left out
+    #[arg(long, value_name = "PATH")]
+    http_answer: Option<String>,
+
+    /// How a `cmd` target is talked to; `plain`, if this is left out
+    #[arg(long, value_enum, value_name = "HOW")]
+    cmd_protocol: Option<Protocol>,
+}
+
+/// How a program is talked to.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Protocol {
+    /// A line of text in, a line of text out
+    Plain,
+    /// `{"text": …}` in, `{"text": …, "calls": […], "error": …}` out, a line each
+    Json,
+}
+
+impl From<Protocol> for CmdProtocol {
+    fn from(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Plain => Self::Plain,
+            Protocol::Json => Self::Json,
+        }
+    }
+}
+
+impl TalkArgs {
+    /// How the target of evaluators is talked to. It goes before what sortie.toml says.
+    pub(super) fn settings(&self) -> Result<TargetSettings, Failure> {
+        let body = self.http_body.as_deref().map(TargetSettings::parse_body).transpose();
+        Ok(TargetSettings {
+            model: self.chat_model.clone(),
+            system: self.chat_system.clone(),
+            method: self.http_method.clone(),
+            body: body.map_err(|error| Failure::new(format!("`--http-body` {error}")))?,
+            answer: self.http_answer.clone(),
+            protocol: self.cmd_protocol.map(Into::into),
+        })
+    }
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Limits")]
+pub(super) struct LimitArgs {
+    /// Bytes of one message
+    #[arg(long = "max-message-bytes", value_name = "BYTES", default_value_t = Limits::default().message_bytes)]
+    message_bytes: usize,
+
+    /// Arrays and objects inside one another in one message
+    #[arg(long = "max-depth", value_name = "N", default_value_t = Limits::default().depth)]
+    depth: usize,
+
+    /// Open connections to one server actor
+    #[arg(long = "max-connections", value_name = "N", default_value_t = Limits::default().connections)]
+    connections: usize,
+
+    /// Open streams of one server actor
+    #[arg(long = "max-streams", value_name = "N", default_value_t = Limits::default().streams)]
+    streams: usize,
+
+    /// Messages that wait in one stream for its reader
+    #[arg(long = "max-queued", value_name = "N", default_value_t = Limits::default().queued)]
+    queued: usize,
+
+    /// Bytes of a trace; when it is full, the run ends
+    #[arg(long = "max-trace-bytes", value_name = "BYTES", default_value_t = RunOptions::default().max_trace_bytes)]
+    pub(super) trace_bytes: u64,
+
+    /// Bytes that are kept of each of the agent's two outputs
+    #[arg(long = "max-output-bytes", value_name = "BYTES", default_value_t = RunOptions::default().max_output_bytes)]
+    pub(super) output_bytes: u64,
+}
+
+impl LimitArgs {
+    /// How much a peer may ask of an actor.
+    pub(super) fn of_peers(&self) -> Limits {
+        Limits {
+            message_bytes: self.message_bytes,
+            depth: self.depth,
+            connections: self.connections,
+            streams: self.streams,
+            queued: self.queued,
+            ..Limits::default()
+        }
     }
 }

@@ -25,9 +25,10 @@ fn a_suite_is_played_with_its_documents_and_what_does_not_fit_is_said() {
     let resisted = |id: &str| (id.to_owned(), "not_exploited".to_owned());
     assert_eq!(verdicts(&report), [resisted("SRT-001"), resisted("SRT-060"), found]);
     assert_eq!((code, report["suites"][0]["totals"]["cases"].as_u64()), (1, Some(3)));
-    for file in ["report.json", "results.jsonl", "exchanges.jsonl", "run.json", "cases/SRT-001/trace.jsonl"] {
+    for file in ["report.json", "results.jsonl", "run.json", "cases/SRT-001/trace.jsonl"] {
         assert!(folder.path().join("both").join(file).is_file(), "{file}");
     }
+    assert!(!folder.path().join("both/exchanges.jsonl").exists(), "no model was asked");
     let kept = std::fs::read(folder.path().join("both/report.json")).unwrap();
     assert_eq!(serde_json::from_slice::<Value>(&kept).unwrap(), report);
 }
@@ -123,7 +124,7 @@ fn a_credential_that_is_given_without_an_actor_goes_to_the_target_without_one_an
         asked.iter().filter(|asked| asked.head.contains("a-token-of-12")).count()
     };
     assert_eq!((with_token(&own), with_token(&other)), (own.asked().len(), 0));
-    for file in ["report.json", "results.jsonl", "exchanges.jsonl", "run.json", "cases/SRT-060/trace.jsonl"] {
+    for file in ["report.json", "results.jsonl", "run.json", "cases/SRT-060/trace.jsonl"] {
         let kept = std::fs::read_to_string(folder.path().join("run").join(file)).unwrap();
         assert!(!kept.contains("a-token-of-12"), "{file}");
     }

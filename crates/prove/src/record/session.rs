@@ -1,0 +1,255 @@
+//! Plays what is missing, and keeps it.
+
+use std::fs::File;
+use std::io::{BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sortie_detect::Outcome;
+use sortie_engine::modes::Address;
+use sortie_engine::run::RunOptions;
+use sortie_library::{Input, NamedDocument};
+use sortie_oatf::model::Mode;
+use sortie_practice::{Behaviour, obeyed};
+use sortie_run::{DocumentCase, Plan, RunLimits, RunStore, SetupError, new_run_folder};
+use tokio_util::sync::CancellationToken;
+
+use super::error::RecordError;
+use super::missing::{Missing, Wanted, missing};
+use super::truth::Truth;
+use crate::{MANIFEST, MAX_PROOF_BYTES, ProofFiles, added, folder_of, steady};
+
+/// How many runs go on at once, at most: they are short, and wait more than they work.
+const AT_ONCE: usize = 4;
+
+/// A log is at most so long, in bytes. Those of practice agents are bounded by how many calls they make.
+const MAX_LOG_BYTES: u64 = 16 << 20;
+
+/// What is to be recorded of documents.
+pub struct RecordRequest {
+    /// The practice agents.
+    pub agents: Vec<Behaviour>,
+    /// The task of the agents; the document's when absent.
+    pub prompt: Option<String>,
+}
+
+/// Something that a user is told about what was recorded.
+#[derive(Debug)]
+pub enum RecordedEvent {
+    /// What was recorded, or is there already.
+    Note(String),
+    /// What went wrong, with one document or one run.
+    Failed(RecordError),
+}
+
+/// A document that recordings are made for.
+struct Lacking<'r> {
+    document: &'r NamedDocument,
+    path: &'r Path,
+    missing: Missing,
+}
+
+/// A run that is played for a document.
+struct Part {
+    /// What it is called among all that are played.
+    case: String,
+    lacking: usize,
+    wanted: usize,
+    /// The addresses at which its agent is reached.
+    targets: Vec<String>,
+}
+
+impl RecordRequest {
+    /// Makes every recording that is missing. What goes wrong with one document does not keep another from being recorded. Also
+    /// says whether the user did not want to wait: then nothing is recorded.
+    pub async fn record(
+        &self,
+        documents: &[(Input, NamedDocument)],
+        (stop, abort): (&CancellationToken, &CancellationToken),
+    ) -> Result<(Vec<RecordedEvent>, bool), SetupError> {
+        let (mut events, mut lacking) = (Vec::new(), Vec::new());
+        for (input, document) in documents.iter().filter(|(_, own)| !own.compiled.indicators().is_empty()) {
+            match self.lacking(input, document) {
+                Ok(found) => lacking.push(found),
+                Err(error) => events.push(RecordedEvent::Failed(error)),
+            }
+        }
+        let (mut plan, mut parts) = (Plan::default(), Vec::new());
+        for (index, one) in lacking.iter().enumerate() {
+            events.extend(one.missing.there.iter().cloned().map(RecordedEvent::Note));
+            for (wanted, run) in one.missing.runs.iter().enumerate() {
+                match self.case(one, run.agent, parts.len(), stop) {
+                    Ok(case) => {
+                        let targets = addresses(&case.options);
+                        parts.push(Part { case: plan.add_document(case), lacking: index, wanted, targets });
+                    }
+                    Err(error) => events.push(RecordedEvent::Failed(error.into())),
+                }
+            }
+        }
+        if parts.is_empty() {
+            return Ok((events, false));
+        }
+        let store = RunStore::create(&new_run_folder("record")?, plan.info())?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let limits = RunLimits { jobs: cores.min(AT_ONCE), ..RunLimits::default() };
+        let played = plan.play(store, limits, (stop, abort), Arc::new(()), None).await?;
+        let failures = played.failures.iter().map(|(id, why)| format!("{id}: {why}"));
+        events.extend(failures.map(|why| RecordedEvent::Failed(RecordError::NotPlayed(why))));
+        if stop.is_cancelled() {
+            return Ok((events, true));
+        }
+        for (index, one) in lacking.iter().enumerate() {
+            let own = parts.iter().filter(|part| part.lacking == index);
+            let own = own.filter_map(|part| Some((part, played.store.get(&part.case)?))).collect::<Vec<_>>();
+            one.keep(&own, &mut events);
+        }
+        Ok((events, false))
+    }
+
+    fn lacking<'r>(&self, input: &'r Input, document: &'r NamedDocument) -> Result<Lacking<'r>, RecordError> {
+        let path = match input {
+            Input::File(path) => path,
+            Input::Stdin => return Err(RecordError::NoFile),
+            Input::Library(entry) => {
+                return Err(RecordError::Bundled { name: entry.name(), id: entry.id() });
+            }
+        };
+        let compiled = &document.compiled;
+        let mut actors = compiled.document().attack.execution.actors.iter().flatten();
+        let options = RunOptions { prompt: self.prompt.clone(), ..RunOptions::default() };
+        if options.prompt(compiled).is_none() && !actors.any(|actor| Mode::of(&actor.mode).is_client()) {
+            return Err(RecordError::NoTask(document.name.clone()));
+        }
+        let missing = missing(path, compiled.document(), &self.agents)?;
+        Ok(Lacking { document, path, missing })
+    }
+
+    fn case(
+        &self,
+        lacking: &Lacking<'_>,
+        agent: Behaviour,
+        index: usize,
+        interrupt: &CancellationToken,
+    ) -> Result<DocumentCase, SetupError> {
+        let options =
+            RunOptions { prompt: self.prompt.clone(), interrupt: interrupt.clone(), ..RunOptions::default() };
+        let mut document = lacking.document.clone();
+        if lacking.path.is_absolute() {
+            // Where a document stands on somebody's machine is nobody's business.
+            document.name = lacking.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        }
+        DocumentCase::against(agent, document, index, options)
+    }
+}
+
+/// Where the agent of a run is reached.
+fn addresses(options: &RunOptions) -> Vec<String> {
+    let places = options.targets.values().filter_map(|target| match &target.address {
+        Address::Url(url) => url.strip_prefix("http://")?.split('/').next(),
+        Address::Stdio(_) => None,
+    });
+    places.map(ToOwned::to_owned).collect()
+}
+
+impl Lacking<'_> {
+    /// Keeps the runs of one document that were whole.
+    fn keep(&self, runs: &[(&Part, &Outcome)], events: &mut Vec<RecordedEvent>) {
+        let mut kept = Vec::new();
+        for (part, run) in runs {
+            match self.kept(&self.missing.runs[part.wanted], part, run) {
+                Ok(recording) => kept.push(recording),
+                Err(error) => events.push(RecordedEvent::Failed(error)),
+            }
+        }
+        let folder = folder_of(self.path);
+        if let Err(error) = self.write(folder.clone(), &kept) {
+            return events.push(RecordedEvent::Failed(error));
+        }
+        for Kept { truth, file, given, is_named, log, .. } in &kept {
+            let Truth { recorded, obeyed, denied } = truth;
+            let did = if *obeyed { "did what it was told" } else { "did nothing that it was told" };
+            let said = format!("`{}` {did}, and the run gave `{given}`", recorded.agent);
+            events.push(RecordedEvent::Note(format!("recorded `{}`: {said}", folder.join(file).display())));
+            if *denied {
+                let declared = if *is_named { "what it said before" } else { "what the log says" };
+                let log = log.display();
+                let help =
+                    format!("the indicators and the log `{log}` disagree; the manifest says {declared}");
+                let document = self.document.name.clone();
+                events.push(RecordedEvent::Failed(RecordError::Disagreement { document, said, help }));
+            }
+        }
+    }
+
+    fn kept(&self, wanted: &Wanted, part: &Part, run: &Outcome) -> Result<Kept, RecordError> {
+        let agent = wanted.agent;
+        let not_kept = |why: String, broken| RecordError::NotKept {
+            document: self.document.name.clone(),
+            agent: agent.name(),
+            why,
+            broken,
+        };
+        let failed = |why: String| not_kept(why, false);
+        if let Some(failure) = &run.failure {
+            return Err(not_kept(failure.message.clone(), true));
+        }
+        let trace = PathBuf::from(run.trace.as_deref().unwrap_or_default());
+        let log = trace.with_file_name("practice.jsonl");
+        let log_text = bounded(&log).map_err(|error| failed(format!("its log cannot be read: {error}")))?;
+        let obeyed = obeyed(&log_text).ok_or_else(|| failed(format!("`{}` is no log", log.display())))?;
+        let opened = File::open(&trace).map_err(|error| failed(error.to_string()))?;
+        let text =
+            steady(BufReader::new(opened), &part.targets).map_err(|error| failed(error.to_string()))?;
+        if text.len() as u64 > MAX_PROOF_BYTES {
+            return Err(failed(format!("a proof has at most {MAX_PROOF_BYTES} bytes")));
+        }
+        let indicators = self.document.compiled.document().attack.indicators.as_deref();
+        let truth = Truth::new(agent, obeyed, run, indicators.unwrap_or_default());
+        let file = wanted.named.clone().unwrap_or_else(|| truth.recorded.trace.clone());
+        let given = run.verdict.result.to_string();
+        Ok(Kept { truth, file, is_named: wanted.named.is_some(), text, given, log })
+    }
+
+    fn write(&self, folder: PathBuf, kept: &[Kept]) -> Result<(), RecordError> {
+        if kept.is_empty() {
+            return Ok(());
+        }
+        let document = self.document.compiled.document();
+        let new: Vec<_> =
+            kept.iter().filter(|kept| !kept.is_named).map(|kept| kept.truth.recorded.clone()).collect();
+        let file = folder.join(MANIFEST);
+        let manifest = if new.is_empty() {
+            None
+        } else {
+            let old = self.missing.manifest.as_ref().map(sortie_syntax::Source::text);
+            let text = added(old, &new, document).map_err(|error| RecordError::NotAdded {
+                file: file.display().to_string(),
+                why: error.to_string(),
+                lines: error.lines,
+            })?;
+            Some((file, text))
+        };
+        let traces = kept.iter().map(|kept| (kept.file.clone(), kept.text.clone())).collect();
+        Ok(ProofFiles { folder, traces, manifest }.write()?)
+    }
+}
+
+/// A run that is to be kept.
+struct Kept {
+    truth: Truth,
+    file: String,
+    /// Whether the manifest says already what it must give.
+    is_named: bool,
+    text: String,
+    /// The verdict of the run.
+    given: String,
+    /// What the agent did and why.
+    log: PathBuf,
+}
+
+fn bounded(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(MAX_LOG_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}

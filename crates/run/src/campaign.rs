@@ -1,0 +1,263 @@
+//! From what was asked for to one report.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use sortie_detect::{CaseInfo, EvaluatorCase, Outcome};
+use sortie_engine::cases::{Missing, PlayOptions, Player};
+use sortie_engine::run::{ContentGenerator, Semantic};
+use sortie_engine::targets::Target;
+use sortie_judge::Exchanges;
+use sortie_report::Report;
+use sortie_trace::time::format_time;
+use tokio_util::sync::CancellationToken;
+
+use crate::discovery::{PlannedTarget, take_unplayable};
+use crate::folders::{folder_of, name};
+use crate::store::load_info;
+use crate::{
+    DocumentCase, Observer, OpenModels, Plan, Played, Preview, RunRequest, RunStore, SelectedEvaluators,
+    SetupError, UnplayedDocument,
+};
+
+/// Where a run is kept, and whether it was begun before.
+#[derive(Clone, Debug, Default)]
+pub struct RunPlace {
+    /// The folder that was asked for; without one, a new one among all runs.
+    pub folder: Option<PathBuf>,
+    /// The folder of a run that is taken up.
+    pub resume: Option<PathBuf>,
+    /// The run that is repeated: its folder, or its file of exchanges.
+    pub replay: Option<PathBuf>,
+}
+
+impl RunPlace {
+    /// The folder of the run that is repeated.
+    fn replayed_folder(&self) -> Option<PathBuf> {
+        let run = self.replay.as_deref()?;
+        let folder = if run.is_dir() { Some(run) } else { run.parent() };
+        // The folder of a file without one is here.
+        folder.map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.to_owned())
+    }
+}
+
+/// Everything that one run plays: documents, evaluators, or both, with one report.
+pub struct Campaign {
+    pub(crate) request: RunRequest,
+    pub(crate) documents: Vec<DocumentCase>,
+    /// Documents of suites that what there is cannot be attacked with.
+    pub(crate) unplayed: Vec<UnplayedDocument>,
+    pub(crate) evaluators: Option<SelectedEvaluators>,
+    /// What evaluators attack.
+    pub(crate) target: Option<Target>,
+}
+
+/// What was done.
+pub struct CampaignEnd {
+    /// What came of it.
+    pub report: Report,
+    /// Cases that could not be begun, and why.
+    pub failures: Vec<(String, String)>,
+    /// The user did not want to wait.
+    pub interrupted: bool,
+    /// The folder of the run.
+    pub folder: PathBuf,
+}
+
+impl Campaign {
+    /// Shows what would be done, and plays nothing. Only the target of evaluators is looked at.
+    pub async fn preview(mut self, abort: &CancellationToken) -> Result<Preview, SetupError> {
+        self.replayed()?;
+        let attacked = self.look(abort).await?;
+        Ok(Preview::new(&self.documents, self.unplayed, attacked.map(|attacked| attacked.planned)))
+    }
+
+    /// Plays it. The token of the request lets what goes on come to its end; `abort` drops it, and then this is an error.
+    pub async fn play(
+        mut self,
+        observer: Arc<dyn Observer>,
+        abort: &CancellationToken,
+    ) -> Result<CampaignEnd, SetupError> {
+        let replayed = self.replayed()?;
+        let attacked = self.look(abort).await?;
+        let looked = tokio::select! {
+            (unplayed, looked) = take_unplayable(&mut self.documents, &self.request.cases) => {
+                self.unplayed.extend(unplayed);
+                looked
+            }
+            () = abort.cancelled() => return Err(SetupError::Aborted),
+        };
+        let folder = match &self.request.place.resume {
+            Some(folder) => {
+                load_info(folder)?;
+                folder.clone()
+            }
+            None => folder_of(&self.name(), self.request.place.folder.as_deref())?,
+        };
+        let exchanges = match replayed {
+            Some(exchanges) => exchanges,
+            None => self.request.models.exchanges(Some(&folder))?,
+        };
+        let mut models = OpenModels::open(&self.request.models, &exchanges)?;
+        let plan = self.plan(attacked.as_ref(), &models, &*observer);
+        let mut info = plan.info();
+        let words = self.request.words.iter();
+        info.asked = words.map(|word| self.request.cases.redactor.text(word).into_owned()).collect();
+        info.started = format_time(SystemTime::now());
+        info.target = attacked.as_ref().and_then(|attacked| attacked.discovery.target().cloned());
+        let store = match self.request.place.resume {
+            Some(_) => RunStore::resume(&folder, &info)?,
+            None => RunStore::create(&folder, info)?,
+        };
+        looked.iter().try_for_each(|looked| looked.keep(&folder))?;
+        self.calibrate(&mut models, attacked.as_ref(), abort, &*observer).await?;
+        let player = attacked.as_ref().map(|attacked| {
+            let options = PlayOptions {
+                judge: models.judge(),
+                attacker: models.attacker(),
+                turns: self.request.models.request.turns.map_or(1, std::num::NonZero::get),
+                ..self.request.cases.clone()
+            };
+            Arc::new(Player::new(&attacked.target, &attacked.discovery, &folder, options))
+        });
+        observer.planned(plan.len(), store.len());
+        let tokens = (&self.request.cases.end, abort);
+        let played = plan.play(store, self.request.limits, tokens, observer, player).await?;
+        self.close(played, &models)
+    }
+
+    /// What is played, and what is not: documents, those that do not fit, and the cases of evaluators.
+    fn plan(
+        &mut self,
+        attacked: Option<&PlannedTarget>,
+        models: &OpenModels,
+        observer: &dyn Observer,
+    ) -> Plan {
+        let mut plan = Plan::default();
+        plan.replay.clone_from(&self.request.cases.replay);
+        let several = self.documents.len() > 1;
+        for mut case in std::mem::take(&mut self.documents) {
+            case.options.semantic = models.semantic().map(Semantic);
+            case.options.generator = models.generator().map(ContentGenerator);
+            case.watcher = observer.watcher(&case.document, several);
+            plan.add_document(case);
+        }
+        for UnplayedDocument { document, reason } in &self.unplayed {
+            plan.add_unplayed_document(document, reason);
+        }
+        match (&self.evaluators, attacked) {
+            (_, Some(attacked)) => plan.add_evaluators(&attacked.planned),
+            (Some(evaluators), None) => {
+                for entry in evaluators.entries() {
+                    // Whoever did not want to wait for the target has one.
+                    if self.request.cases.end.is_cancelled() {
+                        plan.add_unfinished(&entry.evaluator.id);
+                    } else {
+                        plan.add_unplayed(without_target(&entry.evaluator.id));
+                    }
+                }
+            }
+            (None, None) => {}
+        }
+        plan
+    }
+
+    /// What was said in the run that is repeated. Where no model helped, nobody was asked anything.
+    fn replayed(&mut self) -> Result<Option<Exchanges>, SetupError> {
+        let Some(run) = &self.request.place.replay else { return Ok(None) };
+        if !run.exists() {
+            return Err(SetupError::usage(format!("`--replay`: there is no run `{}`", run.display())));
+        }
+        self.request.cases.replay = self.request.place.replayed_folder();
+        if self.request.models.is_asked() {
+            return self.request.models.exchanges(None).map(Some);
+        }
+        if let (Some(_), Some(folder)) = (&self.evaluators, &self.request.cases.replay) {
+            load_info(folder).map_err(|error| {
+                SetupError::usage(error.to_string())
+                    .with_help("`--replay` wants the folder of a run, or its `exchanges.jsonl`")
+            })?;
+        }
+        Ok(Some(Exchanges::transient()))
+    }
+
+    /// What the target of evaluators offers, and what they do with it.
+    async fn look(&mut self, abort: &CancellationToken) -> Result<Option<PlannedTarget>, SetupError> {
+        let (Some(evaluators), Some(target)) = (&self.evaluators, self.target.take()) else {
+            return Ok(None);
+        };
+        let attacks = self.request.models.attacker.is_some();
+        let missing = if attacks { Missing::LeaveToAttacker } else { Missing::Skip };
+        tokio::select! {
+            planned = PlannedTarget::new(evaluators, target, &self.request.cases, missing) => planned,
+            () = abort.cancelled() => Err(SetupError::Aborted),
+        }
+    }
+
+    /// What a new folder is called after.
+    fn name(&self) -> String {
+        match (&self.evaluators, &self.documents[..]) {
+            (Some(evaluators), _) => evaluators.name(),
+            (None, [case]) => name(&case.document),
+            (None, _) => "documents".to_owned(),
+        }
+    }
+
+    /// Measures the judge before it says anything that counts, by the evaluators that are played.
+    async fn calibrate(
+        &self,
+        models: &mut OpenModels,
+        attacked: Option<&PlannedTarget>,
+        abort: &CancellationToken,
+        observer: &dyn Observer,
+    ) -> Result<(), SetupError> {
+        let (Some(evaluators), Some(attacked)) = (&self.evaluators, attacked) else { return Ok(()) };
+        let mut entries = evaluators.entries();
+        entries.retain(|entry| attacked.plays(&entry.evaluator.id));
+        if models.judge().is_none() || entries.is_empty() {
+            return Ok(());
+        }
+        observer.calibrating(true);
+        let measured = tokio::select! {
+            measured = models.calibrate(&entries, self.request.limits.jobs) => measured,
+            () = self.request.cases.end.cancelled() => Ok(()),
+            () = abort.cancelled() => Err(SetupError::Aborted),
+        };
+        observer.calibrating(false);
+        measured
+    }
+
+    /// The report of what was played, kept beside it.
+    fn close(self, played: Played, models: &OpenModels) -> Result<CampaignEnd, SetupError> {
+        let Played { store, stopped, partial, failures, aborted } = played;
+        let mut report = store.report();
+        for outcome in partial {
+            report.unfinished.retain(|id| *id != outcome.id);
+            report.runs.push(outcome);
+        }
+        let interrupted = self.request.cases.end.is_cancelled();
+        let refused = || models.budget().exhausted().map(|refused| refused.to_string());
+        report.stopped = stopped.or_else(|| interrupted.then(|| "interrupted".to_owned())).or_else(refused);
+        report.suites =
+            self.evaluators.as_ref().map(|evaluators| evaluators.tables(&report)).unwrap_or_default();
+        report.models = models.report();
+        store.write_report(&report)?;
+        match aborted {
+            Some(cases) => Err(SetupError::CasesAborted(cases)),
+            None => Ok(CampaignEnd { report, failures, interrupted, folder: store.folder().to_owned() }),
+        }
+    }
+}
+
+/// An evaluator of a suite, where nothing is there that it could attack.
+fn without_target(evaluator: &str) -> Outcome {
+    let case = EvaluatorCase {
+        id: evaluator.to_owned(),
+        pattern: None,
+        tool: None,
+        filled: sortie_evaluators::Values::new(),
+    };
+    let reason = "it attacks a target, and there is no `--target`";
+    Outcome::not_applicable(evaluator, CaseInfo::Evaluator { evaluator: case }, reason)
+}

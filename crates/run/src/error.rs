@@ -1,0 +1,139 @@
+//! Why a run cannot be set up, or not be played.
+
+use sortie_engine::run::{CommandError, Misfit};
+use sortie_library::InputError;
+use sortie_oatf::model::extract_protocol;
+use sortie_report::counted;
+use sortie_report::files::FileError;
+use thiserror::Error;
+
+use crate::StoreError;
+
+/// Why a run cannot be set up, or not be played.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// A document, an evaluator or the configuration cannot be used.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A file or folder cannot be used.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// `sortie.toml` has nothing of that name.
+    #[error("there is no {what}{name}`")]
+    NotConfigured {
+        /// How such a name is written, up to the name itself.
+        what: &'static str,
+        /// The table that it would stand in.
+        table: &'static str,
+        /// The name.
+        name: String,
+        /// What there is.
+        known: Option<String>,
+    },
+    /// An environment variable that was named has no value.
+    #[error("the environment variable `{name}` {why}")]
+    Environment {
+        /// The variable.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// What was asked for does not fit a document.
+    #[error("`{document}`: {misfit}")]
+    Misfit {
+        /// The document.
+        document: String,
+        /// What does not fit.
+        misfit: Misfit,
+    },
+    /// What was asked for contradicts itself, or cannot be meant.
+    #[error("{message}")]
+    Usage {
+        /// What is wrong.
+        message: String,
+        /// What to do about it.
+        help: Option<String>,
+    },
+    /// The target could not be looked at.
+    #[error("{0}")]
+    NotDiscovered(String),
+    /// The folder of the run cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The user did not even want to wait for a report.
+    #[error("ended at once; what was over is in the folder of the run, and `--resume` goes on")]
+    Aborted,
+    /// The same, while cases were played.
+    #[error("ended at once: {} not played to the end", counted(*.0, "case was", "cases were"))]
+    CasesAborted(usize),
+}
+
+impl SetupError {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::Usage { message: message.into(), help: None }
+    }
+
+    /// Says what to do about what contradicts itself.
+    pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
+        match self {
+            Self::Usage { message, .. } => Self::Usage { message, help: Some(help.into()) },
+            error => error,
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        Some(match self {
+            Self::Input(error) => return error.help(),
+            Self::File(error) => return error.help().map(str::to_owned),
+            Self::NotConfigured { known: Some(known), .. } => known.clone(),
+            Self::NotConfigured { table, name, .. } => {
+                format!("sortie.toml has none; write `[{table}.{name}]` into it")
+            }
+            Self::Environment { .. } => {
+                "it was named on the command line or in sortie.toml; set it, or do not name it".to_owned()
+            }
+            Self::Misfit { misfit, .. } => return help_for(misfit),
+            Self::Usage { help, .. } => return help.clone(),
+            Self::NotDiscovered(_) => {
+                "nothing was played: is the target running, and is it what you named?".to_owned()
+            }
+            Self::Store(StoreError::NoRun { .. }) => {
+                "`--resume` wants the folder that was named by `--run-dir`, or one of `.sortie/runs`"
+                    .to_owned()
+            }
+            Self::CasesAborted(_) => "`--resume` goes on with what is left".to_owned(),
+            Self::Store(_) | Self::Aborted => return None,
+        })
+    }
+}
+
+fn help_for(misfit: &Misfit) -> Option<String> {
+    Some(match misfit {
+        Misfit::NoTarget { actor, mode } => {
+            format!("say what it attacks: `--target {actor}={}=http://…`", extract_protocol(mode))
+        }
+        Misfit::NotLoopback { .. } => {
+            "allow that with `--public`, or listen at a loopback address such as `127.0.0.1:0`".to_owned()
+        }
+        Misfit::Command(CommandError::NoPrompt) => {
+            "give one with `--prompt`, or in the document: `x-sortie: {prompt: …}`".to_owned()
+        }
+        Misfit::Command(CommandError::Unknown { name, .. }) => {
+            format!("to hand the braces to the agent as they are, write `{{{{{name}}}}}`")
+        }
+        _ => return None,
+    })
+}
+
+/// Why a text is no target, address, variable or command. It never repeats what may be a secret.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct SpecError(pub(crate) String);
+
+impl From<&str> for SpecError {
+    fn from(why: &str) -> Self {
+        Self(why.to_owned())
+    }
+}

@@ -1,0 +1,127 @@
+//! Verdicts of recordings: what documents find in one, and what an evaluator says about one of its cases.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sortie_detect::{Detector, Outcome, Place, replay};
+use sortie_engine::cases::{CaseTrace, CompiledEvaluator};
+use sortie_evaluators::{CatalogueEntry, CompiledChecks};
+use sortie_library::NamedDocument;
+use sortie_oatf::SemanticEvaluator;
+use sortie_report::files::FileError;
+use sortie_trace::{MAX_TRACE_BYTES, Redactor};
+
+use crate::{OpenModels, SetupError};
+
+/// Where a recording is read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TraceSource {
+    /// Standard input.
+    Stdin,
+    /// A file.
+    File(PathBuf),
+}
+
+impl TraceSource {
+    /// What documents find in it. `semantic` scores texts for their semantic indicators.
+    pub fn detect(
+        &self,
+        documents: Vec<NamedDocument>,
+        semantic: Option<Arc<dyn SemanticEvaluator + Send + Sync>>,
+        lenient: bool,
+    ) -> Result<Vec<Outcome>, SetupError> {
+        let detector = |document: &NamedDocument| {
+            let detector = Detector::new(document.compiled.clone()).lenient(lenient);
+            match &semantic {
+                Some(engine) => detector.with_semantic(engine.clone()),
+                None => detector,
+            }
+        };
+        let mut detectors: Vec<_> = documents.iter().map(detector).collect();
+        replay(self.open()?, &mut detectors)
+            .map_err(|error| SetupError::usage(format!("cannot read `{}`: {error}", self.name())))?;
+        let runs = documents.into_iter().zip(&detectors);
+        let place = |name| Place { document: name, trace: self.place() };
+        Ok(runs.map(|(document, detector)| detector.outcome(place(document.name))).collect())
+    }
+
+    fn case(&self) -> Result<CaseTrace, SetupError> {
+        let (mut text, name) = (Vec::new(), self.name());
+        let read = self.open()?.take(MAX_TRACE_BYTES).read_to_end(&mut text);
+        read.map_err(|error| FileError::io(Path::new(&name), "read", error))?;
+        CaseTrace::read(text.as_slice())
+            .map_err(|error| SetupError::usage(format!("cannot evaluate `{name}`: {error}")))
+    }
+
+    /// It is of a case of none of the evaluators that were named.
+    fn of_another(&self, trace: &CaseTrace, named: &str) -> SetupError {
+        let case = &trace.case;
+        SetupError::usage(format!("`{}` is of `{}`, and not of `{named}`", self.name(), case.id))
+            .with_help(format!("name `{}`", case.evaluator))
+    }
+
+    /// The file of exchanges of the run that it belongs to, if there is one.
+    pub fn exchanges(&self) -> Option<PathBuf> {
+        let Self::File(trace) = self else { return None };
+        // RUN/cases/CASE/trace.jsonl
+        trace.ancestors().nth(3).map(|run| run.join("exchanges.jsonl")).filter(|file| file.is_file())
+    }
+
+    fn name(&self) -> String {
+        self.place().unwrap_or_else(|| "<stdin>".to_owned())
+    }
+
+    /// What was read from a pipe is in no file.
+    fn place(&self) -> Option<String> {
+        match self {
+            Self::Stdin => None,
+            Self::File(path) => Some(path.to_string_lossy().into_owned()),
+        }
+    }
+
+    fn open(&self) -> Result<Box<dyn BufRead>, SetupError> {
+        Ok(match self {
+            Self::Stdin => Box::new(io::stdin().lock()),
+            Self::File(path) => {
+                let file = File::open(path).map_err(|error| FileError::io(path, "read", error))?;
+                Box::new(BufReader::new(file))
+            }
+        })
+    }
+}
+
+/// What evaluators say about recordings, each of which is a case of one of them.
+pub async fn decide_cases(
+    traces: &[TraceSource],
+    entries: &[&CatalogueEntry],
+    models: &mut OpenModels,
+) -> Result<Vec<Outcome>, SetupError> {
+    let mut cases = Vec::new();
+    for source in traces {
+        let trace = source.case()?;
+        let Some(own) = entries.iter().find(|entry| entry.evaluator.id == trace.case.evaluator) else {
+            let named: Vec<_> = entries.iter().map(|entry| entry.evaluator.id.as_str()).collect();
+            return Err(source.of_another(&trace, &named.join("`, `")));
+        };
+        let evaluator = own.evaluator.clone();
+        let checks = CompiledChecks::new(&evaluator.checks)
+            .map_err(|error| SetupError::usage(format!("the checks of `{}`: {error}", evaluator.id)))?;
+        cases.push((source, trace, Arc::new(CompiledEvaluator { evaluator, checks })));
+    }
+    let is_unused = |entry: &&&CatalogueEntry| {
+        !cases.iter().any(|(_, trace, _)| trace.case.evaluator == entry.evaluator.id)
+    };
+    if let (Some(unused), Some((source, trace, _))) = (entries.iter().find(is_unused), cases.first()) {
+        return Err(source.of_another(trace, &unused.evaluator.id));
+    }
+    models.calibrate(entries, 1).await?;
+    let judge = models.judge();
+    let mut outcomes = Vec::new();
+    for (source, trace, rubric) in cases {
+        let decided = trace.decide(rubric, judge.as_deref(), &Redactor::default(), source.place()).await;
+        outcomes.push(decided.map_err(|exhausted| SetupError::usage(exhausted.to_string()))?);
+    }
+    Ok(outcomes)
+}

@@ -1,0 +1,136 @@
+//! How documents are played: against an agent, a practice agent, or a target.
+
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sortie_engine::modes::{Address, Endpoint};
+use sortie_engine::run::{AgentCommand, Misfit, RunOptions};
+use sortie_library::NamedDocument;
+use sortie_oatf::bindings::known_modes;
+use sortie_oatf::model::{Actor, Mode, extract_protocol};
+use sortie_practice::Behaviour;
+
+use crate::environment::environment;
+use crate::{DocumentCase, SetupError};
+
+/// How long silence lasts until a run with a practice agent is over. They do not think.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// A document of a suite that what there is cannot be attacked with.
+#[derive(Debug)]
+pub struct UnplayedDocument {
+    /// The document.
+    pub document: NamedDocument,
+    /// Why.
+    pub reason: String,
+}
+
+impl DocumentCase {
+    /// A document and a practice agent. `index` tells runs that go on at once apart.
+    pub fn against(
+        behaviour: Behaviour,
+        document: NamedDocument,
+        index: usize,
+        mut options: RunOptions,
+    ) -> Result<Self, SetupError> {
+        practise(behaviour, &document, index, &mut options)?;
+        check(&document, &options)?;
+        Ok(Self { document, options, watcher: Arc::new(()) })
+    }
+}
+
+pub(super) fn check(document: &NamedDocument, options: &RunOptions) -> Result<(), SetupError> {
+    let misfit = |misfit| SetupError::Misfit { document: document.name.clone(), misfit };
+    options.check(&document.compiled).map_err(misfit)
+}
+
+/// Why a document of a suite cannot be played like that; `None` when it can.
+pub(super) fn reason_against(document: &NamedDocument, options: &RunOptions) -> Option<String> {
+    let is_server = |actor: &Actor| Mode::of(&actor.mode).is_server();
+    let waits = options.agent.is_none() && options.listen.is_empty() && !options.stdio;
+    if waits && let Some(actor) = actors(document).find(|actor| is_server(actor)) {
+        let name = &actor.name;
+        return Some(format!("an agent has to connect to its actor `{name}`, and there is no `--agent`"));
+    }
+    match options.check(&document.compiled) {
+        Ok(()) => None,
+        Err(Misfit::NoTarget { mode, .. }) => {
+            let kind = extract_protocol(&mode);
+            Some(format!("it attacks a target of kind `{kind}`, and there is none"))
+        }
+        Err(misfit) => Some(misfit.to_string()),
+    }
+}
+
+/// The actors that can be played.
+pub(super) fn actors(document: &NamedDocument) -> impl Iterator<Item = &Actor> {
+    let actors = document.compiled.document().attack.execution.actors.iter().flatten();
+    actors.filter(|actor| known_modes().contains(&actor.mode.as_str()))
+}
+
+pub(super) fn clients(document: &NamedDocument) -> impl Iterator<Item = &Actor> {
+    actors(document).filter(|actor| Mode::of(&actor.mode).is_client())
+}
+
+/// Lets a practice agent be the one under test: it is started as a process, and is the target of every client actor that has
+/// no other. `index` tells the documents of one command apart.
+pub(super) fn practise(
+    behaviour: Behaviour,
+    document: &NamedDocument,
+    index: usize,
+    options: &mut RunOptions,
+) -> Result<(), SetupError> {
+    let program = std::env::current_exe().map_err(|error| {
+        SetupError::usage(format!("`--agent builtin:{behaviour}`: cannot find this program: {error}"))
+    })?;
+    let mut command =
+        vec![program.to_string_lossy().into_owned(), "practice".to_owned(), behaviour.name().to_owned()];
+    let mut driven = false;
+    let without_target = |actor: &&Actor| !options.targets.contains_key(&actor.name);
+    for actor in clients(document).filter(without_target).collect::<Vec<_>>() {
+        let (option, kind, path) = match Mode::of(&actor.mode) {
+            Mode::McpClient => ("--serve-mcp", 0, "mcp"),
+            Mode::A2aClient => ("--serve-a2a", 1, ""),
+            Mode::AgUiClient => ("--serve-ag-ui", 2, ""),
+            _ => continue,
+        };
+        driven |= kind != 0;
+        let served =
+            command.iter().position(|word| word == option).and_then(|at| command.get(at + 1)).cloned();
+        let address = if let Some(address) = served {
+            address
+        } else {
+            let address = free_address(index, kind)?.to_string();
+            command.extend([option.to_owned(), address.clone()]);
+            address
+        };
+        let address = Address::Url(format!("http://{address}/{path}"));
+        options
+            .targets
+            .insert(actor.name.clone(), Endpoint { address, headers: Vec::new(), env: Vec::new() });
+    }
+    if options.prompt(&document.compiled).is_some() && !driven {
+        command.extend(["--prompt".to_owned(), "{prompt}".to_owned()]);
+    }
+    options.agent = Some(AgentCommand { command, env: environment([])? });
+    options.idle = options.idle.or(Some(IDLE)).filter(|_| !options.targets.is_empty());
+    // What such an agent does, it does at once.
+    options.grace = options.grace.or(Some(Duration::ZERO));
+    Ok(())
+}
+
+/// Where a practice agent listens. On Linux all of 127.0.0.0/8 is this machine, so every document of every process has an
+/// address of its own, which nobody takes between now and then. Elsewhere it is a port that is free now.
+fn free_address(index: usize, kind: u16) -> Result<SocketAddr, SetupError> {
+    if cfg!(target_os = "linux") {
+        let process = std::process::id().to_be_bytes();
+        // Truncated on purpose: what does not fit goes into the port.
+        let [.., high, low] = index.to_be_bytes();
+        let ip = Ipv4Addr::new(127, 64 | process[2], process[3], low);
+        let port = 20_000 + u16::from(process[1]) * 32 + u16::from(high % 8) * 4 + kind;
+        return Ok(SocketAddrV4::new(ip, port).into());
+    }
+    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+    free.map_err(|error| SetupError::usage(format!("no port is free for a practice agent: {error}")))
+}

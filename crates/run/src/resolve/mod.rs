@@ -1,0 +1,280 @@
+//! From what was asked for to what is played, and how.
+
+mod documents;
+mod targets;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use sortie_engine::cases;
+use sortie_engine::run::{AgentCommand, RunOptions};
+use sortie_library::NamedDocument;
+use sortie_oatf::model::{Actor, Mode};
+use sortie_practice::{Behaviour, UnknownBehaviour};
+use sortie_syntax::suggestion;
+use sortie_trace::{RedactRule, Redactor};
+
+use self::documents::{actors, check, clients, practise, reason_against};
+use crate::environment::{BearerSpec, EnvSpec, HeaderSpec, environment};
+use crate::target::{ListenSpec, TargetSettings, TargetSpec, command_words, mode};
+use crate::{Campaign, Config, DocumentCase, ModelSetup, RunLimits, RunPlace, Selected, SetupError};
+
+pub use self::documents::UnplayedDocument;
+
+/// What a run is asked to do, apart from what it plays.
+#[derive(Default)]
+pub struct RunRequest {
+    /// The words that ask for it, to be kept with it.
+    pub words: Vec<String>,
+    /// The agent under test: a command, `@NAME` or `builtin:NAME`.
+    pub agent: Option<String>,
+    /// Environment variables that the agent inherits.
+    pub env: Vec<String>,
+    /// Where actors listen.
+    pub listen: Vec<ListenSpec>,
+    /// What is attacked.
+    pub targets: Vec<TargetSpec>,
+    /// Headers for targets.
+    pub headers: Vec<HeaderSpec>,
+    /// Bearer tokens for targets.
+    pub bearers: Vec<BearerSpec>,
+    /// Environment variables that targets inherit.
+    pub target_env: Vec<EnvSpec>,
+    /// How the target of evaluators is talked to.
+    pub settings: TargetSettings,
+    /// What is taken out of everything that is kept, besides credentials.
+    pub redact: Vec<RedactRule>,
+    /// How every document is played.
+    pub documents: RunOptions,
+    /// How the cases of evaluators are played.
+    pub cases: cases::PlayOptions,
+    /// The models that help.
+    pub models: ModelSetup,
+    /// Where the run is kept.
+    pub place: RunPlace,
+    /// How much is played at a time.
+    pub limits: RunLimits,
+}
+
+impl RunRequest {
+    /// Finds out how everything that was selected is played. Whatever does not fit is an error before anything is started, and
+    /// so is whatever was asked for and is for nobody; but documents of suites that do not fit are left out, and said to be.
+    pub fn resolve(mut self, config: &Config, selected: Selected) -> Result<Campaign, SetupError> {
+        let Selected { documents, suite_documents, evaluators } = selected;
+        let attacks = evaluators.as_ref().is_some_and(|evaluators| !evaluators.is_empty());
+        let resolver = Resolver {
+            request: &self,
+            config,
+            evaluators: attacks,
+            // A replay needs no credentials, and no agent.
+            live: self.place.replay.is_none(),
+        };
+        let mut secrets = BTreeSet::new();
+        resolver.check_unused(&|| documents.iter().chain(&suite_documents))?;
+        let builtin = self.agent.as_deref().and_then(practice_agent).transpose()?;
+        let agent = self.agent.as_deref().filter(|_| builtin.is_none());
+        let agent = agent.map(|agent| resolver.agent(agent)).transpose()?;
+        let target = if attacks { resolver.target_of_evaluators(&mut secrets)? } else { None };
+        let (mut prepared, mut unplayed) = (Vec::new(), Vec::new());
+        let named = documents.into_iter().map(|document| (document, true));
+        let documents = named.chain(suite_documents.into_iter().map(|document| (document, false)));
+        for (index, (document, is_named)) in documents.enumerate() {
+            let mut options = self.documents.clone();
+            options.agent.clone_from(&agent);
+            options.listen = resolver.listen(&document)?;
+            for actor in clients(&document) {
+                let target = resolver.target(&document, actor, &mut secrets)?;
+                options.targets.extend(target.map(|target| (actor.name.clone(), target)));
+            }
+            if let Some(behaviour) = builtin {
+                practise(behaviour, &document, index, &mut options)?;
+            }
+            if is_named {
+                check(&document, &options)?;
+            } else if let Some(reason) = reason_against(&document, &options) {
+                unplayed.push(UnplayedDocument { document, reason });
+                continue;
+            }
+            prepared.push(DocumentCase { document, options, watcher: Arc::new(()) });
+        }
+        resolver.check_ports(&prepared)?;
+        // Suites hold documents and evaluators: whoever plays their documents against an agent need not have a target too.
+        let named = evaluators.as_ref().is_some_and(|evaluators| evaluators.named);
+        if attacks && target.is_none() && (named || prepared.is_empty()) {
+            return Err(SetupError::usage("evaluators need a target").with_help(
+                "name it with `--target KIND=SPEC`: KIND is `mcp`, `a2a`, `ag_ui`, `chat`, `http` or `cmd`",
+            ));
+        }
+        let credentials =
+            secrets.into_iter().chain(self.models.keys.iter().cloned()).map(RedactRule::Literal);
+        let redactor = Redactor::new(std::mem::take(&mut self.redact).into_iter().chain(credentials))
+            .map_err(|error| SetupError::usage(error.to_string()))?;
+        for case in &mut prepared {
+            case.options.redactor = redactor.clone();
+        }
+        self.cases.redactor = redactor;
+        Ok(Campaign { request: self, documents: prepared, unplayed, evaluators, target })
+    }
+}
+
+/// The practice agent that is meant, if one is.
+fn practice_agent(agent: &str) -> Option<Result<Behaviour, SetupError>> {
+    let name = agent.strip_prefix("builtin:")?;
+    Some(name.parse().map_err(|error: UnknownBehaviour| SetupError::usage(format!("`--agent`: {error}"))))
+}
+
+/// Finds out what a request stands for.
+struct Resolver<'a> {
+    request: &'a RunRequest,
+    config: &'a Config,
+    /// Whether there are evaluators, which attack the target without an actor.
+    evaluators: bool,
+    /// Whether anything is started or sent.
+    live: bool,
+}
+
+impl Resolver<'_> {
+    fn agent(&self, agent: &str) -> Result<AgentCommand, SetupError> {
+        let failed = |error| SetupError::usage(format!("`--agent`: {error}"));
+        let (command, env) = match agent.strip_prefix('@') {
+            Some(name) => {
+                let named = self.config.agent(name)?;
+                (named.command.clone(), named.env.clone())
+            }
+            None => (command_words(agent).map_err(failed)?, Vec::new()),
+        };
+        if !self.live {
+            return Ok(AgentCommand { command, env: Vec::new() });
+        }
+        find_program(&command[0])?;
+        let names = env.iter().chain(&self.request.env).map(String::as_str);
+        Ok(AgentCommand { command, env: environment(names)? })
+    }
+
+    /// Whether each address and each target is for an actor of some document, or for evaluators.
+    fn check_unused<'d, D: Iterator<Item = &'d NamedDocument>>(
+        &self,
+        documents: &dyn Fn() -> D,
+    ) -> Result<(), SetupError> {
+        let names = |side: Side| {
+            let actors = documents().flat_map(actors);
+            actors.filter(move |actor| side.has(actor)).map(|actor| actor.name.as_str())
+        };
+        let check = |option: &str, asked: Option<&str>, side: Side| match asked {
+            Some(actor) if !names(side).any(|name| name == actor) => {
+                let kind = side.as_str();
+                let failure = SetupError::usage(format!("`{option}`: there is no {kind} actor `{actor}`"));
+                Err(suggestion(actor, names(side)).into_iter().fold(failure, SetupError::with_help))
+            }
+            None if names(side).next().is_none() => {
+                let kind = side.as_str();
+                Err(SetupError::usage(format!("`{option}` is for nobody: there is no {kind} actor")))
+            }
+            _ => Ok(()),
+        };
+        for asked in &self.request.listen {
+            check("--listen", asked.actor.as_deref(), Side::Server)?;
+        }
+        let for_evaluators = |actor: Option<&String>| actor.is_none() && self.evaluators;
+        for asked in self.request.targets.iter().filter(|asked| !for_evaluators(asked.actor.as_ref())) {
+            check("--target", asked.actor.as_deref(), Side::Client)?;
+            let kind = self.kind(asked)?;
+            let of_kind =
+                |actor: &Actor| mode(kind).is_some_and(|mode| Mode::of(mode) == Mode::of(&actor.mode));
+            if asked.actor.is_none() && !documents().flat_map(actors).any(of_kind) {
+                let nobody = match mode(kind) {
+                    Some(mode) => format!("there is no actor of mode `{mode}`"),
+                    None => format!("only evaluators attack a target of kind `{}`", kind.as_str()),
+                };
+                return Err(SetupError::usage(format!("`--target {}` is for nobody: {nobody}", asked.text)));
+            }
+        }
+        let others = self.request.headers.iter().map(|asked| ("--target-header", &asked.actor));
+        let others = others.chain(self.request.bearers.iter().map(|asked| ("--target-bearer", &asked.actor)));
+        let others = others.chain(self.request.target_env.iter().map(|asked| ("--target-env", &asked.actor)));
+        for (option, actor) in others.filter(|(_, actor)| !for_evaluators(actor.as_ref())) {
+            check(option, actor.as_deref(), Side::Client)?;
+        }
+        if !self.request.env.is_empty() && self.request.agent.is_none() {
+            return Err(SetupError::usage("`--env` is for nobody: there is no `--agent`"));
+        }
+        Ok(())
+    }
+
+    fn listen(&self, document: &NamedDocument) -> Result<BTreeMap<String, SocketAddr>, SetupError> {
+        let servers: Vec<_> = actors(document).filter(|actor| Side::Server.has(actor)).collect();
+        let mut listen = BTreeMap::new();
+        for asked in &self.request.listen {
+            let meant = servers.iter().filter(|actor| match &asked.actor {
+                Some(name) => actor.name == *name,
+                None => !self.request.listen.iter().any(|other| other.actor.as_ref() == Some(&actor.name)),
+            });
+            let meant: Vec<_> = meant.collect();
+            if meant.len() > 1 && asked.address.port() != 0 {
+                let failure = format!("`{}` has several server actors, and one address", document.name);
+                return Err(SetupError::usage(failure)
+                    .with_help("say which: `--listen ACTOR=ADDR`, for each of them"));
+            }
+            for actor in meant {
+                if listen.insert(actor.name.clone(), asked.address).is_some() {
+                    let name = &actor.name;
+                    return Err(SetupError::usage(format!(
+                        "`--listen` gives two addresses to actor `{name}`"
+                    )));
+                }
+            }
+        }
+        Ok(listen)
+    }
+
+    /// Documents that are played at once cannot listen at one address.
+    fn check_ports(&self, prepared: &[DocumentCase]) -> Result<(), SetupError> {
+        let fixed =
+            prepared.iter().filter(|one| one.options.listen.values().any(|address| address.port() != 0));
+        if self.request.limits.jobs > 1 && fixed.count() > 1 {
+            return Err(SetupError::usage(
+                "documents that are played at once cannot listen at the same address",
+            )
+            .with_help("leave `--listen` out, or `--jobs`"));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a program can be found, so that a typo is noticed before anything listens.
+fn find_program(program: &str) -> Result<(), SetupError> {
+    let found = if program.contains('{') {
+        true
+    } else if program.contains('/') {
+        Path::new(program).is_file()
+    } else {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    };
+    if found { Ok(()) } else { Err(SetupError::usage(format!("there is no program `{program}`"))) }
+}
+
+/// The side of a protocol that an actor plays.
+#[derive(Clone, Copy)]
+enum Side {
+    Server,
+    Client,
+}
+
+impl Side {
+    fn has(self, actor: &Actor) -> bool {
+        match self {
+            Self::Server => Mode::of(&actor.mode).is_server(),
+            Self::Client => Mode::of(&actor.mode).is_client(),
+        }
+    }
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Client => "client",
+        }
+    }
+}
