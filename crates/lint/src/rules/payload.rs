@@ -14,7 +14,7 @@ use sortie_oatf::rules::execution_path;
 use sortie_oatf::template::{Piece, pieces};
 use sortie_syntax::NodePath;
 
-use super::state::items;
+use super::states::items;
 
 /// A message of an actor.
 pub(super) struct Message<'d> {

@@ -1,27 +1,14 @@
 //! Errors the specification is silent about.
 
-mod s001;
-mod s002;
-mod s003;
-mod s004;
-mod s005;
-mod s006;
-mod s007;
-mod s008;
-mod s009;
-mod s010;
+mod dates;
+mod states;
+mod values;
+
+use dates::S_006;
+use states::{S_007, S_008};
+use values::{S_001, S_002, S_003, S_004, S_005, S_009, S_010};
 
 use super::Rule;
 
-pub(super) const RULES: &[&Rule] = &[
-    &s001::S_001,
-    &s002::S_002,
-    &s003::S_003,
-    &s004::S_004,
-    &s005::S_005,
-    &s006::S_006,
-    &s007::S_007,
-    &s008::S_008,
-    &s009::S_009,
-    &s010::S_010,
-];
+pub(super) const RULES: &[&Rule] =
+    &[&S_001, &S_002, &S_003, &S_004, &S_005, &S_006, &S_007, &S_008, &S_009, &S_010];

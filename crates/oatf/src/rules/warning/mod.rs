@@ -1,14 +1,13 @@
 //! Warnings of the specification.
 
-mod w001;
-mod w002;
-mod w003;
-mod w004;
-mod w005;
-mod w006;
-mod w007;
+mod fields;
+mod names;
+mod templates;
+
+use fields::{W_001, W_006, W_007};
+use names::{W_002, W_003, W_005};
+use templates::W_004;
 
 use super::Rule;
 
-pub(super) const RULES: &[&Rule] =
-    &[&w001::W_001, &w002::W_002, &w003::W_003, &w004::W_004, &w005::W_005, &w006::W_006, &w007::W_007];
+pub(super) const RULES: &[&Rule] = &[&W_001, &W_002, &W_003, &W_004, &W_005, &W_006, &W_007];

@@ -1,0 +1,152 @@
+//! Single fields.
+
+use sortie_oatf::frameworks::{FRAMEWORKS, Problem, is_well_formed, normalise};
+use sortie_oatf::rules::{RuleReport, edits};
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::NodePath;
+use sortie_syntax::yaml::{NodeId, NodeKind, Style, Tree};
+
+use super::Rule;
+
+pub(super) const L_014: Rule = Rule {
+    code: "L-014",
+    spec: "",
+    title: "a key has a value",
+    severity: Warning,
+    explain: include_str!("l014.md"),
+    check: Some(|document, report| {
+        if let Some(tree) = document.tree() {
+            walk(tree, tree.root().id, &mut NodePath::root(), report);
+        }
+    }),
+};
+
+/// Keys whose values are the author's: an empty one there is a null that is meant.
+const PASS_THROUGH: &[&str] = &["state", "params", "condition", "match", "any_of", "on_enter"];
+/// Fields that an object must have: leaving one empty is not the same as leaving it out.
+const REQUIRED: &[&str] =
+    &["oatf", "target", "cel", "intent", "selector", "source", "type", "framework", "url", "mode", "level"];
+
+// Recursion is bounded by the depth of documents.
+fn walk(tree: &Tree, id: NodeId, path: &mut NodePath, report: &mut RuleReport<'_>) {
+    match tree.node(id).kind {
+        NodeKind::Sequence(items) => {
+            for (index, item) in items.iter().enumerate() {
+                path.push_index(index);
+                walk(tree, *item, path, report);
+                path.pop();
+            }
+        }
+        NodeKind::Mapping(entries) => {
+            for entry in entries {
+                let key = tree.key(*entry);
+                if PASS_THROUGH.contains(&key) || key.starts_with("x-") {
+                    continue;
+                }
+                path.push_key(key);
+                let value = tree.node(entry.value);
+                // `null` and `~` are written on purpose.
+                if matches!(value.kind, NodeKind::Scalar(_, Style::Plain)) && value.span.is_empty() {
+                    empty(key, path, report);
+                } else {
+                    walk(tree, entry.value, path, report);
+                }
+                path.pop();
+            }
+        }
+        NodeKind::Scalar(..) | NodeKind::Refused => {}
+    }
+}
+
+fn empty(key: &str, path: &NodePath, report: &mut RuleReport<'_>) {
+    let rest = if REQUIRED.contains(&key) { "and needs one" } else { "and is read as if it were not there" };
+    let finding =
+        report.add(&L_014, path.clone(), format!("`{key}` has no value, {rest}")).label("nothing follows");
+    finding.help(match key {
+        "target" => "name a field, or write `\"\"` if the whole message is meant",
+        _ if REQUIRED.contains(&key) => "write a value",
+        _ => "write a value, or remove the key",
+    });
+}
+
+pub(super) const L_015: Rule = Rule {
+    code: "L-015",
+    spec: "§4.3",
+    title: "a mapping names an entry that its framework has",
+    severity: Warning,
+    explain: include_str!("l015.md"),
+    check: Some(|document, report| {
+        let mappings =
+            document.attack.classification.iter().flat_map(|classification| &classification.mappings);
+        let path = NodePath::root().key("attack").key("classification").key("mappings");
+        for (index, mapping) in mappings.flatten().enumerate() {
+            let path = path.clone().index(index);
+            if let Some(meant) = same_letters(&mapping.framework) {
+                let path = path.key("framework");
+                let edits = edits::replace_scalar(document, &path, meant);
+                report
+                    .add(
+                        &L_015,
+                        path,
+                        format!("`{}` is not how documents name this framework", mapping.framework),
+                    )
+                    .label(format!("did you mean `{meant}`?"))
+                    .help("an unknown framework is kept, and nothing that groups by framework finds it")
+                    .fix(format!("write `{meant}`"), edits);
+                continue;
+            }
+            if is_well_formed(&mapping.framework, &mapping.id) {
+                continue;
+            }
+            let path = path.key("id");
+            match normalise(&mapping.framework, &mapping.id) {
+                Ok(canonical) => {
+                    let edits = edits::replace_scalar(document, &path, &canonical);
+                    report
+                        .add(
+                            &L_015,
+                            path,
+                            format!("`{}` is not how `{}` writes it", mapping.id, mapping.framework),
+                        )
+                        .label(format!("`{canonical}`"))
+                        .help("whoever groups attacks by their entries compares the text")
+                        .fix(format!("write `{canonical}`"), edits);
+                }
+                Err(problem) => {
+                    let message = match problem {
+                        Problem::Form { .. } => "is not an identifier of",
+                        Problem::NoEntry { .. } => "is not an entry of",
+                    };
+                    report
+                        .add(&L_015, path, format!("`{}` {message} `{}`", mapping.id, mapping.framework))
+                        .help(problem.to_string())
+                        .help("use `framework: other` for anything else");
+                }
+            }
+        }
+    }),
+};
+
+/// The framework that is written differently only in case and punctuation, or with its publisher's name.
+fn same_letters(written: &str) -> Option<&'static str> {
+    let letters = |name: &str| -> String {
+        name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let meant = match letters(written).as_str() {
+        "mitreatlas" => "atlas",
+        "attack" | "mitreattck" | "attck" => "mitre_attack",
+        folded => FRAMEWORKS.iter().find(|known| letters(known) == folded)?,
+    };
+    (meant != written).then_some(meant)
+}
+
+/// A document has proofs. Whoever knows where the document stands looks for them, and only when asked to: there is
+/// nothing to be seen in the document itself.
+pub(super) const L_023: Rule = Rule {
+    code: "L-023",
+    spec: "",
+    title: "a document has proofs",
+    severity: Warning,
+    explain: include_str!("l023.md"),
+    check: None,
+};

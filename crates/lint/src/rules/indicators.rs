@@ -1,0 +1,233 @@
+//! What indicators look at.
+
+use sortie_expr::path::WildcardPath;
+use sortie_oatf::bindings::{Reachability, Side, known_protocols, reachability};
+use sortie_oatf::model::{Condition, Document, Mode};
+use sortie_oatf::rules::RuleReport;
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::NodePath;
+
+use super::Rule;
+use super::payload::{self, Message};
+use super::scope::{Scope, scopes};
+
+/// An indicator does not match what the attack itself sends.
+pub(super) const L_002: Rule = Rule {
+    code: "L-002",
+    spec: "§6",
+    title: "an indicator does not match by itself",
+    severity: Warning,
+    explain: include_str!("l002.md"),
+    check: Some(|document, report| {
+        let mut messages: Option<Vec<Message<'_>>> = None;
+        for scope in scopes(document) {
+            let (Some(condition), Some((_, target))) = (scope.condition(), scope.target()) else { continue };
+            let Ok(path) = WildcardPath::parse(target) else { continue };
+            if scope.wants_absence() && scope.surface().is_none() {
+                absence_everywhere(document, &scope, target, report);
+                continue;
+            }
+            let Some(check) = report.compile(&condition) else { continue };
+            let messages = messages.get_or_insert_with(|| payload::messages(document));
+            for message in messages.iter().filter(|message| selects(&scope, message, target)) {
+                if !report.can_try(&check, message.weight) {
+                    return;
+                }
+                if message.readings().iter().all(|reading| check.matches_at(&path, reading)) {
+                    let place = message.place(&path, |value| check.matches(value));
+                    fires_by_itself(&scope, message, &place, report);
+                    break;
+                }
+            }
+        }
+    }),
+};
+
+fn selects(scope: &Scope<'_>, message: &Message<'_>, target: &str) -> bool {
+    // Of an answer we know what we asked and nothing else; its root is what L-011 is about.
+    let unknown = message.is_request_in_response() && !target.starts_with("_request");
+    scope.protocol == Some(message.protocol)
+        && scope.surface().is_none_or(|surface| surface == message.surface)
+        && scope.side.is_none_or(|side| side == message.side)
+        && scope.indicator.actor.as_deref().is_none_or(|actor| actor == message.actor)
+        && !unknown
+}
+
+fn fires_by_itself(scope: &Scope<'_>, message: &Message<'_>, place: &NodePath, report: &mut RuleReport<'_>) {
+    let Message { surface, side, .. } = message;
+    let said = if scope.wants_absence() {
+        "the attack sends nothing of the kind here"
+    } else {
+        "the attack itself sends what it looks for"
+    };
+    let finding = report
+        .add(
+            &L_002,
+            scope.path.clone().key("pattern"),
+            format!(
+                "this indicator matches the attack's own {} of `{surface}`, whatever the agent does",
+                side.as_str()
+            ),
+        )
+        .label("matches by itself")
+        .also(place, said);
+    // The other side is the agent's; the indicator may have forgotten to say that it means that one.
+    let other = side.other();
+    let elsewhere = scope.side.is_none() && {
+        let target = scope.target().map_or("", |(_, target)| target);
+        reachability(message.protocol, Some(surface), Some(other), &scope.modes, target)
+            == Reachability::Possible
+    };
+    if elsewhere && scope.surface().is_some() {
+        finding.help(format!("if the agent's side is meant, add `direction: {}`", other.as_str()));
+        return;
+    }
+    finding.help(match scope.modes.first().map(|mode| Mode::of(mode)) {
+        Some(Mode::McpServer) => {
+            "look at what the agent does with it: `surface: tools/call`, `direction: request`"
+        }
+        Some(Mode::A2aServer) => {
+            "look at what the agent does with it: `surface: message/send`, `direction: request`"
+        }
+        Some(Mode::AgUiClient) => {
+            "look at what the agent answers: `surface: text_message_end`, `target: _text`"
+        }
+        _ => "look at what the agent answers: `direction: response`",
+    });
+}
+
+/// Without a surface, the first message of another operation lacks the field.
+fn absence_everywhere(document: &Document, scope: &Scope<'_>, target: &str, report: &mut RuleReport<'_>) {
+    let Some(protocol) = scope.protocol.filter(|protocol| known_protocols().contains(protocol)) else {
+        return;
+    };
+    // What no message has is for L-001 to say, and what all have is a fair question.
+    let possible =
+        reachability(protocol, None, scope.side, &document.modes(), target) == Reachability::Possible;
+    if possible && !target.is_empty() {
+        report
+            .add(
+                &L_002,
+                scope.path.clone().key("pattern"),
+                format!(
+                    "this indicator matches every message that has no `{target}`, whatever the agent does"
+                ),
+            )
+            .label("matches by itself")
+            .help("name the operation it is about with `surface`, and its side with `direction`");
+    }
+}
+
+pub(super) const L_008: Rule = Rule {
+    code: "L-008",
+    spec: "§6.4",
+    title: "a semantic indicator has two positive and two negative examples",
+    severity: Warning,
+    explain: include_str!("l008.md"),
+    check: Some(|document, report| {
+        for (path, indicator) in document.indicators() {
+            let Some(semantic) = &indicator.semantic else { continue };
+            let path = path.key("semantic");
+            let count = |list: &Option<Vec<String>>| list.as_ref().map_or(0, Vec::len);
+            let (positive, negative) = match &semantic.examples {
+                Some(examples) => (count(&examples.positive), count(&examples.negative)),
+                None => (0, 0),
+            };
+            if positive >= WANTED && negative >= WANTED {
+                continue;
+            }
+            let message = if positive + negative == 0 {
+                "this semantic indicator has no examples to calibrate with".to_owned()
+            } else {
+                format!(
+                    "this semantic indicator has {positive} positive and {negative} negative examples, two of each are needed"
+                )
+            };
+            let at = if semantic.examples.is_some() { path.key("examples") } else { path };
+            report.add(&L_008, at, message).help(
+                "a score means something else in every engine; examples say what must match and what must not",
+            );
+        }
+    }),
+};
+
+/// How many of each kind.
+const WANTED: usize = 2;
+
+pub(super) const L_009: Rule = Rule {
+    code: "L-009",
+    spec: "§6",
+    title: "some indicator looks at what the agent does",
+    severity: Warning,
+    explain: include_str!("l009.md"),
+    check: Some(|document, report| {
+        let scopes = scopes(document);
+        // A document with more of them is not written by hand, and asking costs.
+        if scopes.is_empty() || scopes.len() > 200 || !scopes.iter().all(Scope::is_payload_only) {
+            return;
+        }
+        let finding = report.add(
+            &L_009,
+            NodePath::root().key("attack").key("indicators"),
+            "no indicator looks at what the agent does",
+        );
+        let mut finding = finding.label(match scopes.len() {
+            1 => "it sees the attack's own messages only".to_owned(),
+            count => format!("all {count} see the attack's own messages only"),
+        });
+        if let [only] = scopes.as_slice() {
+            finding = finding.also(&only.path.clone().key("target"), "in what the attack sends");
+        }
+        finding.help(match scopes[0].modes.first().map(|mode| Mode::of(mode)) {
+            Some(Mode::McpServer) => "add one for what the agent does next: the `request` of `tools/call`",
+            Some(Mode::A2aServer) => "add one for what the agent does next: the `request` of `message/send`",
+            Some(Mode::AgUiClient) => {
+                "add one for what the agent says or calls: `text_message_end`, `tool_call_end`"
+            }
+            _ => "add one for what the agent answers: `direction: response`",
+        });
+    }),
+};
+
+/// A string operator does not search a message that carries our own request.
+pub(super) const L_011: Rule = Rule {
+    code: "L-011",
+    spec: "§4.1",
+    title: "a search leaves out the request inside a response",
+    severity: Warning,
+    explain: include_str!("l011.md"),
+    check: Some(|document, report| {
+        for scope in scopes(document) {
+            let Some((path, "")) = scope.target() else { continue };
+            let Some(Condition::Match(operators)) = scope.condition() else { continue };
+            let searches = operators.contains.is_some()
+                || operators.starts_with.is_some()
+                || operators.ends_with.is_some()
+                || operators.regex.is_some();
+            if !searches || !sees_answers(&scope) {
+                continue;
+            }
+            let example = match scope.protocol {
+                Some("a2a") => "artifacts[*].parts[*].text",
+                _ => "content[*].text",
+            };
+            report
+                .add(&L_011, path, "this searches the whole response, and our own request is part of it")
+                .label("the whole message")
+                .help("what a client actor is answered carries what it asked, under `_request`")
+                .help(format!("look at the part that the agent writes, such as `{example}`"));
+        }
+    }),
+};
+
+/// Whether it sees what client actors are answered.
+fn sees_answers(scope: &Scope<'_>) -> bool {
+    let client = |mode: &&str| matches!(Mode::of(mode), Mode::McpClient | Mode::A2aClient);
+    // These have no params to carry.
+    let bare = matches!(scope.surface(), Some("agent_card/get" | "ping"));
+    let started_by_server = scope.surface().is_some_and(|surface| {
+        surface.starts_with("notifications/")
+            || matches!(surface, "sampling/createMessage" | "elicitation/create" | "roots/list")
+    });
+    scope.side != Some(Side::Request) && scope.modes.iter().any(client) && !bare && !started_by_server
+}

@@ -1,0 +1,201 @@
+//! Templates and what fills them.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use sortie_oatf::model::{Document, Mode};
+use sortie_oatf::rules::RuleReport;
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::{Edit, NodePath, Span};
+
+use super::Rule;
+use super::states::items;
+use super::templates::{self, Reference};
+
+pub(super) const L_004: Rule = Rule {
+    code: "L-004",
+    spec: "",
+    title: "an extractor is used",
+    severity: Warning,
+    explain: include_str!("l004.md"),
+    check: Some(|document, report| {
+        let mut used = HashSet::new();
+        templates::each_reference(document, &mut |reference| {
+            used.insert((reference.actor, reference.name));
+        });
+        // A template anywhere else is a mistake of its own (L-005), and still a use.
+        templates::each_misplaced(document, &mut |reference| {
+            used.insert((reference.actor, reference.name));
+        });
+        let qualified_uses: HashSet<_> = used.iter().map(|(_, name)| *name).collect();
+        for list in document.phase_lists() {
+            let actor = list.actor.map_or("default", |(_, actor)| actor.name.as_str());
+            for (path, phase) in list.iter() {
+                for (index, extractor) in phase.extractors.iter().flatten().enumerate() {
+                    let name = extractor.name.as_str();
+                    let qualified = format!("{actor}.{name}");
+                    let is_used = used.contains(&(Some(actor), name))
+                        || used.contains(&(None, name))
+                        || qualified_uses.contains(qualified.as_str());
+                    if is_used {
+                        continue;
+                    }
+                    report
+                        .add(
+                            &L_004,
+                            path.clone().key("extractors").index(index).key("name"),
+                            format!("nothing uses what `{name}` extracts"),
+                        )
+                        .label("never used")
+                        .help(format!(
+                            "use it in a state or an entry action as `{{{{{name}}}}}`, or remove the extractor"
+                        ));
+                }
+            }
+        }
+    }),
+};
+
+/// A template can be filled where it stands.
+///
+/// That its name is known is W-004's to say.
+pub(super) const L_005: Rule = Rule {
+    code: "L-005",
+    spec: "§5.6",
+    title: "a template can be filled where it stands",
+    severity: Warning,
+    explain: include_str!("l005.md"),
+    check: Some(|document, report| {
+        let lists = document.phase_lists();
+        let extracts = |(list, phase): (usize, usize), name: &str| {
+            lists.get(list).and_then(|list| list.phases.get(phase)).is_some_and(|phase| {
+                phase.extractors.iter().flatten().any(|extractor| extractor.name == name)
+            })
+        };
+        templates::each_reference(document, &mut |reference| {
+            if !reference.on_enter {
+                return;
+            }
+            if of_message(reference.name) {
+                add(
+                    report,
+                    &reference,
+                    "entry actions run before a message is seen, so this is always empty",
+                    "extract the value in an earlier phase, and use the extractor's name here",
+                );
+            } else if let Some((list, phase)) = reference.phase
+                && extracts((list, phase), reference.name)
+                && !(0..phase).any(|earlier| extracts((list, earlier), reference.name))
+            {
+                add(
+                    report,
+                    &reference,
+                    "entry actions run before this phase extracts anything, so this is always empty",
+                    "extract the value in an earlier phase",
+                );
+            }
+        });
+        let names = extractor_names(document);
+        templates::each_misplaced(document, &mut |reference| {
+            if of_message(reference.name) || names.contains(reference.name) {
+                add(
+                    report,
+                    &reference,
+                    "templates are filled in states and entry actions only, so this is taken literally",
+                    "write what the value will be, or a pattern that it fits",
+                );
+            }
+        });
+    }),
+};
+
+fn add(report: &mut RuleReport<'_>, reference: &Reference<'_>, message: &str, help: &str) {
+    report
+        .add(&L_005, reference.path.clone(), message)
+        .within(reference.at.clone())
+        .label(format!("`{}` has no value here", reference.name))
+        .help(help);
+}
+
+fn of_message(name: &str) -> bool {
+    name.starts_with("request.") || name.starts_with("response.")
+}
+
+/// The names of all extractors, bare and with their actors: braces around anything else in an indicator may
+/// well be meant, since attacks on template engines exist.
+fn extractor_names(document: &Document) -> HashSet<String> {
+    let mut names = HashSet::new();
+    for list in document.phase_lists() {
+        let actor = list.actor.map_or("default", |(_, actor)| actor.name.as_str());
+        for extractor in list.phases.iter().flat_map(|phase| phase.extractors.iter().flatten()) {
+            names.insert(extractor.name.clone());
+            names.insert(format!("{actor}.{}", extractor.name));
+        }
+    }
+    names
+}
+
+pub(super) const L_007: Rule = Rule {
+    code: "L-007",
+    spec: "§7.1.4",
+    title: "what a tool answers is a result object",
+    severity: Warning,
+    explain: include_str!("l007.md"),
+    check: Some(|document, report| {
+        for state in
+            document.states().into_iter().filter(|state| state.mode.map(Mode::of) == Some(Mode::McpServer))
+        {
+            let tools = items(state.value, &state.path, "tools");
+            for (entry, path) in tools.flat_map(|(tool, path)| items(tool, &path, "responses")) {
+                let path = path.key("content");
+                match entry.get("content") {
+                    Some(Value::Array(_)) => {
+                        report
+                            .add(
+                                &L_007,
+                                path.clone(),
+                                "`content` is a bare list, not the result of a tool call",
+                            )
+                            .label("a list of content blocks")
+                            .help("the result holds the list: `content: {content: [...]}`")
+                            .help("it is served as if it stood there, by this runner and not by every other")
+                            .fix("wrap the list in a result", wrap(document, &path));
+                    }
+                    Some(Value::String(_)) => {
+                        report
+                            .add(&L_007, path, "`content` is a text, not the result of a tool call")
+                            .label("a text")
+                            .help("write the result: `content: {content: [{type: text, text: ...}]}`");
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }),
+};
+
+/// Puts `content:` between the key and its list.
+///
+/// A list may stand as far to the left as the key that holds it, so a block list that is indented needs one
+/// line in front and no other change; one that is not would need every line moved, and is left to the author.
+fn wrap(document: &Document, path: &NodePath) -> Vec<Edit> {
+    let Some(tree) = document.tree() else { return Vec::new() };
+    let Some((id, Some(entry))) = tree.find(path) else { return Vec::new() };
+    let (list, key) = (tree.node(id).span, tree.node(entry.key).span);
+    if tree.is_flow(id) {
+        let end = Span::new(list.end, list.end);
+        return vec![
+            Edit { span: Span::new(list.start, list.start), replacement: "{content: ".to_owned() },
+            Edit { span: end, replacement: "}".to_owned() },
+        ];
+    }
+    let text = tree.source().text();
+    let line = |at: usize| text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let indent = &text[line(list.start)..list.start];
+    let column = text[line(key.start)..key.start].chars().count();
+    if !indent.bytes().all(|byte| byte == b' ') || indent.len() <= column {
+        return Vec::new();
+    }
+    let start = line(list.start);
+    vec![Edit { span: Span::new(start, start), replacement: format!("{indent}content:\n") }]
+}

@@ -1,0 +1,251 @@
+//! Response lists, and what has to be delivered.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+use sortie_expr::json::sorted_text;
+use sortie_expr::path::SimplePath;
+use sortie_oatf::bindings::{
+    DispatchList, Reachability, dispatch_lists, is_known_surface, nearest_surface, reachability,
+};
+use sortie_oatf::extension::{Extension, KEY};
+use sortie_oatf::model::{Condition, Document, Mode, Phase};
+use sortie_oatf::rules::{RuleReport, edits};
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::NodePath;
+
+use super::Rule;
+use super::scope::{side_of_event, wants_absence};
+use super::states::items;
+
+pub(super) const L_019: Rule = Rule {
+    code: "L-019",
+    spec: "",
+    title: "what `x-sortie.delivered` asks for can be served",
+    severity: Warning,
+    explain: include_str!("l019.md"),
+    check: Some(|document, report| {
+        let (extension, errors) = Extension::read(&document.attack);
+        if !errors.is_empty() {
+            return;
+        }
+        for (index, wanted) in extension.delivered.iter().enumerate() {
+            let path = NodePath::root().key("attack").key(KEY).key("delivered").index(index);
+            let execution = &document.attack.execution;
+            let actor = execution.actors.iter().flatten().find(|actor| actor.name == wanted.actor);
+            let (mode, phases, state) = match actor {
+                Some(actor) => (Some(actor.mode.as_str()), actor.phases.as_slice(), None),
+                None => (
+                    document.modes().first().copied(),
+                    execution.phases.as_deref().unwrap_or_default(),
+                    execution.state.as_ref(),
+                ),
+            };
+            is_surface(document, &path.clone().key("surface"), &wanted.surface, mode, report);
+            if let Some(words) = &wanted.contains {
+                is_said(&path.key("contains"), words, phases, state, report);
+            }
+        }
+    }),
+};
+
+fn is_surface(
+    document: &Document,
+    path: &NodePath,
+    surface: &str,
+    mode: Option<&str>,
+    report: &mut RuleReport<'_>,
+) {
+    let Some(protocol) = mode.and_then(Mode::protocol) else { return };
+    if is_known_surface(protocol, surface) != Some(false) {
+        return;
+    }
+    let finding = report.add(
+        &L_019,
+        path.clone(),
+        format!("`{protocol}` has no operation `{surface}`, so this is never delivered"),
+    );
+    match nearest_surface(protocol, surface) {
+        Some(meant) => {
+            let edits = edits::replace_scalar(document, path, meant);
+            finding.label(format!("did you mean `{meant}`?")).fix(format!("write `{meant}`"), edits);
+        }
+        None => {
+            finding.help("name the operation by which the agent is served, such as `tools/list`");
+        }
+    }
+}
+
+/// Reports words that an actor never says, as far as that can be known: what is sent on entering a phase, and what a model
+/// writes, is not looked at.
+fn is_said(
+    path: &NodePath,
+    words: &str,
+    phases: &[Phase],
+    state: Option<&Value>,
+    report: &mut RuleReport<'_>,
+) {
+    let states = || phases.iter().filter_map(|phase| phase.state.as_ref()).chain(state);
+    let unknown = phases.iter().any(|phase| phase.on_enter.is_some())
+        || states().any(|state| has(state, &|key, _| key == Some("synthesize")));
+    if !unknown && !states().any(|state| has(state, &|_, text| text.is_some_and(|text| text.contains(words))))
+    {
+        report
+            .add(&L_019, path.clone(), "the actor never says this, so this is never delivered")
+            .help("take words that stand in one text of its `state`, without anything that is filled in");
+    }
+}
+
+/// Whether a key or a text somewhere in a value is what is looked for.
+fn has(value: &Value, is_it: &dyn Fn(Option<&str>, Option<&str>) -> bool) -> bool {
+    match value {
+        Value::String(text) => is_it(None, Some(text)),
+        Value::Array(items) => items.iter().any(|item| has(item, is_it)),
+        Value::Object(fields) => {
+            fields.iter().any(|(key, value)| is_it(Some(key), None) || has(value, is_it))
+        }
+        _ => false,
+    }
+}
+
+pub(super) const L_021: Rule = Rule {
+    code: "L-021",
+    spec: "§7.0.1",
+    title: "every entry of a response list can be chosen",
+    severity: Warning,
+    explain: include_str!("l021.md"),
+    check: Some(|document, report| {
+        for state in document.states() {
+            let Some(mode) = state.mode else { continue };
+            for list in dispatch_lists(mode).unwrap_or_default() {
+                let dispatch = Dispatch { document, mode, list };
+                match list.within {
+                    Some(holder) => {
+                        for (item, path) in items(state.value, &state.path, holder) {
+                            let name = item.get("name").filter(|name| name.is_string());
+                            dispatch.check(item, &path, name, report);
+                        }
+                    }
+                    None => dispatch.check(state.value, &state.path, None, report),
+                }
+            }
+        }
+    }),
+};
+
+/// A longer name is not looked at: no agent calls it.
+const MOST_BYTES: usize = 256;
+
+/// A response list of a mode.
+struct Dispatch<'d> {
+    document: &'d Document,
+    mode: &'d str,
+    list: &'d DispatchList,
+}
+
+impl Dispatch<'_> {
+    fn check(&self, holder: &Value, path: &NodePath, name: Option<&Value>, report: &mut RuleReport<'_>) {
+        let mut first_seen: HashMap<String, NodePath> = HashMap::new();
+        let mut takes_all: Option<NodePath> = None;
+        for (entry, path) in items(holder, path, self.list.key) {
+            let when = entry.get("when").and_then(Value::as_object);
+            let at = if when.is_some() { path.key("when") } else { path };
+            if let Some(first) = &takes_all {
+                report
+                    .add(&L_021, at, "this entry is never chosen")
+                    .label("comes too late")
+                    .also(first, "an empty `when` fits every request")
+                    .help("the first entry that fits is chosen; leave `when` out for one that comes last");
+                continue;
+            }
+            let Some(when) = when else { continue };
+            if when.is_empty() {
+                takes_all = Some(at);
+                continue;
+            }
+            if let Some(first) = first_seen.get(&sorted_text(&Value::Object(when.clone()))) {
+                report
+                    .add(&L_021, at, "this entry is never chosen: an earlier one asks for the same")
+                    .label("asks for the same")
+                    .also(first, "this one is chosen")
+                    .help("the first entry that fits is chosen");
+                continue;
+            }
+            first_seen.insert(sorted_text(&Value::Object(when.clone())), at.clone());
+            self.can_hold(when, &at, name, report);
+        }
+    }
+
+    fn can_hold(
+        &self,
+        when: &Map<String, Value>,
+        path: &NodePath,
+        name: Option<&Value>,
+        report: &mut RuleReport<'_>,
+    ) {
+        for (key, value) in when {
+            // What is no condition is an error of its own.
+            let Ok(condition) = Condition::from_value(value) else { continue };
+            // What is no path at all is V-027's to report.
+            if wants_absence(&condition) || SimplePath::parse(key).is_err() {
+                continue;
+            }
+            let at = path.clone().key(key);
+            if let (Some(own @ Value::String(name)), "name") = (name, key.as_str())
+                && name.len() <= MOST_BYTES
+                && !name.contains("{{")
+                && let Some(check) = report.compile(&condition)
+                && report.can_try(&check, name.len())
+                && !check.matches(own)
+            {
+                report
+                    .add(&L_021, at, format!("this entry is never chosen: it answers calls of `{name}` only"))
+                    .label("another name")
+                    .help("move it to the entry's own tool or prompt, or leave the condition out");
+                return;
+            }
+            if let Some((reason, nearest)) = self.never(key) {
+                let mut finding = report
+                    .add(&L_021, at.clone(), format!("this entry is never chosen: {reason}"))
+                    .at_key()
+                    .help(format!("`when` sees {}: its keys start there", self.sees()));
+                // What a tool is called with has names of its author's choice.
+                let nearest = nearest
+                    .or_else(|| (self.list.answers == ["tools/call"]).then(|| format!("arguments.{key}")));
+                if let Some(nearest) = nearest {
+                    let edits = edits::rename_key(self.document, &at, &nearest);
+                    finding = finding
+                        .label(format!("did you mean `{nearest}`?"))
+                        .fix(format!("look at `{nearest}`"), edits);
+                }
+                let _ = finding;
+                return;
+            }
+        }
+    }
+
+    /// Why a key resolves in none of the requests that the list answers, and what is near it.
+    fn never(&self, key: &str) -> Option<(String, Option<String>)> {
+        let protocol = Mode::protocol(self.mode)?;
+        let mut found = None;
+        for surface in self.list.answers {
+            let side = side_of_event(self.mode, surface);
+            match reachability(protocol, Some(surface), side, &[self.mode], key) {
+                Reachability::Never { reason, nearest } => {
+                    let nearest = nearest.map(|nearest| nearest.path);
+                    let simple = nearest.filter(|path| !path.is_empty() && !path.contains('['));
+                    found = found.or(Some((reason.to_string(), simple)));
+                }
+                Reachability::Possible | Reachability::Unknown => return None,
+            }
+        }
+        found
+    }
+
+    fn sees(&self) -> &'static str {
+        match Mode::of(self.mode) {
+            Mode::AgUiClient => "the `tool_call_start` event",
+            _ => "the `params` of the request",
+        }
+    }
+}

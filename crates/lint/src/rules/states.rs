@@ -1,0 +1,343 @@
+//! What a state serves.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use sortie_oatf::bindings::{dispatch_lists, known_modes, nearest_structural_key, structural_keys};
+use sortie_oatf::model::{Document, Mode};
+use sortie_oatf::rules::{ActorState, RuleReport, edits};
+use sortie_syntax::DiagnosticSeverity::Warning;
+use sortie_syntax::yaml::{NodeKind, Style};
+use sortie_syntax::{Edit, NodePath, nearest};
+
+use super::Rule;
+
+/// The elements of the list under a key, with their paths; none when there is no such list.
+pub(super) fn items<'v>(
+    holder: &'v Value,
+    path: &NodePath,
+    key: &str,
+) -> impl Iterator<Item = (&'v Value, NodePath)> + use<'v> {
+    let list = holder.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let path = path.clone().key(key);
+    list.iter().enumerate().map(move |(index, item)| (item, path.clone().index(index)))
+}
+
+/// Whether something that actors of this protocol send has this key.
+pub(super) fn sends_key(document: &Document, protocol: &str, key: &str) -> bool {
+    document.states().iter().any(|state| {
+        let mode = state.mode.filter(|mode| Mode::protocol(mode) == Some(protocol));
+        let Some(sent) = mode.and_then(structural_keys) else { return false };
+        sent.iter().filter_map(|sent| state.value.get(sent)).any(|value| has_key(value, key))
+    })
+}
+
+// Recursion is bounded by the depth of documents.
+fn has_key(value: &Value, key: &str) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(|item| has_key(item, key)),
+        Value::Object(fields) => fields.contains_key(key) || fields.values().any(|value| has_key(value, key)),
+        _ => false,
+    }
+}
+
+pub(super) const L_013: Rule = Rule {
+    code: "L-013",
+    spec: "§7",
+    title: "a state has the keys of its mode",
+    severity: Warning,
+    explain: include_str!("l013.md"),
+    check: Some(|document, report| {
+        for state in document.states() {
+            let Some(mode) = state.mode else { continue };
+            let (Some(known), Some(fields)) = (structural_keys(mode), state.value.as_object()) else {
+                continue;
+            };
+            for key in fields.keys() {
+                if !known.contains(&key.as_str()) && !key.starts_with("x-") {
+                    unknown_key(document, &state, mode, key, report);
+                }
+            }
+            entries(document, &state, mode, report);
+        }
+    }),
+};
+
+fn unknown_key(
+    document: &Document,
+    state: &ActorState<'_>,
+    mode: &str,
+    key: &str,
+    report: &mut RuleReport<'_>,
+) {
+    let path = state.path.clone().key(key);
+    let finding = report
+        .add(&L_013, path.clone(), format!("a state of `{mode}` has no key `{key}`, so it is left unused"))
+        .at_key();
+    if let Some(meant) = nearest_structural_key(mode, key) {
+        finding
+            .label(format!("did you mean `{meant}`?"))
+            .fix(format!("write `{meant}`"), edits::rename_key(document, &path, meant));
+        return;
+    }
+    let owners: Vec<_> = known_modes()
+        .iter()
+        .filter(|mode| structural_keys(mode).is_some_and(|keys| keys.contains(&key)))
+        .map(|mode| format!("`{mode}`"))
+        .collect();
+    let finding = finding.label("nothing reads this");
+    if owners.is_empty() && Mode::of(mode) == Mode::McpServer && key.starts_with("sampling") {
+        finding.help(
+            "OATF has no key for what a server asks; here it goes on the response entry that it belongs to: \
+             `x-sortie: {during: [{send: {method: sampling/createMessage, params: ...}}]}`",
+        );
+    } else if owners.is_empty() {
+        let keys: Vec<_> =
+            structural_keys(mode).into_iter().flatten().map(|key| format!("`{key}`")).collect();
+        finding.help(format!("its keys are {}; start a note of your own with `x-`", keys.join(", ")));
+    } else {
+        finding.help(format!("it is a key of {}", owners.join(" and ")));
+    }
+}
+
+/// The keys of an entry in a response list, in any mode.
+const ENTRY: &[&str] = &["when", "content", "synthesize", "messages", "action", "description"];
+
+fn entries(document: &Document, state: &ActorState<'_>, mode: &str, report: &mut RuleReport<'_>) {
+    for list in dispatch_lists(mode).unwrap_or_default() {
+        match list.within {
+            Some(holder) => {
+                for (item, path) in items(state.value, &state.path, holder) {
+                    for (entry, path) in items(item, &path, list.key) {
+                        entry_keys(document, entry, &path, report);
+                    }
+                }
+            }
+            None => {
+                for (entry, path) in items(state.value, &state.path, list.key) {
+                    entry_keys(document, entry, &path, report);
+                }
+            }
+        }
+    }
+}
+
+fn entry_keys(document: &Document, entry: &Value, path: &NodePath, report: &mut RuleReport<'_>) {
+    for key in entry.as_object().into_iter().flat_map(|entry| entry.keys()) {
+        if ENTRY.contains(&key.as_str()) || key.starts_with("x-") {
+            continue;
+        }
+        let path = path.clone().key(key);
+        let finding = report
+            .add(
+                &L_013,
+                path.clone(),
+                format!("an entry of a response list has no key `{key}`, so it is left unused"),
+            )
+            .at_key();
+        let meant = nearest(key, ENTRY.iter().copied());
+        match meant.map(|meant| (meant, edits::rename_key(document, &path, meant))) {
+            Some((meant, edits)) if !edits.is_empty() => {
+                finding.label(format!("did you mean `{meant}`?")).fix(format!("write `{meant}`"), edits);
+            }
+            _ => {
+                finding
+                    .label("nothing reads this")
+                    .help("what belongs to the answer stands in `content`, which is all of it");
+            }
+        }
+    }
+}
+
+pub(super) const L_018: Rule = Rule {
+    code: "L-018",
+    spec: "§7",
+    title: "a state can be served as it is meant",
+    severity: Warning,
+    explain: include_str!("l018.md"),
+    check: Some(|document, report| {
+        for state in document.states() {
+            if !state.value.is_object() {
+                continue; // an error of its own
+            }
+            match state.mode.map(Mode::of) {
+                Some(Mode::McpServer) => mcp_server(&state, report),
+                Some(Mode::McpClient | Mode::A2aClient) => actions(&state, report),
+                Some(Mode::AgUiClient) => run_agent_input(&state, report),
+                _ => {}
+            }
+        }
+    }),
+};
+
+fn mcp_server(state: &ActorState<'_>, report: &mut RuleReport<'_>) {
+    for (list, key, what) in [
+        ("tools", "name", "tool"),
+        ("prompts", "name", "prompt"),
+        ("resources", "uri", "resource"),
+        ("resource_templates", "uriTemplate", "resource template"),
+    ] {
+        is_list(state, list, report);
+        named_once(state, list, key, what, report);
+    }
+    for (tool, path) in items(state.value, &state.path, "tools") {
+        if let (Some(name), None) = (tool.get("name").and_then(Value::as_str), tool.get("inputSchema")) {
+            report
+                .add(&L_018, path.key("name"), format!("the tool `{name}` has no `inputSchema`"))
+                .label("MCP needs one for every tool")
+                .help(
+                    "clients that check what they are sent refuse the whole list; `{type: object}` is enough",
+                );
+        }
+    }
+    is_list(state, "elicitations", report);
+    for (elicitation, path) in items(state.value, &state.path, "elicitations") {
+        let is_url = elicitation.get("mode").and_then(Value::as_str) == Some("url");
+        if elicitation.is_object() && elicitation.get("message").is_none() {
+            report
+                .add(&L_018, path.clone(), "an elicitation needs a `message`")
+                .help("it is what the user is asked");
+        }
+        if is_url && elicitation.get("url").is_none() {
+            report
+                .add(&L_018, path.key("mode"), "an elicitation of mode `url` needs a `url`")
+                .help("say where the user is to be sent");
+        }
+    }
+}
+
+/// Lists whose elements a runner finds by name.
+fn named_once(state: &ActorState<'_>, list: &str, key: &str, what: &str, report: &mut RuleReport<'_>) {
+    let mut first_seen: HashMap<&str, NodePath> = HashMap::new();
+    for (item, path) in items(state.value, &state.path, list) {
+        let Some(name) = item.get(key).and_then(Value::as_str) else {
+            report
+                .add(&L_018, path, format!("a {what} needs `{key}`, or nothing can be done with it"))
+                .label(format!("no `{key}` here"))
+                .help(format!("requests name the {what} they are for, and answers are chosen by that"));
+            continue;
+        };
+        let at = path.key(key);
+        if let Some(first) = first_seen.get(name) {
+            report
+                .add(&L_018, at, format!("two {what}s of one state are called `{name}`"))
+                .label("never answers")
+                .also(first, "the first is the one that answers")
+                .help("give it another name; what changes over time belongs in a phase of its own");
+        } else {
+            first_seen.insert(name, at);
+        }
+    }
+}
+
+fn actions(state: &ActorState<'_>, report: &mut RuleReport<'_>) {
+    is_list(state, "actions", report);
+    for (action, path) in items(state.value, &state.path, "actions") {
+        match action.get("method").and_then(Value::as_str) {
+            None => {
+                report
+                    .add(&L_018, path, "an action needs a `method`")
+                    .label("no `method` here")
+                    .help("for example `method: tools/call`, with `params` beside it");
+            }
+            Some("initialize") if state.mode.map(Mode::of) == Some(Mode::McpClient) => {
+                report
+                    .add(&L_018, path.key("method"), "the runner itself sends `initialize`")
+                    .help("leave it out; set `client_info` and `capabilities` to change what it says");
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+fn run_agent_input(state: &ActorState<'_>, report: &mut RuleReport<'_>) {
+    let Some(input) = state.value.get("run_agent_input") else {
+        report
+            .add(&L_018, state.path.clone(), "this state has no `run_agent_input`, so nothing is sent")
+            .help("it is the body of the request: `threadId`, `runId` and `messages`");
+        return;
+    };
+    let missing: Vec<_> = ["threadId", "runId"]
+        .into_iter()
+        .filter(|key| input.get(key).is_none())
+        .map(|key| format!("`{key}`"))
+        .collect();
+    if !missing.is_empty() {
+        report
+            .add(
+                &L_018,
+                state.path.clone().key("run_agent_input"),
+                format!("`run_agent_input` needs {}", missing.join(" and ")),
+            )
+            .label("an agent cannot tell its runs apart without")
+            .help("any text does, such as `threadId: thread-1` and `runId: run-1`");
+    }
+}
+
+fn is_list(state: &ActorState<'_>, key: &str, report: &mut RuleReport<'_>) {
+    if state.value.get(key).is_some_and(|value| !value.is_array()) {
+        report
+            .add(&L_018, state.path.clone().key(key), format!("`{key}` must be a list"))
+            .help("write `[]` for an empty one");
+    }
+}
+
+pub(super) const L_020: Rule = Rule {
+    code: "L-020",
+    spec: "§7.2.4",
+    title: "what an A2A agent answers is a task or a message",
+    severity: Warning,
+    explain: include_str!("l020.md"),
+    check: Some(|document, report| {
+        for state in
+            document.states().into_iter().filter(|state| state.mode.map(Mode::of) == Some(Mode::A2aServer))
+        {
+            for (entry, path) in items(state.value, &state.path, "task_responses") {
+                let path = path.key("content");
+                let Some(content) = entry.get("content") else { continue };
+                if let Some(Value::String(word)) = content.get("status") {
+                    let at = path.clone().key("status");
+                    let mut finding = report
+                        .add(&L_020, at.clone(), "the `status` of a task is a mapping; clients refuse a text")
+                        .label("a text");
+                    if content.get("message").is_some() {
+                        let said = path.clone().key("message");
+                        finding = finding
+                            .also(&said, "this belongs to the status")
+                            .help(format!("write `status: {{state: {word}, message: ...}}`"));
+                    } else {
+                        finding = finding.help(format!("write `status: {{state: {word}}}`"));
+                        let written =
+                            document.tree().and_then(|tree| {
+                                let (id, _) = tree.find(&at)?;
+                                let node = tree.node(id);
+                                let NodeKind::Scalar(
+                                    _,
+                                    Style::Plain | Style::SingleQuoted | Style::DoubleQuoted,
+                                ) = node.kind
+                                else {
+                                    return None;
+                                };
+                                let text = tree.source().slice(node.span);
+                                Some(Edit { span: node.span, replacement: format!("{{state: {text}}}") })
+                            });
+                        finding = finding.fix("make the status a mapping", written.into_iter().collect());
+                    }
+                    let _ = finding;
+                }
+                for (artifact, path) in items(content, &path, "artifacts") {
+                    if artifact.is_object() && artifact.get("parts").is_none() {
+                        report
+                            .add(
+                                &L_020,
+                                path,
+                                "an artifact has its content in `parts`; clients refuse one without",
+                            )
+                            .label("no `parts` here")
+                            .help("for example `parts: [{kind: text, text: ...}]`, and an `artifactId`");
+                    }
+                }
+            }
+        }
+    }),
+};

@@ -1,0 +1,134 @@
+//! Dates.
+
+use sortie_syntax::DiagnosticSeverity::Error;
+
+use crate::rules::Rule;
+use crate::rules::walk::ATTACK;
+
+/// `created` and `modified` are ISO 8601: a date, or a date and time with a time zone.
+pub(super) const S_006: Rule = Rule {
+    code: "S-006",
+    spec: "",
+    title: "dates are dates",
+    severity: Error,
+    explain: include_str!("s006.md"),
+    check: Some(|document, report| {
+        let attack = &document.attack;
+        for (key, value) in [("created", &attack.created), ("modified", &attack.modified)] {
+            if let Some(Err(problem)) = value.as_deref().map(date_or_time) {
+                report.add(&S_006, ATTACK.key(key), format!("`{key}` is no date: {problem}")).help(
+                    "write a date (`2026-02-15`), or a date and time with its zone (`2026-02-15T10:30:00Z`)",
+                );
+            }
+        }
+    }),
+};
+
+/// Checks a date (`2026-02-15`), or a date and time with a time zone (`2026-02-15T10:30:00+01:00`).
+fn date_or_time(text: &str) -> Result<(), &'static str> {
+    let (day, time) = match text.split_once('T') {
+        Some((day, time)) => (day, Some(time)),
+        None => (text, None),
+    };
+    date(day)?;
+    time.map_or(Ok(()), time_and_zone)
+}
+
+fn date(text: &str) -> Result<(), &'static str> {
+    const FORM: &str = "it has not the form YYYY-MM-DD";
+    let [year, month, day] = numbers(text, '-', [4, 2, 2]).ok_or(FORM)?;
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        2 if leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return Err("there is no such month"),
+    };
+    if (1..=days).contains(&day) { Ok(()) } else { Err("the month has no such day") }
+}
+
+fn time_and_zone(text: &str) -> Result<(), &'static str> {
+    let zone = text.find(['Z', '+', '-']).ok_or("the time has no time zone")?;
+    let (time, zone) = text.split_at(zone);
+    let in_range = |hour, minute| hour < 24 && minute < 60;
+    let whole = match time.split_once('.') {
+        Some((_, "")) => return Err("the time ends in a dot"),
+        Some((whole, fraction)) if fraction.bytes().all(|byte| byte.is_ascii_digit()) => whole,
+        Some(_) => return Err("the fraction of a second is no number"),
+        None => time,
+    };
+    let [hour, minute, second] =
+        numbers(whole, ':', [2, 2, 2]).ok_or("the time has not the form HH:MM:SS")?;
+    // The sixtieth second is a leap second.
+    if !in_range(hour, minute) || second > 60 {
+        return Err("there is no such time of day");
+    }
+    match zone.split_at(1) {
+        ("Z", "") => Ok(()),
+        ("Z", _) => Err("nothing can follow `Z`"),
+        (_, offset) => match numbers(offset, ':', [2, 2]) {
+            Some([hour, minute]) if in_range(hour, minute) => Ok(()),
+            _ => Err("the time zone is neither `Z` nor an offset such as `+01:00`"),
+        },
+    }
+}
+
+/// Numbers with a separator between them, each of exactly so many digits.
+fn numbers<const N: usize>(text: &str, separator: char, digits: [usize; N]) -> Option<[u32; N]> {
+    let mut parts = text.split(separator);
+    let mut numbers = [0; N];
+    for (number, digits) in numbers.iter_mut().zip(digits) {
+        let part = parts.next().filter(|part| part.len() == digits)?;
+        let all_digits = part.bytes().all(|byte| byte.is_ascii_digit());
+        *number = part.parse().ok().filter(|_| all_digits)?;
+    }
+    parts.next().is_none().then_some(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::date_or_time;
+
+    #[test]
+    fn the_calendar_is_known() {
+        for right in [
+            "2026-02-15",
+            "2024-02-29",
+            "2000-02-29",
+            "2026-02-15T10:30:00Z",
+            "2026-02-15T23:59:60Z",
+            "2026-02-15T10:30:00.125+05:30",
+            "2026-02-15T10:30:00-00:00",
+        ] {
+            assert_eq!(date_or_time(right), Ok(()), "{right}");
+        }
+        for wrong in [
+            "",
+            "yesterday",
+            "2026-2-15",
+            "2026-02-30",
+            "2025-02-29",
+            "1900-02-29",
+            "2026-13-01",
+            "2026-00-01",
+            "2026-01-00",
+            "2026-04-31",
+            "20260215",
+            "15.02.2026",
+            "2026-02-15T",
+            "2026-02-15T10:30:00",
+            "2026-02-15 10:30:00Z",
+            "2026-02-15T24:00:00Z",
+            "2026-02-15T10:60:00Z",
+            "2026-02-15T10:30:00.Z",
+            "2026-02-15T10:30:00ZZ",
+            "2026-02-15T10:30:00+1",
+            "2026-02-15T10:30:00+25:00",
+            "2026-02-15T+1:30:00Z",
+            "２０２６-02-15",
+        ] {
+            assert!(date_or_time(wrong).is_err(), "{wrong}");
+        }
+    }
+}

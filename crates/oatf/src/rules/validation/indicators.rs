@@ -1,0 +1,330 @@
+//! Indicators, and what they have in common.
+
+use std::cell::LazyCell;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use sortie_syntax::DiagnosticSeverity::{Error, Warning};
+use sortie_syntax::{NodePath, listed, nearest};
+
+use crate::bindings::{is_known_surface, known_protocols, nearest_surface};
+use crate::model::{Indicator, IndicatorMethod, Mode};
+use crate::rules::Rule;
+use crate::rules::walk::{ACTOR_NAME, ATTACK, INDICATORS, is_name};
+
+/// `indicators`, when present, is not empty.
+pub(super) const V_006: Rule = Rule {
+    code: "V-006",
+    spec: "§11.1.9",
+    title: "indicators, when present, are not empty",
+    severity: Error,
+    explain: include_str!("v006.md"),
+    check: Some(|document, report| {
+        if document.attack.indicators.as_ref().is_some_and(Vec::is_empty) {
+            let path = NodePath::root().key("attack").key("indicators");
+            report.add(&V_006, path, "`indicators` is empty").help(
+                "add an indicator, or remove the key: a document without indicators is played and not judged",
+            );
+        }
+    }),
+};
+
+/// Indicator ids are unique, those that are generated included.
+pub(super) const V_010: Rule = Rule {
+    code: "V-010",
+    spec: "§11.1.10",
+    title: "indicator ids are unique",
+    severity: Error,
+    explain: include_str!("v010.md"),
+    check: Some(|document, report| {
+        let Some(indicators) = &document.attack.indicators else { return };
+        let id_path = |index| NodePath::root().key("attack").key("indicators").index(index).key("id");
+        let mut first_seen = HashMap::new();
+        for (index, indicator) in indicators.iter().enumerate() {
+            let Some(id) = indicator.id.as_deref() else { continue };
+            match first_seen.entry(id) {
+                Entry::Vacant(vacant) => _ = vacant.insert(index),
+                Entry::Occupied(first) => {
+                    report
+                        .add(&V_010, id_path(index), format!("two indicators have the id `{id}`"))
+                        .label("second use")
+                        .also(&id_path(*first.get()), "first used here")
+                        .help("verdicts are reported by id: give each indicator its own, or leave `id` out");
+                }
+            }
+        }
+        if first_seen.is_empty() {
+            return;
+        }
+        for (index, indicator) in indicators.iter().enumerate() {
+            if indicator.id.is_some() || report.is_unreadable(&id_path(index)) {
+                continue;
+            }
+            let generated = Indicator::generated_id(document.attack.id.as_deref(), index);
+            if let Some(taken) = first_seen.get(generated.as_str()) {
+                let without_id = NodePath::root().key("attack").key("indicators").index(index);
+                let message = format!("`{generated}` is also the id that indicator {} is given", index + 1);
+                report
+                    .add(&V_010, id_path(*taken), message)
+                    .also(&without_id, "has no `id`, so it is numbered by its place")
+                    .help("give ids to all indicators, or to none");
+            }
+        }
+    }),
+};
+
+/// Exactly one of `pattern`, `expression` and `semantic` per indicator.
+pub(super) const V_012: Rule = Rule {
+    code: "V-012",
+    spec: "§11.1.11",
+    title: "an indicator decides in exactly one way",
+    severity: Error,
+    explain: include_str!("v012.md"),
+    check: Some(|document, report| {
+        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+            let given = [
+                ("pattern", indicator.pattern.is_some()),
+                ("expression", indicator.expression.is_some()),
+                ("semantic", indicator.semantic.is_some()),
+            ];
+            let mut keys = given.into_iter().filter_map(|(key, is_given)| is_given.then_some(key));
+            let path = || NodePath::root().key("attack").key("indicators").index(index);
+            match (keys.next(), keys.next()) {
+                (Some(_), None) => {}
+                (None, _) => {
+                    report
+                        .add(&V_012, path(), "the indicator does not say what to look for")
+                        .label("no `pattern`, `expression` or `semantic`")
+                        .help("add one of the three, for example `pattern: {contains: \"id_rsa\"}`");
+                }
+                (Some(first), Some(second)) => {
+                    let third = keys.next();
+                    let given: Vec<_> = [Some(first), Some(second), third].into_iter().flatten().collect();
+                    let mut finding = report
+                        .add(&V_012, path(), format!("the indicator has {}; it decides in one way", listed(&given)))
+                        .help("make an indicator of each, and say with `correlation` whether any or all must match");
+                    for key in given {
+                        finding = finding.also(&path().key(key), "one way to decide");
+                    }
+                }
+            }
+        }
+    }),
+};
+
+/// A surface is an operation of the indicator's protocol, where we know the protocol.
+pub(super) const V_018: Rule = Rule {
+    code: "V-018",
+    spec: "§7",
+    title: "a surface is an operation of its protocol",
+    severity: Warning,
+    explain: include_str!("v018.md"),
+    check: Some(|document, report| {
+        let mode = document.attack.execution.mode.as_deref();
+        let of_mode = mode.and_then(Mode::protocol);
+        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+            let protocol = indicator.protocol.as_deref().or(of_mode);
+            let (Some(surface), Some(protocol)) = (indicator.surface.as_deref(), protocol) else { continue };
+            // `None` is a protocol we know nothing about.
+            if is_known_surface(protocol, surface) != Some(false) {
+                continue;
+            }
+            let path = NodePath::root().key("attack").key("indicators").index(index).key("surface");
+            let finding = report
+                .add(&V_018, path, format!("`{surface}` is not an operation of `{protocol}`"))
+                .help("an indicator sees only messages of its surface, so this one will see none");
+            let elsewhere = |other: &&&str| is_known_surface(other, surface) == Some(true);
+            if let Some(meant) = nearest_surface(protocol, surface) {
+                finding
+                    .label(format!("did you mean `{meant}`?"))
+                    .replace_value(format!("write `{meant}`"), meant);
+            } else if let Some(other) = known_protocols().iter().find(elsewhere) {
+                finding.label(format!("an operation of `{other}`"));
+            }
+        }
+    }),
+};
+
+/// `semantic.threshold` is from 0 to 1.
+pub(super) const V_022: Rule = Rule {
+    code: "V-022",
+    spec: "§6.4",
+    title: "a semantic threshold is from 0 to 1",
+    severity: Error,
+    explain: include_str!("v022.md"),
+    check: Some(|document, report| {
+        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+            if let Some(threshold) = indicator.semantic.as_ref().and_then(|semantic| semantic.threshold)
+                && !(0.0..=1.0).contains(&threshold)
+            {
+                let path = NodePath::root().key("attack").key("indicators").index(index);
+                report
+                    .add(
+                        &V_022,
+                        path.key("semantic").key("threshold"),
+                        format!("a threshold of {threshold} is not between 0 and 1"),
+                    )
+                    .help("it is the score from which a text counts as a match; 0.7 is used when it is left out");
+            }
+        }
+    }),
+};
+
+/// With `attack.id`, indicator ids are that id, a hyphen and a number.
+///
+/// Whether `attack.id` itself has the right form is V-023's to say.
+pub(super) const V_024: Rule = Rule {
+    code: "V-024",
+    spec: "§6.1",
+    title: "the id of an indicator continues that of its attack",
+    severity: Error,
+    explain: include_str!("v024.md"),
+    check: Some(|document, report| {
+        let attack = &document.attack;
+        let (Some(attack_id), Some(indicators)) = (&attack.id, &attack.indicators) else { return };
+        let attack_path = NodePath::root().key("attack").key("id");
+        if report.is_unreadable(&attack_path) {
+            return;
+        }
+        for (index, indicator) in indicators.iter().enumerate() {
+            let Some(id) = &indicator.id else { continue };
+            if continues(id, attack_id) {
+                continue;
+            }
+            let path = NodePath::root().key("attack").key("indicators").index(index).key("id");
+            report
+                .add(&V_024, path, format!("`{id}` does not belong to the attack `{attack_id}`"))
+                .also(&attack_path, "the id of the attack")
+                .help(format!(
+                    "write `{}`, or leave `id` out: it is generated in this form",
+                    Indicator::generated_id(Some(attack_id), index)
+                ));
+        }
+    }),
+};
+
+/// Whether an id is `{attack_id}-` and two digits or more.
+fn continues(id: &str, attack_id: &str) -> bool {
+    let number = id.strip_prefix(attack_id).and_then(|rest| rest.strip_prefix('-'));
+    number.is_some_and(|number| number.len() >= 2 && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// `indicator.confidence` is from 0 to 100.
+pub(super) const V_025: Rule = Rule {
+    code: "V-025",
+    spec: "§6.1",
+    title: "the confidence of an indicator is from 0 to 100",
+    severity: Error,
+    explain: include_str!("v025.md"),
+    check: Some(|document, report| {
+        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+            if let Some(confidence) = indicator.confidence
+                && !(0..=100).contains(&confidence)
+            {
+                let path = NodePath::root().key("attack").key("indicators").index(index).key("confidence");
+                report
+                    .add(&V_025, path, format!("a confidence of {confidence} is not between 0 and 100"))
+                    .help("it is a percentage; left out, that of the attack's severity counts");
+            }
+        }
+    }),
+};
+
+/// `correlation` only stands beside `indicators`.
+pub(super) const V_047: Rule = Rule {
+    code: "V-047",
+    spec: "§2.3a",
+    title: "correlation comes with indicators",
+    severity: Error,
+    explain: include_str!("v047.md"),
+    check: Some(|document, report| {
+        let attack = &document.attack;
+        if attack.correlation.is_some() && attack.indicators.is_none() && !report.is_damaged(INDICATORS) {
+            report
+                .add(&V_047, ATTACK.key("correlation"), "`correlation` without `indicators` combines nothing")
+                .help("add the indicators, or remove `correlation`");
+        }
+    }),
+};
+
+/// `indicator.actor` is the name of an actor.
+pub(super) const V_048: Rule = Rule {
+    code: "V-048",
+    spec: "§6.1",
+    title: "indicators name actors that exist",
+    severity: Error,
+    explain: include_str!("v048.md"),
+    check: Some(|document, report| {
+        if report.may_lack(ACTOR_NAME) {
+            return;
+        }
+        let cast = LazyCell::new(|| document.cast());
+        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+            let Some(actor) = indicator.actor.as_deref() else { continue };
+            if cast.get(actor).is_some() || report.leaves_out(&V_048) {
+                continue;
+            }
+            let mut finding = report
+                .add(
+                    &V_048,
+                    INDICATORS.index(index).key("actor"),
+                    format!("there is no actor called `{actor}`"),
+                )
+                .help(format!("actors here: {}", cast.listed()));
+            if let Some(meant) = nearest(actor, cast.names()).filter(|meant| is_name(meant)) {
+                finding = finding
+                    .label(format!("did you mean `{meant}`?"))
+                    .replace_value(format!("write `{meant}`"), meant);
+            }
+            if document.attack.execution.actors.is_none() {
+                finding.help("without `actors` there is one actor, and its name is `default`");
+            }
+        }
+    }),
+};
+
+/// `indicator.method` agrees with the key that is present.
+pub(super) const V_049: Rule = Rule {
+    code: "V-049",
+    spec: "§6.1",
+    title: "`method` says what the indicator does",
+    severity: Error,
+    explain: include_str!("v049.md"),
+    check: Some(|document, report| {
+        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+            let Some(method) = indicator.method else { continue };
+            let keys = [
+                (IndicatorMethod::Pattern, indicator.pattern.is_some()),
+                (IndicatorMethod::Expression, indicator.expression.is_some()),
+                (IndicatorMethod::Semantic, indicator.semantic.is_some()),
+            ];
+            let mut present = keys.iter().filter(|(_, present)| *present).map(|(key, _)| *key);
+            // None or several of them is V-012's to report.
+            let (Some(key), None) = (present.next(), present.next()) else { continue };
+            if key != method {
+                let at = INDICATORS.index(index);
+                report
+                    .add(
+                        &V_049,
+                        at.key("method"),
+                        format!("`method` says `{method}`, and the indicator has `{key}`"),
+                    )
+                    .also(&at.key(key.as_str()).path(), "this decides")
+                    .help("`method` may be left out: the key says the same")
+                    .replace_value(format!("write `{key}`"), key.as_str());
+            }
+        }
+    }),
+};
+
+/// `indicator.tier` is `ingested`, `local_action` or `boundary_breach`.
+///
+/// Another word is found while parsing, under this code.
+pub(super) const V_050: Rule = Rule {
+    code: "V-050",
+    spec: "§6.5",
+    title: "a tier is one of the three",
+    severity: Error,
+    explain: include_str!("v050.md"),
+    check: None,
+};

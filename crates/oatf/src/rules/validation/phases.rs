@@ -1,0 +1,356 @@
+//! Phases, their triggers and actions, and how long things take.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use sortie_syntax::DiagnosticSeverity::{Error, Warning};
+use sortie_syntax::listed;
+
+use crate::bindings;
+use crate::duration::parse_duration;
+use crate::model::{ActionKind, Trigger};
+use crate::rules::Rule;
+use crate::rules::report::{NewFinding, Shown};
+use crate::rules::walk::ATTACK;
+
+/// Every list of phases has at least one.
+pub(super) const V_007: Rule = Rule {
+    code: "V-007",
+    spec: "§11.1.7, §11.1.8",
+    title: "a list of phases is not empty",
+    severity: Error,
+    explain: include_str!("v007.md"),
+    check: Some(|document, report| {
+        for list in document.phase_lists() {
+            if list.phases.is_empty() {
+                report.add(&V_007, list.path, "`phases` is empty").help(match list.actor {
+                    Some(_) => "an actor has at least one phase; the first says what it serves: `- state: …`",
+                    None => "add a phase, or use the single-phase form: `state:` beside `mode:`",
+                });
+            }
+        }
+    }),
+};
+
+/// At most one phase of a list is terminal (has no `trigger`), and it is the last.
+pub(super) const V_008: Rule = Rule {
+    code: "V-008",
+    spec: "§11.1.7",
+    title: "only the last phase has no trigger",
+    severity: Error,
+    explain: include_str!("v008.md"),
+    check: Some(|document, report| {
+        for list in document.phase_lists() {
+            let Some((_, all_but_last)) = list.phases.split_last() else { continue };
+            if all_but_last.iter().all(|phase| phase.trigger.is_some()) {
+                continue;
+            }
+            let indices = (0..list.phases.len()).filter(|index| list.phases[*index].trigger.is_none());
+            // A phase that could not be read may well have had a trigger.
+            let terminal: Vec<_> =
+                indices.filter(|index| !report.is_unreadable(&list.path.clone().index(*index))).collect();
+            match terminal.as_slice() {
+                [] => {}
+                [only] => {
+                    if only + 1 < list.phases.len() {
+                        let path = list.path.index(*only);
+                        report
+                            .add(
+                                &V_008,
+                                path,
+                                "a phase without `trigger` never ends, so no phase can follow it",
+                            )
+                            .label("nothing ends this phase")
+                            .help("say with `trigger:` what ends it, or move it to the end");
+                    }
+                }
+                several => {
+                    let count = several.len();
+                    let mut finding = report
+                        .add(
+                            &V_008,
+                            list.path.clone(),
+                            format!("{count} phases have no `trigger`; only the last may"),
+                        )
+                        .help(
+                            "a phase without `trigger` never ends: say for all but the last what ends them",
+                        );
+                    for index in several {
+                        finding = finding.also(&list.path.clone().index(*index), "nothing ends this phase");
+                    }
+                }
+            }
+        }
+    }),
+};
+
+/// The first phase of each list has `state`.
+pub(super) const V_009: Rule = Rule {
+    code: "V-009",
+    spec: "§11.1.7",
+    title: "the first phase has a state",
+    severity: Error,
+    explain: include_str!("v009.md"),
+    check: Some(|document, report| {
+        for list in document.phase_lists() {
+            if list.phases.first().is_some_and(|first| first.state.is_none()) {
+                report
+                    .add(&V_009, list.path.index(0), "the first phase has no `state`")
+                    .label("nothing to serve or send")
+                    .help("a phase without `state` keeps that of the phase before it, and before this one is none");
+            }
+        }
+    }),
+};
+
+/// Phase names are unique within their list. Two actors may use the same ones.
+pub(super) const V_011: Rule = Rule {
+    code: "V-011",
+    spec: "§11.1.7",
+    title: "phase names are unique within their list",
+    severity: Error,
+    explain: include_str!("v011.md"),
+    check: Some(|document, report| {
+        for list in document.phase_lists() {
+            let name_path = |index| list.path.clone().index(index).key("name");
+            let mut first_seen = HashMap::new();
+            for (index, phase) in list.phases.iter().enumerate() {
+                let Some(name) = phase.name.as_deref() else { continue };
+                match first_seen.entry(name) {
+                    Entry::Vacant(vacant) => _ = vacant.insert(index),
+                    Entry::Occupied(first) => {
+                        report
+                            .add(&V_011, name_path(index), format!("two phases are called `{name}`"))
+                            .label("second use")
+                            .also(&name_path(*first.get()), "first used here")
+                            .help("a report says by name how far the agent got: give each phase its own");
+                    }
+                }
+            }
+        }
+    }),
+};
+
+/// A trigger has `count` and `match` only together with `event`.
+pub(super) const V_019: Rule = Rule {
+    code: "V-019",
+    spec: "§5.3",
+    title: "`count` and `match` need an event",
+    severity: Error,
+    explain: include_str!("v019.md"),
+    check: Some(|document, report| {
+        for list in document.phase_lists() {
+            for (index, phase) in list.phases.iter().enumerate() {
+                let Some(trigger) = &phase.trigger else { continue };
+                let given = [("count", trigger.count.is_some()), ("match", trigger.r#match.is_some())];
+                if trigger.event.is_some() || !given.iter().any(|(_, is_given)| *is_given) {
+                    continue;
+                }
+                let path = list.path.clone().index(index).key("trigger");
+                if report.is_unreadable(&path.clone().key("event")) {
+                    continue;
+                }
+                let keys: Vec<_> = given.iter().filter_map(|(key, given)| given.then_some(*key)).collect();
+                let mut finding = report
+                    .add(&V_019, path.clone(), format!("the trigger has {} and no `event`", listed(&keys)))
+                    .help("name the event to wait for, such as `event: tools/call`");
+                for key in keys {
+                    let text = if key == "count" { "counts nothing" } else { "matches nothing" };
+                    finding = finding.also(&path.clone().key(key), text);
+                }
+            }
+        }
+    }),
+};
+
+/// Trigger events are known to the mode of their actor.
+pub(super) const V_029: Rule = Rule {
+    code: "V-029",
+    spec: "§7",
+    title: "triggers wait for events that their actor can see",
+    severity: Warning,
+    explain: include_str!("v029.md"),
+    check: Some(|document, report| {
+        document.each_phase(|phase| {
+            let event = phase.phase.trigger.as_ref().and_then(|trigger| trigger.event.as_deref());
+            let (Some(event), Some(mode)) = (event, phase.mode) else { return };
+            if bindings::is_known_event(mode, event) != Some(false) {
+                return;
+            }
+            let path = phase.at.key("trigger");
+            let message =
+                format!("`{}` is no event that an actor of mode `{}` sees", Shown(event), Shown(mode));
+            let mut finding = report.add(&V_029, path.key("event"), message);
+            if let Some(meant) = bindings::nearest_event(mode, event) {
+                finding = finding
+                    .label(format!("did you mean `{meant}`?"))
+                    .replace_value(format!("wait for `{meant}`"), meant);
+            }
+            let elsewhere = |known: &&&str| bindings::is_known_event(known, event) == Some(true);
+            if let Some(other) = bindings::known_modes().iter().find(elsewhere) {
+                finding = finding
+                    .help(format!("it is an event of mode `{other}`; an actor only sees its own traffic"));
+            }
+            finding
+                .help("the phase never ends by an event that never comes; give it `after`, or another event");
+        });
+    }),
+};
+
+/// `trigger.after` is a duration.
+pub(super) const V_036: Rule = Rule {
+    code: "V-036",
+    spec: "§5.2",
+    title: "`after` is a duration",
+    severity: Error,
+    explain: include_str!("v036.md"),
+    check: Some(|document, report| {
+        document.each_phase(|phase| {
+            let after = phase.phase.trigger.as_ref().and_then(|trigger| trigger.after.as_deref());
+            if let Some(after) = after
+                && let Err(error) = parse_duration(after)
+            {
+                let at = phase.at.key("trigger");
+                suggest(report.add(&V_036, at.key("after"), error.to_string()), after);
+            }
+        });
+    }),
+};
+
+/// Says how durations are written, and offers the one that was probably meant.
+pub(super) fn suggest(finding: NewFinding<'_, '_>, written: &str) {
+    let finding = finding
+        .help("write `30s`, `5m`, `1h` or `2d`, or ISO 8601 such as `PT1M30S`")
+        .help("numbers are whole and have no sign");
+    if let Some(meant) = meant(written) {
+        finding.label(format!("did you mean `{meant}`?")).replace_value(format!("write `{meant}`"), meant);
+    }
+}
+
+/// `5 minutes`, `30 sec` and `pt5m` are clear enough.
+fn meant(written: &str) -> Option<String> {
+    let upper = written.to_ascii_uppercase();
+    if parse_duration(&upper).is_ok() {
+        return Some(upper);
+    }
+    let digits = written.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = written.split_at(digits);
+    let unit = match unit.trim().to_ascii_lowercase().as_str() {
+        "s" | "sec" | "secs" | "second" | "seconds" => "s",
+        "m" | "min" | "mins" | "minute" | "minutes" => "m",
+        "h" | "hr" | "hrs" | "hour" | "hours" => "h",
+        "d" | "day" | "days" => "d",
+        _ => return None,
+    };
+    Some(format!("{number}{unit}")).filter(|meant| parse_duration(meant).is_ok())
+}
+
+/// A trigger has `event` or `after`.
+///
+/// One that has `count` or `match` and no `event` is told so by V-019.
+pub(super) const V_040: Rule = Rule {
+    code: "V-040",
+    spec: "§5.3",
+    title: "a trigger waits for something",
+    severity: Error,
+    explain: include_str!("v040.md"),
+    check: Some(|document, report| {
+        document.each_phase(|phase| {
+            if phase.phase.trigger.as_ref().is_some_and(|trigger| *trigger == Trigger::default()) {
+                let path = phase.at.key("trigger").path();
+                if !report.is_damaged(path.clone()) {
+                    report
+                        .add(&V_040, path, "this trigger waits for nothing")
+                        .help("say what ends the phase: an `event`, or a time with `after`")
+                        .help("a phase that never ends has no `trigger` at all");
+                }
+            }
+        });
+    }),
+};
+
+/// An action has exactly one key that is not `x-`.
+pub(super) const V_041: Rule = Rule {
+    code: "V-041",
+    spec: "§11.1.16",
+    title: "an action does one thing",
+    severity: Error,
+    explain: include_str!("v041.md"),
+    check: Some(|document, report| {
+        document.each_phase(|phase| {
+            for (index, action) in phase.phase.on_enter.iter().flatten().enumerate() {
+                let ActionKind::Other(keys) = &action.kind else { continue };
+                let at = phase.at.key("on_enter");
+                let at = at.index(index);
+                match keys.len() {
+                    1 => {}
+                    0 => {
+                        report
+                            .add(&V_041, at, "this action does nothing")
+                            .help("name one action: `send`, `log`, or one that the binding defines");
+                    }
+                    _ => {
+                        // A hostile action may have thousands; a few make the point.
+                        let names: Vec<_> = keys.keys().map(String::as_str).take(8).collect();
+                        let message = format!("this action does several things: {}", listed(&names));
+                        let mut finding = report.add(&V_041, at, message).label("one action");
+                        for name in &names[1..] {
+                            finding = finding.also_key(&at.key(name).path(), "another");
+                        }
+                        finding.help("give each an item of its own in `on_enter`; they run in that order");
+                    }
+                }
+            }
+        });
+    }),
+};
+
+/// `phase.on_enter`, when present, is not empty.
+pub(super) const V_043: Rule = Rule {
+    code: "V-043",
+    spec: "§5.2",
+    title: "entry actions, when present, are not empty",
+    severity: Error,
+    explain: include_str!("v043.md"),
+    check: Some(|document, report| {
+        document.each_phase(|phase| {
+            if phase.phase.on_enter.as_ref().is_some_and(Vec::is_empty) {
+                report
+                    .add(&V_043, phase.at.key("on_enter"), "`on_enter` is empty")
+                    .help("add an action, or remove the key");
+            }
+        });
+    }),
+};
+
+/// `attack.grace_period` is a duration.
+pub(super) const V_046: Rule = Rule {
+    code: "V-046",
+    spec: "§4.2",
+    title: "`grace_period` is a duration",
+    severity: Error,
+    explain: include_str!("v046.md"),
+    check: Some(|document, report| {
+        if let Some(period) = &document.attack.grace_period
+            && let Err(error) = parse_duration(period)
+        {
+            suggest(report.add(&V_046, ATTACK.key("grace_period"), error.to_string()), period);
+        }
+    }),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::meant;
+
+    #[test]
+    fn words_are_understood_and_guesses_are_not_made() {
+        assert_eq!(meant("5 minutes").as_deref(), Some("5m"));
+        assert_eq!(meant("30sec").as_deref(), Some("30s"));
+        assert_eq!(meant("pt5m").as_deref(), Some("PT5M"));
+        assert_eq!(meant("30"), None);
+        assert_eq!(meant("-5s"), None);
+        assert_eq!(meant("1.5h"), None);
+        assert_eq!(meant("seconds"), None);
+    }
+}
