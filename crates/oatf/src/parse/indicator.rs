@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use sortie_syntax::yaml::{Entry, Node, NodeKind};
 use sortie_syntax::{Diagnostic, Field, ParseErrorKind, Reader, is_null, listed};
 
-use super::extension;
+use super::{object, require};
 use crate::model::{
     Condition, Direction, ExpressionMatch, Indicator, IndicatorMethod, MatchCondition, MatchPredicate,
     OPERATORS, PatternMatch, SemanticExamples, SemanticIntentClass, SemanticMatch, SeverityLevel, Tier,
@@ -15,27 +15,14 @@ use crate::model::{
 /// An indicator.
 pub fn indicator<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Indicator {
     let mut indicator = Indicator::default();
-    let Some(entries) = reader.mapping(node, "an indicator") else { return indicator };
-    let mut has_target = false;
-    let mut after = None;
-    for entry in entries {
-        let field = match reader.field(entries, *entry, "an indicator", fields::INDICATOR, true) {
-            Field::Known(field) => field,
-            Field::Extension => {
-                extension(reader, *entry, after, &mut indicator.extensions);
-                continue;
-            }
-            Field::Unknown => continue,
-        };
-        after = Some(field);
-        reader.under(*entry, |reader, node| match field {
+    let extensions = Some(&mut indicator.extensions);
+    let what = ("an indicator", "an indicator");
+    let given =
+        object(reader, node, what, fields::INDICATOR, extensions, |reader, field, node| match field {
             "id" => indicator.id = reader.string(node),
             "protocol" => indicator.protocol = reader.string(node),
             "surface" => indicator.surface = reader.string(node),
-            "target" => {
-                has_target = !is_null(node);
-                indicator.target = reader.string(node).unwrap_or_default();
-            }
+            "target" => indicator.target = reader.string(node).unwrap_or_default(),
             "actor" => indicator.actor = reader.string(node),
             "direction" => {
                 indicator.direction = reader.variant(node, "V-005", "a direction", Direction::WORDS);
@@ -56,11 +43,8 @@ pub fn indicator<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Indicator {
             "false_positives" => indicator.false_positives = reader.strings(node),
             _ => {}
         });
-    }
-    if !has_target {
-        let help = "name the field to examine, such as `target: \"arguments\"`; `\"\"` is the whole message";
-        reader.missing(node, "P-010", "an indicator", "target", help);
-    }
+    let help = "name the field to examine, such as `target: \"arguments\"`; `\"\"` is the whole message";
+    require(reader, node, ("P-010", "an indicator"), given, &[("target", help)]);
     indicator
 }
 
@@ -191,24 +175,14 @@ pub fn predicate<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<MatchPre
 
 fn expression<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> ExpressionMatch {
     let mut expression = ExpressionMatch::default();
-    let Some(entries) = reader.mapping(node, "an expression") else { return expression };
-    let mut has_cel = false;
-    for entry in entries {
-        match reader.field(entries, *entry, "an expression", fields::EXPRESSION, false) {
-            Field::Known("cel") => {
-                has_cel = reader.is_given(*entry);
-                expression.cel = reader.under(*entry, Reader::string).unwrap_or_default();
-            }
-            Field::Known("variables") => {
-                expression.variables = reader.under(*entry, variables);
-            }
-            _ => {}
-        }
-    }
-    if !has_cel {
-        let help = "for example `cel: message.name == \"send_email\"`";
-        reader.missing(node, "P-010", "an expression", "cel", help);
-    }
+    let what = ("an expression", "an expression");
+    let given = object(reader, node, what, fields::EXPRESSION, None, |reader, field, node| match field {
+        "cel" => expression.cel = reader.string(node).unwrap_or_default(),
+        "variables" => expression.variables = variables(reader, node),
+        _ => {}
+    });
+    let needed = [("cel", "for example `cel: message.name == \"send_email\"`")];
+    require(reader, node, ("P-010", "an expression"), given, &needed);
     expression
 }
 
@@ -231,33 +205,20 @@ fn variables<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<IndexMap<Str
 
 fn semantic<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> SemanticMatch {
     let mut semantic = SemanticMatch::default();
-    let Some(entries) = reader.mapping(node, "a semantic match") else { return semantic };
-    let mut has_intent = false;
-    for entry in entries {
-        match reader.field(entries, *entry, "a semantic match", fields::SEMANTIC, false) {
-            Field::Known("target") => semantic.target = reader.under(*entry, Reader::string),
-            Field::Known("intent") => {
-                has_intent = reader.is_given(*entry);
-                semantic.intent = reader.under(*entry, Reader::string).unwrap_or_default();
-            }
-            Field::Known("intent_class") => {
-                semantic.intent_class = reader.under(*entry, |reader, node| {
-                    reader.variant(node, "V-005", "an intent class", SemanticIntentClass::WORDS)
-                });
-            }
-            Field::Known("threshold") => {
-                semantic.threshold = reader.under(*entry, Reader::number).and_then(|number| number.as_f64());
-            }
-            Field::Known("examples") => {
-                semantic.examples = reader.under(*entry, examples);
-            }
-            _ => {}
+    let what = ("a semantic match", "a semantic match");
+    let given = object(reader, node, what, fields::SEMANTIC, None, |reader, field, node| match field {
+        "target" => semantic.target = reader.string(node),
+        "intent" => semantic.intent = reader.string(node).unwrap_or_default(),
+        "intent_class" => {
+            semantic.intent_class =
+                reader.variant(node, "V-005", "an intent class", SemanticIntentClass::WORDS);
         }
-    }
-    if !has_intent {
-        let help = "describe in a sentence what to look for";
-        reader.missing(node, "P-010", "a semantic match", "intent", help);
-    }
+        "threshold" => semantic.threshold = reader.number(node).and_then(|number| number.as_f64()),
+        "examples" => semantic.examples = examples(reader, node),
+        _ => {}
+    });
+    let needed = [("intent", "describe in a sentence what to look for")];
+    require(reader, node, ("P-010", "a semantic match"), given, &needed);
     semantic
 }
 
@@ -266,13 +227,11 @@ fn examples<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<SemanticExamp
         return None;
     }
     let mut examples = SemanticExamples::default();
-    let entries = reader.mapping(node, "a mapping").unwrap_or_default();
-    for entry in entries {
-        match reader.field(entries, *entry, "examples", fields::EXAMPLES, false) {
-            Field::Known("positive") => examples.positive = reader.under(*entry, Reader::strings),
-            Field::Known("negative") => examples.negative = reader.under(*entry, Reader::strings),
-            _ => {}
-        }
-    }
+    let what = ("a mapping", "examples");
+    object(reader, node, what, fields::EXAMPLES, None, |reader, field, node| match field {
+        "positive" => examples.positive = reader.strings(node),
+        "negative" => examples.negative = reader.strings(node),
+        _ => {}
+    });
     Some(examples)
 }

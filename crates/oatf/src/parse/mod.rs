@@ -10,8 +10,8 @@ mod indicator;
 
 use std::sync::Arc;
 
-use sortie_syntax::yaml::{Entry, Tree};
-use sortie_syntax::{Diagnostic, ParseError, Reader, Source, utf8};
+use sortie_syntax::yaml::{Entry, Node, Tree};
+use sortie_syntax::{Diagnostic, Field, ParseError, Reader, Source, utf8};
 
 use crate::model::{Document, Extensions};
 
@@ -77,6 +77,55 @@ pub fn parse(input: &str) -> Result<Document, Vec<ParseError>> {
 /// Parses bytes that may not be UTF-8, as files are.
 pub fn parse_bytes(input: &[u8]) -> Result<Document, Vec<ParseError>> {
     parse(utf8(input).map_err(|error| vec![error])?)
+}
+
+/// Reads an object: `read` is called for the value of each field that is known, and `x-` fields are kept where they may stand.
+/// Gives the fields that have a value; `None` where there is no mapping to read.
+fn object<'t>(
+    reader: &mut Reader<'t>,
+    node: Node<'t>,
+    (expected, what): (&str, &str),
+    fields: &'static [&'static str],
+    mut extensions: Option<&mut Extensions>,
+    mut read: impl FnMut(&mut Reader<'t>, &'static str, Node<'t>),
+) -> Option<Vec<&'static str>> {
+    let entries = reader.mapping(node, expected)?;
+    let mut given = Vec::new();
+    let mut after = None;
+    for entry in entries {
+        match reader.field(entries, *entry, what, fields, extensions.is_some()) {
+            Field::Known(field) => {
+                after = Some(field);
+                if reader.is_given(*entry) {
+                    given.push(field);
+                }
+                reader.under(*entry, |reader, node| read(reader, field, node));
+            }
+            Field::Extension => {
+                if let Some(extensions) = &mut extensions {
+                    extension(reader, *entry, after, extensions);
+                }
+            }
+            Field::Unknown => {}
+        }
+    }
+    Some(given)
+}
+
+/// Reports the fields that an object needs and does not have. What is no object is not asked for any.
+fn require<'t>(
+    reader: &mut Reader<'t>,
+    node: Node<'t>,
+    (rule, what): (&'static str, &str),
+    given: Option<Vec<&'static str>>,
+    needed: &[(&str, &str)],
+) {
+    let Some(given) = given else { return };
+    for (field, help) in needed {
+        if !given.contains(field) {
+            reader.missing(node, rule, what, field, help);
+        }
+    }
 }
 
 /// Keeps an `x-` field, remembering the field of the format it follows.
