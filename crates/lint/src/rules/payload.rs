@@ -67,7 +67,7 @@ pub(super) fn messages(document: &Document) -> Vec<Message<'_>> {
         speech.state(mode, state, &execution_path().key("state"));
     }
     for list in document.phase_lists() {
-        speech.actor = list.actor.map_or("default", |(_, actor)| actor.name.as_str());
+        speech.actor = list.actor_name();
         for (path, phase) in list.iter() {
             let Some(mode) = list.mode_of(phase) else { continue };
             if let Some(state) = &phase.state {

@@ -10,7 +10,7 @@ use sortie_syntax::{Edit, NodePath, Span};
 
 use super::Rule;
 use super::states::items;
-use super::templates::{self, Reference};
+use super::templates::{Reference, filled, misplaced};
 
 pub(super) const L_004: Rule = Rule {
     code: "L-004",
@@ -19,17 +19,12 @@ pub(super) const L_004: Rule = Rule {
     severity: Warning,
     explain: include_str!("l004.md"),
     check: Some(|document, report| {
-        let mut used = HashSet::new();
-        templates::each_reference(document, &mut |reference| {
-            used.insert((reference.actor, reference.name));
-        });
-        // A template anywhere else is a mistake of its own (L-005), and still a use.
-        templates::each_misplaced(document, &mut |reference| {
-            used.insert((reference.actor, reference.name));
-        });
+        // A template where none is filled is a mistake of its own (L-005), and still a use.
+        let references = filled(document).into_iter().chain(misplaced(document));
+        let used: HashSet<_> = references.map(|reference| (reference.actor, reference.name)).collect();
         let qualified_uses: HashSet<_> = used.iter().map(|(_, name)| *name).collect();
         for list in document.phase_lists() {
-            let actor = list.actor.map_or("default", |(_, actor)| actor.name.as_str());
+            let actor = list.actor_name();
             for (path, phase) in list.iter() {
                 for (index, extractor) in phase.extractors.iter().flatten().enumerate() {
                     let name = extractor.name.as_str();
@@ -67,15 +62,14 @@ pub(super) const L_005: Rule = Rule {
     explain: include_str!("l005.md"),
     check: Some(|document, report| {
         let lists = document.phase_lists();
-        let extracts = |(list, phase): (usize, usize), name: &str| {
-            lists.get(list).and_then(|list| list.phases.get(phase)).is_some_and(|phase| {
-                phase.extractors.iter().flatten().any(|extractor| extractor.name == name)
+        let extracts = |reference: &Reference<'_>, phase: usize| {
+            let mut own = lists.iter().filter(|list| reference.actor == Some(list.actor_name()));
+            own.any(|list| {
+                let extractors = list.phases.get(phase).into_iter().flat_map(|phase| &phase.extractors);
+                extractors.flatten().any(|extractor| extractor.name == reference.name)
             })
         };
-        templates::each_reference(document, &mut |reference| {
-            if !reference.on_enter {
-                return;
-            }
+        for reference in filled(document).into_iter().filter(|reference| reference.on_enter) {
             if of_message(reference.name) {
                 add(
                     report,
@@ -83,9 +77,9 @@ pub(super) const L_005: Rule = Rule {
                     "entry actions run before a message is seen, so this is always empty",
                     "extract the value in an earlier phase, and use the extractor's name here",
                 );
-            } else if let Some((list, phase)) = reference.phase
-                && extracts((list, phase), reference.name)
-                && !(0..phase).any(|earlier| extracts((list, earlier), reference.name))
+            } else if let Some(phase) = reference.phase
+                && extracts(&reference, phase)
+                && !(0..phase).any(|earlier| extracts(&reference, earlier))
             {
                 add(
                     report,
@@ -94,9 +88,9 @@ pub(super) const L_005: Rule = Rule {
                     "extract the value in an earlier phase",
                 );
             }
-        });
+        }
         let names = extractor_names(document);
-        templates::each_misplaced(document, &mut |reference| {
+        for reference in misplaced(document) {
             if of_message(reference.name) || names.contains(reference.name) {
                 add(
                     report,
@@ -105,7 +99,7 @@ pub(super) const L_005: Rule = Rule {
                     "write what the value will be, or a pattern that it fits",
                 );
             }
-        });
+        }
     }),
 };
 
@@ -126,7 +120,7 @@ fn of_message(name: &str) -> bool {
 fn extractor_names(document: &Document) -> HashSet<String> {
     let mut names = HashSet::new();
     for list in document.phase_lists() {
-        let actor = list.actor.map_or("default", |(_, actor)| actor.name.as_str());
+        let actor = list.actor_name();
         for extractor in list.phases.iter().flat_map(|phase| phase.extractors.iter().flatten()) {
             names.insert(extractor.name.clone());
             names.insert(format!("{actor}.{}", extractor.name));

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use serde_json::Value;
-use sortie_oatf::model::{ActionKind, Condition, Document};
-use sortie_oatf::rules::execution_path;
+use sortie_oatf::model::{Condition, Document, MatchCondition};
+use sortie_oatf::rules::TemplateText;
 use sortie_oatf::template::{Piece, pieces};
 use sortie_syntax::NodePath;
 
@@ -17,166 +17,122 @@ pub(super) struct Reference<'d> {
     pub(super) at: Range<usize>,
     /// The actor whose extractors a bare name means; `None` outside actors.
     pub(super) actor: Option<&'d str>,
-    /// The phase list, by its place in [`Document::phase_lists`], and the phase.
-    pub(super) phase: Option<(usize, usize)>,
+    /// The position of the phase among those of the actor.
+    pub(super) phase: Option<usize>,
     /// Whether it stands in an entry action, which is filled before the phase has seen a message.
     pub(super) on_enter: bool,
 }
 
-/// Calls `visit` for every reference in a place where templates are filled: states and entry actions.
-pub(super) fn each_reference<'d>(document: &'d Document, visit: &mut impl FnMut(Reference<'d>)) {
-    if let Some(state) = &document.attack.execution.state {
-        let here = Here { actor: Some("default"), phase: None, on_enter: false };
-        here.value(state, execution_path().key("state"), visit);
+/// Every reference in a place where templates are filled: in states and entry actions.
+pub(super) fn filled(document: &Document) -> Vec<Reference<'_>> {
+    let mut found = Found::default();
+    for TemplateText { path, text, actor, phase, on_enter } in document.templates() {
+        (found.actor, found.phase, found.on_enter) = (Some(actor), phase, on_enter);
+        found.text(text, path);
     }
-    for (list_index, list) in document.phase_lists().into_iter().enumerate() {
-        let actor = Some(list.actor.map_or("default", |(_, actor)| actor.name.as_str()));
-        for (phase_index, (path, phase)) in list.iter().enumerate() {
-            let here = Here { actor, phase: Some((list_index, phase_index)), on_enter: false };
-            if let Some(state) = &phase.state {
-                here.value(state, path.clone().key("state"), visit);
-            }
-            let here = Here { on_enter: true, ..here };
-            for (index, action) in phase.on_enter.iter().flatten().enumerate() {
-                let path = path.clone().key("on_enter").index(index);
-                match &action.kind {
-                    ActionKind::Send(send) => {
-                        here.text(&send.method, &path.clone().key("send").key("method"), visit);
-                        if let Some(params) = &send.params {
-                            here.value(params, path.key("send").key("params"), visit);
-                        }
-                    }
-                    ActionKind::Log(log) => here.text(&log.message, &path.key("log").key("message"), visit),
-                    ActionKind::Other(actions) => {
-                        for (key, value) in actions {
-                            here.value(value, path.clone().key(key), visit);
-                        }
-                    }
-                }
-            }
-        }
-    }
+    found.references
 }
 
-/// Calls `visit` for every reference in a trigger or an indicator, where none is ever filled.
-pub(super) fn each_misplaced<'d>(document: &'d Document, visit: &mut impl FnMut(Reference<'d>)) {
-    for (list_index, list) in document.phase_lists().into_iter().enumerate() {
-        let actor = Some(list.actor.map_or("default", |(_, actor)| actor.name.as_str()));
-        for (phase_index, (path, phase)) in list.iter().enumerate() {
+/// Every reference in a trigger or an indicator, where none is ever filled.
+pub(super) fn misplaced(document: &Document) -> Vec<Reference<'_>> {
+    let mut found = Found::default();
+    for list in document.phase_lists() {
+        found.actor = Some(list.actor_name());
+        for (path, phase) in list.iter() {
             let Some(trigger) = &phase.trigger else { continue };
-            let here = Here { actor, phase: Some((list_index, phase_index)), on_enter: false };
             let path = path.key("trigger");
             for (key, text) in [("event", &trigger.event), ("after", &trigger.after)] {
-                if let Some(text) = text {
-                    here.text(text, &path.clone().key(key), visit);
-                }
+                found.given(text.as_ref(), &path, key);
             }
             for (key, condition) in trigger.r#match.iter().flatten() {
-                here.condition(condition, path.clone().key("match").key(key), visit);
+                found.condition(condition, path.clone().key("match").key(key));
             }
         }
     }
-    let here = Here { actor: None, phase: None, on_enter: false };
+    found.actor = None;
     for (path, indicator) in document.indicators() {
-        here.text(&indicator.target, &path.clone().key("target"), visit);
-        if let Some(surface) = &indicator.surface {
-            here.text(surface, &path.clone().key("surface"), visit);
-        }
+        found.given(Some(&indicator.target), &path, "target");
+        found.given(indicator.surface.as_ref(), &path, "surface");
         if let Some(pattern) = &indicator.pattern {
             let path = path.clone().key("pattern");
-            if let Some(target) = &pattern.target {
-                here.text(target, &path.clone().key("target"), visit);
-            }
+            found.given(pattern.target.as_ref(), &path, "target");
             if let Some(condition) = &pattern.condition {
-                here.condition(condition, path.clone().key("condition"), visit);
+                found.condition(condition, path.clone().key("condition"));
             }
             if let Some(shorthand) = &pattern.shorthand {
-                here.operators(shorthand, &path, visit);
+                found.operators(shorthand, &path);
             }
         }
-        if let Some(expression) = &indicator.expression {
-            here.text(&expression.cel, &path.clone().key("expression").key("cel"), visit);
-        }
-        if let Some(semantic) = &indicator.semantic {
-            here.text(&semantic.intent, &path.clone().key("semantic").key("intent"), visit);
-        }
+        let cel = indicator.expression.as_ref().map(|expression| &expression.cel);
+        found.given(cel, &path.clone().key("expression"), "cel");
+        let intent = indicator.semantic.as_ref().map(|semantic| &semantic.intent);
+        found.given(intent, &path.key("semantic"), "intent");
     }
+    found.references
 }
 
-/// Where the walk is.
-#[derive(Clone, Copy)]
-struct Here<'d> {
+/// What a walk has found, and where it is.
+#[derive(Default)]
+struct Found<'d> {
+    references: Vec<Reference<'d>>,
     actor: Option<&'d str>,
-    phase: Option<(usize, usize)>,
+    phase: Option<usize>,
     on_enter: bool,
 }
 
-impl<'d> Here<'d> {
-    fn text(self, text: &'d str, path: &NodePath, visit: &mut impl FnMut(Reference<'d>)) {
-        if !text.contains("{{") {
-            return;
-        }
-        let Self { actor, phase, on_enter } = self;
-        for piece in pieces(text) {
-            if let Piece::Reference { name, at } = piece {
-                visit(Reference { name, path: path.clone(), at, actor, phase, on_enter });
+impl<'d> Found<'d> {
+    fn text(&mut self, text: &'d str, path: NodePath) {
+        let Self { actor, phase, on_enter, .. } = *self;
+        self.references.extend(pieces(text).filter_map(|piece| match piece {
+            Piece::Reference { name, at } => {
+                Some(Reference { name, path: path.clone(), at, actor, phase, on_enter })
             }
+            _ => None,
+        }));
+    }
+
+    fn given(&mut self, text: Option<&'d String>, holder: &NodePath, key: &str) {
+        if let Some(text) = text {
+            self.text(text, holder.clone().key(key));
         }
     }
 
-    fn value(self, value: &'d Value, mut path: NodePath, visit: &mut impl FnMut(Reference<'d>)) {
-        each_string(value, &mut path, &mut |path, text| self.text(text, path, visit));
+    // Recursion is bounded by the depth of documents.
+    fn value(&mut self, value: &'d Value, path: NodePath) {
+        match value {
+            Value::String(text) => self.text(text, path),
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.value(item, path.clone().index(index));
+                }
+            }
+            Value::Object(fields) => {
+                for (key, value) in fields {
+                    self.value(value, path.clone().key(key));
+                }
+            }
+            _ => {}
+        }
     }
 
-    fn condition(self, condition: &'d Condition, path: NodePath, visit: &mut impl FnMut(Reference<'d>)) {
+    fn condition(&mut self, condition: &'d Condition, path: NodePath) {
         match condition {
-            Condition::Value(value) => self.value(value, path, visit),
-            Condition::Match(operators) => self.operators(operators, &path, visit),
+            Condition::Value(value) => self.value(value, path),
+            Condition::Match(operators) => self.operators(operators, &path),
         }
     }
 
-    fn operators(
-        self,
-        operators: &'d sortie_oatf::model::MatchCondition,
-        path: &NodePath,
-        visit: &mut impl FnMut(Reference<'d>),
-    ) {
-        let texts = [
+    fn operators(&mut self, operators: &'d MatchCondition, path: &NodePath) {
+        for (key, text) in [
             ("contains", &operators.contains),
             ("starts_with", &operators.starts_with),
             ("ends_with", &operators.ends_with),
             ("regex", &operators.regex),
-        ];
-        for (key, text) in texts {
-            if let Some(text) = text {
-                self.text(text, &path.clone().key(key), visit);
-            }
+        ] {
+            self.given(text.as_ref(), path, key);
         }
         for (index, value) in operators.any_of.iter().flatten().enumerate() {
-            self.value(value, path.clone().key("any_of").index(index), visit);
+            self.value(value, path.clone().key("any_of").index(index));
         }
-    }
-}
-
-/// Calls `visit` for every string in a value, with its path.
-// Recursion is bounded by the depth of documents.
-fn each_string<'v>(value: &'v Value, path: &mut NodePath, visit: &mut impl FnMut(&NodePath, &'v str)) {
-    match value {
-        Value::String(text) => visit(path, text),
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                path.push_index(index);
-                each_string(item, path, visit);
-                path.pop();
-            }
-        }
-        Value::Object(fields) => {
-            for (key, value) in fields {
-                path.push_key(key);
-                each_string(value, path, visit);
-                path.pop();
-            }
-        }
-        _ => {}
     }
 }

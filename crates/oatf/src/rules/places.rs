@@ -4,7 +4,7 @@ use serde_json::Value;
 use sortie_syntax::NodePath;
 
 use crate::model::{Actor, Condition, Document, Extractor, Indicator, Phase};
-use crate::rules::walk::ConditionAt;
+use crate::rules::walk::{ConditionAt, Scope};
 
 /// A list of phases: an actor's, or the one of the multi-phase form.
 pub struct PhaseList<'d> {
@@ -24,6 +24,11 @@ impl<'d> PhaseList<'d> {
         self.phases.iter().enumerate().map(|(index, phase)| (self.path.clone().index(index), phase))
     }
 
+    /// The name of the actor, as templates refer to it.
+    pub fn actor_name(&self) -> &'d str {
+        self.actor.map_or("default", |(_, actor)| &actor.name)
+    }
+
     /// The mode of a phase: its own, or the inherited one.
     pub fn mode_of(&self, phase: &'d Phase) -> Option<&'d str> {
         phase.mode.as_deref().or(self.mode)
@@ -38,6 +43,20 @@ pub struct ActorState<'d> {
     pub value: &'d Value,
     /// The mode of its phase, or of the execution.
     pub mode: Option<&'d str>,
+}
+
+/// A text that may hold a template, and where it stands.
+pub struct TemplateText<'d> {
+    /// Where it stands.
+    pub path: NodePath,
+    /// The text.
+    pub text: &'d str,
+    /// The actor whose extractors a bare name means.
+    pub actor: &'d str,
+    /// The position of the phase among those of the actor; `None` in the single-phase form.
+    pub phase: Option<usize>,
+    /// Whether it stands in an entry action, which is filled before the phase has seen a message.
+    pub on_enter: bool,
 }
 
 /// The path of `execution`.
@@ -71,19 +90,10 @@ impl Document {
 
     /// Every `state`, in source order.
     pub fn states(&self) -> Vec<ActorState<'_>> {
-        let execution = &self.attack.execution;
         let mut states = Vec::new();
-        if let Some(value) = &execution.state {
-            let path = execution_path().key("state");
-            states.push(ActorState { path, value, mode: execution.mode.as_deref() });
-        }
-        for list in self.phase_lists() {
-            for (path, phase) in list.iter() {
-                if let Some(value) = &phase.state {
-                    states.push(ActorState { path: path.key("state"), value, mode: list.mode_of(phase) });
-                }
-            }
-        }
+        self.each_state(|state| {
+            states.push(ActorState { path: state.at.path(), value: state.value, mode: state.mode });
+        });
         states
     }
 
@@ -97,13 +107,17 @@ impl Document {
     /// Every extractor with its path.
     pub fn extractors(&self) -> Vec<(NodePath, &Extractor)> {
         let mut found = Vec::new();
-        for list in self.phase_lists() {
-            for (path, phase) in list.iter() {
-                for (index, extractor) in phase.extractors.iter().flatten().enumerate() {
-                    found.push((path.clone().key("extractors").index(index), extractor));
-                }
-            }
-        }
+        self.each_extractor(|at, extractor| found.push((at.path(), extractor)));
+        found
+    }
+
+    /// Every text that may hold a template, where templates are filled: in states and entry actions.
+    pub fn templates(&self) -> Vec<TemplateText<'_>> {
+        let mut found = Vec::new();
+        self.each_template(|at, text, scope| {
+            let Scope { actor, phase, on_enter } = scope;
+            found.push(TemplateText { path: at.path(), text, actor, phase, on_enter });
+        });
         found
     }
 

@@ -89,6 +89,8 @@ pub(crate) struct Scope<'d> {
     pub(crate) actor: &'d str,
     /// The position of the phase among those of the actor; `None` in the single-phase form.
     pub(crate) phase: Option<usize>,
+    /// Whether it stands in an entry action, which is filled before the phase has seen a message.
+    pub(crate) on_enter: bool,
 }
 
 /// A `state`, and where it stands.
@@ -177,7 +179,7 @@ impl Document {
                 visit(&PhaseAt {
                     at: at.index(index),
                     phase,
-                    scope: Scope { actor, phase: Some(index) },
+                    scope: Scope { actor, phase: Some(index), on_enter: false },
                     mode: phase.mode.as_deref().or(inherited),
                 });
             }
@@ -194,7 +196,7 @@ impl Document {
     pub(crate) fn each_state<'d>(&'d self, mut visit: impl FnMut(&StateAt<'_, 'd>)) {
         let execution = &self.attack.execution;
         if let Some(value) = &execution.state {
-            let scope = Scope { actor: "default", phase: None };
+            let scope = Scope { actor: "default", phase: None, on_enter: false };
             visit(&StateAt { at: EXECUTION.key("state"), value, scope, mode: execution.mode.as_deref() });
         }
         self.each_phase(|phase| {
@@ -287,7 +289,7 @@ impl Document {
             each_template_in(state.value, &state.at, &mut |at, text| visit(at, text, state.scope));
         });
         self.each_phase(|phase| {
-            let scope = phase.scope;
+            let scope = Scope { on_enter: true, ..phase.scope };
             for (index, action) in phase.phase.on_enter.iter().flatten().enumerate() {
                 let at = phase.at.key("on_enter");
                 let at = at.index(index);
