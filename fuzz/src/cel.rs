@@ -35,7 +35,7 @@ pub fn cel(data: &[u8]) {
     let context =
         Map::from_iter([("message".to_owned(), message.clone()), ("missing".to_owned(), Value::Null)]);
     assert_eq!(
-        DefaultCelEvaluator::new().evaluate(source, &context),
+        DefaultCelEvaluator.evaluate(source, &context),
         answer.clone().map_err(Into::into),
         "`{source}` in one shot"
     );

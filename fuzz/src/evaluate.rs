@@ -57,8 +57,7 @@ pub fn evaluate(data: &[u8]) {
 }
 
 fn check_indicator(indicator: &Indicator, compiled: &CompiledIndicator, message: &Value) {
-    let evaluators =
-        Evaluators { cel: Some(const { &DefaultCelEvaluator::new() }), semantic: Some(&Letters) };
+    let evaluators = Evaluators { cel: Some(&DefaultCelEvaluator), semantic: Some(&Letters) };
     let outcome = compiled.evaluate(message, evaluators);
     let context = || format!("{indicator:?}\non {message}");
     assert_eq!(compiled.evaluate(message, evaluators), outcome, "not the same twice: {}", context());

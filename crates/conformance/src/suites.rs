@@ -164,7 +164,7 @@ fn check_evaluate(case: &mut Fields<'_>) -> Checked {
     };
     input.finish()?;
     let evaluators = Evaluators {
-        cel: cel.then_some(const { &DefaultCelEvaluator::new() } as _),
+        cel: cel.then_some(&DefaultCelEvaluator as _),
         semantic: semantic.as_ref().map(|scripted| scripted as _),
     };
     let outcome = IndicatorOutcome::of(&indicator, &message, evaluators);

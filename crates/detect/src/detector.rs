@@ -162,7 +162,7 @@ impl Detector {
             Cow::Borrowed(&observed.message)
         };
         let mut matched = Vec::new();
-        let cel = const { &DefaultCelEvaluator::new() };
+        let cel = &DefaultCelEvaluator;
         let semantic = self.semantic.as_deref().map(|engine| engine as &dyn SemanticEvaluator);
         let evaluators = Evaluators { cel: Some(cel), semantic };
         let indicators = self.document.indicators().iter().zip(&mut self.tallies);

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 use sortie_expr::cel::Program;
-use sortie_expr::cel::limits::Clock;
 
 use crate::error::{EvaluationError, EvaluationErrorKind, GenerationError};
 use crate::model::{SemanticExamples, SemanticIntentClass};
@@ -38,31 +37,16 @@ pub trait CelEvaluator {
     }
 }
 
-/// The evaluator of this crate. A step budget bounds every evaluation; a clock, when one is passed in, puts a
-/// [deadline](sortie_expr::cel::limits::DEADLINE) behind it.
+/// The evaluator of this crate. A step budget bounds every evaluation.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct DefaultCelEvaluator {
-    clock: Option<Clock>,
-}
-
-impl DefaultCelEvaluator {
-    /// An evaluator bounded by its step budget alone.
-    pub const fn new() -> Self {
-        Self { clock: None }
-    }
-
-    /// An evaluator with a deadline behind its step budget.
-    pub const fn with_clock(clock: Clock) -> Self {
-        Self { clock: Some(clock) }
-    }
-}
+pub struct DefaultCelEvaluator;
 
 impl CelEvaluator for DefaultCelEvaluator {
     fn evaluate(&self, expression: &str, context: &Map<String, Value>) -> Result<Value, EvaluationError> {
         let program = Program::compile(expression)
             .map_err(|error| EvaluationError::new(EvaluationErrorKind::CelError, error.to_string()))?;
         let variables: Vec<_> = context.iter().map(|(name, value)| (name.as_str(), Some(value))).collect();
-        Ok(program.evaluate_within(&variables, self.clock)?)
+        Ok(program.evaluate(&variables)?)
     }
 
     fn evaluate_program(
@@ -70,7 +54,7 @@ impl CelEvaluator for DefaultCelEvaluator {
         program: &Program,
         variables: &[(&str, Option<&Value>)],
     ) -> Result<Value, EvaluationError> {
-        Ok(program.evaluate_within(variables, self.clock)?)
+        Ok(program.evaluate(variables)?)
     }
 }
 

@@ -102,7 +102,7 @@ fn selected<'t>(indicator: &Indicator, trace: &'t [Said]) -> Vec<&'t Said> {
 
 /// The result, the first message that decided it, and how many failed.
 fn naive(indicator: &Indicator, trace: &[Said]) -> (IndicatorResult, Option<u64>, usize) {
-    let cel = DefaultCelEvaluator::new();
+    let cel = DefaultCelEvaluator;
     let all: Vec<_> = selected(indicator, trace)
         .into_iter()
         .map(|(record, message)| {

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use super::ast::{Ast, Comprehension, ComprehensionKind, Node, NodeId};
 use super::fault::{Fault, FaultKind};
 use super::functions::{Function, MAX_ARGUMENTS};
-use super::limits::{Budget, Clock};
+use super::limits::Budget;
 use super::operations;
 use super::patterns::{PatternCache, RecentPatterns};
 use super::value::{MapRef, Type, Val, same_key};
@@ -30,12 +30,11 @@ impl<'a> Evaluation<'a> {
         ast: &'a Ast,
         cache: &'a PatternCache,
         variables: &'a [(&'a str, Option<&'a Json>)],
-        clock: Option<Clock>,
     ) -> Self {
         Self {
             ast,
             variables,
-            budget: Budget::new(clock),
+            budget: Budget::new(),
             cache,
             patterns: RecentPatterns::default(),
             locals: Vec::new(),

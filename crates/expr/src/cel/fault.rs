@@ -56,14 +56,13 @@ pub(super) enum FaultKind {
     NotJson(Type),
     TooDeep,
     BudgetExceeded,
-    DeadlineExceeded,
 }
 
 impl FaultKind {
     /// Whether `||`, `&&`, `exists` and `all` must not absorb this one: the answer would depend on how
     /// much was evaluated before the limit was hit.
     pub(super) fn is_fatal(self) -> bool {
-        matches!(self, Self::BudgetExceeded | Self::DeadlineExceeded | Self::TooDeep)
+        matches!(self, Self::BudgetExceeded | Self::TooDeep)
     }
 
     /// Binds the fault to the node it arose at.
@@ -115,7 +114,6 @@ impl Fault {
             FaultKind::NotJson(found) => format!("the result ({found}) has no JSON form"),
             FaultKind::TooDeep => "a value is nested too deeply".to_owned(),
             FaultKind::BudgetExceeded => "the step budget is used up".to_owned(),
-            FaultKind::DeadlineExceeded => "the deadline has passed".to_owned(),
         }
     }
 }

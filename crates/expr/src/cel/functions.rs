@@ -128,11 +128,6 @@ impl Function {
         TABLE.iter().any(|(known, ..)| *known == name)
     }
 
-    /// Every supported name, for documentation and suggestions.
-    pub(super) fn names() -> impl Iterator<Item = &'static str> {
-        TABLE.iter().map(|(name, ..)| *name)
-    }
-
     /// Calls the function. [`Function::find`] has checked the number of arguments; `Matches` needs the
     /// pattern cache and is called by the evaluator.
     pub(super) fn call<'a>(self, arguments: &[Val<'a>], budget: &mut Budget) -> Outcome<'a> {

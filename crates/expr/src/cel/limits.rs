@@ -2,10 +2,7 @@
 //!
 //! Documents and messages are hostile input, so every size is capped before something recursive or
 //! proportional to it runs. A step budget, not a clock, decides when an evaluation has cost too much:
-//! the same expression on the same message gives the same verdict on a busy machine. The deadline
-//! behind it is a backstop against a defect in the accounting.
-
-use std::time::Duration;
+//! the same expression on the same message gives the same verdict on a busy machine.
 
 use super::fault::FaultKind;
 use crate::re2::SMALL_SIZE;
@@ -36,15 +33,6 @@ pub const MAX_VALUE_DEPTH: usize = 128;
 /// 100 ms per expression that the SDK specification (§6.1) recommends.
 pub const STEP_BUDGET: u32 = 250_000;
 
-/// A monotonic clock: the time since some fixed point. This crate reads none of its own, so that it runs
-/// where there is none; whoever has one passes it in.
-pub type Clock = fn() -> Duration;
-
-/// Wall-clock backstop of one evaluation, for who passes a [`Clock`]. Ten times the recommended 100 ms, because a wall clock also
-/// counts what other processes do: on a machine five times overcommitted 15 ms of steps were seen to
-/// take 114 ms, and a verdict must not depend on that.
-pub const DEADLINE: Duration = Duration::from_secs(1);
-
 /// Bytes searched, compared or counted per step: 16 MB in all.
 const BYTES_SCANNED_PER_STEP: usize = 64;
 
@@ -64,38 +52,23 @@ const PATTERN_STEPS_PER_BYTE: usize = 16;
 /// Steps for reading or writing a date, a duration or a fraction.
 const FORMAT_STEPS: u32 = 16;
 
-/// Steps between two looks at the clock. Ordinary evaluations finish before the first.
-const STEPS_PER_CLOCK_CHECK: u32 = 50_000;
-
 /// What is left of an evaluation's allowance.
 #[derive(Debug)]
 pub(super) struct Budget {
     remaining: u32,
-    next_clock_check: u32,
-    clock: Option<Clock>,
-    /// When the clock was first looked at: a short evaluation never asks for the time.
-    started: Option<Duration>,
 }
 
 impl Budget {
-    pub(super) fn new(clock: Option<Clock>) -> Self {
-        Self {
-            remaining: STEP_BUDGET,
-            next_clock_check: STEP_BUDGET - STEPS_PER_CLOCK_CHECK,
-            clock,
-            started: None,
-        }
+    pub(super) fn new() -> Self {
+        Self { remaining: STEP_BUDGET }
     }
 
     /// Takes `steps` from the allowance.
     #[inline]
     pub(super) fn spend(&mut self, steps: u32) -> Result<(), FaultKind> {
-        let Some(remaining) = self.remaining.checked_sub(steps) else {
-            self.remaining = 0;
-            return Err(FaultKind::BudgetExceeded);
-        };
-        self.remaining = remaining;
-        if remaining < self.next_clock_check { self.look_at_clock() } else { Ok(()) }
+        let left = self.remaining.checked_sub(steps);
+        self.remaining = left.unwrap_or(0);
+        left.map(|_| ()).ok_or(FaultKind::BudgetExceeded)
     }
 
     /// For visiting or copying `count` values.
@@ -138,18 +111,6 @@ impl Budget {
     pub(super) fn keep_regex(&mut self, size: usize) -> Result<(), FaultKind> {
         self.spend(saturating(size))
     }
-
-    #[cold]
-    fn look_at_clock(&mut self) -> Result<(), FaultKind> {
-        self.next_clock_check = self.remaining.saturating_sub(STEPS_PER_CLOCK_CHECK);
-        let Some(clock) = self.clock else { return Ok(()) };
-        let now = clock();
-        let started = *self.started.get_or_insert(now);
-        if now.saturating_sub(started) > DEADLINE {
-            return Err(FaultKind::DeadlineExceeded);
-        }
-        Ok(())
-    }
 }
 
 fn saturating(count: usize) -> u32 {
@@ -162,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_budget_ends_exactly_where_it_says() {
-        let mut budget = Budget::new(None);
+        let mut budget = Budget::new();
         for _ in 0..STEP_BUDGET {
             assert!(budget.spend(1).is_ok());
         }
@@ -170,17 +131,8 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_leaps_ends_the_evaluation_before_the_budget_does() {
-        use std::sync::atomic::{AtomicU64, Ordering};
-        static SECONDS: AtomicU64 = AtomicU64::new(0);
-        let mut budget = Budget::new(Some(|| Duration::from_secs(SECONDS.fetch_add(2, Ordering::Relaxed))));
-        let spent = (0..STEP_BUDGET).find(|_| budget.spend(1) == Err(FaultKind::DeadlineExceeded));
-        assert_eq!(spent, Some(2 * STEPS_PER_CLOCK_CHECK + 1));
-    }
-
-    #[test]
     fn a_refused_expense_leaves_nothing_for_a_smaller_one() {
-        let mut budget = Budget::new(None);
+        let mut budget = Budget::new();
         assert_eq!(budget.visit(usize::MAX), Err(FaultKind::BudgetExceeded));
         assert_eq!(budget.spend(1), Err(FaultKind::BudgetExceeded));
     }

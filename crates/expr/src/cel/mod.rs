@@ -99,8 +99,3 @@ pub fn quoted(text: &str) -> String {
     literal.push('"');
     literal
 }
-
-/// The names of all supported functions, macros apart.
-pub fn supported_functions() -> impl Iterator<Item = &'static str> {
-    functions::Function::names()
-}

@@ -196,32 +196,12 @@ fn add<'a>(left: &Val<'a>, right: &Val<'a>, budget: &mut Budget) -> Outcome<'a> 
 fn arithmetic<'a>(operator: Operator, left: &Val<'a>, right: &Val<'a>) -> Outcome<'a> {
     match (left, right) {
         (Val::Int(left), Val::Int(right)) => {
-            let divides = matches!(operator, Operator::Divide | Operator::Modulo);
-            if divides && *right == 0 {
-                return Err(FaultKind::DivisionByZero);
-            }
-            match operator {
-                Operator::Subtract => left.checked_sub(*right),
-                Operator::Multiply => left.checked_mul(*right),
-                Operator::Divide => left.checked_div(*right),
-                _ => left.checked_rem(*right),
-            }
-            .map(Val::Int)
-            .ok_or(FaultKind::Overflow)
+            let apply = [i64::checked_sub, i64::checked_mul, i64::checked_div, i64::checked_rem];
+            whole(operator, *left, *right, apply).map(Val::Int)
         }
         (Val::UInt(left), Val::UInt(right)) => {
-            let divides = matches!(operator, Operator::Divide | Operator::Modulo);
-            if divides && *right == 0 {
-                return Err(FaultKind::DivisionByZero);
-            }
-            match operator {
-                Operator::Subtract => left.checked_sub(*right),
-                Operator::Multiply => left.checked_mul(*right),
-                Operator::Divide => left.checked_div(*right),
-                _ => left.checked_rem(*right),
-            }
-            .map(Val::UInt)
-            .ok_or(FaultKind::Overflow)
+            let apply = [u64::checked_sub, u64::checked_mul, u64::checked_div, u64::checked_rem];
+            whole(operator, *left, *right, apply).map(Val::UInt)
         }
         (Val::Double(first), Val::Double(second)) => Ok(Val::Double(match operator {
             Operator::Subtract => first - second,
@@ -232,6 +212,23 @@ fn arithmetic<'a>(operator: Operator, left: &Val<'a>, right: &Val<'a>) -> Outcom
         _ if operator == Operator::Subtract => subtract_time(left, right),
         _ => Err(left.no_overload_with(right)),
     }
+}
+
+/// Subtraction, multiplication, division or remainder of whole numbers.
+fn whole<T: Default + PartialEq>(
+    operator: Operator,
+    left: T,
+    right: T,
+    [subtract, multiply, divide, remainder]: [fn(T, T) -> Option<T>; 4],
+) -> Result<T, FaultKind> {
+    let apply = match operator {
+        Operator::Subtract => subtract,
+        Operator::Multiply => multiply,
+        _ if right == T::default() => return Err(FaultKind::DivisionByZero),
+        Operator::Divide => divide,
+        _ => remainder,
+    };
+    apply(left, right).ok_or(FaultKind::Overflow)
 }
 
 fn subtract_time<'a>(left: &Val<'a>, right: &Val<'a>) -> Outcome<'a> {

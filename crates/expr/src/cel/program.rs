@@ -7,7 +7,6 @@ use super::conversions::to_json;
 use super::evaluation::Evaluation;
 use super::fault::{CelError, Fault};
 use super::fields::{self, FieldAccess};
-use super::limits::Clock;
 use super::parser;
 use super::parts::{self, ExpressionPart};
 use super::patterns::{LiteralPattern, PatternCache};
@@ -78,20 +77,7 @@ impl Program {
     /// `cel_error` for a missing field, an index out of range, an overflow, a limit; `type_error` where
     /// types do not fit; `unsupported_method` for a function this implementation lacks.
     pub fn evaluate(&self, variables: &[(&str, Option<&Json>)]) -> Result<Json, CelError> {
-        self.evaluate_within(variables, None)
-    }
-
-    /// Evaluates like [`Program::evaluate`], with a [deadline](super::limits::DEADLINE) by the clock that is
-    /// passed in behind the step budget.
-    ///
-    /// # Errors
-    /// As [`Program::evaluate`].
-    pub fn evaluate_within(
-        &self,
-        variables: &[(&str, Option<&Json>)],
-        clock: Option<Clock>,
-    ) -> Result<Json, CelError> {
-        let mut evaluation = Evaluation::new(&self.ast, &self.patterns, variables, clock);
+        let mut evaluation = Evaluation::new(&self.ast, &self.patterns, variables);
         let root = self.ast.root();
         let value = evaluation.value(root).map_err(|fault| self.error(fault))?;
         to_json(&value, &mut evaluation.budget, 0).map_err(|kind| self.error(kind.at(root)))
@@ -102,7 +88,7 @@ impl Program {
     /// # Errors
     /// As [`Program::evaluate`], and `type_error` when the result is anything but a boolean.
     pub fn evaluate_bool(&self, variables: &[(&str, Option<&Json>)]) -> Result<bool, CelError> {
-        Evaluation::new(&self.ast, &self.patterns, variables, None)
+        Evaluation::new(&self.ast, &self.patterns, variables)
             .boolean(self.ast.root())
             .map_err(|fault| self.error(fault))
     }

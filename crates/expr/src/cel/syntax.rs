@@ -1,10 +1,10 @@
 //! The error of an expression that does not compile.
 
-use std::fmt;
 use std::ops::Range;
 
 /// Why an expression is not CEL, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct SyntaxError {
     /// What is wrong, in one sentence.
     pub message: String,
@@ -25,14 +25,6 @@ impl SyntaxError {
         self
     }
 }
-
-impl fmt::Display for SyntaxError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for SyntaxError {}
 
 /// A byte range of the source. [`super::limits::MAX_SOURCE_BYTES`] keeps it within `u32`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,7 +22,7 @@ fn a_foreign_evaluator_gets_source_and_context() {
         Foreign.evaluate_program(&program, &variables),
         Ok(json!({"expression": "a == b", "context": {"a": 1, "b": null}}))
     );
-    let default: &dyn CelEvaluator = &DefaultCelEvaluator::new();
+    let default: &dyn CelEvaluator = &DefaultCelEvaluator;
     assert_eq!(default.evaluate_program(&program, &variables), Ok(json!(false)));
 }
 
@@ -30,7 +30,7 @@ fn a_foreign_evaluator_gets_source_and_context() {
 fn the_default_evaluator_takes_text() {
     let context = json!({"a": [1, 2]});
     let context = context.as_object().unwrap();
-    assert_eq!(DefaultCelEvaluator::new().evaluate("a.size()", context), Ok(json!(2)));
-    let error = DefaultCelEvaluator::new().evaluate("a.", context).unwrap_err();
+    assert_eq!(DefaultCelEvaluator.evaluate("a.size()", context), Ok(json!(2)));
+    let error = DefaultCelEvaluator.evaluate("a.", context).unwrap_err();
     assert_eq!(error.kind, EvaluationErrorKind::CelError);
 }

@@ -72,7 +72,7 @@ pub(crate) fn result(indicator: &Indicator, seen: &[Seen]) -> IndicatorResult {
     if indicator.semantic.is_some() {
         return IndicatorResult::Skipped;
     }
-    let cel = DefaultCelEvaluator::new();
+    let cel = DefaultCelEvaluator;
     let looked_at = seen.iter().filter(|seen| selects(indicator, seen));
     let results: Vec<_> =
         looked_at.map(|seen| evaluate_indicator(indicator, &seen.message, Some(&cel), None).result).collect();
