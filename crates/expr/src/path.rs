@@ -37,33 +37,24 @@ impl PathError {
 }
 
 /// What is wrong with a dot-path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathErrorReason {
     /// Nothing between two dots, or at either end.
+    #[error("a segment of the path is empty")]
     EmptySegment,
     /// `[0]`: positions are for CEL.
+    #[error("paths have no numeric index")]
     NumericIndex,
     /// `[*]` where only a simple path may stand.
+    #[error("a simple path has no `[*]`")]
     Wildcard,
     /// A bracket that is not `[*]` at the end of a segment.
+    #[error("a bracket must be `[*]` at the end of a segment")]
     Bracket,
     /// A character no segment may have.
+    #[error("`{}` cannot stand in a path", .0.escape_debug())]
     Character(char),
-}
-
-impl fmt::Display for PathErrorReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::EmptySegment => f.write_str("a segment of the path is empty"),
-            Self::NumericIndex => f.write_str("paths have no numeric index"),
-            Self::Wildcard => f.write_str("a simple path has no `[*]`"),
-            Self::Bracket => f.write_str("a bracket must be `[*]` at the end of a segment"),
-            Self::Character(found) => {
-                write!(f, "`{}` cannot stand in a path", found.escape_debug())
-            }
-        }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,7 @@
 //! What may go wrong when a document is loaded, evaluated or played.
 
-use std::fmt;
-
 use sortie_expr::cel::{CelError, CelErrorKind};
-use sortie_syntax::{Diagnostic, ParseError};
+use sortie_syntax::{Diagnostic, ParseError, closed_enum};
 
 /// A document breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,40 +40,21 @@ impl OatfError {
     }
 }
 
-/// Why an evaluation gave no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EvaluationErrorKind {
-    /// A path could not be followed.
-    PathResolution,
-    /// A pattern took too long.
-    RegexTimeout,
-    /// A CEL expression failed.
-    CelError,
-    /// A value has the wrong type.
-    TypeError,
-    /// A semantic engine failed.
-    SemanticError,
-    /// Something we do not support was asked for.
-    UnsupportedMethod,
-}
-
-impl EvaluationErrorKind {
-    /// The canonical word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::PathResolution => "path_resolution",
-            Self::RegexTimeout => "regex_timeout",
-            Self::CelError => "cel_error",
-            Self::TypeError => "type_error",
-            Self::SemanticError => "semantic_error",
-            Self::UnsupportedMethod => "unsupported_method",
-        }
-    }
-}
-
-impl fmt::Display for EvaluationErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+closed_enum! {
+    /// Why an evaluation gave no answer.
+    EvaluationErrorKind {
+        /// A path could not be followed.
+        PathResolution = "path_resolution",
+        /// A pattern took too long.
+        RegexTimeout = "regex_timeout",
+        /// A CEL expression failed.
+        CelError = "cel_error",
+        /// A value has the wrong type.
+        TypeError = "type_error",
+        /// A semantic engine failed.
+        SemanticError = "semantic_error",
+        /// Something we do not support was asked for.
+        UnsupportedMethod = "unsupported_method",
     }
 }
 
@@ -109,37 +88,25 @@ impl From<CelError> for EvaluationError {
     }
 }
 
-/// Why nothing was generated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum GenerationErrorKind {
-    /// There is no provider.
-    ProviderUnavailable,
-    /// The model failed.
-    ModelError,
-    /// What came back does not fit the protocol.
-    ValidationFailure,
-    /// It took too long.
-    Timeout,
-    /// The provider refused.
-    ContentPolicy,
-}
-
-impl GenerationErrorKind {
-    /// The canonical word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ProviderUnavailable => "provider_unavailable",
-            Self::ModelError => "model_error",
-            Self::ValidationFailure => "validation_failure",
-            Self::Timeout => "timeout",
-            Self::ContentPolicy => "content_policy",
-        }
+closed_enum! {
+    /// Why nothing was generated.
+    GenerationErrorKind {
+        /// There is no provider.
+        ProviderUnavailable = "provider_unavailable",
+        /// The model failed.
+        ModelError = "model_error",
+        /// What came back does not fit the protocol.
+        ValidationFailure = "validation_failure",
+        /// It took too long.
+        Timeout = "timeout",
+        /// The provider refused.
+        ContentPolicy = "content_policy",
     }
 }
 
 /// A `synthesize` block could not be filled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {message}", kind.as_str())]
+#[error("{kind}: {message}")]
 pub struct GenerationError {
     /// Why.
     pub kind: GenerationErrorKind,

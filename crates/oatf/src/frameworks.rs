@@ -2,8 +2,6 @@
 
 mod names;
 
-use std::fmt;
-
 pub use names::{entries, entry_name};
 
 /// The frameworks whose identifiers we can check, as documents name them.
@@ -20,14 +18,16 @@ pub const FRAMEWORKS: &[&str] = &[
 ];
 
 /// What is wrong with an identifier.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// It does not look like one of the framework's.
+    #[error("identifiers look like {expected}")]
     Form {
         /// What they look like.
         expected: &'static str,
     },
     /// It looks like one, and the framework has no such entry.
+    #[error("entries are `{first}` to `{last}`")]
     NoEntry {
         /// The first entry of the framework.
         first: String,
@@ -35,17 +35,6 @@ pub enum Problem {
         last: String,
     },
 }
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Form { expected } => write!(f, "identifiers look like {expected}"),
-            Self::NoEntry { first, last } => write!(f, "entries are `{first}` to `{last}`"),
-        }
-    }
-}
-
-impl std::error::Error for Problem {}
 
 /// The canonical form of an identifier: `LLM01` for `llm-1`, `CWE-74` for `cwe74`.
 ///

@@ -22,7 +22,7 @@ use crate::normalize::normalize;
 /// field they followed, pass-through content keeps the order of its keys, and the numbers in `state` keep their
 /// digits. What a reader could not see (zero-width and bidirectional characters) is written as an escape, and
 /// what a YAML 1.1 reader would misread (`yes`, `017`) is quoted. Comments are not part of a document: to
-/// lay out a file and keep them, use [`crate::format`].
+/// lay out a file and keep them, use `sortie_lint::format`.
 ///
 /// The canonical form is longer, and up to four levels deeper, than what was written. A document that only just keeps
 /// to the limits of [`sortie_syntax::yaml`] may therefore be refused when it is read again.

@@ -1,35 +1,18 @@
 //! Findings about a document, and the errors the entry points return.
 
-use std::fmt;
-
 use serde::Serialize;
 
+use crate::closed_enum;
 use crate::node_path::NodePath;
 use crate::source::{Source, Span};
 
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DiagnosticSeverity {
-    /// The document does not conform.
-    Error,
-    /// The document conforms, and still something looks wrong.
-    Warning,
-}
-
-impl DiagnosticSeverity {
-    /// The canonical word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-        }
-    }
-}
-
-impl fmt::Display for DiagnosticSeverity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+closed_enum! {
+    /// How bad a finding is.
+    DiagnosticSeverity {
+        /// The document does not conform.
+        Error = "error",
+        /// The document conforms, and still something looks wrong.
+        Warning = "warning",
     }
 }
 

@@ -1,10 +1,10 @@
 //! Why a pattern is refused, and where.
 
-use std::fmt;
 use std::ops::Range;
 
 /// A pattern that is refused: what is wrong, where, and what to write instead.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}{}", help.as_ref().map(|help| format!(" ({help})")).unwrap_or_default())]
 pub struct Re2Error {
     /// The sort of mistake, for callers that treat some of them differently.
     pub kind: Re2ErrorKind,
@@ -82,18 +82,6 @@ impl Re2Error {
         self
     }
 }
-
-impl fmt::Display for Re2Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        match &self.help {
-            Some(help) => write!(f, " ({help})"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for Re2Error {}
 
 #[cfg(test)]
 mod tests {

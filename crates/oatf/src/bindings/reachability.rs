@@ -1,7 +1,5 @@
 //! Whether an indicator's `target` can resolve at all.
 
-use std::fmt;
-
 use super::nearest::nearest;
 use super::registry::{Role, role, speaks, table};
 use super::shape::{Obstacle, Walk};
@@ -38,9 +36,10 @@ pub struct Nearest {
 /// Why a target can never resolve.
 ///
 /// The sentence it displays goes behind "this target can never match: ".
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnreachableReason {
     /// The operation has no such side, as a notification has no response.
+    #[error("`{surface}` has no {}", side.as_str())]
     NoMessage {
         /// The operation.
         surface: String,
@@ -48,6 +47,7 @@ pub enum UnreachableReason {
         side: Side,
     },
     /// The path is right, but on the other side of the exchange.
+    #[error("only the {} of `{surface}` has it", side.as_str())]
     OtherSide {
         /// The side that has it.
         side: Side,
@@ -55,11 +55,13 @@ pub enum UnreachableReason {
         surface: &'static str,
     },
     /// The path is right, but in another operation.
+    #[error("`{surface}` has it, this operation does not")]
     OtherSurface {
         /// The operation that has it; there may be others.
         surface: &'static str,
     },
     /// An object has no such field.
+    #[error("{} field `{key}`", placed(within, "no message has a", "has no"))]
     NoField {
         /// The path of the object; empty for the message.
         within: String,
@@ -67,16 +69,19 @@ pub enum UnreachableReason {
         key: String,
     },
     /// A field is looked for in a list, and `[*]` is missing.
+    #[error("`{at}` is a list, its elements are `{at}[*]`")]
     IsList {
         /// The path of the list.
         at: String,
     },
     /// `[*]` follows something that is no list.
+    #[error("{}", placed(at, "the message is not a list", "is not a list"))]
     NoList {
         /// The path of what is no list.
         at: String,
     },
     /// A field is looked for in a string, number or boolean.
+    #[error("`{at}` has no fields")]
     IsScalar {
         /// The path of the scalar.
         at: String,
@@ -96,26 +101,9 @@ impl UnreachableReason {
     }
 }
 
-impl fmt::Display for UnreachableReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoMessage { surface, side } => write!(f, "`{surface}` has no {}", side.as_str()),
-            Self::OtherSide { side, surface } => {
-                write!(f, "only the {} of `{surface}` has it", side.as_str())
-            }
-            Self::OtherSurface { surface } => {
-                write!(f, "`{surface}` has it, this operation does not")
-            }
-            Self::NoField { within, key } if within.is_empty() => {
-                write!(f, "no message has a field `{key}`")
-            }
-            Self::NoField { within, key } => write!(f, "`{within}` has no field `{key}`"),
-            Self::IsList { at } => write!(f, "`{at}` is a list, its elements are `{at}[*]`"),
-            Self::NoList { at } if at.is_empty() => f.write_str("the message is not a list"),
-            Self::NoList { at } => write!(f, "`{at}` is not a list"),
-            Self::IsScalar { at } => write!(f, "`{at}` has no fields"),
-        }
-    }
+/// `place` in quotes, or what is said of the message itself.
+fn placed(place: &str, of_message: &'static str, of_place: &str) -> String {
+    if place.is_empty() { of_message.to_owned() } else { format!("`{place}` {of_place}") }
 }
 
 /// Whether a wildcard dot-path can resolve in messages of this protocol.

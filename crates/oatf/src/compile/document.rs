@@ -3,9 +3,8 @@
 use sortie_syntax::NodePath;
 
 use super::error::CompileError;
-use super::extractor::CompiledExtractor;
 use super::indicator::CompiledIndicator;
-use super::trigger::CompiledTrigger;
+use super::phase::{CompiledExtractor, CompiledTrigger};
 use crate::load::Validated;
 use crate::model::{Actor, Indicator, Phase};
 

@@ -30,7 +30,7 @@ pub struct Evaluators<'e> {
 impl Evaluators<'static> {
     /// CEL with our own evaluator; no semantic engine.
     pub fn standard() -> Self {
-        Self { cel: Some(const { &DefaultCelEvaluator::new() }), semantic: None }
+        Self { cel: Some(&DefaultCelEvaluator), semantic: None }
     }
 }
 

@@ -247,7 +247,7 @@ pub(super) const V_039: Rule = Rule {
                 let help = if !is_identifier(name) {
                     "names are letters, digits and `_`, and start with no digit: CEL would read the rest \
                      as operators"
-                } else if RESERVED.contains(&name.as_str()) {
+                } else if RESERVED.split(' ').any(|word| word == name) {
                     "the word means something in CEL, or is kept for it: choose another"
                 } else {
                     continue;
@@ -268,29 +268,8 @@ pub(super) const V_039: Rule = Rule {
 };
 
 /// The words that the grammar of CEL keeps for itself; none of them is an identifier.
-const RESERVED: &[&str] = &[
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "false",
-    "for",
-    "function",
-    "if",
-    "import",
-    "in",
-    "let",
-    "loop",
-    "namespace",
-    "null",
-    "package",
-    "return",
-    "true",
-    "var",
-    "void",
-    "while",
-];
+const RESERVED: &str = "as break const continue else false for function if import in let loop namespace null package \
+                        return true var void while";
 
 fn is_identifier(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
