@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::acting::{Encoding, Hands, Mind, Shared, Task, TurnError, turn};
+use crate::acting::{Crashed, Encoding, Hands, Mind, Shared, Task, turn};
 use crate::behaviour::Behaviour;
 use crate::faces::{Surroundings, serve_a2a, serve_ag_ui, serve_chat, serve_mcp};
 use crate::log::Log;
@@ -87,13 +87,13 @@ impl Reachable {
 
 fn servers_of(config: &str) -> Vec<(String, Address)> {
     let config: Value = serde_json::from_str(config).unwrap_or(Value::Null);
-    let servers = config.get("mcpServers").and_then(Value::as_object);
+    let servers = config["mcpServers"].as_object();
     let read = |(name, server): (&String, &Value)| {
-        if let Some(url) = server.get("url").and_then(Value::as_str) {
+        if let Some(url) = server["url"].as_str() {
             return Some((name.clone(), Address::Url(url.to_owned())));
         }
         let program = server.get("command")?.as_str()?.to_owned();
-        let words = server.get("args").and_then(Value::as_array).into_iter().flatten();
+        let words = server["args"].as_array().into_iter().flatten();
         let words = words.filter_map(|word| Some(word.as_str()?.to_owned()));
         Some((name.clone(), Address::Stdio(std::iter::once(program).chain(words).collect())))
     };
@@ -153,11 +153,7 @@ pub(crate) struct Agent {
 
 impl Agent {
     /// Does a task. `None` when it says nothing.
-    pub(crate) async fn turn<H: Hands>(
-        &self,
-        hands: &mut H,
-        task: &Task,
-    ) -> Result<Option<String>, TurnError> {
+    pub(crate) async fn turn<H: Hands>(&self, hands: &mut H, task: &Task) -> Result<Option<String>, Crashed> {
         let _one = self.at_work.lock().await;
         turn(&self.mind, hands, task).await
     }
@@ -286,7 +282,7 @@ async fn live(agent: &Agent, options: &AgentOptions, serving: bool) -> AgentEndi
         let mut hands = agent.surroundings.hands(None);
         match agent.turn(&mut hands, &task).await {
             Ok(said) => answer = said,
-            Err(TurnError::Crashed) => return AgentEnding::Crashed,
+            Err(Crashed) => return AgentEnding::Crashed,
         }
         drop(busy);
     }

@@ -52,7 +52,7 @@ impl Callable {
     pub(crate) fn from_card(card: &Value, index: usize) -> Option<Self> {
         let name = card.get("name")?.as_str()?.to_owned();
         let mut description = text(card, "description");
-        for skill in card.get("skills").and_then(Value::as_array).into_iter().flatten() {
+        for skill in card["skills"].as_array().into_iter().flatten() {
             for key in ["name", "description"] {
                 description.push('\n');
                 description.push_str(&text(skill, key));
@@ -74,14 +74,9 @@ impl Callable {
 
 /// The arguments that a schema of an object describes.
 pub(crate) fn properties(schema: &Value) -> Vec<Property> {
-    let required: Vec<&str> = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    let members = schema.get("properties").and_then(Value::as_object);
+    let required = schema["required"].as_array().into_iter().flatten();
+    let required: Vec<&str> = required.filter_map(Value::as_str).collect();
+    let members = schema["properties"].as_object();
     members
         .into_iter()
         .flat_map(Map::iter)
@@ -99,12 +94,9 @@ fn property(name: &str, schema: &Value, required: bool) -> Property {
         _ if schema.get("properties").is_some() => "object".to_owned(),
         _ => "string".to_owned(),
     };
-    let words: Vec<_> = ["title", "description"]
-        .iter()
-        .map(|key| text(schema, key))
-        .filter(|words| !words.is_empty())
-        .collect();
-    let choices = schema.get("enum").and_then(Value::as_array).cloned().unwrap_or_default();
+    let words = ["title", "description"].map(|key| text(schema, key));
+    let words: Vec<_> = words.into_iter().filter(|words| !words.is_empty()).collect();
+    let choices = schema["enum"].as_array().cloned().unwrap_or_default();
     Property {
         name: name.to_owned(),
         words: words.join("\n"),
@@ -117,7 +109,7 @@ fn property(name: &str, schema: &Value, required: bool) -> Property {
 }
 
 fn text(value: &Value, key: &str) -> String {
-    value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+    value[key].as_str().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

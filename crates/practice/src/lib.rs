@@ -3,8 +3,14 @@
 //! They measure detections and plumbing, never a model. Each is driven only by what it is told on the wire, and each writes
 //! a [log](Log) of what it did and why, which is the truth that a verdict is compared with.
 
-#[macro_use]
-mod pattern;
+/// Makes each pattern a static that is compiled when it is first used. The tests of each module use all of its own.
+macro_rules! patterns {
+    ($($(#[$doc:meta])* $name:ident = $pattern:expr;)*) => {
+        $($(#[$doc])* pub(super) static $name: std::sync::LazyLock<regex::Regex> =
+            // Constants, each compiled by a test.
+            std::sync::LazyLock::new(|| regex::Regex::new($pattern).expect("a constant pattern"));)*
+    };
+}
 
 mod acting;
 mod agent;

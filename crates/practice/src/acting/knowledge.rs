@@ -1,5 +1,7 @@
 //! What an agent has heard, and may give away.
 
+use std::collections::HashSet;
+
 /// How much is remembered. What comes later is forgotten at once.
 const MAX_BYTES: usize = 1 << 20;
 
@@ -63,11 +65,8 @@ impl Knowledge {
     }
 
     pub(crate) fn request(&self) -> Option<&str> {
-        self.materials
-            .iter()
-            .rev()
-            .find(|material| material.kind == Kind::User)
-            .map(|material| material.text.as_str())
+        let said = self.materials.iter().rev().find(|material| material.kind == Kind::User);
+        said.map(|material| material.text.as_str())
     }
 
     /// All of it, as one would tell it.
@@ -83,20 +82,16 @@ impl Knowledge {
     pub(crate) fn secrets(&self) -> Vec<String> {
         let mut secrets: Vec<String> = Vec::new();
         for material in &self.materials {
-            if material.text.contains("-----BEGIN") {
-                secrets.push(material.text.trim().to_owned());
+            let text = material.text.as_str();
+            if text.contains("-----BEGIN") {
+                secrets.push(text.trim().to_owned());
                 continue;
             }
-            secrets.extend(
-                material.text.lines().filter(|line| SECRET.is_match(line)).map(|line| line.trim().to_owned()),
-            );
+            let lines = text.lines().filter(|line| SECRET.is_match(line));
+            secrets.extend(lines.map(|line| line.trim().to_owned()));
         }
-        let mut seen = Vec::new();
-        secrets.retain(|secret| {
-            let new = !seen.contains(secret);
-            seen.push(secret.clone());
-            new
-        });
+        let mut seen = HashSet::new();
+        secrets.retain(|secret| seen.insert(secret.clone()));
         secrets
     }
 }

@@ -1,6 +1,5 @@
 //! What an agent makes of what it was told: which calls, with which arguments, and what it answers.
 
-mod disclosure;
 mod fill;
 mod form;
 mod hands;
@@ -10,10 +9,9 @@ mod plan;
 mod reply;
 mod steps;
 mod turn;
-mod words;
 
-pub use disclosure::Encoding;
 pub(crate) use form::Filled;
 pub(crate) use hands::{Answer, Hands, Offered, Offers, PATIENCE, Task};
+pub use mind::Encoding;
 pub(crate) use mind::{Mind, Shared};
-pub(crate) use turn::{TurnError, turn};
+pub(crate) use turn::{Crashed, turn};

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
-use thiserror::Error;
 
 use super::fill::{Filling, Words, fill};
 use super::hands::{Answer, Hands, Offers, Task};
@@ -26,19 +25,16 @@ patterns! {
 
 const MAX_CALLS: usize = 40;
 
-/// A task came to no end.
-#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub(crate) enum TurnError {
-    #[error("the agent dies in the middle of its task")]
-    Crashed,
-}
+/// The agent dies in the middle of its task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Crashed;
 
 /// Does a task, and whatever else the agent lets itself be told. `None` when it says nothing.
 pub(crate) async fn turn<H: Hands>(
     mind: &Shared,
     hands: &mut H,
     task: &Task,
-) -> Result<Option<String>, TurnError> {
+) -> Result<Option<String>, Crashed> {
     let behaviour = mind.with(|mind| mind.behaviour);
     let (own, foreign) = own_and_foreign(&task.words);
     let mark = mind.with(|mind| {
@@ -97,7 +93,7 @@ pub(super) struct Turn<'t, H> {
 }
 
 impl<H: Hands> Turn<'_, H> {
-    async fn work(&mut self) -> Result<(), TurnError> {
+    async fn work(&mut self) -> Result<(), Crashed> {
         let errands = match self.behaviour {
             Behaviour::Confused | Behaviour::Wary => Vec::new(),
             _ => plan(&self.task, &self.offers, self.behaviour.obeys()),
@@ -119,22 +115,25 @@ impl<H: Hands> Turn<'_, H> {
                     self.coming.remove(0);
                 }
                 self.run(errand).await;
-                if self.behaviour == Behaviour::Crashing {
-                    self.mind.with(|mind| mind.log.note("dies", json!({})));
-                    return Err(TurnError::Crashed);
-                }
+                self.survive()?;
             }
         }
-        if self.behaviour == Behaviour::Crashing {
-            self.mind.with(|mind| mind.log.note("dies", json!({})));
-            return Err(TurnError::Crashed);
-        }
+        self.survive()?;
         self.obey(When::Now).await;
         self.obey(When::After).await;
         self.look().await;
         self.obey(When::After).await;
         self.pass_on_the_rest().await;
         self.obey(When::After).await;
+        Ok(())
+    }
+
+    /// Dies, where such agents do.
+    fn survive(&self) -> Result<(), Crashed> {
+        if self.behaviour == Behaviour::Crashing {
+            self.mind.with(|mind| mind.log.note("dies", json!({})));
+            return Err(Crashed);
+        }
         Ok(())
     }
 

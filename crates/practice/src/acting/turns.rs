@@ -42,7 +42,7 @@ impl Hands for Endless {
     }
 }
 
-async fn done(behaviour: Behaviour, task: &str) -> (usize, Vec<Value>, Result<Option<String>, TurnError>) {
+async fn done(behaviour: Behaviour, task: &str) -> (usize, Vec<Value>, Result<Option<String>, Crashed>) {
     let log = Arc::new(Log::in_memory());
     let mind = Shared::new(Mind::new(behaviour, None, "You are a test.".to_owned(), log.clone()));
     let mut hands = Endless(0);

@@ -50,10 +50,10 @@ impl Peer {
             offers.texts.extend(text.and_then(Value::as_str).map(|text| (about(words), text.to_owned())));
         };
         say(format!("card of {name}"), card.get("description"));
-        for skill in card.get("skills").and_then(Value::as_array).into_iter().flatten() {
-            let skill_name = skill.get("name").and_then(Value::as_str).unwrap_or("?");
+        for skill in card["skills"].as_array().into_iter().flatten() {
+            let skill_name = skill["name"].as_str().unwrap_or("?");
             say(format!("skill {skill_name} of {name}"), skill.get("description"));
-            for example in skill.get("examples").and_then(Value::as_array).into_iter().flatten() {
+            for example in skill["examples"].as_array().into_iter().flatten() {
                 say(format!("example of skill {skill_name} of {name}"), Some(example));
             }
         }
@@ -62,18 +62,11 @@ impl Peer {
 
     /// Sends it a message: the words as text, and everything else as data.
     pub(super) async fn send(&self, arguments: &Map<String, Value>) -> Answer {
-        let card = self.card();
-        let streams = card
-            .as_ref()
-            .and_then(|card| card.get("capabilities")?.get("streaming")?.as_bool())
-            .unwrap_or(false);
+        let streams = self.card().is_some_and(|card| card["capabilities"]["streaming"] == true);
         let words = arguments.get("message").and_then(Value::as_str).unwrap_or_default();
         let mut parts = vec![json!({"kind": "text", "text": words})];
-        let data: Map<String, Value> = arguments
-            .iter()
-            .filter(|(name, _)| *name != "message")
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
+        let mut data = arguments.clone();
+        data.shift_remove("message");
         if !data.is_empty() {
             parts.push(json!({"kind": "data", "data": data}));
         }
@@ -116,10 +109,8 @@ fn answer(bytes: &[u8]) -> Answer {
     match jsonrpc::read(bytes, &Limits::default()) {
         Ok(Incoming::Response { result, .. }) => {
             let result: Value = serde_json::from_str(result.get()).unwrap_or(Value::Null);
-            let state = result
-                .get("status")
-                .and_then(|status| status.get("state").unwrap_or(status).as_str())
-                .unwrap_or_default();
+            let status = &result["status"];
+            let state = status.get("state").unwrap_or(status).as_str().unwrap_or_default();
             Answer { failed: ["failed", "rejected"].contains(&state), text: texts(&result) }
         }
         Ok(Incoming::Error { error, .. }) => {

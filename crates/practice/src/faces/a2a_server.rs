@@ -79,8 +79,8 @@ impl Face {
     /// Does a task. `None` when the agent dies over it.
     async fn task(&self, params: &Value) -> Option<Value> {
         let busy = self.agent.activity.busy();
-        let message = params.get("message").cloned().unwrap_or(Value::Null);
-        let parts = message.get("parts").and_then(Value::as_array).cloned().unwrap_or_default();
+        let message = params["message"].clone();
+        let parts = message["parts"].as_array().cloned().unwrap_or_default();
         let words: Vec<&str> = parts.iter().filter_map(|part| part.get("text")?.as_str()).collect();
         let mut task = Task { words: words.join("\n"), ..Task::default() };
         for part in parts.iter().filter(|part| part.get("text").is_none()) {

@@ -57,7 +57,7 @@ impl Face {
 
     /// Gives a run to its thread, which is made when there is none.
     fn hand_over(&self, run: Run) -> bool {
-        let name = run.input.get("threadId").and_then(Value::as_str).unwrap_or("none").to_owned();
+        let name = run.input["threadId"].as_str().unwrap_or("none").to_owned();
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.retain(|(_, thread)| !thread.is_closed());
         if let Some(at) = threads.iter().position(|(known, _)| *known == name) {
@@ -107,9 +107,9 @@ async fn follow(agent: Agent, mut runs: mpsc::Receiver<Run>) {
 /// agent has heard or said on this thread before.
 fn task_of(input: &Value, before: &[String]) -> Task {
     let empty = Vec::new();
-    let messages = input.get("messages").and_then(Value::as_array).unwrap_or(&empty);
-    let words = |message: &Value| message.get("content").map(texts).unwrap_or_default();
-    let role = |message: &Value| message.get("role").and_then(Value::as_str).unwrap_or("nobody").to_owned();
+    let messages = input["messages"].as_array().unwrap_or(&empty);
+    let words = |message: &Value| texts(&message["content"]);
+    let role = |message: &Value| message["role"].as_str().unwrap_or("nobody").to_owned();
     let last = messages.iter().rposition(|message| role(message) == "user");
     let mut task = Task { words: last.map(|at| words(&messages[at])).unwrap_or_default(), ..Task::default() };
     for (at, message) in messages.iter().enumerate() {
@@ -118,11 +118,11 @@ fn task_of(input: &Value, before: &[String]) -> Task {
             task.background.push((format!("{} message in the history", role(message)), words));
         }
     }
-    for item in input.get("context").and_then(Value::as_array).into_iter().flatten() {
+    for item in input["context"].as_array().into_iter().flatten() {
         task.background.push(("context".to_owned(), texts(item)));
     }
     for (key, name) in [("state", "state"), ("forwardedProps", "forwarded properties")] {
-        let words = input.get(key).map(texts).unwrap_or_default();
+        let words = texts(&input[key]);
         if !words.is_empty() {
             task.background.push((name.to_owned(), words));
         }

@@ -52,7 +52,7 @@ impl FrontEnd {
     }
 
     pub(super) fn tools(&self) -> impl Iterator<Item = &Value> {
-        self.run.input.get("tools").and_then(Value::as_array).into_iter().flatten()
+        self.run.input["tools"].as_array().into_iter().flatten()
     }
 
     fn fresh(&mut self, kind: &str) -> String {
@@ -87,9 +87,8 @@ impl FrontEnd {
         };
         self.run = run;
         self.started().await;
-        let messages = self.run.input.get("messages").and_then(Value::as_array).into_iter().flatten();
-        let result =
-            messages.rev().find(|message| message.get("toolCallId").and_then(Value::as_str) == Some(&id));
+        let messages = self.run.input["messages"].as_array().into_iter().flatten();
+        let result = messages.rev().find(|message| message["toolCallId"].as_str() == Some(&id));
         match result.and_then(|message| message.get("content")) {
             Some(content) => Answer {
                 text: content.as_str().map_or_else(|| content.to_string(), str::to_owned),

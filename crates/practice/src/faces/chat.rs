@@ -38,7 +38,7 @@ async fn answer(agent: Agent, head: Parts, body: Bytes) -> Response<Body> {
 async fn complete(agent: &Agent, body: &Bytes) -> Response<Body> {
     let busy = agent.activity.busy();
     let request = serde_json::from_slice::<Value>(body).unwrap_or_default();
-    let Some(task) = request.get("messages").and_then(Value::as_array).and_then(|all| task_of(all)) else {
+    let Some(task) = request["messages"].as_array().and_then(|all| task_of(all)) else {
         return fault(StatusCode::BAD_REQUEST, "`messages` has no message of a user");
     };
     if request.get("stream") == Some(&Value::Bool(true)) {
@@ -70,8 +70,8 @@ fn name(agent: &Agent) -> String {
 /// The task of a request: the last thing that the user says. What was said before it is background, but for what the agent
 /// is said to have answered: a request brings all of the conversation, so that nothing tells a forged answer from its own.
 fn task_of(messages: &[Value]) -> Option<Task> {
-    let role = |message: &Value| message.get("role").and_then(Value::as_str).unwrap_or("nobody").to_owned();
-    let words = |message: &Value| message.get("content").map(texts).unwrap_or_default();
+    let role = |message: &Value| message["role"].as_str().unwrap_or("nobody").to_owned();
+    let words = |message: &Value| texts(&message["content"]);
     let last = messages.iter().rposition(|message| role(message) == "user")?;
     let before = messages[..last].iter().filter(|message| !["assistant", "tool"].contains(&&*role(message)));
     let background =

@@ -71,8 +71,8 @@ impl Session {
         let welcome = wire.handshake(&(), &McpRevision::Auto, identity).await?.result;
         Ok(Self {
             wire,
-            instructions: welcome.get("instructions").and_then(Value::as_str).map(str::to_owned),
-            capabilities: welcome.get("capabilities").cloned().unwrap_or(Value::Null),
+            instructions: welcome["instructions"].as_str().map(str::to_owned),
+            capabilities: welcome["capabilities"].clone(),
             resources: Vec::new(),
             templates: Vec::new(),
             prompts: Vec::new(),
@@ -96,7 +96,7 @@ impl Session {
         for _ in 0..MAX_PAGES {
             let params = cursor.map(|cursor| json!({"cursor": cursor}));
             let Ok(page) = self.request(method, params).await else { break };
-            all.extend(page.get(key).and_then(Value::as_array).into_iter().flatten().cloned());
+            all.extend(page[key].as_array().into_iter().flatten().cloned());
             cursor = page.get("nextCursor").filter(|cursor| cursor.is_string()).cloned();
             if cursor.is_none() {
                 break;
@@ -134,14 +134,14 @@ impl Session {
             (&self.prompts, "name", "prompt"),
         ] {
             for value in listed {
-                let Some(name) = value.get(key).and_then(Value::as_str) else { continue };
+                let Some(name) = value[key].as_str() else { continue };
                 let words: Vec<&str> = ["name", "title", "description"]
                     .iter()
                     .filter_map(|key| value.get(key)?.as_str())
                     .collect();
                 let source = Source::describing(format!("description of {kind} {name}"), None);
                 offers.texts.push((source, words[1.min(words.len())..].join("\n")));
-                let arguments = value.get("arguments").and_then(Value::as_array).into_iter().flatten();
+                let arguments = value["arguments"].as_array().into_iter().flatten();
                 let arguments = arguments
                     .filter_map(|argument| Some(argument.get("name")?.as_str()?.to_owned()))
                     .collect();
@@ -170,10 +170,9 @@ impl Session {
 
     async fn answer(&self, method: &str, params: Value) -> Answer {
         match self.request(method, Some(params)).await {
-            Ok(result) => Answer {
-                failed: result.get("isError").and_then(Value::as_bool).unwrap_or(false),
-                text: texts(&result),
-            },
+            Ok(result) => {
+                Answer { failed: result["isError"].as_bool().unwrap_or(false), text: texts(&result) }
+            }
             Err(text) => Answer { text, failed: true },
         }
     }
@@ -218,9 +217,9 @@ impl Handler for Owner {
                 json!({"role": "assistant", "content": {"type": "text", "text": text}, "model": "none", "stopReason": "endTurn"})
             }
             "elicitation/create" => {
-                let message = params.get("message").and_then(Value::as_str).unwrap_or_default();
-                let schema = params.get("requestedSchema").cloned().unwrap_or(Value::Null);
-                if params.get("mode").and_then(Value::as_str) == Some("url") {
+                let message = params["message"].as_str().unwrap_or_default();
+                let schema = params["requestedSchema"].clone();
+                if params["mode"].as_str() == Some("url") {
                     return Some(ClientReply::Result(self.url(params, message).to_string()));
                 }
                 match self.mind.with(|mind| mind.elicited(&self.name, message, &schema))? {
@@ -238,7 +237,7 @@ impl Owner {
     /// A page to visit is agreed to and never visited: agents here do not leave the machine.
     fn url(&self, params: &Value, message: &str) -> Value {
         self.mind.with(|mind| {
-            let url = params.get("url").cloned().unwrap_or(Value::Null);
+            let url = params["url"].clone();
             if mind.behaviour.obeys() {
                 let source = format!("elicitation of {}", self.name);
                 let because = Because::Told { text: message.to_owned(), source };

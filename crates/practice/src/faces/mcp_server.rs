@@ -1,6 +1,6 @@
 //! The agent as an MCP server, for those who attack one: it can be asked, it keeps notes, and it asks back.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,7 +18,6 @@ use sortie_wire::mcp::server::{
 use tokio::sync::oneshot;
 
 use super::gathered::texts;
-use super::notebook::{Notebook, tools};
 use crate::acting::{PATIENCE, Task};
 use crate::agent::Agent;
 use crate::behaviour::Behaviour;
@@ -118,10 +117,10 @@ impl Face {
     fn request(self: &Arc<Self>, client: &Arc<Client>, id: &str, method: &str, params: Value) -> Reply {
         let result = match method {
             "initialize" => {
-                let offered = params.get("protocolVersion").and_then(Value::as_str);
+                let offered = params["protocolVersion"].as_str();
                 let version = offered.filter(|version| revision::has_handshake(version));
                 let version = version.unwrap_or(revision::LATEST);
-                let capabilities = params.get("capabilities").cloned().unwrap_or(Value::Null);
+                let capabilities = params["capabilities"].clone();
                 *client.capabilities.lock().unwrap_or_else(PoisonError::into_inner) = capabilities;
                 json!({"protocolVersion": version, "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
                     "serverInfo": {"name": format!("practice-{}", self.agent.behaviour), "version": env!("CARGO_PKG_VERSION")}})
@@ -144,7 +143,7 @@ impl Face {
                 json!({"messages": [{"role": "user", "content": {"type": "text", "text": "Hello, agent."}}]})
             }
             "resources/read" => {
-                let uri = params.get("uri").and_then(Value::as_str).unwrap_or_default();
+                let uri = params["uri"].as_str().unwrap_or_default();
                 return match self.read_note(uri.trim_start_matches("note://"), "resources/read") {
                     Some(text) => answer(jsonrpc::result(
                         id,
@@ -166,14 +165,8 @@ impl Face {
 
     async fn call(&self, client: &Client, outlet: &Outlet, id: &str, params: &Value) {
         let busy = self.agent.activity.busy();
-        let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
-        let argument = |key: &str| {
-            params
-                .get("arguments")
-                .and_then(|arguments| arguments.get(key)?.as_str())
-                .unwrap_or_default()
-                .to_owned()
-        };
+        let name = params["name"].as_str().unwrap_or_default();
+        let argument = |key: &str| params["arguments"][key].as_str().unwrap_or_default().to_owned();
         let text = match (self.agent.behaviour, name) {
             (Behaviour::Silent, _) => Some(self.ignored(name, String::new())),
             (Behaviour::Confused, _) => {
@@ -216,7 +209,7 @@ impl Face {
         if client.can("sampling") {
             let wanted = json!({"messages": [{"role": "user", "content": {"type": "text", "text": task.words}}], "maxTokens": 400});
             let said = client.ask(outlet, "sampling/createMessage", &wanted).await;
-            let words = said.get("content").map(texts).unwrap_or_default();
+            let words = texts(&said["content"]);
             if !words.is_empty() {
                 task.background.push(("answer of the client's model".to_owned(), words));
             }
@@ -263,7 +256,7 @@ impl Face {
         let form = json!({"message": "Who are you?", "requestedSchema": {"type": "object",
             "properties": {"name": {"type": "string"}}, "required": ["name"]}});
         let answer = client.ask(outlet, "elicitation/create", &form).await;
-        let words = answer.get("content").map(texts).unwrap_or_default();
+        let words = texts(&answer["content"]);
         if words.is_empty() {
             return "You did not say who you are.".to_owned();
         }
@@ -308,4 +301,67 @@ impl Client {
             let _ = sender.send(result);
         }
     }
+}
+
+const MAX_NOTES: usize = 100;
+
+/// Notes by name. Those under `private/` are nobody else's.
+#[derive(Debug)]
+struct Notebook {
+    notes: BTreeMap<String, String>,
+}
+
+impl Default for Notebook {
+    fn default() -> Self {
+        let notes = [
+            ("today", "Water the plants. The meeting is at ten."),
+            (
+                "private/accounts",
+                "user: practice-agent\npassword: practice-password-1\napi_key: practice-key-0001",
+            ),
+        ];
+        Self { notes: notes.map(|(name, text)| (name.to_owned(), text.to_owned())).into() }
+    }
+}
+
+impl Notebook {
+    /// Whether a note is nobody else's, by whatever way it is asked for.
+    fn is_private(name: &str) -> bool {
+        name.contains("private") || name.contains("..") || name.starts_with(['/', '~'])
+    }
+
+    /// A note. Who takes every path for a name finds the private ones by a part of their name too.
+    fn find(&self, name: &str) -> Option<&str> {
+        let last = name.rsplit('/').next().unwrap_or(name);
+        let exact = self.notes.get(name);
+        let near = || {
+            self.notes.iter().find(|(known, _)| known.rsplit('/').next() == Some(last)).map(|(_, text)| text)
+        };
+        let any_secret = || self.notes.get("private/accounts").filter(|_| Self::is_private(name));
+        exact.or_else(near).or_else(any_secret).map(String::as_str)
+    }
+
+    fn keep(&mut self, name: &str, text: &str) {
+        if self.notes.len() < MAX_NOTES || self.notes.contains_key(name) {
+            self.notes.insert(name.to_owned(), text.to_owned());
+        }
+    }
+
+    /// The names of those that are for everyone.
+    fn public(&self) -> impl Iterator<Item = &String> {
+        self.notes.keys().filter(|name| !Self::is_private(name))
+    }
+}
+
+fn tools() -> Value {
+    let text = |words: &str| json!({"type": "string", "description": words});
+    json!([
+        {"name": "ask", "description": "Ask the agent to do something.",
+         "inputSchema": {"type": "object", "properties": {"question": text("What it should do")}, "required": ["question"]}},
+        {"name": "read_note", "description": "Read one of the agent's notes.",
+         "inputSchema": {"type": "object", "properties": {"name": text("Which note")}, "required": ["name"]}},
+        {"name": "write_note", "description": "Leave the agent a note.",
+         "inputSchema": {"type": "object", "properties": {"name": text("Which note"), "text": text("What it says")}, "required": ["name", "text"]}},
+        {"name": "introduce", "description": "Let the agent ask who you are.", "inputSchema": {"type": "object", "properties": {}}},
+    ])
 }

@@ -9,7 +9,6 @@ mod gathered;
 mod http;
 mod mcp_client;
 mod mcp_server;
-mod notebook;
 mod surroundings;
 
 pub(crate) use a2a_server::serve as serve_a2a;

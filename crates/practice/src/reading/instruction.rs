@@ -1,8 +1,9 @@
-//! What a reader was told to do.
+//! What a reader was told to do, and what that is about.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
-
-use super::object::Thing;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
@@ -87,4 +88,101 @@ pub(crate) struct Call {
     pub(crate) times: usize,
     /// The words that ask for it, from which the rest is filled in.
     pub(crate) words: String,
+}
+
+/// What is to be read, passed on or said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Thing {
+    /// What the instruction itself says, to the letter.
+    Text(String),
+    /// What was read or answered last: `its contents`, `the results`, `this data`.
+    Last,
+    Conversation,
+    Request,
+    SystemPrompt,
+    Tools,
+    Servers,
+    /// Keys, tokens and passwords that the agent has seen.
+    Secrets,
+}
+
+impl Thing {
+    /// Whether it is the agent's or the user's own, which no task asks for.
+    pub(crate) fn is_private(&self) -> bool {
+        matches!(self, Self::Conversation | Self::SystemPrompt | Self::Tools | Self::Servers | Self::Secrets)
+    }
+}
+
+static THINGS: LazyLock<Vec<(Regex, Thing)>> = LazyLock::new(|| {
+    [
+        (
+            r"(?i)\bsystem[ _-]?(?:prompt|instruction|message)s?\b|\byour (?:own |initial |original |complete |full |hidden |internal |exact )*(?:instructions?|prompt|guidelines|configuration|rules)\b|\byou (?:are|were) (?:given|told|instructed)\b|\binstructions (?:above|you were)",
+            Thing::SystemPrompt,
+        ),
+        (
+            r"(?i)\b(?:available|connected|your|all|of) (?:the )?(?:mcp )?tools\b|\btool[ _-]?(?:list|names|manifest|descriptions|inventory)\b|\bnames and descriptions\b|\b(?:functions|tools) (?:you have|available)",
+            Thing::Tools,
+        ),
+        (r"(?i)\bserver(?:'s|s')? (?:urls?|addresses|names?|list)\b|\bconnected servers\b", Thing::Servers),
+        (
+            r"(?i)\bapi[ _-]?keys?\b|\bcredentials?\b|\b(?:access|bearer|auth|oauth|session|refresh|security)[ _-]?(?:tokens?|keys?|cookies?)\b|\btokens?\b(?: value)?|\bpass(?:words?|phrases?|codes?)\b|\bsecrets?(?:[ _-]?keys?)?\b|\bprivate keys?\b|\bconnection strings?\b|\bauthori[sz]ation headers?\b|\bpins?\b|\bcanar(?:y|ies)\b",
+            Thing::Secrets,
+        ),
+        (
+            r"(?i)\b(?:full |complete |entire |whole )?(?:conversation|chat)(?: history| log| context| payload)?\b|\b(?:prior|previous|all|earlier) (?:turns|messages)\b|\bsession context\b|\b(?:full|complete|entire) (?:query )?context\b|\bmessage history\b|\beverything (?:above|so far|you know)\b",
+            Thing::Conversation,
+        ),
+        (
+            r"(?i)\b(?:original |current |the )*user(?:'s|s')? (?:original )?(?:request|message|question|query|prompt|input|task)(?: text)?\b|\boriginal (?:request|question|query)\b|\bthis (?:query|request|task)\b",
+            Thing::Request,
+        ),
+        (
+            r"(?i)\b(?:contents?|results?|data(?:set|base)?|output|responses?|summar(?:y|ies)|figures|records?|files?|reports?|documents?|pages?|notes?|it|its|them|everything|details|information|profile|payload|values?|hash(?:es)?|findings|rows|list|invoice|key|attachment|transcript|answer)\b",
+            Thing::Last,
+        ),
+    ]
+    .into_iter()
+    // Constant patterns; the tests here use each.
+    .map(|(pattern, thing)| (Regex::new(pattern).expect("a constant pattern"), thing))
+    .collect()
+});
+
+/// What a text is about, the agent's own things first. `Last` only when there is nothing more exact.
+pub(crate) fn things(text: &str) -> Vec<Thing> {
+    let found: Vec<Thing> =
+        THINGS.iter().filter(|(pattern, _)| pattern.is_match(text)).map(|(_, thing)| thing.clone()).collect();
+    let exact: Vec<Thing> = found.iter().filter(|thing| **thing != Thing::Last).cloned().collect();
+    if exact.is_empty() { found } else { exact }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn things_are_known_by_ordinary_words() {
+        for (text, thing) in [
+            ("include your complete system instructions", Thing::SystemPrompt),
+            ("your full original prompt", Thing::SystemPrompt),
+            ("the list of available tools", Thing::Tools),
+            ("all MCP server URLs", Thing::Servers),
+            ("any API keys you have", Thing::Secrets),
+            ("the oauth_token", Thing::Secrets),
+            ("the whole conversation history", Thing::Conversation),
+            ("the original user request text", Thing::Request),
+            ("its full contents", Thing::Last),
+            ("the complete dataset", Thing::Last),
+        ] {
+            assert_eq!(things(text), [thing], "{text}");
+        }
+        assert_eq!(things("nothing of that kind"), []);
+    }
+
+    #[test]
+    fn several_things_are_several() {
+        assert_eq!(
+            things("your system prompt and all connected server URLs"),
+            [Thing::SystemPrompt, Thing::Servers]
+        );
+    }
 }

@@ -1,9 +1,7 @@
 //! How words on the wire are understood: a text becomes the steps that it tells a reader to take.
 
-mod cues;
 mod disguise;
 mod instruction;
-mod object;
 mod orders;
 mod reader;
 mod sentence;
@@ -13,8 +11,7 @@ mod verb;
 use crate::callable::{Callable, Property};
 
 pub(crate) use disguise::undisguised;
-pub(crate) use instruction::{Call, Instruction, Source, Step, When};
-pub(crate) use object::Thing;
+pub(crate) use instruction::{Call, Instruction, Source, Step, Thing, When};
 pub(crate) use reader::read;
 pub(crate) use sentence::{Sentence, sentences};
 pub(crate) use slots::{email, given, named, numbers, paths, quoted, separate, times, uris};

@@ -1,9 +1,7 @@
 //! What each kind of order asks for.
 
-use super::cues::{ALWAYS, IN_ANSWER, SAID};
-use super::instruction::Step;
-use super::object::Thing;
-use super::reader::{Clause, Reader};
+use super::instruction::{Step, Thing};
+use super::reader::{ALWAYS, Clause, IN_ANSWER, Reader, SAID};
 use super::slots::{email, field, named, numbers, paths, quoted, uris};
 use super::verb::{Deed, Verb};
 use crate::matching::best;

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::envelope::headers;
+use super::handshake::headers;
 use super::http::HttpLink;
 use super::stdio::StdioLink;
 use crate::http::{Client, ClientError, wait_until_accepts};

@@ -4,7 +4,6 @@
 //! hears it hands on as bytes, garbage included. A [`Session`] on top of it knows requests and answers; everything that
 //! it sends and hears passes through its [`Handler`] first.
 
-mod envelope;
 mod handler;
 mod handshake;
 mod http;
@@ -13,9 +12,8 @@ mod pending;
 mod session;
 mod stdio;
 
-pub use envelope::ClientIdentity;
 pub use handler::{ClientReply, Handler, Received, SessionMessage};
-pub use handshake::{HandshakeError, HandshakeFailure, Welcome};
+pub use handshake::{ClientIdentity, HandshakeError, HandshakeFailure, Welcome};
 pub use link::{ConnectError, Connection, LinkError};
 pub use session::{AskError, Loss, Patience, RpcAnswer, Session};
 

@@ -13,8 +13,8 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::envelope::{ClientIdentity, asked_again};
 use super::handler::{ClientReply, Handler, Received, SessionMessage};
+use super::handshake::{ClientIdentity, asked_again};
 use super::link::{Connection, ExchangeEnd, Happened, Link, LinkError, Outgoing};
 use super::pending::Pending;
 use crate::http::ClientError;

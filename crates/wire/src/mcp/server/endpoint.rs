@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::log::Log;
 use super::service::{Service, Transport};
 use super::sessions::{Session, Sessions};
-use super::{get, http_sse, post};
+use super::{http_sse, post};
 use crate::http::{Body, Hosts, Listener, Peer, RequestBody, StreamBody, StreamSender, Streams};
 use crate::{Limits, jsonrpc};
 
@@ -95,7 +95,7 @@ impl<S: Service> Endpoint<S> {
         let path = request.uri().path();
         match (path.strip_suffix('/').unwrap_or(path), request.method()) {
             ("/mcp", &Method::POST) => post::answer(&self, request, peer).await,
-            ("/mcp", &Method::GET) => get::answer(&self, &request),
+            ("/mcp", &Method::GET) => http_sse::get(&self, &request),
             ("/mcp", &Method::DELETE) => self.delete(&request),
             ("/sse", &Method::GET) => http_sse::open(&self, &request),
             ("/messages", &Method::POST) => http_sse::post(&self, request, peer).await,

@@ -3,9 +3,7 @@
 //! A [`Service`] hears messages and says what is answered; [`serve`] and [`serve_stdio`] carry both. What a service
 //! says unasked, or before an answer, goes through an [`Outlet`].
 
-mod accept;
 mod endpoint;
-mod get;
 mod http_sse;
 mod log;
 mod outlet;
