@@ -26,7 +26,7 @@ pub fn trace(data: &[u8]) {
         last = record.seq();
         if let Record::Message(message) = &record {
             let observed = deriver.observe(message);
-            assert_eq!(observed.seq, message.seq);
+            assert_eq!(observed.record.seq, message.seq);
             let _ = message.content.pretty();
             redacted(&redactor, &record);
         }

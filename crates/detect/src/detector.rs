@@ -17,7 +17,7 @@ use crate::outcome::{
     Match, Outcome, Reach, SOURCE, Verdict,
 };
 use crate::reach;
-use crate::selector::{Label, is_selected, is_within_sight};
+use crate::selector::{is_selected, is_within_sight};
 use crate::tally::Tally;
 
 /// Watches one run with the indicators of one document.
@@ -126,10 +126,9 @@ impl Detector {
             Record::Message(message) => {
                 reach::said(&mut self.actors, message);
                 self.delivery.message(message);
-                let label = Label::from(&**message);
                 let indicators = self.document.indicators().iter().zip(&mut self.tallies);
                 for (indicator, tally) in indicators {
-                    tally.within_sight |= is_within_sight(indicator, label);
+                    tally.within_sight |= is_within_sight(indicator, message);
                 }
             }
             _ => {}
@@ -140,9 +139,8 @@ impl Detector {
     /// [`observe`](Self::observe)d, and whoever derives can [`skip`](sortie_trace::Deriver::skip) it: most messages of most
     /// runs.
     pub fn looks_at(&self, message: &Message) -> bool {
-        let label = Label::from(message);
         let mut indicators = self.document.indicators().iter().zip(&self.tallies);
-        indicators.any(|(indicator, tally)| !tally.is_settled() && is_selected(indicator, label))
+        indicators.any(|(indicator, tally)| !tally.is_settled() && is_selected(indicator, message))
     }
 
     /// Whether its document reads `_transcript`, so that whoever derives has to
@@ -155,7 +153,6 @@ impl Detector {
     /// indicators that match now and did not before.
     pub fn observe(&mut self, observed: &Observed<'_>) -> Vec<usize> {
         self.note(observed);
-        let label = Label::from(observed);
         let message = if self.reads_transcript() {
             observed.with_transcript()
         } else {
@@ -168,7 +165,7 @@ impl Detector {
         let indicators = self.document.indicators().iter().zip(&mut self.tallies);
         for (index, (indicator, tally)) in indicators.enumerate() {
             if !tally.is_settled()
-                && is_selected(indicator, label)
+                && is_selected(indicator, observed.record)
                 && tally.add(indicator.evaluate(&message, evaluators), observed)
             {
                 matched.push(index);
@@ -244,7 +241,7 @@ impl Detector {
             let same = |known: &Note| std::mem::discriminant(known) == std::mem::discriminant(note);
             match self.notes.iter_mut().find(|(known, ..)| same(known)) {
                 Some((.., count)) => *count += 1,
-                None => self.notes.push((*note, observed.seq, 1)),
+                None => self.notes.push((*note, observed.record.seq, 1)),
             }
         }
     }

@@ -258,12 +258,12 @@ pub struct Seen {
 impl Seen {
     pub(crate) fn new(observed: &Observed<'_>) -> Self {
         Self {
-            seq: observed.seq,
-            actor: observed.actor.to_owned(),
-            phase: observed.phase.to_owned(),
-            surfaces: observed.surfaces.to_vec(),
-            direction: observed.direction,
-            sender: observed.sender,
+            seq: observed.record.seq,
+            actor: observed.record.actor.clone(),
+            phase: observed.record.phase.clone(),
+            surfaces: observed.record.surfaces.clone(),
+            direction: observed.record.direction,
+            sender: observed.record.sender,
         }
     }
 }

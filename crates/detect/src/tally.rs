@@ -64,7 +64,7 @@ impl Tally {
 
     /// Adds what it says about one message; says whether it now matches.
     pub(crate) fn add(&mut self, outcome: IndicatorOutcome, observed: &Observed<'_>) -> bool {
-        let at = || At { seen: Seen::new(observed), time: observed.time.to_owned() };
+        let at = || At { seen: Seen::new(observed), time: observed.record.time.clone() };
         match outcome {
             IndicatorOutcome::Matched(evidence) => {
                 self.state = State::Matched { at: at(), evidence: Box::new(evidence) };

@@ -173,7 +173,7 @@ fn never_silent(scene: &Scene<'_>, report: &IndicatorReport) -> Finding {
 fn own_payload(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>]) -> Option<Finding> {
     let evaluators = Evaluators::standard();
     let matches = |message: &Value| scene.compiled.is_match(message, evaluators).unwrap_or(false);
-    let is_own = |message: &&Observed<'_>| match message.sender {
+    let is_own = |message: &&Observed<'_>| match message.record.sender {
         Sender::Actor => matches(&message.message),
         // An answer carries its question; an expression may well ask what it was.
         Sender::Agent if scene.indicator.pattern.is_some() => {
@@ -192,9 +192,9 @@ fn own_payload(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>]) -> Option<Fin
         let own = looked.find(is_own)?;
         let message = format!(
             "`{id}` matches what the attack itself sends: message {} of `{}`, `{}`",
-            own.seq,
+            own.record.seq,
             judged.proof.name,
-            own.surfaces.join("` and `"),
+            own.record.surfaces.join("` and `"),
         );
         let finding = Finding::new(FindingKind::OwnPayload, message).about(id);
         Some(finding.help("look at what the agent does with it: another `surface` or `direction`, or a field that it writes"))
@@ -208,7 +208,7 @@ fn never_reads_agent(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>]) -> Opti
         .filter(|message| sortie_detect::selects(scene.compiled, message))
         .peekable();
     looked.peek()?;
-    let never = looked.all(|message| message.sender == Sender::Actor);
+    let never = looked.all(|message| message.record.sender == Sender::Actor);
     never.then(|| {
         let message =
             format!("`{id}` looks at nothing that the agent says: every message it sees is the attack's own");
@@ -233,7 +233,7 @@ fn quoted(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>], told: &Told) -> Ve
         if judged.result(scene.index) == Some(IndicatorResult::Matched) {
             let message = format!(
                 "`{id}` fires on a refusal that repeats the attack: message {} of `{}`",
-                quote.seq, judged.proof.name
+                quote.record.seq, judged.proof.name
             );
             let finding = Finding::new(FindingKind::FiresOnQuote, message).about(id);
             findings

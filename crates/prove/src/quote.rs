@@ -50,7 +50,7 @@ impl Told {
     /// What the actors say in these messages.
     pub(crate) fn of<'m>(messages: impl Iterator<Item = &'m Observed<'m>>) -> Self {
         let mut told = Self::default();
-        for message in messages.filter(|message| message.sender == Sender::Actor) {
+        for message in messages.filter(|message| message.record.sender == Sender::Actor) {
             each_text(&message.message, &mut |text| told.0.extend(runs(text)));
         }
         told
@@ -63,7 +63,7 @@ impl Told {
 
     /// Whether a message of the agent repeats any of it, where agents speak in sentences.
     pub(crate) fn is_repeated_in(&self, message: &Observed<'_>) -> bool {
-        message.sender == Sender::Agent
+        message.record.sender == Sender::Agent
             && prose(message).iter().any(|text| runs(text).any(|run| self.0.contains(&run)))
     }
 }
@@ -88,7 +88,7 @@ pub(crate) fn looks_at_prose(scene: &Scene<'_>) -> bool {
         }
     };
     let reads = |path: &str| read.iter().any(|read| is_beside(read, path));
-    let mut spoken = scene.selected().filter(|message| message.sender == Sender::Agent);
+    let mut spoken = scene.selected().filter(|message| message.record.sender == Sender::Agent);
     spoken.any(|message| paths(message).any(|path| reads(path) && !texts(message, path).is_empty()))
 }
 
@@ -104,7 +104,7 @@ fn is_beside(read: &str, path: &str) -> bool {
 
 /// The paths at which a message may hold sentences.
 fn paths<'m>(message: &'m Observed<'_>) -> impl Iterator<Item = &'static str> + use<'m> {
-    let (protocol, surfaces) = (message.protocol, message.surfaces);
+    let (protocol, surfaces) = (&message.record.protocol, &message.record.surfaces);
     PROSE
         .iter()
         .filter(move |(of, known, _)| {

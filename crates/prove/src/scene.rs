@@ -160,10 +160,10 @@ impl<'s> Scene<'s> {
     pub(crate) fn surfaces_seen(&self) -> Vec<&'s str> {
         let direction = self.indicator.direction;
         let fits = |message: &&Observed<'s>| {
-            message.protocol == self.protocol()
+            message.record.protocol == self.protocol()
                 && direction.is_none_or(|direction| side(direction) == side_of(message))
         };
-        let seen = self.messages().filter(fits).flat_map(|message| message.surfaces);
+        let seen = self.messages().filter(fits).flat_map(|message| &message.record.surfaces);
         let mut seen: Vec<_> = seen.map(String::as_str).collect();
         seen.sort_unstable();
         seen.dedup();
@@ -227,8 +227,8 @@ impl<'s> Scene<'s> {
         }
         let target = WildcardPath::parse(path).ok()?;
         let is_of = |message: &&Observed<'_>| {
-            message.protocol == self.protocol()
-                && surface.is_none_or(|surface| message.surfaces.iter().any(|known| known == surface))
+            message.record.protocol == self.protocol()
+                && surface.is_none_or(|surface| message.record.surfaces.iter().any(|known| known == surface))
                 && direction.is_none_or(|direction| side(direction) == side_of(message))
         };
         let mut seen = self.messages().filter(is_of);
@@ -284,7 +284,7 @@ pub(crate) const fn side(direction: Direction) -> Side {
 }
 
 fn side_of(message: &Observed<'_>) -> Side {
-    match message.direction {
+    match message.record.direction {
         sortie_trace::Direction::Request => Side::Request,
         sortie_trace::Direction::Response => Side::Response,
     }

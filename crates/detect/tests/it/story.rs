@@ -189,19 +189,5 @@ impl Story {
 
 /// A message with this in it.
 pub(crate) fn observed(record: &Message, message: Value) -> Observed<'_> {
-    Observed {
-        seq: record.seq,
-        time: &record.time,
-        actor: &record.actor,
-        mode: &record.mode,
-        phase: &record.phase,
-        protocol: &record.protocol,
-        surfaces: &record.surfaces,
-        direction: record.direction,
-        kind: record.kind,
-        sender: record.sender,
-        message,
-        notes: Vec::new(),
-        transcript: None,
-    }
+    Observed::new(record, message, Vec::new())
 }

@@ -81,7 +81,7 @@ impl Finding<'_> {
 
     /// Whether the agent had to be asked for its task again.
     fn waited(&self) -> bool {
-        let asked = |seen: &Observed<'_>| seen.surfaces.iter().any(|surface| surface == "tasks/get");
+        let asked = |seen: &Observed<'_>| seen.record.surfaces.iter().any(|surface| surface == "tasks/get");
         self.observed.iter().any(asked)
     }
 
@@ -154,9 +154,9 @@ impl Look {
     pub(super) fn fires(&self, observed: &[Observed<'_>]) -> bool {
         let Ok(indicator) = CompiledIndicator::new(&self.indicator) else { return false };
         let mut looked = observed.iter().filter(|seen| {
-            seen.sender == Sender::Agent
-                && seen.direction == sortie_trace::Direction::Response
-                && seen.surfaces.iter().any(|surface| surface == self.place.surface)
+            seen.record.sender == Sender::Agent
+                && seen.record.direction == sortie_trace::Direction::Response
+                && seen.record.surfaces.iter().any(|surface| surface == self.place.surface)
         });
         looked.any(|seen| {
             let message = if indicator.reads_transcript {

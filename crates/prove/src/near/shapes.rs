@@ -35,14 +35,14 @@ pub(super) fn of<'s>(
     base: &Observed<'_>,
     words: &'s [Words],
 ) -> impl Iterator<Item = Said> + use<'s> {
-    let direction = match base.direction {
+    let direction = match base.record.direction {
         sortie_trace::Direction::Request => Direction::Request,
         sortie_trace::Direction::Response => Direction::Response,
     };
-    let surface = scene.indicator.surface.clone().or_else(|| base.surfaces.first().cloned());
+    let surface = scene.indicator.surface.clone().or_else(|| base.record.surfaces.first().cloned());
     let said = Said {
-        actor: base.actor.to_owned(),
-        mode: base.mode.to_owned(),
+        actor: base.record.actor.clone(),
+        mode: base.record.mode.clone(),
         surface: surface.unwrap_or_default(),
         direction,
         message: base.message.clone(),

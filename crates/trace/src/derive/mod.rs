@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::content::Content;
 use crate::json_text::readable;
-use crate::record::{Direction, Kind, Message, Sender};
+use crate::record::{Kind, Message, Sender};
 use ag_ui::Streams;
 use bounded::{Bounded, Key};
 use conversation::Conversations;
@@ -75,26 +75,8 @@ pub enum Note {
 /// A message as indicators see it.
 #[derive(Clone, Debug)]
 pub struct Observed<'m> {
-    /// Position in the trace.
-    pub seq: u64,
-    /// When, as RFC 3339.
-    pub time: &'m str,
-    /// The actor that said or heard it.
-    pub actor: &'m str,
-    /// The actor's mode.
-    pub mode: &'m str,
-    /// The phase the actor was in.
-    pub phase: &'m str,
-    /// The protocol.
-    pub protocol: &'m str,
-    /// The operations it belongs to.
-    pub surfaces: &'m [String],
-    /// Which half of an exchange it is.
-    pub direction: Direction,
-    /// What it is on the wire.
-    pub kind: Kind,
-    /// Who sent it.
-    pub sender: Sender,
+    /// The record of it.
+    pub record: &'m Message,
     /// What is looked at.
     pub message: Value,
     /// What keeps it from being complete; nearly always nothing.
@@ -106,21 +88,7 @@ pub struct Observed<'m> {
 impl<'m> Observed<'m> {
     /// A message, and what is seen of it.
     pub fn new(message: &'m Message, seen: Value, notes: Vec<Note>) -> Self {
-        Self {
-            seq: message.seq,
-            time: &message.time,
-            actor: &message.actor,
-            mode: &message.mode,
-            phase: &message.phase,
-            protocol: &message.protocol,
-            surfaces: &message.surfaces,
-            direction: message.direction,
-            kind: message.kind,
-            sender: message.sender,
-            message: seen,
-            notes,
-            transcript: None,
-        }
+        Self { record: message, message: seen, notes, transcript: None }
     }
 
     /// The message with the conversation so far as its member `_transcript`, as documents see it that read it.
