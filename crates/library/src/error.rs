@@ -14,7 +14,7 @@ use crate::{NotFound, Purpose};
 /// Why documents or evaluators cannot be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum InputError {
+pub enum LoadError {
     /// A file or folder cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
@@ -47,7 +47,7 @@ pub enum InputError {
     #[error("{} refused, so nothing was {}", counted(failures.len(), "input was", "inputs were"), verb(*purpose))]
     Refused {
         /// Why each of them cannot be used.
-        failures: Vec<InputError>,
+        failures: Vec<LoadError>,
         /// What was left out.
         notes: Vec<String>,
         /// What does not happen.
@@ -83,7 +83,7 @@ pub enum InputError {
     Unknown(#[from] Unknown),
 }
 
-impl InputError {
+impl LoadError {
     /// What to do about it.
     pub fn help(&self) -> Option<String> {
         Some(match self {
@@ -116,7 +116,7 @@ impl InputError {
     }
 }
 
-impl From<FolderError> for InputError {
+impl From<FolderError> for LoadError {
     fn from(error: FolderError) -> Self {
         match error {
             FolderError::Unreadable { folder, source } => FileError::io(&folder, "read", source).into(),

@@ -7,7 +7,7 @@ use sortie_evaluators::folder::{FolderPart, load_folder};
 use sortie_evaluators::{CatalogueEntry, DocumentEntry, File, Loaded, Root, Suite, load};
 use sortie_report::findings::Checked;
 
-use crate::{InputError, documents};
+use crate::{LoadError, documents};
 
 include!(concat!(env!("OUT_DIR"), "/evaluators.rs"));
 
@@ -81,7 +81,7 @@ pub struct EvaluatorRoots {
 
 impl EvaluatorRoots {
     /// Reads folders.
-    pub fn load(folders: &[PathBuf], bundled: bool) -> Result<Self, InputError> {
+    pub fn load(folders: &[PathBuf], bundled: bool) -> Result<Self, LoadError> {
         let roots = folders.iter().map(|folder| load_folder(folder, FolderPart::All));
         Ok(Self::new(roots.collect::<Result<_, _>>()?, bundled))
     }
@@ -99,11 +99,11 @@ impl EvaluatorRoots {
 
 impl EvaluatorSet {
     /// Uses what was read, unless something in it has an error.
-    pub fn new(EvaluatorRoots { roots, bundled, .. }: EvaluatorRoots) -> Result<Self, InputError> {
+    pub fn new(EvaluatorRoots { roots, bundled, .. }: EvaluatorRoots) -> Result<Self, LoadError> {
         let loaded = load(&roots, &suite_documents());
         if loaded.is_sound() {
             return match loaded.catalogue.entries() {
-                [] => Err(InputError::NoEvaluator),
+                [] => Err(LoadError::NoEvaluator),
                 _ => Ok(Self { loaded, roots }),
             };
         }
@@ -116,16 +116,16 @@ impl EvaluatorSet {
         let findings = findings.filter(|file| !file.findings.is_empty()).collect();
         let clash =
             bundled && used_twice(&loaded) > used_twice(&load(roots.get(1..).unwrap_or_default(), &[]));
-        Err(InputError::UnsoundEvaluators { findings, clash })
+        Err(LoadError::UnsoundEvaluators { findings, clash })
     }
 
     /// The evaluator with this id, or which was probably meant.
-    pub fn entry(&self, id: &str) -> Result<&CatalogueEntry, InputError> {
+    pub fn entry(&self, id: &str) -> Result<&CatalogueEntry, LoadError> {
         Ok(self.loaded.catalogue.find(id)?)
     }
 
     /// The suite with this id or another name for it, or which was probably meant.
-    pub fn suite(&self, name: &str) -> Result<&Suite, InputError> {
+    pub fn suite(&self, name: &str) -> Result<&Suite, LoadError> {
         Ok(self.loaded.suites.resolve(name)?)
     }
 

@@ -14,11 +14,11 @@ use sortie_syntax::yaml::MAX_DOCUMENT_BYTES;
 use sortie_syntax::{Diagnostic, ParseErrorKind, Source, Span, utf8};
 
 use crate::recognize::{LOOK_AT, Looks, Named, looks};
-use crate::{BundledDocument, InputError, find, may_name};
+use crate::{BundledDocument, LoadError, find, may_name};
 
 /// A document to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Input {
+pub enum DocumentInput {
     /// `-`
     Stdin,
     /// A file.
@@ -27,9 +27,9 @@ pub enum Input {
     Library(&'static BundledDocument),
 }
 
-impl Input {
+impl DocumentInput {
     /// The one document that a word means: a file, or a document of the library.
-    pub fn file_or_named(path: &Path) -> Result<Self, InputError> {
+    pub fn file_or_named(path: &Path) -> Result<Self, LoadError> {
         named_entry(path).map_or_else(|| Ok(Self::File(path.to_owned())), |named| named.map(Self::Library))
     }
 
@@ -43,7 +43,7 @@ impl Input {
     }
 
     /// Reads it, and never more than a document may have. What is no text is an invalid document.
-    pub fn read(&self) -> Result<String, InputError> {
+    pub fn read(&self) -> Result<String, LoadError> {
         let failed = |error: io::Error| FileError::io(Path::new(&self.name()), "read", error);
         let (bytes, length) = match self {
             Self::Stdin => (read_bounded(io::stdin().lock()).map_err(failed)?, None),
@@ -58,7 +58,7 @@ impl Input {
     }
 
     /// Reads it, and says all that is wrong where it is no valid document.
-    pub fn load(&self) -> Result<Validated, InputError> {
+    pub fn load(&self) -> Result<Validated, LoadError> {
         let text = self.read()?;
         load(&text).map(|loaded| loaded.document).map_err(|_| {
             let findings = analyze(&text).diagnostics.into_iter().filter(Diagnostic::is_error);
@@ -66,8 +66,8 @@ impl Input {
         })
     }
 
-    fn invalid(&self, source: Source, findings: Vec<Diagnostic>) -> InputError {
-        InputError::Invalid(Box::new(Checked { name: self.name(), source, valid: false, findings }))
+    fn invalid(&self, source: Source, findings: Vec<Diagnostic>) -> LoadError {
+        LoadError::Invalid(Box::new(Checked { name: self.name(), source, valid: false, findings }))
     }
 }
 
@@ -105,7 +105,7 @@ fn too_long(length: Option<u64>) -> Diagnostic {
 #[derive(Debug, Default)]
 pub struct Found {
     /// Documents, in the order of the arguments, and by name within folders.
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<DocumentInput>,
     /// Files that look like evaluators or belong to one, with the folder that was looked through, in the same order.
     pub evaluators: Vec<(PathBuf, Option<PathBuf>)>,
     /// Files in folders that are none of these.
@@ -113,7 +113,7 @@ pub struct Found {
     /// Links to folders, found in folders. They are not followed: they may lead anywhere, and back.
     links: Vec<PathBuf>,
     /// What could not be looked at.
-    pub failures: Vec<InputError>,
+    pub failures: Vec<LoadError>,
     /// Whether evaluators are wanted; they are other files, where they are not.
     with_evaluators: bool,
     seen: HashSet<PathBuf>,
@@ -121,27 +121,27 @@ pub struct Found {
 
 impl Found {
     /// Finds documents. A file that is named is one, whatever is in it; in a folder, those that look like one.
-    pub fn documents(paths: &[PathBuf]) -> Result<Self, InputError> {
+    pub fn documents(paths: &[PathBuf]) -> Result<Self, LoadError> {
         let mut found = Self::default();
         paths.iter().for_each(|path| found.look_at(path));
         found.unless_empty(paths)
     }
 
     /// The same, where a word that is no path may name a document of the library.
-    pub fn documents_or_names(paths: &[PathBuf]) -> Result<Self, InputError> {
+    pub fn documents_or_names(paths: &[PathBuf]) -> Result<Self, LoadError> {
         Self::default().named(paths)
     }
 
     /// The same for documents and evaluators: a file that is named is a document, unless it looks like an evaluator.
-    pub fn everything(paths: &[PathBuf]) -> Result<Self, InputError> {
+    pub fn everything(paths: &[PathBuf]) -> Result<Self, LoadError> {
         Self { with_evaluators: true, ..Self::default() }.named(paths)
     }
 
-    fn named(mut self, paths: &[PathBuf]) -> Result<Self, InputError> {
+    fn named(mut self, paths: &[PathBuf]) -> Result<Self, LoadError> {
         for path in paths {
             match named_entry(path) {
-                Some(Ok(entry)) if self.inputs.contains(&Input::Library(entry)) => {}
-                Some(Ok(entry)) => self.inputs.push(Input::Library(entry)),
+                Some(Ok(entry)) if self.inputs.contains(&DocumentInput::Library(entry)) => {}
+                Some(Ok(entry)) => self.inputs.push(DocumentInput::Library(entry)),
                 Some(Err(failure)) => self.failures.push(failure),
                 None => self.look_at(path),
             }
@@ -150,25 +150,25 @@ impl Found {
     }
 
     /// Nothing was found, and nothing that says why, is an error.
-    fn unless_empty(self, paths: &[PathBuf]) -> Result<Self, InputError> {
+    fn unless_empty(self, paths: &[PathBuf]) -> Result<Self, LoadError> {
         if self.inputs.is_empty() && self.evaluators.is_empty() && self.failures.is_empty() {
-            return Err(InputError::NoDocument(paths.to_vec()));
+            return Err(LoadError::NoDocument(paths.to_vec()));
         }
         Ok(self)
     }
 }
 
 /// The document of the library that a word means, when it is no path.
-fn named_entry(path: &Path) -> Option<Result<&'static BundledDocument, InputError>> {
+fn named_entry(path: &Path) -> Option<Result<&'static BundledDocument, LoadError>> {
     let word = may_name(path).filter(|_| !path.exists())?;
-    Some(find(word).map_err(|source| InputError::NotFound { word: word.to_owned(), source }))
+    Some(find(word).map_err(|source| LoadError::NotFound { word: word.to_owned(), source }))
 }
 
 impl Found {
     fn look_at(&mut self, path: &Path) {
         if path.as_os_str() == "-" {
-            if !self.inputs.contains(&Input::Stdin) {
-                self.inputs.push(Input::Stdin);
+            if !self.inputs.contains(&DocumentInput::Stdin) {
+                self.inputs.push(DocumentInput::Stdin);
             }
             return;
         }
@@ -207,7 +207,7 @@ impl Found {
     fn add(&mut self, path: PathBuf) {
         let identity = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         if self.seen.insert(identity) {
-            self.inputs.push(Input::File(path));
+            self.inputs.push(DocumentInput::File(path));
         }
     }
 

@@ -6,12 +6,19 @@
 //! | [`bundled_evaluators`] | the evaluators and suites, without those that a user's folder replaces |
 //! | [`suite_documents`] | the documents, as far as suites need them |
 //! | [`Coverage`] | what documents cover, and what they do not |
+//! | [`Found`], [`DocumentInput`], [`NamedDocument`] | documents behind paths and names, loaded |
+//! | [`EvaluatorSet`], [`EvaluatorScope`] | evaluators of folders, loaded with the bundled ones |
 //!
 //! ```
+//! use sortie_library::{NamedDocument, Purpose};
+//!
 //! let attack = sortie_library::find("SRT-001").unwrap();
 //! assert_eq!(attack.document().unwrap().attack.id.as_deref(), Some("SRT-001"));
 //! let typo = sortie_library::find("SRT-0O1").unwrap_err();
 //! assert_eq!(typo.help(), "did you mean `SRT-001`?");
+//!
+//! let (documents, _) = NamedDocument::load_all(&["SRT-001".into()], Purpose::Play).unwrap();
+//! assert!(!documents[0].compiled.indicators().is_empty());
 //! ```
 
 mod coverage;
@@ -26,9 +33,9 @@ mod scope;
 
 pub use coverage::{Coverage, Dimension, Member};
 pub use documents::{BundledDocument, NotFound, documents, find, may_name};
-pub use error::InputError;
+pub use error::LoadError;
 pub use evaluators::{EvaluatorRoots, EvaluatorSet, bundled_evaluators, suite_documents};
-pub use inputs::{Found, Input};
+pub use inputs::{DocumentInput, Found};
 pub use lists::{write_coverage, write_list, write_list_json};
 pub use named_document::{NamedDocument, Purpose};
-pub use scope::{Opened, Scope};
+pub use scope::{EvaluatorScope, Opened};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sortie_oatf::{Compiled, Validated};
 
-use crate::{Found, Input, InputError};
+use crate::{DocumentInput, Found, LoadError};
 
 /// A document, ready to be evaluated or played.
 #[derive(Clone, Debug)]
@@ -18,24 +18,24 @@ pub struct NamedDocument {
 
 impl NamedDocument {
     /// Loads a document, or says why it is none.
-    pub fn load(input: &Input) -> Result<Self, InputError> {
+    pub fn load(input: &DocumentInput) -> Result<Self, LoadError> {
         let (name, document) = (input.name(), input.load()?);
         match Compiled::new(document) {
             Ok(compiled) => Ok(Self { name, compiled: Arc::new(compiled) }),
-            Err(error) => Err(InputError::NotCompiled { name, why: error.to_string() }),
+            Err(error) => Err(LoadError::NotCompiled { name, why: error.to_string() }),
         }
     }
 
     /// Loads every document, and refuses all of them when one cannot be used. `purpose` says what does not happen then.
     /// Also says what was left out.
-    pub fn load_all(paths: &[PathBuf], purpose: Purpose) -> Result<(Vec<Self>, Vec<String>), InputError> {
+    pub fn load_all(paths: &[PathBuf], purpose: Purpose) -> Result<(Vec<Self>, Vec<String>), LoadError> {
         let found = Found::documents_or_names(paths)?;
         let notes = found.notes();
         let (mut documents, mut failures) = (Vec::new(), found.failures);
         for input in &found.inputs {
             match Self::load(input) {
                 Ok(document) if purpose == Purpose::Evaluate && document.compiled.indicators().is_empty() => {
-                    failures.push(InputError::NoIndicators(document.name));
+                    failures.push(LoadError::NoIndicators(document.name));
                 }
                 Ok(document) => documents.push(document),
                 Err(failure) => failures.push(failure),
@@ -44,11 +44,11 @@ impl NamedDocument {
         if failures.is_empty() {
             return Ok((documents, notes));
         }
-        Err(InputError::Refused { failures, notes, purpose })
+        Err(LoadError::Refused { failures, notes, purpose })
     }
 
     /// The same document, its semantic indicators with another threshold.
-    pub fn with_semantic_threshold(self, threshold: f64) -> Result<Self, InputError> {
+    pub fn with_semantic_threshold(self, threshold: f64) -> Result<Self, LoadError> {
         let mut document = self.compiled.document().clone().into_inner();
         for indicator in document.attack.indicators.iter_mut().flatten() {
             if let Some(semantic) = &mut indicator.semantic {
@@ -63,7 +63,7 @@ impl NamedDocument {
             },
             Err(_) => format!("{threshold} is no threshold"),
         };
-        Err(InputError::NotCompiled { name: self.name, why })
+        Err(LoadError::NotCompiled { name: self.name, why })
     }
 }
 

@@ -13,7 +13,7 @@ use sortie_report::files::FileError;
 use sortie_report::findings::Checked;
 use sortie_syntax::{Diagnostic, Source};
 
-use crate::{EvaluatorRoots, InputError};
+use crate::{EvaluatorRoots, LoadError};
 
 /// What is said about other files, since it keeps those that are meant from being loaded: two of the same id, a cycle, a
 /// folder that is too large.
@@ -21,7 +21,7 @@ const ELSEWHERE: &[&str] = &["E-002", "E-017", "E-027"];
 
 /// Folders of evaluators, and what is meant of them.
 #[derive(Debug, Default)]
-pub struct Scope {
+pub struct EvaluatorScope {
     /// Folders that somebody has named as such.
     known: Vec<PathBuf>,
     places: Vec<Place>,
@@ -43,14 +43,14 @@ enum Extent {
     Files(Vec<PathBuf>),
 }
 
-impl Scope {
+impl EvaluatorScope {
     /// A scope of nothing, with folders that are roots wherever a path leads into one of them.
     pub fn new(known: Vec<PathBuf>) -> Self {
         Self { known, places: Vec::new() }
     }
 
     /// A file or folder of evaluators.
-    pub fn add(&mut self, path: &Path) -> Result<(), InputError> {
+    pub fn add(&mut self, path: &Path) -> Result<(), LoadError> {
         let metadata = fs::metadata(path).map_err(|error| FileError::io(path, "read", error))?;
         if let Some((folder, part)) = self.root_of(path) {
             let below = below(path, &folder);
@@ -60,7 +60,7 @@ impl Scope {
         } else if metadata.is_file() {
             self.alone(path);
         } else {
-            return Err(InputError::NoFile(path.to_owned()));
+            return Err(LoadError::NoFile(path.to_owned()));
         }
         Ok(())
     }
@@ -165,7 +165,7 @@ impl Scope {
 
     /// Reads what is meant, together with everything that would be loaded with it. Also says how many files replace a
     /// bundled one.
-    pub fn open(&self, bundled: bool) -> Result<(Opened, usize), InputError> {
+    pub fn open(&self, bundled: bool) -> Result<(Opened, usize), LoadError> {
         let mut roots = Vec::new();
         let mut meant: HashSet<String> = HashSet::new();
         for place in &self.places {
@@ -259,7 +259,7 @@ fn checked(roots: &[Root], loaded: &Loaded, meant: &HashSet<String>) -> Vec<Chec
 }
 
 impl Place {
-    fn read(&self) -> Result<Root, InputError> {
+    fn read(&self) -> Result<Root, LoadError> {
         let files = match &self.extent {
             Extent::Read(part) => return Ok(load_folder(&self.folder, *part)?),
             Extent::Files(files) => files,
@@ -272,7 +272,7 @@ impl Place {
     }
 
     /// What is meant and was not read would pass for being in order.
-    fn refuse_unread(&self, root: &Root) -> Result<(), InputError> {
+    fn refuse_unread(&self, root: &Root) -> Result<(), LoadError> {
         let is_read = |meant: &str| {
             let below = |path: &str| {
                 path.strip_prefix(meant).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -280,7 +280,7 @@ impl Place {
             meant.is_empty() || root.files.iter().any(|file| below(&file.path))
         };
         let Some(unread) = self.meant.iter().find(|meant| !is_read(meant)) else { return Ok(()) };
-        Err(InputError::NotRead { path: root.shown(unread), root: root.name.clone() })
+        Err(LoadError::NotRead { path: root.shown(unread), root: root.name.clone() })
     }
 
     /// The files of the root that are meant, and those that belong to the same evaluators.

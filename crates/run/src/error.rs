@@ -1,7 +1,7 @@
 //! Why a run cannot be set up, or not be played.
 
 use sortie_engine::run::{CommandError, Misfit};
-use sortie_library::InputError;
+use sortie_library::LoadError;
 use sortie_oatf::model::extract_protocol;
 use sortie_report::counted;
 use sortie_report::files::FileError;
@@ -15,7 +15,7 @@ use crate::StoreError;
 pub enum SetupError {
     /// A document, an evaluator or the configuration cannot be used.
     #[error(transparent)]
-    Input(#[from] InputError),
+    Input(#[from] LoadError),
     /// A file or folder cannot be used.
     #[error(transparent)]
     File(#[from] FileError),

@@ -1,4 +1,24 @@
-//! Plays the cases of a run, and keeps what came of them.
+//! Runs: from what is asked for to one report.
+//!
+//! A [`RunRequest`] and what is [`Selected`] are resolved into a [`Campaign`], which is previewed or played.
+//!
+//! ```
+//! use sortie_run::{Config, RunRequest, Selected};
+//! use tokio_util::sync::CancellationToken;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (selected, _) = Selected::find(&["SRT-001".into()], &[], None, Default::default())?;
+//! let request = RunRequest { agent: Some("true".to_owned()), ..RunRequest::default() };
+//! let campaign = request.resolve(&Config::default(), selected)?;
+//! let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//! let mut shown = Vec::new();
+//! runtime.block_on(campaign.preview(&CancellationToken::new()))?.write_human(&mut shown, false)?;
+//! assert!(String::from_utf8(shown)?.ends_with("nothing was started\n"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What a campaign is made of can be used alone:
 //!
 //! | step | with | gives |
 //! |---|---|---|

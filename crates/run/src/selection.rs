@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use sortie_evaluators::{CatalogueEntry, Suite, Values};
-use sortie_library::{self as library, EvaluatorSet, Found, Input, InputError, NamedDocument, Purpose};
+use sortie_library::{
+    self as library, DocumentInput, EvaluatorSet, Found, LoadError, NamedDocument, Purpose,
+};
 use sortie_report::{Report, SuiteTable};
 
 use crate::SetupError;
@@ -92,8 +94,8 @@ fn is_evaluator(name: &str, of_the_library: bool, used: &EvaluatorSet) -> Result
                 .with_help(format!("play it with `--suite {name}`")))
         }
         (None, false) => Err(match used.loaded.catalogue.find(name) {
-            Err(unknown) if unknown.nearest.is_some() => InputError::from(unknown).into(),
-            _ => Input::file_or_named(Path::new(name))
+            Err(unknown) if unknown.nearest.is_some() => LoadError::from(unknown).into(),
+            _ => DocumentInput::file_or_named(Path::new(name))
                 .err()
                 .map_or_else(|| SetupError::usage(format!("nothing is called `{name}`")), SetupError::from),
         }),
@@ -167,9 +169,9 @@ impl SelectedEvaluators {
         let mut documents = Vec::new();
         for id in self.suites.iter().flat_map(|suite| &suite.documents) {
             let entry =
-                library::find(id).map_err(|source| InputError::NotFound { word: id.clone(), source })?;
+                library::find(id).map_err(|source| LoadError::NotFound { word: id.clone(), source })?;
             if seen.insert(entry.name()) {
-                documents.push(NamedDocument::load(&Input::Library(entry))?);
+                documents.push(NamedDocument::load(&DocumentInput::Library(entry))?);
             }
         }
         Ok(documents)

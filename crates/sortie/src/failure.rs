@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
-use sortie_library::InputError;
+use sortie_library::LoadError;
 use sortie_prove::{FreezeError, ProofsError, RecordError};
 use sortie_report::files::FileError;
 use sortie_report::findings::{Checked, SelectionError};
@@ -78,13 +78,13 @@ impl From<io::Error> for Failure {
     }
 }
 
-impl From<InputError> for Failure {
-    fn from(error: InputError) -> Self {
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
         let failure = Self { help: error.help(), ..Self::new(error.to_string()) };
         match error {
-            InputError::Invalid(checked) => Self { findings: vec![*checked], ..failure },
-            InputError::UnsoundEvaluators { findings, .. } => Self { findings, ..failure },
-            InputError::Refused { failures, notes, .. } => {
+            LoadError::Invalid(checked) => Self { findings: vec![*checked], ..failure },
+            LoadError::UnsoundEvaluators { findings, .. } => Self { findings, ..failure },
+            LoadError::Refused { failures, notes, .. } => {
                 Self { causes: failures.into_iter().map(Into::into).collect(), notes, ..failure }
             }
             _ => failure,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use sortie_library::{EvaluatorRoots, EvaluatorSet, Opened, Scope};
+use sortie_library::{EvaluatorRoots, EvaluatorScope, EvaluatorSet, Opened};
 use sortie_report::counted;
 use sortie_run::Config;
 
@@ -49,7 +49,7 @@ impl Sources {
     }
 
     /// Reads what a scope means, with all that would be loaded with it.
-    pub(crate) fn open(&self, scope: &Scope, console: &mut Console) -> Result<Opened, Failure> {
+    pub(crate) fn open(&self, scope: &EvaluatorScope, console: &mut Console) -> Result<Opened, Failure> {
         let (opened, replaced) = scope.open(!self.without_bundled)?;
         note_replaced(replaced, console);
         Ok(opened)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use sortie_detect::Outcome;
 use sortie_engine::modes::Address;
 use sortie_engine::run::RunOptions;
-use sortie_library::{Input, NamedDocument};
+use sortie_library::{DocumentInput, NamedDocument};
 use sortie_oatf::model::Mode;
 use sortie_practice::{Behaviour, obeyed};
 use sortie_run::{DocumentCase, Plan, RunLimits, RunStore, SetupError, new_run_folder};
@@ -64,7 +64,7 @@ impl RecordRequest {
     /// says whether the user did not want to wait: then nothing is recorded.
     pub async fn record(
         &self,
-        documents: &[(Input, NamedDocument)],
+        documents: &[(DocumentInput, NamedDocument)],
         (stop, abort): (&CancellationToken, &CancellationToken),
     ) -> Result<(Vec<RecordedEvent>, bool), SetupError> {
         let (mut events, mut lacking) = (Vec::new(), Vec::new());
@@ -107,11 +107,15 @@ impl RecordRequest {
         Ok((events, false))
     }
 
-    fn lacking<'r>(&self, input: &'r Input, document: &'r NamedDocument) -> Result<Lacking<'r>, RecordError> {
+    fn lacking<'r>(
+        &self,
+        input: &'r DocumentInput,
+        document: &'r NamedDocument,
+    ) -> Result<Lacking<'r>, RecordError> {
         let path = match input {
-            Input::File(path) => path,
-            Input::Stdin => return Err(RecordError::NoFile),
-            Input::Library(entry) => {
+            DocumentInput::File(path) => path,
+            DocumentInput::Stdin => return Err(RecordError::NoFile),
+            DocumentInput::Library(entry) => {
                 return Err(RecordError::Bundled { name: entry.name(), id: entry.id() });
             }
         };

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sortie_evaluators::Values;
-use sortie_library::InputError;
+use sortie_library::LoadError;
 use sortie_report::files::FileError;
 use sortie_report::findings::Checked;
 use sortie_syntax::{Diagnostic, Source, suggestion};
@@ -64,7 +64,7 @@ impl Config {
         parsed.map_err(|findings| {
             let name = path.to_string_lossy().into_owned();
             let checked = Checked { name, source: Source::new(text), valid: false, findings };
-            InputError::Invalid(Box::new(checked)).into()
+            LoadError::Invalid(Box::new(checked)).into()
         })
     }
 

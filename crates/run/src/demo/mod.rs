@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use sortie_detect::{CaseInfo, Outcome, Standing};
 use sortie_engine::run::RunOptions;
-use sortie_library::{self as library, BundledDocument, Input, NamedDocument};
+use sortie_library::{self as library, BundledDocument, DocumentInput, NamedDocument};
 use sortie_oatf::model::{Attack, AttackResult, Tier};
 use sortie_practice::Behaviour;
 use sortie_trace::StopReason;
@@ -165,7 +165,7 @@ impl Demo {
         observer: Arc<dyn Observer>,
     ) -> Result<Self, SetupError> {
         let begun = Instant::now();
-        let load = |entry| Ok((entry, NamedDocument::load(&Input::Library(entry))?));
+        let load = |entry| Ok((entry, NamedDocument::load(&DocumentInput::Library(entry))?));
         let documents: Vec<_> = library::documents().iter().map(load).collect::<Result<_, SetupError>>()?;
         let options =
             RunOptions { max_duration: MAX_DURATION, interrupt: stop.clone(), ..RunOptions::default() };

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use sortie_library::{Found, Input, InputError, Opened, Scope};
+use sortie_library::{DocumentInput, EvaluatorScope, Found, LoadError, Opened};
 use sortie_lint::{analyze, fix};
 use sortie_oatf::Analysis;
 use sortie_prove::missing;
@@ -111,16 +111,16 @@ impl Check {
         Ok(run.exit)
     }
 
-    fn refuse_contradictions(&self, inputs: &[Input]) -> Result<(), Failure> {
+    fn refuse_contradictions(&self, inputs: &[DocumentInput]) -> Result<(), Failure> {
         if self.diff && self.format != FindingsFormat::Human {
             return Err(Failure::new("`--diff` shows a diff, not a report in another format")
                 .help("leave out `--diff` or `--format`"));
         }
-        if self.fix && !self.diff && inputs.contains(&Input::Stdin) {
+        if self.fix && !self.diff && inputs.contains(&DocumentInput::Stdin) {
             return Err(Failure::new("`--fix` has no file to write when it reads standard input")
                 .help("name a file, or see the repairs with `--diff`"));
         }
-        let carried = inputs.iter().find(|input| matches!(input, Input::Library(_)));
+        let carried = inputs.iter().find(|input| matches!(input, DocumentInput::Library(_)));
         if let Some(input) = carried.filter(|_| self.fix && !self.diff) {
             let message = format!("`--fix` cannot change `{}`, which is part of the program", input.name());
             return Err(Failure::new(message).help("copy it with `sortie library export`, and name the copy"));
@@ -138,7 +138,7 @@ fn evaluators(
         return Ok(None);
     }
     let sources = Sources::default();
-    let mut scope = Scope::new(sources.asked()?);
+    let mut scope = EvaluatorScope::new(sources.asked()?);
     for (file, folder) in found {
         scope.add_found(file, folder.as_deref());
     }
@@ -184,9 +184,9 @@ impl Run<'_> {
     }
 
     /// Checks one input, and repairs it when asked to. `None` when a diff was shown instead of findings.
-    fn checked(&mut self, input: &Input, console: &mut Console) -> Result<Option<Checked>, Failure> {
+    fn checked(&mut self, input: &DocumentInput, console: &mut Console) -> Result<Option<Checked>, Failure> {
         let checked = match input.read() {
-            Err(InputError::Invalid(checked)) => *checked,
+            Err(LoadError::Invalid(checked)) => *checked,
             Err(error) => return Err(error.into()),
             Ok(text) => {
                 if self.check.diff {
@@ -204,10 +204,10 @@ impl Run<'_> {
                     analysis.document.filter(|_| valid && self.selection.asks_for_proofs())
                 {
                     findings.extend(match input {
-                        Input::Stdin => missing(None, &document),
-                        Input::File(path) => missing(Some(path), &document),
+                        DocumentInput::Stdin => missing(None, &document),
+                        DocumentInput::File(path) => missing(Some(path), &document),
                         // They come with their proofs.
-                        Input::Library(_) => None,
+                        DocumentInput::Library(_) => None,
                     });
                     findings.sort_by_key(|finding| finding.span.map(|span| span.start));
                 }
@@ -228,17 +228,17 @@ impl Run<'_> {
         checked
     }
 
-    fn repaired(&self, input: &Input, text: &str) -> Result<(String, Analysis), Failure> {
+    fn repaired(&self, input: &DocumentInput, text: &str) -> Result<(String, Analysis), Failure> {
         let fixed = fix(text, |finding| finding.is_error() || !self.selection.allows(finding.code));
         if fixed.text != text
-            && let Input::File(path) = input
+            && let DocumentInput::File(path) = input
         {
             replace(path, &fixed.text)?;
         }
         Ok((fixed.text, fixed.analysis))
     }
 
-    fn show_diff(&self, input: &Input, text: &str, console: &mut Console) -> Result<(), Failure> {
+    fn show_diff(&self, input: &DocumentInput, text: &str, console: &mut Console) -> Result<(), Failure> {
         let fixed = fix(text, |finding| finding.is_error() || !self.selection.allows(finding.code));
         if fixed.text == text {
             return Ok(());

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use sortie_library::{Found, Input, InputError};
+use sortie_library::{DocumentInput, Found, LoadError};
 use sortie_lint::{FormatError, Formatted, format};
 use sortie_report::files::replace;
 use sortie_report::{counted, visible};
@@ -78,7 +78,7 @@ impl Fmt {
         if self.writes_nothing() {
             return Ok(exit.max(if changed > 0 { Exit::Findings } else { Exit::Clean }));
         }
-        if found.inputs.iter().any(|input| *input != Input::Stdin) {
+        if found.inputs.iter().any(|input| *input != DocumentInput::Stdin) {
             console.note(&format!("{} formatted", counted(changed, "file", "files")));
         }
         Ok(exit)
@@ -88,14 +88,14 @@ impl Fmt {
         self.check || self.diff
     }
 
-    fn format(&self, input: &Input, console: &mut Console) -> Result<Outcome, Failure> {
+    fn format(&self, input: &DocumentInput, console: &mut Console) -> Result<Outcome, Failure> {
         let name = input.name();
         let no_document = || {
             Failure::new(format!("`{name}` is no document, and was left alone"))
                 .help(format!("`sortie check {name}` says why"))
         };
         let text = match input.read() {
-            Err(InputError::Invalid(_)) => return Err(no_document()),
+            Err(LoadError::Invalid(_)) => return Err(no_document()),
             text => text?,
         };
         let formatted = match format(&text) {
@@ -113,7 +113,7 @@ impl Fmt {
 
     fn deliver(
         &self,
-        input: &Input,
+        input: &DocumentInput,
         text: &str,
         formatted: &Formatted,
         console: &mut Console,
@@ -126,9 +126,9 @@ impl Fmt {
             }
         } else {
             match input {
-                Input::Stdin | Input::Library(_) => console.document(&formatted.text)?,
-                Input::File(path) if formatted.changed => replace(path, &formatted.text)?,
-                Input::File(_) => {}
+                DocumentInput::Stdin | DocumentInput::Library(_) => console.document(&formatted.text)?,
+                DocumentInput::File(path) if formatted.changed => replace(path, &formatted.text)?,
+                DocumentInput::File(_) => {}
             }
         }
         Ok(())

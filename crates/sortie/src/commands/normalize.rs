@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sortie_library::{Input, InputError};
+use sortie_library::{DocumentInput, LoadError};
 use sortie_oatf::serialize;
 
 use crate::{Console, Exit, Failure};
@@ -29,13 +29,14 @@ pub(crate) struct Normalize {
 
 impl Normalize {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let input = if self.file.as_os_str() == "-" { Input::Stdin } else { Input::File(self.file) };
+        let input =
+            if self.file.as_os_str() == "-" { DocumentInput::Stdin } else { DocumentInput::File(self.file) };
         match input.load() {
             Ok(document) => {
                 console.document(&serialize(&document))?;
                 Ok(Exit::Clean)
             }
-            Err(error @ InputError::Invalid(_)) => {
+            Err(error @ LoadError::Invalid(_)) => {
                 let message = format!("`{}` is not valid, so it has no normal form", input.name());
                 Err(Failure { message, ..error.into() })
             }

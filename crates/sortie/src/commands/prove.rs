@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use sortie_library::{Found, Input, NamedDocument};
+use sortie_library::{DocumentInput, Found, NamedDocument};
 use sortie_prove::{
     MANIFEST, Proofs, ProofsReport, Proved, RecordError, RecordRequest, RecordedEvent, USUAL_AGENTS,
     folder_of, parse_agents, prove, write_proofs,
@@ -155,13 +155,13 @@ impl Prove {
 }
 
 fn proved_by_its_proofs(
-    input: &Input,
+    input: &DocumentInput,
     NamedDocument { name, compiled }: &NamedDocument,
 ) -> Result<Proved, Failure> {
     let proofs = match input {
-        Input::Stdin => Ok(None),
-        Input::File(path) => Proofs::beside(path, compiled.document()),
-        Input::Library(entry) => {
+        DocumentInput::Stdin => Ok(None),
+        DocumentInput::File(path) => Proofs::beside(path, compiled.document()),
+        DocumentInput::Library(entry) => {
             let manifest = folder_of(Path::new(name)).join(MANIFEST);
             Proofs::carried(&manifest, entry.manifest, entry.traces, compiled.document()).map(Some)
         }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
 use sortie_detect::Detector;
-use sortie_library::{Input, NamedDocument};
+use sortie_library::{DocumentInput, NamedDocument};
 use sortie_report::TraceView;
 use sortie_trace::{Deriver, Direction, Message, Record, Sender, Trace as Reader, TraceError, TraceOrigin};
 
@@ -138,7 +138,7 @@ impl Show {
     fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let detector = match &self.document {
             Some(path) => {
-                let document = NamedDocument::load(&Input::file_or_named(path)?)?;
+                let document = NamedDocument::load(&DocumentInput::file_or_named(path)?)?;
                 Some(Detector::new(document.compiled))
             }
             None => None,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sortie_library::Scope;
+use sortie_library::EvaluatorScope;
 use sortie_report::findings::{FindingTotals, Selection};
 use sortie_syntax::Diagnostic;
 
@@ -74,7 +74,7 @@ impl Check {
             return Err(Failure::new("there is nothing to check")
                 .help("name a file or a folder, or write `evaluators = [\"DIR\"]` into sortie.toml"));
         }
-        let mut scope = Scope::new(known);
+        let mut scope = EvaluatorScope::new(known);
         for path in &paths {
             scope.add(path)?;
         }
