@@ -348,7 +348,8 @@ fn ctrl_c_leaves_nothing_half_written() {
 /// Whether an agent has written its log.
 fn has_begun(folder: &Path) -> bool {
     let runs = fs::read_dir(folder.join(".sortie/runs")).into_iter().flatten().flatten();
-    let mut logs = runs.map(|run| run.path().join("practice.jsonl"));
+    let cases = runs.flat_map(|run| fs::read_dir(run.path().join("cases")).into_iter().flatten().flatten());
+    let mut logs = cases.map(|case| case.path().join("practice.jsonl"));
     logs.any(|log: PathBuf| fs::metadata(log).is_ok_and(|log| log.len() > 0))
 }
 
