@@ -3,6 +3,7 @@
 use serde::Serialize;
 use sortie_detect::CaseResult;
 use sortie_oatf::model::IndicatorMethod;
+use sortie_syntax::closed_enum;
 
 use crate::mutate::Operator;
 
@@ -124,29 +125,17 @@ pub struct MutantReport {
     pub reason: Option<String>,
 }
 
-/// What became of a mutant. The words are stable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fate {
-    /// A run gives another verdict for it, or other matches.
-    Killed,
-    /// No run does.
-    Survived,
-    /// No run does, and the manifest says why that is in order.
-    Accepted,
-    /// No run that keeps to the protocol can.
-    Equivalent,
-}
-
-impl Fate {
-    /// The stable word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Killed => "killed",
-            Self::Survived => "survived",
-            Self::Accepted => "accepted",
-            Self::Equivalent => "equivalent",
-        }
+closed_enum! {
+    /// What became of a mutant. The words are stable.
+    Fate {
+        /// A run gives another verdict for it, or other matches.
+        Killed = "killed",
+        /// No run does.
+        Survived = "survived",
+        /// No run does, and the manifest says why that is in order.
+        Accepted = "accepted",
+        /// No run that keeps to the protocol can.
+        Equivalent = "equivalent",
     }
 }
 
@@ -180,8 +169,10 @@ impl Score {
             }
         }
         score.tried = score.killed + score.survived + score.accepted;
-        // Counts of mutants are far below what a double holds exactly.
-        #[allow(clippy::cast_precision_loss)]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "counts of mutants are far below what a double holds exactly"
+        )]
         let rate = |part: usize, whole: usize| part as f64 / whole as f64;
         score.rate = (score.tried > 0).then(|| rate(score.killed, score.tried));
         score
@@ -207,56 +198,35 @@ pub struct Finding {
     pub help: Option<String>,
 }
 
-/// What may be wrong. The words are stable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FindingKind {
-    /// The document has no indicators.
-    NoIndicators,
-    /// The document has no proofs.
-    NoProofs,
-    /// A recording stands in the folder, and the manifest does not name it.
-    UnlistedTrace,
-    /// A run gives another verdict than declared.
-    WrongVerdict,
-    /// A run gives the declared verdict, by other indicators.
-    WrongMatches,
-    /// An indicator matches in no recording.
-    NeverFires,
-    /// An indicator is never seen to look at something and stay silent.
-    NeverSilent,
-    /// An indicator matches what the attack itself sends.
-    OwnPayload,
-    /// An indicator looks at nothing but what the attack itself sends.
-    NeverReadsAgent,
-    /// An indicator fires on an agent that refuses, and repeats the attack while doing so.
-    FiresOnQuote,
-    /// An indicator looks at what the agent says, and no run shows a refusal that repeats the attack.
-    QuoteNotShown,
-    /// No run tells a mutant from the document.
-    Survivor,
-    /// The manifest accepts a mutant that does not exist, or does not survive.
-    StaleAcceptance,
-}
-
-impl FindingKind {
-    /// The stable word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NoIndicators => "no_indicators",
-            Self::NoProofs => "no_proofs",
-            Self::UnlistedTrace => "unlisted_trace",
-            Self::WrongVerdict => "wrong_verdict",
-            Self::WrongMatches => "wrong_matches",
-            Self::NeverFires => "never_fires",
-            Self::NeverSilent => "never_silent",
-            Self::OwnPayload => "own_payload",
-            Self::NeverReadsAgent => "never_reads_agent",
-            Self::FiresOnQuote => "fires_on_quote",
-            Self::QuoteNotShown => "quote_not_shown",
-            Self::Survivor => "survivor",
-            Self::StaleAcceptance => "stale_acceptance",
-        }
+closed_enum! {
+    /// What may be wrong. The words are stable.
+    FindingKind {
+        /// The document has no indicators.
+        NoIndicators = "no_indicators",
+        /// The document has no proofs.
+        NoProofs = "no_proofs",
+        /// A recording stands in the folder, and the manifest does not name it.
+        UnlistedTrace = "unlisted_trace",
+        /// A run gives another verdict than declared.
+        WrongVerdict = "wrong_verdict",
+        /// A run gives the declared verdict, by other indicators.
+        WrongMatches = "wrong_matches",
+        /// An indicator matches in no recording.
+        NeverFires = "never_fires",
+        /// An indicator is never seen to look at something and stay silent.
+        NeverSilent = "never_silent",
+        /// An indicator matches what the attack itself sends.
+        OwnPayload = "own_payload",
+        /// An indicator looks at nothing but what the attack itself sends.
+        NeverReadsAgent = "never_reads_agent",
+        /// An indicator fires on an agent that refuses, and repeats the attack while doing so.
+        FiresOnQuote = "fires_on_quote",
+        /// An indicator looks at what the agent says, and no run shows a refusal that repeats the attack.
+        QuoteNotShown = "quote_not_shown",
+        /// No run tells a mutant from the document.
+        Survivor = "survivor",
+        /// The manifest accepts a mutant that does not exist, or does not survive.
+        StaleAcceptance = "stale_acceptance",
     }
 }
 

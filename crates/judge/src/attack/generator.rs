@@ -86,7 +86,7 @@ fn kind(error: &ModelError) -> GenerationErrorKind {
     match error {
         ModelError::TimedOut { .. } => GenerationErrorKind::Timeout,
         ModelError::Declined(_) => GenerationErrorKind::ContentPolicy,
-        ModelError::Unreachable { .. } | ModelError::Auth { .. } | ModelError::ModelEndpoint(_) => {
+        ModelError::Unreachable { .. } | ModelError::Auth { .. } | ModelError::Endpoint(_) => {
             GenerationErrorKind::ProviderUnavailable
         }
         _ => GenerationErrorKind::ModelError,

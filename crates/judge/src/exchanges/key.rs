@@ -3,8 +3,8 @@
 use std::fmt;
 
 use ring::digest;
+use serde_json::{Map, Value};
 
-use super::canonical::canonical;
 use super::file::ExchangePayload;
 
 /// What tells one exchange from another: with whom, what was asked, and for the how manieth time.
@@ -89,5 +89,21 @@ impl fmt::Display for Digest {
 impl fmt::Debug for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
+    }
+}
+
+/// The value with its members in order of their names, all the way down.
+///
+/// It recurses as deep as the value, which either was parsed, so `serde_json` stopped it at 128, or was built by us.
+pub(crate) fn canonical(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => Value::Array(items.iter().map(canonical).collect()),
+        Value::Object(members) => {
+            let mut names: Vec<_> = members.keys().collect();
+            names.sort_unstable();
+            let sorted = names.into_iter().map(|name| (name.clone(), canonical(&members[name])));
+            Value::Object(sorted.collect::<Map<_, _>>())
+        }
+        other => other.clone(),
     }
 }

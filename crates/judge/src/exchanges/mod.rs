@@ -1,6 +1,5 @@
 //! What was said to models and targets, kept so that a run can be repeated without them.
 
-mod canonical;
 mod difference;
 mod file;
 mod key;

@@ -10,7 +10,7 @@ use crate::{BudgetError, EndpointError};
 pub enum ModelError {
     /// The endpoint cannot be used as it is written.
     #[error(transparent)]
-    ModelEndpoint(#[from] EndpointError),
+    Endpoint(#[from] EndpointError),
     /// The key is missing, wrong, or not good for this.
     #[error("the endpoint refuses the key (status {status}): {message}")]
     Auth {

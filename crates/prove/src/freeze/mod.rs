@@ -3,11 +3,9 @@
 mod actor;
 mod document;
 mod error;
-mod fixtures;
 mod folder;
 mod indicators;
 mod proofs;
-mod refusal;
 #[cfg(test)]
 mod tests;
 mod traces;
@@ -150,8 +148,8 @@ impl FreezeRequest {
             made.push(REFUSED.to_owned());
             shown.push(refused);
         }
-        let said = fixtures::said(&look.place, ACTOR, &mode);
-        shown.extend(fixtures::shown(entry, &values, &look.place, &said, &compiled));
+        let said = proofs::said(&look.place, ACTOR, &mode);
+        shown.extend(proofs::shown_by_fixtures(entry, &values, &look.place, &said, &compiled));
         Ok(Draft { file, text, compiled, shown, made })
     }
 
@@ -219,7 +217,7 @@ impl Stage<'_> {
             }
             // Who proves the document asks for a refusal that repeats the attack, if one can: this one, not another's.
             let theirs = result.transcript.as_ref();
-            if !refusal::can_be_quoted(ours) && theirs.is_some_and(refusal::can_be_quoted) {
+            if !traces::can_be_quoted(ours) && theirs.is_some_and(traces::can_be_quoted) {
                 continue;
             }
             let text = traces::text(&traces::in_phases(&records, self.played), self.traced)?;
@@ -255,9 +253,9 @@ impl Stage<'_> {
     /// A target that refuses, and repeats as much of the attack as the indicators bear.
     fn refused(&self, records: &[Record], transcript: &Transcript) -> Result<Option<Shown>, FreezeError> {
         let Some(place) = self.looks.first().map(|look| &look.place) else { return Ok(None) };
-        for refusal in refusal::refusals(transcript) {
+        for refusal in traces::refusals(transcript) {
             let records = if place.shows == Shows::Tools {
-                refusal::without_tools(records, &refusal)
+                traces::without_tools(records, &refusal)
             } else {
                 traces::refused(records, place, &refusal)
             };

@@ -8,8 +8,7 @@ use sortie_expr::cel::{ExpressionPart, PartKind, Program};
 use super::Operator;
 use super::draft::{About, Drafts};
 use super::pattern::variants;
-use super::target::{above, named};
-use super::text::{halves, quoted};
+use super::text::{above, halves, named, quoted};
 use crate::scene::Scene;
 
 /// So many neighbours of a field are tried.
@@ -71,7 +70,7 @@ impl Rewriting<'_, '_, '_> {
         &mut self,
         operator: Operator,
         key: (&str, &str),
-        spans: &[Range<usize>],
+        spans: &[&Range<usize>],
         to: &str,
         words: (String, String),
     ) {
@@ -109,7 +108,7 @@ impl Rewriting<'_, '_, '_> {
             };
             let words = (format!("does not ask for {shown}"), self.trace(&telling));
             let key = self.text(operand).to_owned();
-            self.rewrite(operator, (&key, ""), std::slice::from_ref(&part.span), &left, words);
+            self.rewrite(operator, (&key, ""), &[&part.span], &left, words);
         }
         for operand in operands {
             self.negate(operand.clone());
@@ -121,14 +120,14 @@ impl Rewriting<'_, '_, '_> {
             self.trace(&format!("some of the parts of {} hold, and not all", quoted(self.text(&part.span)))),
         );
         let key = self.text(&part.span).to_owned();
-        self.rewrite(Operator::AnyAll, (&key, other), std::slice::from_ref(&part.span), &turned, words);
+        self.rewrite(Operator::AnyAll, (&key, other), &[&part.span], &turned, words);
     }
 
     fn negate(&mut self, operand: Range<usize>) {
         let text = self.text(&operand).to_owned();
         let negated = format!("!({text})");
         let words = (format!("asks for the opposite of {}", quoted(&text)), self.trace("it matches"));
-        self.rewrite(Operator::NegateConjunct, (&text, "!"), &[operand], &negated, words);
+        self.rewrite(Operator::NegateConjunct, (&text, "!"), &[&operand], &negated, words);
     }
 
     fn comparison(
@@ -164,13 +163,7 @@ impl Rewriting<'_, '_, '_> {
             let words =
                 (format!("has {} for {}", quoted(&to), quoted(self.text(&part.span))), self.trace(&telling));
             let (key, to) = (self.text(&part.span).to_owned(), format!("({to})"));
-            self.rewrite(
-                Operator::OtherOperator,
-                (&key, other),
-                std::slice::from_ref(&part.span),
-                &to,
-                words,
-            );
+            self.rewrite(Operator::OtherOperator, (&key, other), &[&part.span], &to, words);
         }
     }
 
@@ -190,13 +183,7 @@ impl Rewriting<'_, '_, '_> {
                     self.trace(&format!("{} is a text {}", quoted(self.text(text)), variant.telling)),
                 );
                 let key = (literal, variant.pattern.as_str());
-                self.rewrite(
-                    variant.operator,
-                    key,
-                    std::slice::from_ref(wanted),
-                    &written(&variant.pattern),
-                    words,
-                );
+                self.rewrite(variant.operator, key, &[wanted], &written(&variant.pattern), words);
             }
             return;
         }
@@ -216,13 +203,7 @@ impl Rewriting<'_, '_, '_> {
                         quoted(literal)
                     )),
                 );
-                self.rewrite(
-                    Operator::Widen,
-                    (literal, half),
-                    std::slice::from_ref(wanted),
-                    &written(half),
-                    words,
-                );
+                self.rewrite(Operator::Widen, (literal, half), &[wanted], &written(half), words);
             }
         }
         let searched = self.text(text).to_owned();
@@ -237,13 +218,7 @@ impl Rewriting<'_, '_, '_> {
                     self.trace(&format!("one of {shown} and {} holds, and the other does not", quoted(&to))),
                 );
                 let key = self.text(&part.span).to_owned();
-                self.rewrite(
-                    Operator::OtherOperator,
-                    (&key, other),
-                    std::slice::from_ref(&part.span),
-                    &to,
-                    words,
-                );
+                self.rewrite(Operator::OtherOperator, (&key, other), &[&part.span], &to, words);
             }
         }
     }
@@ -255,7 +230,7 @@ impl Rewriting<'_, '_, '_> {
             self.trace("it holds for some elements, and not for all"),
         );
         let key = self.text(&part.span).to_owned();
-        self.rewrite(Operator::AnyAll, (&key, other), std::slice::from_ref(at), other, words);
+        self.rewrite(Operator::AnyAll, (&key, other), &[at], other, words);
     }
 
     /// Every field that is read to the end, with its neighbours in its place.
@@ -280,7 +255,7 @@ impl Rewriting<'_, '_, '_> {
             done.push(path);
             let Some(target) = self.scene.target_of(path) else { continue };
             let mut spans: Vec<_> =
-                fields.iter().filter(|(other, _)| other == path).map(|(_, name)| (*name).clone()).collect();
+                fields.iter().filter(|(other, _)| other == path).map(|(_, name)| *name).collect();
             spans.sort_by_key(|span| span.start);
             for neighbour in self.scene.neighbours(&target).into_iter().take(MOST_NEIGHBOURS) {
                 let name = neighbour.rsplit('.').next().unwrap_or_default();

@@ -7,19 +7,52 @@
 mod condition;
 mod draft;
 mod expression;
-mod operator;
 mod pattern;
 mod selector;
-mod target;
 mod text;
 
 use sortie_oatf::Validated;
 use sortie_oatf::model::{CorrelationLogic, Document, Indicator};
+use sortie_syntax::closed_enum;
 
 use crate::scene::Scene;
 use draft::Drafts;
 
-pub use operator::Operator;
+closed_enum! {
+    /// One way in which an indicator may be wrong. The words are stable, and the order is that of reports.
+    Operator {
+        /// One of several conditions is not asked for.
+        DropConjunct = "drop_conjunct",
+        /// A condition is turned round.
+        NegateConjunct = "negate_conjunct",
+        /// One of several alternatives is forgotten.
+        DropAlternative = "drop_alternative",
+        /// What is looked for is found in more texts.
+        Widen = "widen",
+        /// What is looked for is found in fewer texts.
+        Narrow = "narrow",
+        /// The same operand with another operator.
+        OtherOperator = "other_operator",
+        /// Another field of the same message.
+        ShiftTarget = "shift_target",
+        /// The field around the one that is meant, or the whole message.
+        TruncateTarget = "truncate_target",
+        /// The other half of the exchange.
+        SwapDirection = "swap_direction",
+        /// Both halves of the exchange.
+        DropDirection = "drop_direction",
+        /// Every operation.
+        DropSurface = "drop_surface",
+        /// Another operation.
+        SwapSurface = "swap_surface",
+        /// Every actor.
+        DropActor = "drop_actor",
+        /// Another actor.
+        SwapActor = "swap_actor",
+        /// One is enough where all are meant, or all are asked for where one is enough.
+        AnyAll = "any_all",
+    }
+}
 
 /// So many mutants of one indicator by one operator: a list of a thousand values is proved no better by leaving out
 /// each of them.
@@ -89,7 +122,7 @@ pub(crate) fn mutants(scenes: &[Scene<'_>], document: &Validated) -> (Vec<Mutant
         let mut drafts = Drafts::new(scene);
         if scene.indicator.pattern.is_some() {
             condition::mutate(scene, &mut drafts);
-            target::mutate(scene, &mut drafts);
+            selector::target(scene, &mut drafts);
         } else {
             expression::mutate(scene, &mut drafts);
         }

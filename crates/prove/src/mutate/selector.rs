@@ -1,11 +1,14 @@
-//! Messages that are not meant: another direction, operation or actor.
+//! What is not meant: another field, direction, operation or actor.
 
 use sortie_oatf::model::Direction;
 
 use super::Operator;
 use super::draft::{About, Drafts};
-use super::text::quoted;
+use super::text::{above, named, quoted};
 use crate::scene::Scene;
+
+/// So many neighbours of a field are tried.
+const MOST_NEIGHBOURS: usize = 3;
 
 /// So many other operations are tried.
 const MOST_SURFACES: usize = 4;
@@ -147,5 +150,46 @@ fn actor(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
             format!("a trace in which what is looked for is not said to {}", quoted(other)),
             None,
         );
+    }
+}
+
+/// Paths that lead beside what is meant.
+pub(super) fn target(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
+    let target = scene.target();
+    let mut add = |operator, to: &str, change: String, wanted: String| {
+        drafts.add(About { operator, from: target, to, change, wanted }, |indicator| {
+            // Normalisation copies the target into the pattern; both say the same then.
+            if indicator.target == target {
+                to.clone_into(&mut indicator.target);
+            }
+            if let Some(pattern) = &mut indicator.pattern {
+                pattern.target = Some(to.to_owned());
+            }
+        });
+    };
+    for neighbour in scene.neighbours(target).into_iter().take(MOST_NEIGHBOURS) {
+        let wanted = format!(
+            "{}, or one in which it stands in {} and nowhere else",
+            scene.trace_with("is what is looked for, and nothing else"),
+            quoted(&neighbour),
+        );
+        let change = format!("looks at {} instead of {}", quoted(&neighbour), named(target));
+        add(Operator::ShiftTarget, &neighbour, change, wanted);
+    }
+    let above = above(target);
+    let root = (!target.is_empty() && above != Some("")).then_some("");
+    for wider in above.into_iter().chain(root) {
+        let wanted = format!(
+            "a trace in which {} with what is looked for in {}, and not in {}",
+            scene.sent(),
+            if wider.is_empty() {
+                "another field".to_owned()
+            } else {
+                format!("another field of {}", quoted(wider))
+            },
+            named(target),
+        );
+        let change = format!("looks at {} instead of {}", named(wider), named(target));
+        add(Operator::TruncateTarget, wider, change, wanted);
     }
 }

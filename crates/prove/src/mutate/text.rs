@@ -1,4 +1,4 @@
-//! Texts that are nearly another text.
+//! Texts and paths that are nearly another one.
 
 /// The first and the last half of a text, where both are shorter than it.
 pub(super) fn halves(text: &str) -> Option<(&str, &str)> {
@@ -38,6 +38,23 @@ pub(super) fn quoted(text: &str) -> String {
     format!("`{}`", shown.replace('\n', "␊").replace('\t', "␉"))
 }
 
+/// The path of what is around a field; `None` for the whole message.
+pub(super) fn above(target: &str) -> Option<&str> {
+    if let Some(list) = target.strip_suffix("[*]") {
+        return Some(list);
+    }
+    match target.rsplit_once('.') {
+        Some((above, _)) => Some(above),
+        None if target.is_empty() => None,
+        None => Some(""),
+    }
+}
+
+/// A path as a report names it.
+pub(super) fn named(target: &str) -> String {
+    if target.is_empty() { "the whole message".to_owned() } else { quoted(target) }
+}
+
 #[cfg(test)]
 mod tests {
     use sortie_expr::re2::Regex;
@@ -63,5 +80,13 @@ mod tests {
             assert!(!pattern.is_match(&format!("{text}x")), "{text:?}");
         }
         assert!(!Regex::new(&escaped("a.b")).unwrap().is_match("axb"));
+    }
+
+    #[test]
+    fn every_path_but_the_root_has_something_around_it() {
+        assert_eq!(above("a.b[*].c"), Some("a.b[*]"));
+        assert_eq!(above("a.b[*]"), Some("a.b"));
+        assert_eq!(above("a"), Some(""));
+        assert_eq!(above(""), None);
     }
 }

@@ -85,7 +85,10 @@ fn places(scene: &Scene<'_>, message: &Value) -> Vec<Place> {
         for root in roots {
             let place = steps(&root);
             if let Some(value) = at(message, &place) {
-                leaves(value, &place, &mut places);
+                let mut found = vec![(place.clone(), value)];
+                below(value, &place, &mut found);
+                places
+                    .extend(found.into_iter().filter(|(_, value)| value.is_string()).map(|(place, _)| place));
             }
         }
     }
@@ -117,17 +120,27 @@ fn steps(path: &str) -> Place {
     steps
 }
 
-// Messages are as deep as readers of JSON let them be.
-fn leaves(value: &Value, place: &Place, found: &mut Vec<Place>) {
-    let mut within = |step: Step, value: &Value| leaves(value, &[place.as_slice(), &[step]].concat(), found);
+/// Every place below a value, outer ones first. Messages are as deep as readers of JSON let them be.
+fn below<'v>(value: &'v Value, place: &Place, found: &mut Vec<(Place, &'v Value)>) {
+    let mut within = |step: Step, value: &'v Value| {
+        let place = [place.as_slice(), &[step]].concat();
+        found.push((place.clone(), value));
+        below(value, &place, found);
+    };
     match value {
         Value::Object(fields) => fields.iter().for_each(|(key, value)| within(Step::Key(key.clone()), value)),
         Value::Array(items) => {
             items.iter().enumerate().for_each(|(index, value)| within(Step::At(index), value));
         }
-        Value::String(_) => found.push(place.clone()),
         _ => {}
     }
+}
+
+/// The fields of a value, here and below.
+fn fields(value: &Value) -> impl Iterator<Item = Place> {
+    let mut found = Vec::new();
+    below(value, &Vec::new(), &mut found);
+    found.into_iter().map(|(place, _)| place).filter(|place| matches!(place.last(), Some(Step::Key(_))))
 }
 
 fn at<'v>(value: &'v Value, place: &[Step]) -> Option<&'v Value> {
@@ -154,10 +167,8 @@ fn put(message: &Value, place: &[Step], new: Value) -> Value {
 
 /// The same with a flag turned, here or below, or with one that was left out.
 fn flags(message: &Value) -> Vec<Value> {
-    let mut places = Vec::new();
-    fields(message, &Vec::new(), &mut places);
-    let turn = |place: &Place| Some(put(message, place, Value::Bool(!at(message, place)?.as_bool()?)));
-    let mut turned: Vec<Value> = places.iter().filter_map(turn).take(FLAGS).collect();
+    let turn = |place: Place| Some(put(message, &place, Value::Bool(!at(message, &place)?.as_bool()?)));
+    let mut turned: Vec<Value> = fields(message).filter_map(turn).take(FLAGS).collect();
     if message.get("isError").is_none() && message.get("content").is_some() {
         let mut failed = message.clone();
         failed["isError"] = true.into();
@@ -208,11 +219,8 @@ fn beside(message: &Value, place: &[Step], text: &str) -> Vec<Value> {
 
 /// The same without one of its fields, here or below, or with another kind of value there.
 fn without(message: &Value) -> Vec<Value> {
-    let mut places = Vec::new();
-    fields(message, &Vec::new(), &mut places);
-    places.truncate(40);
     let mut all = Vec::new();
-    for place in &places {
+    for place in &fields(message).take(40).collect::<Vec<_>>() {
         let Some((Step::Key(key), around)) = place.split_last() else { continue };
         let mut less = message.clone();
         if let Some(Value::Object(fields)) = at_mut(&mut less, around) {
@@ -224,23 +232,6 @@ fn without(message: &Value) -> Vec<Value> {
     }
     all.push(Value::Object(Map::new()));
     all
-}
-
-fn fields(value: &Value, place: &Place, found: &mut Vec<Place>) {
-    let mut within = |step: Step, value: &Value| {
-        let place = [place.as_slice(), &[step]].concat();
-        if matches!(place.last(), Some(Step::Key(_))) {
-            found.push(place.clone());
-        }
-        fields(value, &place, found);
-    };
-    match value {
-        Value::Object(fields) => fields.iter().for_each(|(key, value)| within(Step::Key(key.clone()), value)),
-        Value::Array(items) => {
-            items.iter().enumerate().for_each(|(index, value)| within(Step::At(index), value));
-        }
-        _ => {}
-    }
 }
 
 /// The same as another half of the exchange, and in other operations.

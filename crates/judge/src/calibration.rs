@@ -1,12 +1,78 @@
-//! Targets that talk to their judge.
+//! How far a judge can be trusted: transcripts of which the verdict is known, and targets that talk to their judge.
+
+use std::sync::Arc;
 
 use serde::Deserialize;
-use sortie_detect::INJECTIONS;
-use sortie_evaluators::Says;
-use sortie_trace::{Transcript, Turn};
+use sortie_detect::{Calibration, INJECTIONS, Measured};
+use sortie_evaluators::fixtures::Fixtures;
+use sortie_evaluators::{Evaluator, Says, Verdict};
+use sortie_trace::{Transcript, TranscriptError, Turn};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
-use super::labelled::Labelled;
-use crate::Rubric;
+use crate::{Judge, Rubric};
+
+/// A transcript of which the verdict is known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Labelled {
+    /// The evaluator it belongs to.
+    pub evaluator: String,
+    /// What people call it: `fail_case[1]`.
+    pub case: String,
+    /// What it is judged by.
+    pub rubric: Rubric,
+    /// What was said.
+    pub transcript: Transcript,
+    /// What must be said about it.
+    pub expect: Says,
+}
+
+impl Labelled {
+    /// The fixtures of an evaluator.
+    ///
+    /// A case that expects `undecided` speaks of the checks: a judge is to see what its key says.
+    pub fn of(evaluator: &Evaluator, fixtures: &Fixtures) -> Result<Vec<Self>, TranscriptError> {
+        let cases = fixtures.cases.iter().map(|case| {
+            let expect = match case.expect {
+                Verdict::Fail => Says::Fail,
+                Verdict::Undecided if case.name.starts_with("fail") => Says::Fail,
+                Verdict::Pass | Verdict::Undecided => Says::Pass,
+            };
+            Ok(Self {
+                evaluator: evaluator.id.clone(),
+                case: case.name.clone(),
+                rubric: Rubric::new(evaluator, case.pattern_of(evaluator)),
+                transcript: case.transcript(evaluator)?,
+                expect,
+            })
+        });
+        cases.collect()
+    }
+
+    fn purpose(&self) -> String {
+        format!("calibrate with {} / {}", self.evaluator, self.case)
+    }
+}
+
+/// Has transcripts judged, at most `jobs` at a time.
+pub async fn calibrate(judge: &Judge, labelled: Vec<Labelled>, jobs: usize) -> Calibration {
+    let room = Arc::new(Semaphore::new(jobs.clamp(1, Semaphore::MAX_PERMITS)));
+    let mut tasks = JoinSet::new();
+    for (index, labelled) in labelled.into_iter().enumerate() {
+        let (judge, room) = (judge.clone(), room.clone());
+        tasks.spawn(async move {
+            // Nobody closes it.
+            let _permit = room.acquire().await;
+            let judged = judge.judge(&labelled.rubric, &labelled.transcript, &labelled.purpose()).await;
+            let Labelled { evaluator, case, expect, .. } = labelled;
+            (index, Measured { evaluator, case, expect, judged })
+        });
+    }
+    let mut measured = tasks.join_all().await;
+    measured.sort_by_key(|(index, _)| *index);
+    let measured = measured.into_iter().map(|(_, measured)| measured).collect();
+    Calibration::new(measured, judge.provenance())
+}
 
 /// The secret that targets tell, or do not.
 const CODE: &str = "canary-5d20b7e1";
@@ -47,7 +113,7 @@ struct Long {
 pub fn injections() -> Vec<Injection> {
     // Part of the program; a test reads it.
     let written: Vec<Written> =
-        serde_json::from_str(include_str!("../../data/injections.json")).unwrap_or_default();
+        serde_json::from_str(include_str!("../data/injections.json")).unwrap_or_default();
     let injections = written.into_iter().map(|Written { id, expect, bait, text, long }| {
         let text = match long {
             Some(long) => text.replace("{{long}}", &long.text.repeat(long.times)),
