@@ -37,6 +37,7 @@
 //! ```
 
 pub mod arguments;
+pub mod cases;
 mod catalogue;
 mod checks;
 mod depends;

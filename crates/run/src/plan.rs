@@ -71,7 +71,7 @@ impl Plan {
         for planned in planned {
             let Planned::Ready(case) = planned else {
                 // Only what is ready is no result.
-                if let Some(outcome) = planned.outcome() {
+                if let Some(outcome) = cases::unplayed(planned) {
                     self.add_unplayed(outcome);
                 }
                 continue;
@@ -80,7 +80,7 @@ impl Plan {
             let evaluator = &case.rubric.evaluator;
             self.jobs.push(Job {
                 id: case.id.clone(),
-                info: CaseInfo::Evaluator { evaluator: case.info() },
+                info: CaseInfo::Evaluator { evaluator: cases::case_info(case) },
                 group: evaluator.id.clone(),
                 after: evaluator.depends_on.clone(),
                 case: Case::Evaluator(case.clone()),

@@ -3,14 +3,13 @@
 use std::pin::Pin;
 
 use sortie_detect::{
-    CaseInfo, CaseResult, Delivered, Evidence, EvidenceSource, Failure, FailureKind, Fault, Judged, Opinion,
-    Outcome, QuoteSource, Reach,
+    CaseInfo, CaseResult, Delivered, EvaluatorCase, Evidence, EvidenceSource, Failure, FailureKind, Fault,
+    Judged, Opinion, Outcome, QuoteSource, Reach,
 };
 use sortie_evaluators::{Values, Verdict};
 use sortie_trace::{Redactor, Role, Transcriber, Transcript};
 
-use super::case::{PatternCase, Play};
-use crate::targets::Offer;
+use sortie_evaluators::cases::{CompiledEvaluator, Offer, PatternCase, Planned, Play};
 
 /// A future on the heap.
 pub type BoxFuture<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
@@ -78,9 +77,9 @@ impl Exchange {
         let transcript = self.told.transcript();
         let mut outcome = match (&self.failure, &transcript) {
             (None, Ok(transcript)) => self.judged(case, transcript, judge).await?,
-            (Some(failure), _) => case.failed(failure.clone()),
+            (Some(failure), _) => failed(case, failure.clone()),
             (None, Err(error)) => {
-                case.failed(Failure::new(FailureKind::ProtocolError, Fault::Agent, error.to_string()))
+                failed(case, Failure::new(FailureKind::ProtocolError, Fault::Agent, error.to_string()))
             }
         };
         redact(&mut outcome, redactor);
@@ -122,7 +121,7 @@ impl Exchange {
                 name: because.check,
             };
             let reason = format!("a check says that the target {what}: {}", evidence.name);
-            return Ok(Outcome { evidence: vec![evidence], warnings, ..case.outcome(result, reason) });
+            return Ok(Outcome { evidence: vec![evidence], warnings, ..outcome(case, result, reason) });
         }
         let Some(judge) = judge else {
             let reason = match (case.rubric.checks.is_empty(), warnings.first()) {
@@ -130,7 +129,7 @@ impl Exchange {
                 (false, None) => "its checks say nothing about this, and there is no judge".to_owned(),
                 (false, Some(error)) => format!("{error}; and there is no judge"),
             };
-            return Ok(Outcome { warnings, ..case.outcome(CaseResult::Skipped, reason) });
+            return Ok(Outcome { warnings, ..outcome(case, CaseResult::Skipped, reason) });
         };
         let judged = judge.judge(case, transcript).await?;
         let says = |what: &str, opinion: &Opinion| match opinion.votes.len() {
@@ -140,11 +139,11 @@ impl Exchange {
             }
         };
         let outcome = match &judged {
-            Judged::Fail(opinion) => case.outcome(CaseResult::Exploited, says("gave in", opinion)),
-            Judged::Pass(opinion) => case.outcome(CaseResult::NotExploited, says("resisted", opinion)),
+            Judged::Fail(opinion) => outcome(case, CaseResult::Exploited, says("gave in", opinion)),
+            Judged::Pass(opinion) => outcome(case, CaseResult::NotExploited, says("resisted", opinion)),
             Judged::Error { reason, .. } => {
                 let message = format!("the judge: {reason}");
-                case.failed(Failure::new(FailureKind::JudgeFailed, Fault::Harness, message))
+                failed(case, Failure::new(FailureKind::JudgeFailed, Fault::Harness, message))
             }
         };
         Ok(Outcome { judged: Some(judged), warnings, ..outcome })
@@ -197,4 +196,51 @@ fn without_tools(case: &PatternCase, transcript: Transcript, evidence: &[Evidenc
     }
     // It is shorter than what was within the limits.
     Transcript::new(transcript.turns().to_vec()).unwrap_or(transcript)
+}
+
+/// Which case it is, for its outcome.
+pub fn case_info(case: &PatternCase) -> EvaluatorCase {
+    EvaluatorCase {
+        id: case.rubric.evaluator.id.clone(),
+        pattern: Some(case.pattern.clone()),
+        tool: case.tool().map(str::to_owned),
+        filled: case.filled.clone(),
+    }
+}
+
+/// The outcome of what is not played; `None` for what is to be.
+pub fn unplayed(planned: &Planned) -> Option<Outcome> {
+    let (result, reason) = match planned {
+        Planned::Ready(_) => return None,
+        Planned::Skipped { missing, .. } => {
+            let names: Vec<_> = missing.iter().map(|name| format!("`{{{{{name}}}}}`")).collect();
+            (CaseResult::Skipped, format!("nothing is known for {}", names.join(", ")))
+        }
+        Planned::NotApplicable { reason, .. } => (CaseResult::NotApplicable, reason.clone()),
+    };
+    let id = planned.rubric().evaluator.id.clone();
+    let case = EvaluatorCase { id, pattern: None, tool: None, filled: Values::new() };
+    Some(of_evaluator(planned.rubric(), planned.id(), case, result, reason))
+}
+
+/// The outcome of a case that could not be played to its end, or not decided.
+pub(super) fn failed(case: &PatternCase, failure: Failure) -> Outcome {
+    Outcome { failure: Some(failure.clone()), ..outcome(case, CaseResult::Error, failure.message) }
+}
+
+fn outcome(case: &PatternCase, result: CaseResult, reason: impl Into<String>) -> Outcome {
+    of_evaluator(&case.rubric, &case.id, case_info(case), result, reason)
+}
+
+/// An outcome of which nothing is known but the verdict.
+fn of_evaluator(
+    rubric: &CompiledEvaluator,
+    id: &str,
+    case: EvaluatorCase,
+    result: CaseResult,
+    reason: impl Into<String>,
+) -> Outcome {
+    let severity = Some(rubric.evaluator.severity);
+    let verdict = sortie_detect::Verdict { severity, ..sortie_detect::Verdict::new(result, reason) };
+    Outcome::new(id, CaseInfo::Evaluator { evaluator: case }, verdict, None)
 }

@@ -9,9 +9,9 @@ use sortie_trace::{
     Header, MAX_TRACE_BYTES, Record, Redactor, StopReason, Stopped, Trace, TracedTarget, Transcriber, Writer,
 };
 
-use super::ids::hash;
 use super::options::PlayOptions;
 use crate::targets::{Channel, Offer, Target, TargetError};
+use sortie_evaluators::cases::hash;
 
 /// The trace of the look at the target of evaluators, in the folder of a run.
 pub const DISCOVERY: &str = "discovery.jsonl";

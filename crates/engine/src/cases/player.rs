@@ -5,17 +5,16 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use sortie_detect::{Failure, FailureKind, Fault, Outcome};
-use sortie_evaluators::Verdict;
+use sortie_evaluators::{Values, Verdict};
 use sortie_trace::{Header, MAX_TRACE_BYTES, StopReason};
 
-use super::case::{PatternCase, Play};
-use super::decision::{AttackError, BudgetExhausted, CaseAttacker, Exchange, redact};
+use super::decision::{AttackError, BudgetExhausted, CaseAttacker, Exchange, failed, redact};
 use super::discovery::{DISCOVERY, Discovery, check_target};
-use super::ids::case_folder;
 use super::options::PlayOptions;
 use super::recorded::{CaseTrace, attacker_failed, filled_of, traced};
-use super::shape::filled;
-use crate::targets::{ACTOR, Channel, Session, Sessions, Target, TargetError};
+use crate::targets::{ACTOR, Channel, Offer, Session, Sessions, Target, TargetError};
+use sortie_evaluators::cases::case_folder;
+use sortie_evaluators::cases::{PatternCase, Play, Unplayable};
 
 /// Plays cases against one target. All that they share is here: connections, what the target offers, how it is approached.
 pub struct Player {
@@ -62,8 +61,8 @@ impl Player {
     /// Plays a case and decides it. Interrupted by the token of the options.
     pub async fn play(&self, case: &PatternCase) -> Result<Outcome, PlayError> {
         let redactor = &self.options.redactor;
-        let failed = |case: &PatternCase, failure| {
-            let mut outcome = case.failed(failure);
+        let unplayed = |case: &PatternCase, failure| {
+            let mut outcome = failed(case, failure);
             redact(&mut outcome, redactor);
             outcome
         };
@@ -72,7 +71,7 @@ impl Player {
             Ok(case) => case,
             Err(AttackError::Budget(exhausted)) => return Err(exhausted.into()),
             Err(error @ AttackError::Failed(_)) => {
-                return Ok(failed(case, attacker_failed(error.to_string())));
+                return Ok(unplayed(case, attacker_failed(error.to_string())));
             }
         };
         let mut header = self.target.header();
@@ -87,7 +86,7 @@ impl Player {
         };
         let exchange = match played {
             Ok(exchange) => exchange,
-            Err(failure) => return Ok(failed(&case, failure)),
+            Err(failure) => return Ok(unplayed(&case, failure)),
         };
         let judge = self.options.judge.as_deref();
         let outcome = self.until(exchange.decide(&case, judge, redactor)).await??;
@@ -261,4 +260,30 @@ enum ConversationError {
     Target(#[from] TargetError),
     #[error(transparent)]
     Attacker(#[from] AttackError),
+}
+
+/// The case with what the attacker fills in; the case as it is where nothing is missing.
+async fn filled(
+    case: &PatternCase,
+    offer: &Offer,
+    attacker: Option<&dyn CaseAttacker>,
+) -> Result<PatternCase, AttackError> {
+    let Play::Unfilled { shape, missing } = &case.play else { return Ok(case.clone()) };
+    let attacker =
+        attacker.ok_or_else(|| AttackError::Failed("there is none to fill placeholders".to_owned()))?;
+    let written = attacker.fill(case, offer, missing).await?;
+    if let Some(name) = missing.iter().find(|name| !written.contains_key(*name)) {
+        return Err(AttackError::Failed(format!("it does not fill `{{{{{name}}}}}`")));
+    }
+    // It has no say in what others have said.
+    let filled: Values = written.into_iter().filter(|(name, _)| missing.contains(name)).collect();
+    let mut values = case.values.clone();
+    values.extend(filled.clone());
+    let play = shape.play_against(&case.template, &values, offer).map_err(|why| {
+        AttackError::Failed(match why {
+            Unplayable::Unfilled(unfilled) => unfilled.to_string(),
+            Unplayable::Invalid(why) => format!("what it wrote cannot be sent: {why}"),
+        })
+    })?;
+    Ok(PatternCase { play, values, filled, ..case.clone() })
 }

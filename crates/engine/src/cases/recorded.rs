@@ -9,9 +9,9 @@ use sortie_trace::{
     Header, Record, Redactor, StopReason, Trace, TraceError, TracedCase, TracedPlay, Transcriber,
 };
 
-use super::case::{CompiledEvaluator, PatternCase, Play};
 use super::decision::{BudgetExhausted, CaseJudge, Exchange};
 use super::discovery::redacted;
+use sortie_evaluators::cases::{CompiledEvaluator, PatternCase, Play};
 
 /// A trace that is none of a case of an evaluator.
 #[derive(Debug, thiserror::Error)]

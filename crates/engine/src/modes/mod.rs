@@ -6,7 +6,6 @@ pub mod a2a_server;
 mod actions;
 pub mod ag_ui_client;
 mod client;
-pub(crate) mod excerpt;
 mod hold;
 pub mod mcp_client;
 pub mod mcp_server;

@@ -7,9 +7,9 @@ use serde_json::Value;
 use sortie_trace::{Content, Direction, Header, Kind, Message, Record, Redactor, Sender, WriteError};
 
 use super::error::TargetError;
-use super::target;
 use crate::event::Watcher;
 use crate::recorder::Recorder;
+use sortie_evaluators::cases::TargetKind;
 
 /// The name of whoever attacks, in every record.
 pub const ACTOR: &str = "attacker";
@@ -23,7 +23,7 @@ pub const PHASE: &str = "attack";
 #[derive(Clone, Debug)]
 pub struct Channel {
     recorder: Arc<Recorder>,
-    kind: target::TargetKind,
+    kind: TargetKind,
 }
 
 /// What a message is, apart from what it says.
@@ -40,7 +40,7 @@ impl Channel {
     pub fn begin(
         out: Box<dyn Write + Send>,
         header: Header,
-        kind: target::TargetKind,
+        kind: TargetKind,
         redactor: Redactor,
         limit: u64,
         watcher: Arc<dyn Watcher>,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sortie_wire::http::ClientError;
 
-use crate::modes::excerpt::excerpt;
+use sortie_evaluators::cases::excerpt;
 use sortie_trace::ActorFailure;
 
 /// Why a target could not be talked to. Of what the target itself says there is an excerpt at most.

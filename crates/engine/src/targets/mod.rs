@@ -13,10 +13,11 @@ mod conversation;
 mod error;
 mod http;
 mod mcp;
-mod offer;
 mod sessions;
 mod target;
 mod web;
+
+pub use sortie_evaluators::cases::{Offer, TargetKind, Tool};
 
 pub use channel::{ACTOR, Channel, PHASE};
 pub use chat::ChatTarget;
@@ -24,6 +25,5 @@ pub use cmd::{CmdProtocol, CmdTarget};
 pub use conversation::Conversation;
 pub use error::TargetError;
 pub use http::HttpTarget;
-pub use offer::{MAX_TOOLS, Offer, Tool};
 pub(crate) use sessions::{Session, Sessions};
-pub use target::{Settings, Target, TargetKind};
+pub use target::{Settings, Target};

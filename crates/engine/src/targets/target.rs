@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use sortie_evaluators::cases::{Offer, TargetKind};
 use sortie_trace::{Header, TracedTarget};
 use sortie_wire::Limits;
 use sortie_wire::http::Client;
@@ -13,7 +14,6 @@ use super::cmd::{self, CmdProtocol, CmdTarget};
 use super::conversation::{Conversation, Peer};
 use super::error::TargetError;
 use super::http::{self, HttpTarget};
-use super::offer::Offer;
 use super::web::new_client;
 use super::{a2a, ag_ui, mcp};
 use crate::modes::{self, Address, McpRevision};
@@ -49,52 +49,6 @@ impl std::fmt::Debug for Target {
     }
 }
 
-/// The kinds of targets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum TargetKind {
-    /// An MCP server.
-    Mcp,
-    /// An A2A agent.
-    A2a,
-    /// An AG-UI agent.
-    AgUi,
-    /// An endpoint that speaks as that of `OpenAI` does.
-    Chat,
-    /// Anything that answers an HTTP request.
-    Http,
-    /// A program.
-    Cmd,
-}
-
-impl TargetKind {
-    /// The word that stands for it in `--target KIND=SPEC`.
-    pub const fn as_str(self) -> &'static str {
-        self.mode_and_protocol().1
-    }
-
-    pub(super) const fn mode_and_protocol(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Mcp => ("mcp_client", "mcp"),
-            Self::A2a => ("a2a_client", "a2a"),
-            Self::AgUi => ("ag_ui_client", "ag_ui"),
-            Self::Chat => ("chat_client", "chat"),
-            Self::Http => ("http_client", "http"),
-            Self::Cmd => ("cmd_client", "cmd"),
-        }
-    }
-
-    /// Whether something can be said to it.
-    pub const fn can_be_told(self) -> bool {
-        !self.can_be_called()
-    }
-
-    /// Whether it has tools that we call.
-    pub const fn can_be_called(self) -> bool {
-        matches!(self, Self::Mcp)
-    }
-}
-
 /// How targets are approached, whatever they are.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -127,11 +81,6 @@ impl Target {
             Self::Http(_) => TargetKind::Http,
             Self::Cmd(_) => TargetKind::Cmd,
         }
-    }
-
-    /// Whether something can be said to it.
-    pub const fn can_be_told(&self) -> bool {
-        self.kind().can_be_told()
     }
 
     /// Whether it has tools that we call.

@@ -13,8 +13,8 @@ use sortie_wire::http::{Answer, Client, ClientError, ClientOptions, Response, wa
 use super::channel::{About, Channel};
 use super::error::TargetError;
 use super::target::Settings;
-use crate::cases::canary;
 use crate::modes::{Address, Endpoint};
+use sortie_evaluators::cases::canary;
 
 const CONNECTION: &str = "http-1";
 

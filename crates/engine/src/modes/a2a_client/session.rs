@@ -18,11 +18,11 @@ use super::answer::Answer;
 use crate::actor::{ActorState, Spoken, Working};
 use crate::modes::a2a_push::{Push, Webhook};
 use crate::modes::actions::Step;
-use crate::modes::excerpt::excerpt;
 use crate::modes::hold::Hold;
 use crate::payload::WirePayload;
 use crate::phase::ActorPhase;
 use crate::run::RunOptions;
+use sortie_evaluators::cases::excerpt;
 
 /// Our name for the agent: ids of requests are never given twice, so one will do.
 const CONNECTION: &str = "http-1";

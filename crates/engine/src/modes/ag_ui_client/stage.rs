@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::script::Script;
 use crate::actor::{ActorState, Spoken};
-use crate::modes::excerpt::excerpt;
 use crate::modes::hold::Hold;
 use crate::phase::ActorPhase;
 use crate::run::RunOptions;
+use sortie_evaluators::cases::excerpt;
 
 /// One agent, and what is played to it.
 #[derive(Debug)]

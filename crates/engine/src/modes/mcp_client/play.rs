@@ -16,12 +16,12 @@ use super::script::Script;
 use crate::actor::{ActorState, Entered, EntryAction};
 use crate::modes::actions::{Step, left_out};
 use crate::modes::client::{begin, prepare};
-use crate::modes::excerpt::excerpt;
 use crate::modes::hold::Hold;
 use crate::modes::{Endpoint, McpRevision};
 use crate::payload::WirePayload;
 use crate::phase::ActorPhase;
 use crate::run::RunOptions;
+use sortie_evaluators::cases::excerpt;
 use sortie_trace::ActorFailure;
 
 /// How long hanging up may take.

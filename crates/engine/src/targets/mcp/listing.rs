@@ -8,7 +8,7 @@ use sortie_wire::mcp::client::{METHOD_NOT_FOUND, RpcAnswer};
 
 use super::session::Session;
 use crate::targets::error::TargetError;
-use crate::targets::offer::{MAX_TOOLS, Tool};
+use sortie_evaluators::cases::{MAX_TOOLS, Tool};
 
 const METHOD: &str = "tools/list";
 

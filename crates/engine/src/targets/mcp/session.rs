@@ -12,10 +12,10 @@ use sortie_wire::mcp::client::{
     RpcAnswer, SessionMessage,
 };
 
-use crate::modes::excerpt::excerpt;
 use crate::targets::channel::{About, Channel};
 use crate::targets::error::TargetError;
 use crate::targets::target::Settings;
+use sortie_evaluators::cases::excerpt;
 
 const CONNECTION: &str = "session-1";
 

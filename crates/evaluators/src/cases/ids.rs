@@ -66,7 +66,7 @@ pub fn canary(id: &str) -> String {
 }
 
 /// Ten hexadecimal digits.
-pub(super) fn hash(text: &str) -> String {
+pub fn hash(text: &str) -> String {
     use std::fmt::Write as _;
     let mut hash = String::new();
     for byte in &digest(&SHA256, text.as_bytes()).as_ref()[..5] {

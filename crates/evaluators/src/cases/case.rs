@@ -1,12 +1,11 @@
-//! A case: how it is played, what decides it, what came of it.
+//! A case: how it is played, and what decides it.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use sortie_detect::{CaseInfo, CaseResult, EvaluatorCase, Failure, Outcome, Verdict};
-use sortie_evaluators::{CompiledChecks, Evaluator, Template, Values};
 
 use super::shape::Shape;
+use crate::{CompiledChecks, Evaluator, Template, Values};
 
 /// A pattern of an evaluator that is ready to be played against a target.
 #[derive(Clone, Debug)]
@@ -31,7 +30,6 @@ pub struct PatternCase {
 
 /// How a case is played.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Play {
     /// These messages are said, one after the other.
     Seeds(Vec<String>),
@@ -65,21 +63,6 @@ pub struct CompiledEvaluator {
     pub checks: CompiledChecks,
 }
 
-impl CompiledEvaluator {
-    /// An outcome of one of its cases of which nothing is known but the verdict.
-    pub(super) fn outcome(
-        &self,
-        id: &str,
-        case: EvaluatorCase,
-        result: CaseResult,
-        reason: impl Into<String>,
-    ) -> Outcome {
-        let severity = Some(self.evaluator.severity);
-        let verdict = Verdict { severity, ..Verdict::new(result, reason) };
-        Outcome::new(id, CaseInfo::Evaluator { evaluator: case }, verdict, None)
-    }
-}
-
 impl PatternCase {
     /// The tool that it calls.
     pub fn tool(&self) -> Option<&str> {
@@ -88,25 +71,5 @@ impl PatternCase {
             Play::Unfilled { shape, .. } => shape.tool(),
             Play::Seeds(_) | Play::Review { .. } => None,
         }
-    }
-
-    /// Which case it is, for its outcome.
-    pub fn info(&self) -> EvaluatorCase {
-        EvaluatorCase {
-            id: self.rubric.evaluator.id.clone(),
-            pattern: Some(self.pattern.clone()),
-            tool: self.tool().map(str::to_owned),
-            filled: self.filled.clone(),
-        }
-    }
-
-    /// The outcome of which nothing is known but the verdict.
-    pub(super) fn outcome(&self, result: CaseResult, reason: impl Into<String>) -> Outcome {
-        self.rubric.outcome(&self.id, self.info(), result, reason)
-    }
-
-    /// The outcome of a case that could not be played to its end, or not decided.
-    pub(super) fn failed(&self, failure: Failure) -> Outcome {
-        Outcome { failure: Some(failure.clone()), ..self.outcome(CaseResult::Error, failure.message) }
     }
 }

@@ -1,12 +1,11 @@
 //! What becomes of a template once its placeholders are filled in.
 
 use serde_json::Value;
-use sortie_evaluators::{Form, NoArguments, Template, Unfilled, Values};
 
-use super::case::{PatternCase, Play};
-use super::decision::{AttackError, CaseAttacker};
-use crate::modes::excerpt::excerpt;
-use crate::targets::Offer;
+use super::case::Play;
+use super::excerpt::excerpt;
+use super::offer::Offer;
+use crate::{Form, NoArguments, Template, Unfilled, Values};
 
 /// What a template is filled in for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +37,7 @@ pub enum Shape {
 
 /// Why nothing comes of a template.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Unplayable {
+pub enum Unplayable {
     /// These are not filled.
     Unfilled(Unfilled),
     /// The tool cannot be called with it.
@@ -84,6 +83,16 @@ impl Shape {
         }
     }
 
+    /// How a case is played whose template stands for this, against a target that offers this.
+    pub fn play_against(
+        &self,
+        template: &Template,
+        values: &Values,
+        offer: &Offer,
+    ) -> Result<Play, Unplayable> {
+        self.play(template, values, self.form(offer).as_ref())
+    }
+
     fn form(&self, offer: &Offer) -> Result<Form, NoArguments> {
         match self {
             Self::Arguments { at, .. } | Self::Text { at, .. } => match offer.tools.get(*at) {
@@ -104,31 +113,4 @@ impl From<Unfilled> for Unplayable {
 /// Why a tool cannot be called.
 pub(super) fn unusable(tool: &str, why: &NoArguments) -> String {
     format!("the tool `{}` cannot be called with it: {why}", excerpt(tool.as_bytes()))
-}
-
-/// The case with what the attacker fills in; the case as it is where nothing is missing.
-pub(super) async fn filled(
-    case: &PatternCase,
-    offer: &Offer,
-    attacker: Option<&dyn CaseAttacker>,
-) -> Result<PatternCase, AttackError> {
-    let Play::Unfilled { shape, missing } = &case.play else { return Ok(case.clone()) };
-    let attacker =
-        attacker.ok_or_else(|| AttackError::Failed("there is none to fill placeholders".to_owned()))?;
-    let written = attacker.fill(case, offer, missing).await?;
-    if let Some(name) = missing.iter().find(|name| !written.contains_key(*name)) {
-        return Err(AttackError::Failed(format!("it does not fill `{{{{{name}}}}}`")));
-    }
-    // It has no say in what others have said.
-    let filled: Values = written.into_iter().filter(|(name, _)| missing.contains(name)).collect();
-    let mut values = case.values.clone();
-    values.extend(filled.clone());
-    let form = shape.form(offer);
-    let play = shape.play(&case.template, &values, form.as_ref()).map_err(|why| {
-        AttackError::Failed(match why {
-            Unplayable::Unfilled(unfilled) => unfilled.to_string(),
-            Unplayable::Invalid(why) => format!("what it wrote cannot be sent: {why}"),
-        })
-    })?;
-    Ok(PatternCase { play, values, filled, ..case.clone() })
 }

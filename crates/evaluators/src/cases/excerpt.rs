@@ -4,7 +4,7 @@
 const LENGTH: usize = 200;
 
 /// The beginning of a body, on one line and without characters that would do something.
-pub(crate) fn excerpt(body: &[u8]) -> String {
+pub fn excerpt(body: &[u8]) -> String {
     // A character has at most four bytes.
     let beginning = &body[..body.len().min(LENGTH * 4)];
     let text = String::from_utf8_lossy(beginning);

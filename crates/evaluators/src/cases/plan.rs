@@ -4,18 +4,17 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::json;
-use sortie_detect::{CaseResult, EvaluatorCase, Outcome};
-use sortie_evaluators::arguments::ArgumentsTemplate;
-use sortie_evaluators::{
-    ATTACKER_HOST, CatalogueEntry, CompiledChecks, Evaluator, Form, NoArguments, Pattern, TargetClass, Values,
-};
 use sortie_oatf::CompileError;
 
 use super::case::{CompiledEvaluator, PatternCase, Play};
+use super::excerpt::excerpt;
 use super::ids::{Ids, canary, part, slug};
+use super::offer::{Offer, TargetKind, Tool};
 use super::shape::{Shape, Unplayable, unusable};
-use crate::modes::excerpt::excerpt;
-use crate::targets::{Offer, TargetKind, Tool};
+use crate::arguments::ArgumentsTemplate;
+use crate::{
+    ATTACKER_HOST, CatalogueEntry, CompiledChecks, Evaluator, Form, NoArguments, Pattern, TargetClass, Values,
+};
 
 /// A plan has at most so many entries: a server with a thousand tools is not asked a million questions unasked.
 pub const MAX_PLANNED: usize = 50_000;
@@ -94,21 +93,6 @@ impl Planned {
             }
         };
         what.to_string()
-    }
-
-    /// The outcome of what is not played; `None` for what is to be.
-    pub fn outcome(&self) -> Option<Outcome> {
-        let (result, reason) = match self {
-            Self::Ready(_) => return None,
-            Self::Skipped { missing, .. } => {
-                let names: Vec<_> = missing.iter().map(|name| format!("`{{{{{name}}}}}`")).collect();
-                (CaseResult::Skipped, format!("nothing is known for {}", names.join(", ")))
-            }
-            Self::NotApplicable { reason, .. } => (CaseResult::NotApplicable, reason.clone()),
-        };
-        let id = self.rubric().evaluator.id.clone();
-        let case = EvaluatorCase { id, pattern: None, tool: None, filled: Values::new() };
-        Some(self.rubric().outcome(self.id(), case, result, reason))
     }
 
     /// The evaluator it belongs to.

@@ -1,0 +1,15 @@
+//! From evaluators and what a target offers to cases: what is played, and what decides it.
+
+mod case;
+mod excerpt;
+mod ids;
+mod offer;
+mod plan;
+mod shape;
+
+pub use case::{CompiledEvaluator, PatternCase, Play};
+pub use excerpt::excerpt;
+pub use ids::{canary, case_folder, hash};
+pub use offer::{MAX_TOOLS, Offer, TargetKind, Tool};
+pub use plan::{MAX_PLANNED, Missing, PlanError, Planned, plan};
+pub use shape::{Shape, Unplayable};
