@@ -1,8 +1,8 @@
 //! An actor: a name, a mode, and the phase it is in.
 
 mod entry;
-mod hearing;
-mod passage;
+mod messages;
+mod transitions;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,8 +14,8 @@ use sortie_trace::{ActorFailure, Deriver};
 use tokio::sync::watch;
 
 pub use entry::EntryAction;
-pub use hearing::{HeardMessage, Spoken};
-pub use passage::Entered;
+pub use messages::{HeardMessage, Spoken};
+pub use transitions::Entered;
 
 use crate::context::Context;
 use crate::phase::ActorPhase;
@@ -154,11 +154,6 @@ impl ActorState {
     /// It cannot go on.
     pub fn failed(&self, failure: ActorFailure, message: &str) {
         self.context.recorder.actor_failed(&self.name, failure, message);
-    }
-
-    /// Whether it is in its last phase.
-    pub fn is_in_last_phase(&self) -> bool {
-        self.lock().index + 1 == self.phases.len()
     }
 
     /// Whether it, or a fork of it, has got to its last phase.

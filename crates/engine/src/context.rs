@@ -1,12 +1,12 @@
 //! What the actors of one run share.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sortie_oatf::GenerationProvider;
 use tokio_util::sync::CancellationToken;
 
-use crate::extracted::Extracted;
 use crate::recorder::Recorder;
 
 /// What the actors of one run share.
@@ -29,5 +29,51 @@ pub struct ContentGenerator(pub Arc<dyn GenerationProvider + Send + Sync>);
 impl fmt::Debug for ContentGenerator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ContentGenerator")
+    }
+}
+
+/// What the actors of a run have extracted so far. The last write wins.
+#[derive(Debug, Default)]
+pub struct Extracted {
+    /// By `actor.name`.
+    values: Mutex<HashMap<String, String>>,
+}
+
+impl Extracted {
+    /// Keeps a value of an actor.
+    pub fn set(&self, actor: &str, name: &str, value: String) {
+        self.lock().insert(format!("{actor}.{name}"), value);
+    }
+
+    /// Everything that templates of an actor can refer to: `actor.name` of all, and `name` of its own.
+    pub fn seen_by(&self, actor: &str) -> HashMap<String, String> {
+        let mut seen = self.lock().clone();
+        let own: Vec<_> = seen
+            .iter()
+            .filter_map(|(key, value)| {
+                let name = key.strip_prefix(actor)?.strip_prefix('.')?;
+                Some((name.to_owned(), value.clone()))
+            })
+            .collect();
+        seen.extend(own);
+        seen
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.values.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_actor_sees_its_own_by_name_and_all_by_actor() {
+        let extracted = Extracted::default();
+        extracted.set("a", "token", "1".into());
+        extracted.set("b", "token", "2".into());
+        let seen = extracted.seen_by("a");
+        assert_eq!((&*seen["token"], &*seen["a.token"], &*seen["b.token"]), ("1", "1", "2"));
     }
 }

@@ -11,7 +11,6 @@ mod actor;
 pub mod cases;
 mod context;
 mod event;
-mod extracted;
 pub mod modes;
 mod payload;
 mod phase;
@@ -21,9 +20,8 @@ mod synthesis;
 pub mod targets;
 
 pub use actor::{ActorState, Entered, EntryAction, HeardMessage, Spoken, Working};
-pub use context::{ContentGenerator, Context};
+pub use context::{ContentGenerator, Context, Extracted};
 pub use event::{RunEvent, Watcher};
-pub use extracted::Extracted;
 pub use payload::{Filled, Scope, TooLarge, WirePayload};
 pub use phase::ActorPhase;
 pub use recorder::{MessageView, Recorder, RunStatus};

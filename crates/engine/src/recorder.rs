@@ -91,40 +91,14 @@ pub struct MessageView {
 }
 
 impl Recorder {
-    /// Begins the trace of a document: writes its header, into a file that was just created or anything else that can be
-    /// written to.
+    /// Begins a trace: writes its header, into a file that was just created or anything else that can be written to. With a
+    /// detector it is that of a document, without one that of a case of an evaluator, or of a look at a target.
     pub fn begin(
         out: Box<dyn Write + Send>,
         header: Header,
         redactor: Redactor,
         limit: u64,
-        detector: Detector,
-        watcher: Arc<dyn Watcher>,
-    ) -> Result<Self, WriteError> {
-        let deriver = Deriver::new().with_transcripts(detector.reads_transcript());
-        let observer = Observer::Indicators(Box::new((deriver, detector)));
-        Self::observed_by(observer, out, header, redactor, limit, watcher)
-    }
-
-    /// Begins the trace of a case of an evaluator, or of a look at a target.
-    pub fn of_case(
-        out: Box<dyn Write + Send>,
-        header: Header,
-        redactor: Redactor,
-        limit: u64,
-        watcher: Arc<dyn Watcher>,
-    ) -> Result<Self, WriteError> {
-        // What it holds, the header says once it is redacted.
-        let observer = Observer::Transcript(Box::default());
-        Self::observed_by(observer, out, header, redactor, limit, watcher)
-    }
-
-    fn observed_by(
-        mut observer: Observer,
-        out: Box<dyn Write + Send>,
-        header: Header,
-        redactor: Redactor,
-        limit: u64,
+        detector: impl Into<Option<Detector>>,
         watcher: Arc<dyn Watcher>,
     ) -> Result<Self, WriteError> {
         // What is evaluated is what a reader of the trace will evaluate.
@@ -132,13 +106,15 @@ impl Recorder {
         redactor.redact(&mut record);
         let redacts = !redactor.is_empty();
         let writer = Writer::begin_with(out, header, redactor, limit)?;
-        match (&mut observer, &record) {
-            (Observer::Indicators(indicators), _) => indicators.1.lifecycle(&record),
-            (Observer::Transcript(transcriber), Record::Header(header)) => {
-                **transcriber = Transcriber::new(header);
+        let observer = match (detector.into(), &record) {
+            (Some(mut detector), _) => {
+                detector.lifecycle(&record);
+                Observer::Indicators(Box::new((Deriver::new(), detector)))
             }
-            _ => {}
-        }
+            (None, Record::Header(header)) => Observer::Transcript(Box::new(Transcriber::new(header))),
+            // Redaction leaves a record what it is.
+            (None, _) => Observer::Transcript(Box::default()),
+        };
         watcher.event(&RunEvent::Recorded(&record));
         let inner =
             Inner { writer, observer, copies: None, warnings: Vec::new(), more_warnings: 0, closed: false };

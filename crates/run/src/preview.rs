@@ -77,7 +77,6 @@ fn described(planned: &Planned) -> Value {
             Play::Unfilled { missing, .. } => {
                 json!({"id": id, "template": case.template.text(), "call": case.tool(), "attacker_fills": missing})
             }
-            _ => json!({"id": id}),
         },
         Planned::Skipped { missing, .. } => {
             json!({"id": id, "skipped": "nothing is known for its placeholders", "missing": missing})

@@ -9,7 +9,7 @@ use sortie_trace::{
     Header, MAX_TRACE_BYTES, Record, Redactor, StopReason, Stopped, Trace, TracedTarget, Transcriber, Writer,
 };
 
-use super::options::PlayOptions;
+use super::player::PlayOptions;
 use crate::targets::{Channel, Offer, Target, TargetError};
 use sortie_evaluators::cases::hash;
 

@@ -9,7 +9,6 @@
 
 mod decision;
 mod discovery;
-mod options;
 mod player;
 mod recorded;
 
@@ -19,6 +18,5 @@ pub use sortie_evaluators::cases::{
 
 pub use decision::{AttackError, BoxFuture, BudgetExhausted, CaseAttacker, CaseJudge, case_info, unplayed};
 pub use discovery::{DISCOVERY, Discovery, discover, needs_file};
-pub use options::PlayOptions;
-pub use player::{PlayError, Player};
+pub use player::{PlayError, PlayOptions, Player};
 pub use recorded::{CaseTrace, CaseTraceError};

@@ -3,16 +3,18 @@
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sortie_detect::{Failure, FailureKind, Fault, Outcome};
 use sortie_evaluators::{Values, Verdict};
-use sortie_trace::{Header, MAX_TRACE_BYTES, StopReason};
+use sortie_trace::{Header, MAX_TRACE_BYTES, Redactor, StopReason};
+use tokio_util::sync::CancellationToken;
 
-use super::decision::{AttackError, BudgetExhausted, CaseAttacker, Exchange, failed, redact};
+use super::decision::{AttackError, BudgetExhausted, CaseAttacker, CaseJudge, Exchange, failed, redact};
 use super::discovery::{DISCOVERY, Discovery, check_target};
-use super::options::PlayOptions;
 use super::recorded::{CaseTrace, attacker_failed, filled_of, traced};
-use crate::targets::{ACTOR, Channel, Offer, Session, Sessions, Target, TargetError};
+use crate::event::Watcher;
+use crate::targets::{ACTOR, Channel, Offer, Session, Sessions, Settings, Target, TargetError};
 use sortie_evaluators::cases::case_folder;
 use sortie_evaluators::cases::{PatternCase, Play, Unplayable};
 
@@ -23,6 +25,45 @@ pub struct Player {
     discovery: Discovery,
     folder: PathBuf,
     options: PlayOptions,
+}
+
+/// How cases are played.
+#[derive(Clone)]
+pub struct PlayOptions {
+    /// How often the attacker speaks in a case, where there is one who can go on. 1.
+    pub turns: usize,
+    /// How the target is approached.
+    pub settings: Settings,
+    /// What is taken out of everything that is kept.
+    pub redactor: Redactor,
+    /// Decides what checks do not.
+    pub judge: Option<Arc<dyn CaseJudge>>,
+    /// Fills placeholders, and writes further turns.
+    pub attacker: Option<Arc<dyn CaseAttacker>>,
+    /// The folder of a run that is replayed: its traces are decided again, and the target is not asked.
+    pub replay: Option<PathBuf>,
+    /// Start a process that serves MCP anew for each case.
+    pub fresh_server: bool,
+    /// Sees every record of every trace.
+    pub watcher: Arc<dyn Watcher>,
+    /// Cancelled when the user does not want to wait.
+    pub end: CancellationToken,
+}
+
+impl Default for PlayOptions {
+    fn default() -> Self {
+        Self {
+            turns: 1,
+            settings: Settings::default(),
+            redactor: Redactor::default(),
+            judge: None,
+            attacker: None,
+            replay: None,
+            fresh_server: false,
+            watcher: Arc::new(()),
+            end: CancellationToken::new(),
+        }
+    }
 }
 
 /// Why a case came to no end. It was not played, then.

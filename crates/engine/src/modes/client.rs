@@ -1,13 +1,17 @@
-//! How every client actor begins.
+//! How every client actor begins, what its phases send in which order, and which entry answers.
 
 use sortie_trace::ActorFailure;
 use std::fmt::Display;
 use std::sync::Arc;
 
+use serde_json::Value;
+use sortie_oatf::compile::CompiledResponses;
+use sortie_oatf::model::ResponseEntry;
 use tokio::sync::mpsc;
 
 use super::hold::Hold;
-use crate::actor::{ActorState, Entered};
+use crate::actor::{ActorState, Entered, EntryAction};
+use crate::payload::WirePayload;
 use crate::phase::ActorPhase;
 
 /// Reads the script of each phase, and connects. `None` when that cannot be done, which is recorded, or when the run has
@@ -43,4 +47,97 @@ pub(crate) fn begin(
         let _ = sender.send(entered);
     });
     entered
+}
+
+/// Something that a document sends.
+#[derive(Debug)]
+pub(crate) struct Action {
+    pub(crate) method: String,
+    pub(crate) params: Option<WirePayload>,
+}
+
+/// An action that is ready for the wire.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) method: String,
+    /// JSON text.
+    pub(crate) params: Option<String>,
+}
+
+impl Action {
+    /// The `actions` of a phase. What is wrong with them is said as a sentence.
+    pub(crate) fn all(phase: &ActorPhase) -> Result<Vec<Self>, String> {
+        let list = match phase.key("actions") {
+            Some(list) if list.value().is_array() => list.items(),
+            Some(other) if !other.value().is_null() => return Err("`actions` is no list".to_owned()),
+            _ => Vec::new(),
+        };
+        let actions = list.iter().enumerate().map(|(at, action)| {
+            let method = action.value().get("method").and_then(|method| method.as_str());
+            let method = method.ok_or_else(|| format!("action {} has no `method`", at + 1))?.to_owned();
+            Ok(Self { method, params: action.get("params") })
+        });
+        actions.collect()
+    }
+
+    /// The action with its templates filled. `None` when that cannot be done, which was warned about.
+    pub(crate) fn step(&self, actor: &ActorState) -> Option<Step> {
+        let params = match &self.params {
+            Some(params) => Some(actor.fill(params, None, None).ok()?.json.into_owned()),
+            None => None,
+        };
+        Some(Step { method: self.method.clone(), params })
+    }
+}
+
+impl Step {
+    /// An entry action, when it is one that every mode has.
+    pub(crate) fn of_entry(action: &EntryAction) -> Option<Self> {
+        match action {
+            EntryAction::Send { method, params } => Some(Self {
+                method: method.clone(),
+                params: params.as_ref().map(|params| params.text().to_owned()),
+            }),
+            EntryAction::Other { .. } => None,
+        }
+    }
+}
+
+/// Warns that the timer of a phase has left something unsent.
+pub(crate) fn left_out(actor: &ActorState, phase: &ActorPhase, count: usize) {
+    if count > 0 {
+        actor.warn(&format!("the time of phase `{}` was up before {count} of its actions", phase.name));
+    }
+}
+
+/// A response list, its predicates compiled.
+#[derive(Debug, Default)]
+pub(crate) struct Responses {
+    pub(crate) entries: Vec<WirePayload>,
+    compiled: CompiledResponses,
+}
+
+impl Responses {
+    /// The list at a key of the state; an empty one when there is none.
+    pub(crate) fn new(list: Option<&WirePayload>, key: &str) -> Result<Self, String> {
+        let Some(list) = list.filter(|list| !list.value().is_null()) else { return Ok(Self::default()) };
+        if !list.value().is_array() {
+            return Err(format!("`{key}` is no list"));
+        }
+        let entries = list.items();
+        let read = entries.iter().map(|entry| ResponseEntry::from_value(entry.value()));
+        let read: Vec<_> = read.collect::<Result<_, _>>().map_err(|error| format!("`{key}`: {error}"))?;
+        let compiled = CompiledResponses::new(&read).map_err(|error| format!("`{key}`: {error}"))?;
+        Ok(Self { entries, compiled })
+    }
+
+    /// The entry that answers: the first whose predicate holds, else the one without any.
+    pub(crate) fn select(&self, asked: &Value) -> Option<&WirePayload> {
+        self.entries.get(self.position(asked)?)
+    }
+
+    /// Its place in the list.
+    pub(crate) fn position(&self, asked: &Value) -> Option<usize> {
+        self.compiled.select(asked)
+    }
 }

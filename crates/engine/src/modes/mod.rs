@@ -3,13 +3,11 @@
 pub mod a2a_client;
 mod a2a_push;
 pub mod a2a_server;
-mod actions;
 pub mod ag_ui_client;
 mod client;
 mod hold;
 pub mod mcp_client;
 pub mod mcp_server;
-mod responses;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 

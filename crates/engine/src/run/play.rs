@@ -19,9 +19,8 @@ use super::error::RunError;
 use super::folder::Folder;
 use super::options::{RunOptions, Semantic};
 use super::output::RunLog;
-use crate::context::Context;
+use crate::context::{Context, Extracted};
 use crate::event::Watcher;
-use crate::extracted::Extracted;
 use crate::recorder::Recorder;
 use crate::synthesis;
 

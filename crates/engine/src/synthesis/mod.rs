@@ -4,13 +4,16 @@
 //! message it goes into. Whatever goes wrong is a warning, and what is written out is served instead; a model's refusal is no
 //! content.
 
-mod block;
 mod shape;
 
+use crate::actor::ActorState;
+use crate::context::ContentGenerator;
+use crate::payload::WirePayload;
 use serde_json::Value;
 use sortie_oatf::model::Attack;
+use sortie_oatf::{GenerationError, GenerationErrorKind, GenerationProvider};
+use tokio::runtime::{Handle, RuntimeFlavor};
 
-pub(crate) use block::Synthesis;
 pub(crate) use shape::Shape;
 
 /// Says for each phase that wants content generated that there is nobody to generate it.
@@ -37,4 +40,78 @@ fn wants(state: &Value) -> bool {
     let nested = nested.flatten().filter_map(|item| item.get("responses"));
     let entries = own.chain(nested).filter_map(Value::as_array).flatten();
     entries.chain(state.get("run_agent_input")).any(|entry| entry.get("synthesize").is_some())
+}
+
+/// Content that a phase wants generated.
+#[derive(Clone, Debug)]
+pub(crate) struct Synthesis {
+    prompt: WirePayload,
+    shape: Shape,
+}
+
+impl Synthesis {
+    /// What an entry of a response list, or the input of a run, wants generated; `None` when it wants nothing.
+    pub(crate) fn of(entry: &WirePayload, shape: Shape) -> Option<Self> {
+        let prompt = entry.get("synthesize")?.get("prompt").filter(|prompt| prompt.value().is_string())?;
+        Some(Self { prompt, shape })
+    }
+
+    /// The content, as JSON text. `None` when what is written out is to be served: nobody generates, or what was generated
+    /// cannot be sent, which a warning says.
+    ///
+    /// It waits for a model. A runtime with several threads goes on with the others meanwhile; no lock may be held.
+    pub(crate) fn generate(&self, actor: &ActorState, request: Option<&Value>) -> Option<String> {
+        let ContentGenerator(provider) = actor.context().generator.as_ref()?;
+        // Silence is not the end of the run while a model writes.
+        let _working = actor.working();
+        let phase = actor.phase().name.clone();
+        let generated = self.prompt(actor, request).and_then(|prompt| {
+            let content = waiting(|| self.ask(provider.as_ref(), &prompt, request))?;
+            self.shape.check(&content, request).map_err(|why| invalid(&why))?;
+            Ok(content)
+        });
+        match generated {
+            Ok(content) => {
+                let text = format!("phase `{phase}` is answered with generated content");
+                actor.context().recorder.log(actor.name(), "info", &text);
+                Some(content.to_string())
+            }
+            Err(error) => {
+                actor.warn(&format!(
+                    "phase `{phase}` wants content generated (`synthesize`), and none was: {error}; what is written out is \
+                     served"
+                ));
+                None
+            }
+        }
+    }
+
+    fn prompt(&self, actor: &ActorState, request: Option<&Value>) -> Result<String, GenerationError> {
+        let filled = actor.fill(&self.prompt, request, None).map_err(|error| invalid(&error.to_string()))?;
+        serde_json::from_str(&filled.json).map_err(|error| invalid(&error.to_string()))
+    }
+
+    fn ask(
+        &self,
+        provider: &(dyn GenerationProvider + Send + Sync),
+        prompt: &str,
+        request: Option<&Value>,
+    ) -> Result<Value, GenerationError> {
+        provider.generate(prompt, self.shape.description(), request.unwrap_or(&Value::Null))
+    }
+}
+
+fn invalid(message: &str) -> GenerationError {
+    GenerationError {
+        kind: GenerationErrorKind::ValidationFailure,
+        message: message.to_owned(),
+        phase_name: None,
+        prompt_preview: None,
+    }
+}
+
+/// Does something that waits on a thread of the runtime, which is told so where it has others.
+fn waiting<T>(work: impl FnOnce() -> T) -> T {
+    let many = Handle::try_current().is_ok_and(|own| own.runtime_flavor() == RuntimeFlavor::MultiThread);
+    if many { tokio::task::block_in_place(work) } else { work() }
 }

@@ -14,15 +14,6 @@ use crate::modes::Endpoint;
 
 const RUN: &str = "run_agent_input";
 
-/// There is nothing to ask without a message, but somebody must be there.
-pub(super) async fn discover(
-    target: &Endpoint,
-    log: &Channel,
-    settings: &Settings,
-) -> Result<(), TargetError> {
-    Web::open(target, None, log, settings).await.map(drop)
-}
-
 pub(super) async fn open(
     target: &Endpoint,
     client: Option<&Client>,

@@ -45,7 +45,7 @@ impl Channel {
         limit: u64,
         watcher: Arc<dyn Watcher>,
     ) -> Result<Self, WriteError> {
-        let recorder = Arc::new(Recorder::of_case(out, header, redactor, limit, watcher)?);
+        let recorder = Arc::new(Recorder::begin(out, header, redactor, limit, None, watcher)?);
         recorder.phase(ACTOR, kind.mode_and_protocol().0, PHASE, 0, None);
         Ok(Self { recorder, kind })
     }

@@ -14,7 +14,7 @@ use super::cmd::{self, CmdProtocol, CmdTarget};
 use super::conversation::{Conversation, Peer};
 use super::error::TargetError;
 use super::http::{self, HttpTarget};
-use super::web::new_client;
+use super::web::{Web, new_client};
 use super::{a2a, ag_ui, mcp};
 use crate::modes::{self, Address, McpRevision};
 
@@ -144,7 +144,8 @@ impl Target {
         match self {
             Self::Mcp { at, wire } => mcp::open(at, wire, None, channel, settings).await?.close().await,
             Self::A2a(at) => a2a::discover(at, channel, settings).await?,
-            Self::AgUi(at) => ag_ui::discover(at, channel, settings).await?,
+            // There is nothing to ask without a message, but somebody must be there.
+            Self::AgUi(at) => drop(Web::open(at, None, channel, settings).await?),
             Self::Chat(chat) => chat::discover(chat, channel, settings).await?,
             Self::Http(http) => http::discover(http, channel, settings).await?,
             Self::Cmd(cmd) => cmd::discover(cmd).await?,

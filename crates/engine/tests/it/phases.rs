@@ -144,7 +144,7 @@ async fn a_timer_ends_a_phase_without_any_traffic() {
     let mut entered = actor.entered();
     entered.wait_for(|index| *index == 1).await.unwrap();
     assert_eq!(trace.story(), ["enter wait", "enter strike timeout"]);
-    assert!(actor.is_in_last_phase());
+    assert!(actor.phase().is_last);
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use url::Url;
 use super::answer::Answer;
 use crate::actor::{ActorState, Spoken, Working};
 use crate::modes::a2a_push::{Push, Webhook};
-use crate::modes::actions::Step;
+use crate::modes::client::Step;
 use crate::modes::hold::Hold;
 use crate::payload::WirePayload;
 use crate::phase::ActorPhase;

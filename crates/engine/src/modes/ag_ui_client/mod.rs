@@ -2,7 +2,6 @@
 
 mod play;
 mod run;
-mod script;
 mod stage;
 
 pub use play::play;

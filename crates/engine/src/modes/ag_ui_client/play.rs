@@ -9,11 +9,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::script::Script;
-use super::stage::Stage;
+use super::stage::{Script, Stage};
 use crate::actor::{ActorState, Entered, EntryAction};
-use crate::modes::actions::left_out;
-use crate::modes::client::{begin, prepare};
+use crate::modes::client::{begin, left_out, prepare};
 use crate::modes::hold::Hold;
 use crate::modes::{Address, Endpoint};
 use crate::run::RunOptions;

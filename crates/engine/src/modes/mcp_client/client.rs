@@ -8,10 +8,11 @@ use sortie_wire::jsonrpc::Kind;
 use sortie_wire::mcp::client::{ClientReply, Handler, LinkError, Received, SessionMessage};
 
 use super::answer::answer;
-use super::script::Script;
 use crate::actor::{self, ActorState, Spoken};
+use crate::modes::client::{Action, Responses};
 use crate::modes::direction_of;
 use crate::modes::hold::Hold;
+use crate::payload::WirePayload;
 use crate::phase::ActorPhase;
 
 /// Our name for the one connection that a client has.
@@ -101,4 +102,29 @@ fn surfaces<'m>(message: &SessionMessage<'m>) -> Vec<&'m str> {
 fn spoken<'s>(surfaces: &'s [&'s str], message: &SessionMessage<'s>) -> Spoken<'s> {
     let (direction, kind) = (direction_of(message.kind), message.kind);
     Spoken { surfaces, direction, kind, id: message.id, connection: CONNECTION, bytes: message.bytes }
+}
+
+/// What a phase does, read once, before anything is said.
+#[derive(Debug)]
+pub(super) struct Script {
+    /// What it asks, in order.
+    pub(super) actions: Vec<Action>,
+    pub(super) sampling: Responses,
+    pub(super) elicitation: Responses,
+    pub(super) roots: Option<WirePayload>,
+}
+
+impl Script {
+    /// Reads the state of a phase. What is wrong with it is said as a sentence.
+    pub(super) fn new(phase: &ActorPhase) -> Result<Self, String> {
+        Ok(Self {
+            actions: Action::all(phase)?,
+            sampling: Responses::new(phase.key("sampling_responses").as_ref(), "sampling_responses")?,
+            elicitation: Responses::new(
+                phase.key("elicitation_responses").as_ref(),
+                "elicitation_responses",
+            )?,
+            roots: phase.key("roots").filter(|roots| !roots.value().is_null()),
+        })
+    }
 }

@@ -2,8 +2,6 @@
 
 mod answer;
 mod client;
-mod elicitation;
 mod play;
-mod script;
 
 pub use play::play;

@@ -11,11 +11,9 @@ use sortie_wire::mcp::client::{
 use sortie_wire::mcp::revision::STATELESS;
 use tokio::sync::mpsc;
 
-use super::client::Client;
-use super::script::Script;
+use super::client::{Client, Script};
 use crate::actor::{ActorState, Entered, EntryAction};
-use crate::modes::actions::{Step, left_out};
-use crate::modes::client::{begin, prepare};
+use crate::modes::client::{Step, begin, left_out, prepare};
 use crate::modes::hold::Hold;
 use crate::modes::{Endpoint, McpRevision};
 use crate::payload::WirePayload;

@@ -8,8 +8,7 @@ use sortie_trace::{Direction, Kind};
 use sortie_wire::jsonrpc::{self, id_key};
 use sortie_wire::mcp::server::Outlet;
 
-use super::peer::{Peer, Unsaid};
-use super::pending::Asked;
+use super::peer::{Asked, Peer, Unsaid};
 use super::server::{Server, lock};
 use crate::actor::{ActorState, Entered, EntryAction};
 use crate::phase::ActorPhase;

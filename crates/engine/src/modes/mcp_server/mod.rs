@@ -2,9 +2,9 @@
 //!
 //! | what | where |
 //! |---|---|
-//! | what a phase serves, compiled once | `plan` and its parts: `identity`, `callable`, `resources`, `elicitation`, `step` |
+//! | what a phase serves, compiled once | `dispatch` and its parts: `identity`, `callable`, `resources`, `elicitation`, `step` |
 //! | which method is answered with what | `dispatch` |
-//! | who is connected, and what was asked of whom | `peer`, `pending` |
+//! | who is connected, and what was asked of whom | `peer` |
 //! | hearing and answering | `server`, `reception` |
 //! | what is said before an answer | `talk`; unasked: `announce` |
 //! | the wire of 2026-07-28 | `modern`, `subscription` |
@@ -16,15 +16,12 @@ mod elicitation;
 mod identity;
 mod modern;
 mod peer;
-mod pending;
-mod plan;
 mod reception;
 mod resources;
 mod server;
-mod start;
 mod step;
 mod subscription;
 mod talk;
 mod wording;
 
-pub use start::{start, start_on, start_stdio};
+pub use server::{start, start_on, start_stdio};

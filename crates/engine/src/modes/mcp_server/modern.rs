@@ -17,8 +17,7 @@ use sortie_wire::mcp::server::Outlet;
 
 use super::announce::is_notification;
 use super::callable::Entry;
-use super::dispatch::Refusal;
-use super::plan::Plan;
+use super::dispatch::{Plan, Refusal};
 use super::server::Server;
 use super::step::Step;
 use super::talk::Call;

@@ -1,25 +1,71 @@
-//! The server: what it knows, and how it writes down what is said.
+//! The server: how it begins, what it knows, and how it writes down what is said.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use serde_json::Value;
 use sortie_trace::{Direction, Kind};
+use sortie_wire::http::Hosts;
 use sortie_wire::jsonrpc::Ids;
-use sortie_wire::mcp::server::Transport;
+use sortie_wire::mcp::server::{Ends, Transport, serve, serve_stdio};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 
+use super::dispatch::Plan;
 use super::modern;
-use super::peer::{Peer, Unsaid};
-use super::pending::Pending;
-use super::plan::Plan;
+use super::peer::{Peer, Pending, Unsaid};
 use super::subscription::Subscription;
 use crate::actor::{ActorState, Spoken};
-use crate::modes::McpRevision;
+use crate::modes::{McpRevision, Serving, StartError, reachable};
 use crate::phase::ActorPhase;
 use crate::run::RunOptions;
 use sortie_wire::mcp::revision;
+
+/// How long there is to say that subscriptions end.
+const FAREWELL: Duration = Duration::from_millis(20);
+
+/// Serves an actor over HTTP, until the run ends. When this returns it accepts connections and has entered its first
+/// phase.
+pub async fn start(actor: Arc<ActorState>, options: RunOptions) -> Result<Serving, StartError> {
+    let plans = Plan::all(&actor)?;
+    let listener = options.bind(actor.name()).await?;
+    let url = format!("http://{}/mcp", reachable(listener.address()));
+    let hosts = if options.public { Hosts::any() } else { Hosts::loopback_plus(&options.hosts) };
+    let ends = Ends { stop: actor.context().end.clone(), farewell: FAREWELL };
+    let limits = options.limits;
+    let server = Server::new(actor.clone(), options, plans);
+    actor.context().recorder.listening(actor.name(), &url);
+    server.begin();
+    let done = tokio::spawn(serve(listener, hosts, limits, server, ends));
+    Ok(Serving { url, done })
+}
+
+/// Serves an actor on standard input and output, until the input ends or the run does.
+// Like `start`, though it need not.
+#[allow(clippy::needless_pass_by_value)]
+pub fn start_stdio(actor: Arc<ActorState>, options: RunOptions) -> Result<Serving, StartError> {
+    start_on(&actor, options, tokio::io::stdin(), tokio::io::stdout())
+}
+
+/// The same on any two streams.
+pub fn start_on(
+    actor: &Arc<ActorState>,
+    options: RunOptions,
+    reader: impl AsyncRead + Unpin + Send + 'static,
+    writer: impl AsyncWrite + Unpin + Send + 'static,
+) -> Result<Serving, StartError> {
+    let plans = Plan::all(actor)?;
+    let limits = options.limits;
+    let stop = actor.context().end.clone();
+    let server = Server::new(actor.clone(), options, plans);
+    let url = "stdio:".to_owned();
+    actor.context().recorder.listening(actor.name(), &url);
+    server.begin();
+    let done = tokio::spawn(serve_stdio(reader, writer, limits, server, stop));
+    Ok(Serving { url, done })
+}
 
 /// How many calls can say something at the same time. Each may wait a minute for its client.
 const MOST_TALKS: usize = 1024;
@@ -46,7 +92,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(actor: Arc<ActorState>, options: RunOptions, plans: Vec<Plan>) -> Arc<Self> {
+    fn new(actor: Arc<ActorState>, options: RunOptions, plans: Vec<Plan>) -> Arc<Self> {
         Arc::new(Self {
             actor,
             options,
@@ -63,7 +109,7 @@ impl Server {
     }
 
     /// Enters the first phase.
-    pub(super) fn begin(self: &Arc<Self>) {
+    fn begin(self: &Arc<Self>) {
         self.play(&self.actor);
     }
 

@@ -12,10 +12,9 @@ use tokio::sync::oneshot;
 
 use super::announce::is_notification;
 use super::callable::{Chosen, Entry};
-use super::dispatch::{Refusal, nothing};
+use super::dispatch::{Plan, Refusal, nothing};
 use super::modern::{self, Round};
 use super::peer::Peer;
-use super::plan::Plan;
 use super::reception::Asking;
 use super::server::Server;
 use super::step::Step;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use sortie_oatf::model::{AdvanceReason, ExtractorSource, TriggerResult};
 use sortie_trace::{Content, Deriver, Direction, Kind, Message, Sender};
 
-use super::{ActorState, Inner};
+use super::ActorState;
 use crate::phase::ActorPhase;
 use crate::recorder::MessageView;
 
@@ -60,22 +60,11 @@ impl Drop for HeardMessage {
     }
 }
 
-/// A message that is about to be recorded.
-struct Unheard {
-    message: Message,
-    /// What it says, where that takes no other message.
-    seen: Option<MessageView>,
-}
-
 impl ActorState {
     /// Something was heard: it is recorded, extractors read it, and it may fire the trigger. `event` names it for the
     /// trigger; most often it is the surface.
     pub fn heard(self: &Arc<Self>, events: &[&str], spoken: Spoken<'_>) -> HeardMessage {
-        let message = self.unheard(Sender::Agent, spoken);
-        let mut inner = self.lock();
-        self.expire(&mut inner);
-        let phase = self.phases[inner.index].clone();
-        self.hear(&mut inner, phase, message, events)
+        self.hear(Sender::Agent, None, events, spoken, None)
     }
 
     /// The same for a request or notification to a server actor whose envelope was read already: `params` is JSON text.
@@ -85,12 +74,8 @@ impl ActorState {
         spoken: Spoken<'_>,
         params: &str,
     ) -> HeardMessage {
-        let message = self.message(Sender::Agent, spoken);
         let (value, notes) = Deriver::body(params);
-        let mut inner = self.lock();
-        self.expire(&mut inner);
-        let phase = self.phases[inner.index].clone();
-        self.hear(&mut inner, phase, Unheard { message, seen: Some(MessageView { value, notes }) }, events)
+        self.hear(Sender::Agent, None, events, spoken, Some(MessageView { value, notes }))
     }
 
     /// The same for an answer, or an item of a stream, to what was said in an earlier phase: it is recorded as belonging to
@@ -101,10 +86,7 @@ impl ActorState {
         events: &[&str],
         spoken: Spoken<'_>,
     ) -> HeardMessage {
-        let message = self.unheard(Sender::Agent, spoken);
-        let mut inner = self.lock();
-        self.expire(&mut inner);
-        self.hear(&mut inner, phase.clone(), message, events)
+        self.hear(Sender::Agent, Some(phase), events, spoken, None)
     }
 
     /// The same for what the actor says itself, where the binding makes that an event too.
@@ -114,15 +96,12 @@ impl ActorState {
         events: &[&str],
         spoken: Spoken<'_>,
     ) -> HeardMessage {
-        let message = self.unheard(Sender::Actor, spoken);
-        let mut inner = self.lock();
-        self.expire(&mut inner);
-        self.hear(&mut inner, phase.clone(), message, events)
+        self.hear(Sender::Actor, Some(phase), events, spoken, None)
     }
 
     /// Something was said: it is recorded, and extractors read it. `phase` is the one that says it.
     pub fn said(&self, phase: &ActorPhase, spoken: Spoken<'_>) {
-        let Unheard { mut message, .. } = self.unheard(Sender::Actor, spoken);
+        let mut message = self.message(Sender::Actor, spoken);
         message.phase.clone_from(&phase.name);
         let source = source(spoken.direction);
         // Answers refer to requests, so a client's deriver has to see what it asks.
@@ -132,13 +111,22 @@ impl ActorState {
         }
     }
 
+    /// What a message says is found out before the actor is locked, where nothing else has to be known for that: requests are
+    /// read side by side (`cargo xtask bench wire`).
     fn hear(
         self: &Arc<Self>,
-        inner: &mut Inner,
-        phase: Arc<ActorPhase>,
-        Unheard { mut message, seen }: Unheard,
+        sender: Sender,
+        phase: Option<&Arc<ActorPhase>>,
         events: &[&str],
+        spoken: Spoken<'_>,
+        seen: Option<MessageView>,
     ) -> HeardMessage {
+        let mut message = self.message(sender, spoken);
+        let alone = !self.is_client() && sender == Sender::Agent;
+        let seen = seen.or_else(|| alone.then(|| view(&mut Deriver::new(), &message)));
+        let mut inner = self.lock();
+        self.expire(&mut inner);
+        let phase = phase.unwrap_or(&self.phases[inner.index]).clone();
         message.phase.clone_from(&phase.name);
         let source = source(message.direction);
         let seen = seen.unwrap_or_else(|| self.observe(&message));
@@ -164,15 +152,6 @@ impl ActorState {
         HeardMessage { phase, content, fired }
     }
 
-    /// A message before its phase is known, and what it says where nothing else has to be known for that: the actor is
-    /// not locked meanwhile, so that requests are read side by side (`cargo xtask bench wire`).
-    fn unheard(&self, sender: Sender, spoken: Spoken<'_>) -> Unheard {
-        let message = self.message(sender, spoken);
-        let seen =
-            (!self.is_client() && sender == Sender::Agent).then(|| seen(&mut Deriver::new(), &message));
-        Unheard { message, seen }
-    }
-
     fn message(&self, sender: Sender, spoken: Spoken<'_>) -> Message {
         Message {
             seq: 0,
@@ -193,7 +172,7 @@ impl ActorState {
 
     /// The message as indicators see it, before anything is redacted: an attack may use what the trace must not hold.
     fn observe(&self, message: &Message) -> MessageView {
-        seen(&mut self.deriver.lock().unwrap_or_else(PoisonError::into_inner), message)
+        view(&mut self.deriver.lock().unwrap_or_else(PoisonError::into_inner), message)
     }
 
     fn extract(&self, phase: &ActorPhase, source: ExtractorSource, content: &Value) {
@@ -205,7 +184,7 @@ impl ActorState {
     }
 }
 
-fn seen(deriver: &mut Deriver, message: &Message) -> MessageView {
+fn view(deriver: &mut Deriver, message: &Message) -> MessageView {
     let observed = deriver.observe(message);
     MessageView { value: observed.message, notes: observed.notes }
 }
@@ -251,7 +230,7 @@ mod tests {
                 sender: Sender::Agent,
                 content: Content::from_wire(text.as_bytes()),
             };
-            let expected = seen(&mut Deriver::new(), &message);
+            let expected = view(&mut Deriver::new(), &message);
             let (value, notes) = Deriver::body(incoming.body().map_or("{}", |body| body.get()));
             assert_eq!((value, notes), (expected.value, expected.notes), "{text}");
         }

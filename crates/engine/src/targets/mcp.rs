@@ -1,30 +1,61 @@
-//! One session with a server: what it is asked and what it says is recorded.
+//! An MCP server, whose tools we call: what it is asked and what it says is recorded.
 
+use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use sortie_evaluators::cases::{MAX_TOOLS, Tool, excerpt};
 use sortie_trace::Kind;
-use sortie_wire::http::ClientError;
+use sortie_wire::http::{self, ClientError};
 use sortie_wire::mcp::McpRevision;
 use sortie_wire::mcp::client::{
-    AskError, ClientIdentity, ClientReply, Connection, Handler, HandshakeFailure, Patience, Received,
-    RpcAnswer, SessionMessage,
+    AskError, ClientIdentity, ClientReply, ConnectError, Connection, Handler, HandshakeFailure,
+    METHOD_NOT_FOUND, Patience, Received, RpcAnswer, SessionMessage,
 };
 
-use crate::targets::channel::{About, Channel};
-use crate::targets::error::TargetError;
-use crate::targets::target::Settings;
-use sortie_evaluators::cases::excerpt;
+use super::channel::{About, Channel};
+use super::error::TargetError;
+use super::target::Settings;
+use super::web::client_options;
+use crate::modes::Endpoint;
 
 const CONNECTION: &str = "session-1";
+const LIST: &str = "tools/list";
 
 /// How long hanging up may take.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(3);
 
+/// Connects, shakes hands and asks for the tools.
+pub(super) async fn open(
+    target: &Endpoint,
+    wire: &McpRevision,
+    client: Option<&http::Client>,
+    log: &Channel,
+    settings: &Settings,
+) -> Result<Session, TargetError> {
+    let client = || match client {
+        Some(client) => Ok(client.clone()),
+        None => http::Client::new(client_options(target, settings)?),
+    };
+    let connected = Connection::connect(target, client, settings.connect_timeout, settings.limits).await;
+    let connected = connected.map_err(|error| match error {
+        ConnectError::Client(error) => TargetError::of_client("connect", error, settings.connect_timeout),
+        ConnectError::Spawn(error) => TargetError::Refused(error.to_string()),
+    })?;
+    let mut session = Session::open(connected, wire, log.clone(), settings).await?;
+    match session.list_tools().await {
+        Ok(()) => Ok(session),
+        Err(error) => {
+            session.close().await;
+            Err(error)
+        }
+    }
+}
+
 /// A session with a server.
 #[derive(Debug)]
-pub(in crate::targets) struct Session {
+pub(super) struct Session {
     wire: sortie_wire::mcp::client::Session<Client>,
     answer_timeout: Duration,
     /// Whether it has tools.
@@ -89,7 +120,7 @@ impl Handler for Client {
 
 impl Session {
     /// Introduces us.
-    pub(super) async fn open(
+    async fn open(
         connected: Connection,
         revision: &McpRevision,
         log: Channel,
@@ -118,27 +149,60 @@ impl Session {
         }
     }
 
-    pub(super) fn has_tools(&self) -> bool {
-        self.has_tools
-    }
-
     fn learn(&mut self, result: &Value) {
         // A server that says what it can do, and does not say tools, has none.
         self.has_tools = !result["capabilities"].is_object() || result["capabilities"].get("tools").is_some();
     }
 
+    /// Asks for all tools. A server without tools has none.
+    async fn list_tools(&mut self) -> Result<(), TargetError> {
+        if !self.has_tools {
+            return Ok(());
+        }
+        let mut count = 0;
+        let mut cursors = HashSet::new();
+        let mut cursor: Option<String> = None;
+        loop {
+            let params = cursor.as_ref().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
+            let page = match self.ask(LIST, &params).await? {
+                RpcAnswer::Result(page) => page,
+                RpcAnswer::Error(error) if error["code"] == METHOD_NOT_FOUND => return Ok(()),
+                RpcAnswer::Error(error) => return Err(Self::refusal(LIST, &error)),
+            };
+            let listed = page["tools"].as_array();
+            let listed =
+                listed.ok_or_else(|| TargetError::protocol(LIST, "the answer has no list `tools`"))?;
+            for raw in listed {
+                if Tool::read(raw).is_none() {
+                    return Err(TargetError::protocol(LIST, "a tool of the list has no name"));
+                }
+                if count == MAX_TOOLS {
+                    let problem = format!("more than {MAX_TOOLS} tools are offered, which are the limit");
+                    return Err(TargetError::protocol(LIST, problem));
+                }
+                count += 1;
+            }
+            cursor = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+            let Some(next) = &cursor else { return Ok(()) };
+            // Every page has a cursor of its own, and brings something, so that a list ends.
+            if !cursors.insert(next.clone()) || listed.is_empty() {
+                return Err(TargetError::protocol(LIST, "the pages of the list do not end"));
+            }
+        }
+    }
+
     /// Whether the server is there, as far as it has not said otherwise.
-    pub(in crate::targets) fn is_there(&self) -> bool {
+    pub(super) fn is_there(&self) -> bool {
         !self.wire.gone().is_cancelled()
     }
 
     /// What is said from now on goes into another trace.
-    pub(in crate::targets) fn record_in(&self, channel: Channel) {
+    pub(super) fn record_in(&self, channel: Channel) {
         *self.wire.handler().log.lock().unwrap_or_else(PoisonError::into_inner) = channel;
     }
 
     /// Calls a tool.
-    pub(in crate::targets) async fn call(
+    pub(super) async fn call(
         &mut self,
         tool: &str,
         arguments: &Map<String, Value>,
@@ -149,7 +213,7 @@ impl Session {
     }
 
     /// Asks, and waits for the answer.
-    pub(super) async fn ask(&mut self, method: &str, params: &Value) -> Result<RpcAnswer, TargetError> {
+    async fn ask(&mut self, method: &str, params: &Value) -> Result<RpcAnswer, TargetError> {
         let answer = self.wire.ask(&(), method, Some(&params.to_string())).await;
         self.answered(method, answer)
     }
@@ -178,13 +242,13 @@ impl Session {
         }
     }
 
-    pub(super) fn refusal(method: &str, error: &Value) -> TargetError {
+    fn refusal(method: &str, error: &Value) -> TargetError {
         let message = error["message"].as_str().unwrap_or("no message");
         TargetError::Refusal { what: method.to_owned(), message: excerpt(message.as_bytes()) }
     }
 
     /// Hangs up.
-    pub(in crate::targets) async fn close(self) {
+    pub(super) async fn close(self) {
         self.wire.close(CLOSE_PATIENCE).await;
     }
 }
