@@ -1,12 +1,12 @@
 //! Whether an engine gets an indicator's own examples right.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 use sortie_oatf::model::{SemanticExamples, SemanticIntentClass};
 use sortie_oatf::{DEFAULT_SEMANTIC_THRESHOLD, EvaluationError, EvaluationErrorKind, SemanticEvaluator};
+use sortie_syntax::closed_enum;
 use thiserror::Error;
 
 use crate::structured::beginning;
@@ -18,22 +18,13 @@ pub trait SemanticEngine: SemanticEvaluator + Send + Sync {
     fn provenance(&self) -> Provenance;
 }
 
-/// What an example is one of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ExampleKind {
-    /// Texts that must match.
-    Positive,
-    /// Texts that must not.
-    Negative,
-}
-
-impl fmt::Display for ExampleKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Positive => "positive",
-            Self::Negative => "negative",
-        })
+closed_enum! {
+    /// What an example is one of.
+    ExampleKind {
+        /// Texts that must match.
+        Positive = "positive",
+        /// Texts that must not.
+        Negative = "negative",
     }
 }
 
