@@ -91,8 +91,10 @@ pub fn run(files: &[FixtureFile]) -> ConformanceReport {
     ConformanceReport { cases }
 }
 
-// The official layout has no other spelling.
-#[allow(clippy::case_sensitive_file_extension_comparisons)]
+#[expect(
+    clippy::case_sensitive_file_extension_comparisons,
+    reason = "the official layout has no other spelling"
+)]
 fn is_yaml(name: &str) -> bool {
     name.ends_with(".yaml")
 }

@@ -97,7 +97,7 @@ fn integer(number: &Number) -> Option<i128> {
 }
 
 /// Compares an integer of at most 65 bits with a double, exactly.
-fn compare_integer(integer: i128, double: f64) -> Option<Ordering> {
+pub(crate) fn compare_integer(integer: i128, double: f64) -> Option<Ordering> {
     const BEYOND: f64 = 18_446_744_073_709_551_616.0; // 2^64
     if double.is_nan() {
         return None;
@@ -108,8 +108,7 @@ fn compare_integer(integer: i128, double: f64) -> Option<Ordering> {
     if double <= -BEYOND {
         return Some(Ordering::Greater);
     }
-    // In range, so the whole part converts without loss.
-    #[allow(clippy::cast_possible_truncation)]
+    #[expect(clippy::cast_possible_truncation, reason = "in range, so the whole part converts without loss")]
     let whole = double.trunc() as i128;
     Some(integer.cmp(&whole).then_with(|| {
         let fraction = double.fract();

@@ -121,8 +121,7 @@ fn value(value: &Value) -> EmitNode<'_> {
     EmitNode::value(value)
 }
 
-// Takes what lists hold, so that it can be passed by name.
-#[allow(clippy::ptr_arg)]
+#[expect(clippy::ptr_arg, reason = "it takes what lists hold, so that it can be passed by name")]
 fn string(text: &String) -> EmitNode<'_> {
     style::string(text)
 }

@@ -4,7 +4,7 @@
 //! recursion, and evaluation walks memory that lies together.
 
 use super::functions::Function;
-use super::patterns::LiteralPattern;
+use super::program::LiteralPattern;
 use super::syntax::Span;
 
 /// Index of a node in its [`Ast`].

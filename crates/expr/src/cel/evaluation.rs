@@ -9,7 +9,7 @@ use super::fault::{Fault, FaultKind};
 use super::functions::{Function, MAX_ARGUMENTS};
 use super::limits::Budget;
 use super::operations;
-use super::patterns::{PatternCache, RecentPatterns};
+use super::program::{PatternCache, RecentPatterns};
 use super::value::{MapRef, Type, Val, same_key};
 
 type Outcome<'a> = Result<Val<'a>, Fault>;

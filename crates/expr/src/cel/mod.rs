@@ -41,7 +41,6 @@ mod number;
 mod operations;
 mod parser;
 mod parts;
-mod patterns;
 mod program;
 mod strings;
 mod syntax;

@@ -5,6 +5,8 @@
 
 use std::cmp::Ordering;
 
+use crate::json::compare_integer;
+
 /// A number of any kind.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Number {
@@ -19,29 +21,10 @@ impl Number {
         match (self, other) {
             (Self::Whole(left), Self::Whole(right)) => Some(left.cmp(&right)),
             (Self::Double(left), Self::Double(right)) => left.partial_cmp(&right),
-            (Self::Whole(left), Self::Double(right)) => compare_mixed(left, right),
-            (Self::Double(left), Self::Whole(right)) => compare_mixed(right, left).map(Ordering::reverse),
+            (Self::Whole(left), Self::Double(right)) => compare_integer(left, right),
+            (Self::Double(left), Self::Whole(right)) => compare_integer(right, left).map(Ordering::reverse),
         }
     }
-}
-
-fn compare_mixed(whole: i128, double: f64) -> Option<Ordering> {
-    if double.is_nan() {
-        return None;
-    }
-    // The cast drops the fraction and saturates far outside the range of `whole`, which is 64 bits wide.
-    #[allow(clippy::cast_possible_truncation)]
-    let truncated = double as i128;
-    let fraction = double.fract();
-    Some(whole.cmp(&truncated).then_with(|| {
-        if fraction > 0.0 {
-            Ordering::Less
-        } else if fraction < 0.0 {
-            Ordering::Greater
-        } else {
-            Ordering::Equal
-        }
-    }))
 }
 
 /// The whole number a double holds, without its fraction; `None` outside the 64-bit ranges.
@@ -49,14 +32,13 @@ pub(super) fn truncate(double: f64) -> Option<i128> {
     if !double.is_finite() {
         return None;
     }
-    // Saturation is caught by the caller's own range check: both 64-bit ranges lie inside.
-    #[allow(clippy::cast_possible_truncation)]
+    #[expect(clippy::cast_possible_truncation, reason = "it saturates outside all ranges that callers check")]
     let whole = double as i128;
     Some(whole)
 }
 
 /// The nearest double.
-#[allow(clippy::cast_precision_loss)] // What `double()` is for.
+#[expect(clippy::cast_precision_loss, reason = "that is what `double()` is for")]
 pub(super) fn to_double(whole: i128) -> f64 {
     whole as f64
 }

@@ -6,7 +6,7 @@ use super::unicode;
 
 /// The flags in force at some point of a pattern.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools)] // they are four independent switches, in RE2 as here
+#[expect(clippy::struct_excessive_bools, reason = "they are four independent switches, in RE2 as here")]
 pub(super) struct Flags {
     /// `i`: letters match in either case.
     pub(super) fold_case: bool,

@@ -27,7 +27,6 @@ mod node;
 mod parser;
 mod regex;
 mod repeat;
-mod scripts;
 mod unicode;
 
 pub use self::error::{Re2Error, Re2ErrorKind};

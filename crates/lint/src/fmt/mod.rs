@@ -2,7 +2,6 @@
 
 mod comments;
 mod layout;
-mod same;
 mod scalar;
 mod shape;
 
@@ -117,7 +116,7 @@ fn check(original: &str, source: &str, formatted: &str) -> Result<(), FormatErro
         return Err(FormatError::TooLong { bytes: formatted.len() });
     }
     let (before, after) = (tree(original)?, tree(formatted)?);
-    if !same::same_document(&before, &after) {
+    if !shape::same_document(&before, &after) {
         return unsound("it says something else");
     }
     if comments::sorted_texts(source) != comments::sorted_texts(formatted) {

@@ -28,7 +28,7 @@ pub(super) fn filled(document: &Document) -> Vec<Reference<'_>> {
     let mut found = Found::default();
     for TemplateText { path, text, actor, phase, on_enter } in document.templates() {
         (found.actor, found.phase, found.on_enter) = (Some(actor), phase, on_enter);
-        found.text(text, path);
+        found.text(text, &path);
     }
     found.references
 }
@@ -81,7 +81,7 @@ struct Found<'d> {
 }
 
 impl<'d> Found<'d> {
-    fn text(&mut self, text: &'d str, path: NodePath) {
+    fn text(&mut self, text: &'d str, path: &NodePath) {
         let Self { actor, phase, on_enter, .. } = *self;
         self.references.extend(pieces(text).filter_map(|piece| match piece {
             Piece::Reference { name, at } => {
@@ -93,14 +93,14 @@ impl<'d> Found<'d> {
 
     fn given(&mut self, text: Option<&'d String>, holder: &NodePath, key: &str) {
         if let Some(text) = text {
-            self.text(text, holder.clone().key(key));
+            self.text(text, &holder.clone().key(key));
         }
     }
 
     // Recursion is bounded by the depth of documents.
     fn value(&mut self, value: &'d Value, path: NodePath) {
         match value {
-            Value::String(text) => self.text(text, path),
+            Value::String(text) => self.text(text, &path),
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
                     self.value(item, path.clone().index(index));

@@ -221,44 +221,30 @@ mod tests {
         assert_eq!(known_protocols(), BINDINGS.map(|binding| binding.protocol));
     }
 
+    #[track_caller]
+    fn sees(mode: &str, expected: bool, events: &str) {
+        for event in events.split(' ') {
+            assert_eq!(is_known_event(mode, event), Some(expected), "{mode} {event}");
+        }
+    }
+
     #[test]
     fn a_server_is_triggered_by_what_the_agent_sends() {
-        for event in ["initialize", "tools/call", "notifications/initialized", "ping", "tasks/get"] {
-            assert_eq!(is_known_event("mcp_server", event), Some(true), "{event}");
-        }
-        for event in [
-            "notifications/elicitation/complete",
-            "notifications/tools/list_changed",
-            "elicitation/create",
-            "message/send",
-        ] {
-            assert_eq!(is_known_event("mcp_server", event), Some(false), "{event}");
-        }
-        for event in ["message/send", "agent_card/get", "agent/getAuthenticatedExtendedCard"] {
-            assert_eq!(is_known_event("a2a_server", event), Some(true), "{event}");
-        }
-        assert_eq!(is_known_event("a2a_server", "task/status"), Some(false));
+        sees("mcp_server", true, "initialize tools/call notifications/initialized ping tasks/get");
+        sees("mcp_server", false, "notifications/elicitation/complete notifications/tools/list_changed");
+        sees("mcp_server", false, "elicitation/create message/send");
+        sees("a2a_server", true, "message/send agent_card/get agent/getAuthenticatedExtendedCard");
+        sees("a2a_server", false, "task/status");
     }
 
     #[test]
     fn a_client_is_triggered_by_answers_and_by_what_the_server_starts() {
-        for event in [
-            "tools/call",
-            "sampling/createMessage",
-            "elicitation/create",
-            "notifications/elicitation/complete",
-            "notifications/tools/list_changed",
-        ] {
-            assert_eq!(is_known_event("mcp_client", event), Some(true), "{event}");
-        }
-        assert_eq!(is_known_event("mcp_client", "notifications/initialized"), Some(false));
-        for event in ["message/send", "message/stream", "task/status", "task/artifact", "agent_card/get"] {
-            assert_eq!(is_known_event("a2a_client", event), Some(true), "{event}");
-        }
-        for event in ["run_agent_input", "run_finished", "tool_call_result", "reasoning_start"] {
-            assert_eq!(is_known_event("ag_ui_client", event), Some(true), "{event}");
-        }
-        assert_eq!(is_known_event("ag_ui_client", "RUN_FINISHED"), Some(false));
+        sees("mcp_client", true, "tools/call sampling/createMessage elicitation/create");
+        sees("mcp_client", true, "notifications/elicitation/complete notifications/tools/list_changed");
+        sees("mcp_client", false, "notifications/initialized");
+        sees("a2a_client", true, "message/send message/stream task/status task/artifact agent_card/get");
+        sees("ag_ui_client", true, "run_agent_input run_finished tool_call_result reasoning_start");
+        sees("ag_ui_client", false, "RUN_FINISHED");
     }
 
     #[test]

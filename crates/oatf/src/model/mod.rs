@@ -3,34 +3,28 @@
 //! Fields hold what the author wrote. What only makes sense when it is right (a duration, a date) stays
 //! text until it has been validated, so that a wrong one can still be reported.
 
-mod action;
 mod attack;
 mod condition;
 mod document;
 mod enums;
 mod execution;
-mod extensions;
 pub mod fields;
 mod indicator;
-mod mode;
 mod verdict;
 
-pub use action::{Action, ActionKind, LogAction, SendAction};
 pub use attack::{Attack, Classification, Correlation, FrameworkMapping, Reference, Severity};
 pub use condition::{Condition, MatchCondition, MatchEntry, MatchPredicate, OPERATORS, OperandError};
-pub use document::Document;
+pub use document::{Document, ExtensionField, Extensions};
 pub use enums::{
     AdvanceReason, AttackResult, Category, CorrelationLogic, Direction, ElicitationMode, ExtractorSource,
-    ExtractorType, Impact, IndicatorMethod, IndicatorResult, LogLevel, Relationship, SemanticIntentClass,
-    SeverityLevel, Status, Tier,
+    ExtractorType, Impact, IndicatorMethod, IndicatorResult, LogLevel, Mode, Relationship,
+    SemanticIntentClass, SeverityLevel, Status, Tier, extract_protocol,
 };
 pub use execution::{
-    Actor, Execution, Extractor, Phase, ProtocolEvent, ResponseEntry, SynthesizeBlock, Trigger,
-    TriggerResult, TriggerState,
+    Action, ActionKind, Actor, Execution, Extractor, LogAction, Phase, ProtocolEvent, ResponseEntry,
+    SendAction, SynthesizeBlock, Trigger, TriggerResult, TriggerState,
 };
-pub use extensions::{ExtensionField, Extensions};
 pub use indicator::{ExpressionMatch, Indicator, PatternMatch, SemanticExamples, SemanticMatch};
-pub use mode::{Mode, extract_protocol};
 pub use verdict::{AttackVerdict, EvaluationSummary, IndicatorVerdict};
 
 /// A JSON value: what protocol messages and pass-through state are made of.

@@ -108,22 +108,21 @@ impl<'d> RuleReport<'d> {
 
     /// A pattern to try out; `None` where it is none, or where a hostile document has used up all effort.
     pub fn compile_regex(&mut self, pattern: &str) -> Option<Regex> {
-        let cost = re2::cost(pattern).ok()?;
-        if !self.affords(cost.saturating_mul(COMPILING_EFFORT)) {
-            return None;
-        }
+        self.pay_for(pattern)?;
         Regex::new(pattern).ok()
     }
 
     /// A condition to try out; `None` as in [`Self::compile_regex`].
     pub fn compile(&mut self, condition: &Condition) -> Option<CompiledCondition> {
         if let Condition::Match(MatchCondition { regex: Some(pattern), .. }) = condition {
-            let cost = re2::cost(pattern).ok()?;
-            if !self.affords(cost.saturating_mul(COMPILING_EFFORT)) {
-                return None;
-            }
+            self.pay_for(pattern)?;
         }
         CompiledCondition::new(condition).ok()
+    }
+
+    fn pay_for(&mut self, pattern: &str) -> Option<()> {
+        let cost = re2::cost(pattern).ok()?;
+        self.affords(cost.saturating_mul(COMPILING_EFFORT)).then_some(())
     }
 
     /// Whether a condition may be tried out on so many bytes of text.
@@ -170,6 +169,10 @@ pub struct NewFinding<'r, 'd> {
     finding: &'r mut Diagnostic,
 }
 
+#[expect(
+    clippy::return_self_not_must_use,
+    reason = "the finding is kept, whether more is said about it or not"
+)]
 impl<'d> NewFinding<'_, 'd> {
     fn tree(&self) -> Option<&'d Tree> {
         self.document?.tree()

@@ -245,8 +245,7 @@ impl<'t> Builder<'t> {
 
     /// Adds a finished node to the collection it stands in.
     fn add(&mut self, node: StoredNode) {
-        // `MAX_NODES` keeps the count far below `u32::MAX`.
-        #[allow(clippy::cast_possible_truncation)]
+        #[expect(clippy::cast_possible_truncation, reason = "`MAX_NODES` is far below `u32::MAX`")]
         let id = NodeId(self.nodes.len() as u32);
         let pending = match self.frames.last_mut() {
             None => {

@@ -101,7 +101,7 @@ impl Tree {
     }
 
     /// How many keys and values there are.
-    #[allow(clippy::len_without_is_empty)] // a tree has a root
+    #[expect(clippy::len_without_is_empty, reason = "a tree has a root")]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }

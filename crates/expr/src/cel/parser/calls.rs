@@ -4,7 +4,7 @@ use super::super::ast::{Comprehension, ComprehensionKind, Literal, Node, NodeId}
 use super::super::functions::Function;
 use super::super::lexer::TokenKind;
 use super::super::limits::{MAX_COMPREHENSIONS, MAX_PATTERN_SIZE};
-use super::super::patterns::LiteralPattern;
+use super::super::program::LiteralPattern;
 use super::super::syntax::{Span, SyntaxError};
 use super::Parser;
 

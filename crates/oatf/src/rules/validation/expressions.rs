@@ -1,4 +1,4 @@
-//! Languages within a document: RE2, CEL, JSONPath, paths.
+//! Languages within a document: RE2, CEL, `JSONPath`, paths.
 
 use std::ops::Range;
 
