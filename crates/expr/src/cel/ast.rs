@@ -144,6 +144,25 @@ impl Ast {
     pub(super) fn span(&self, id: NodeId) -> Span {
         self.spans[id.index()]
     }
+
+    /// The path of a chain of fields, keys and positions; `None` for anything computed. `locals` are the paths that the
+    /// variables of comprehensions stand for, where they are known.
+    pub(super) fn path(&self, id: NodeId, locals: &[Option<String>]) -> Option<String> {
+        match self.node(id) {
+            Node::Variable(name) => Some(name.to_string()),
+            Node::Local(slot) => locals.get(*slot).cloned().flatten(),
+            Node::Select { operand, field } => Some(format!("{}.{field}", self.path(*operand, locals)?)),
+            Node::Index { operand, index } => {
+                let operand = self.path(*operand, locals)?;
+                match self.node(*index) {
+                    Node::Literal(Literal::String(field)) => Some(format!("{operand}.{field}")),
+                    Node::Literal(Literal::Int(position)) => Some(format!("{operand}[{position}]")),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
 }
 
 impl NodeId {

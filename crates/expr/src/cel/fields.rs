@@ -143,12 +143,14 @@ impl Walk<'_> {
     fn assume(&mut self, condition: NodeId, truth: bool) {
         match self.ast.node(condition) {
             Node::Has { operand, field } if truth => {
-                if let Some(path) = self.path(*operand) {
+                if let Some(path) = self.ast.path(*operand, &self.locals) {
                     self.present.push(field_path(&path, field));
                 }
             }
             Node::Binary { operator: Operator::In, left, right } if truth => {
-                if let (Some(field), Some(path)) = (self.literal_text(*left), self.path(*right)) {
+                if let (Some(field), Some(path)) =
+                    (self.literal_text(*left), self.ast.path(*right, &self.locals))
+                {
                     let path = field_path(&path, field);
                     self.present.push(path);
                 }
@@ -175,24 +177,6 @@ impl Walk<'_> {
             self.found.push(FieldAccess { path: path.clone(), span });
         }
         Place { path, is_doubtful: true }
-    }
-
-    /// The path of a chain of fields, keys and positions; `None` for anything computed.
-    fn path(&self, id: NodeId) -> Option<String> {
-        match self.ast.node(id) {
-            Node::Variable(name) => Some(name.to_string()),
-            Node::Local(slot) => self.locals.get(*slot).cloned().flatten(),
-            Node::Select { operand, field } => Some(field_path(&self.path(*operand)?, field)),
-            Node::Index { operand, index } => {
-                let operand = self.path(*operand)?;
-                match self.ast.node(*index) {
-                    Node::Literal(Literal::String(field)) => Some(field_path(&operand, field)),
-                    Node::Literal(Literal::Int(position)) => Some(format!("{operand}[{position}]")),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
     }
 
     fn literal_text(&self, id: NodeId) -> Option<&str> {

@@ -114,7 +114,7 @@ impl Walk<'_> {
                 self.node(*operand);
             }
             Node::Has { operand, field } => {
-                let path = self.path(*operand).map(|path| format!("{path}.{field}"));
+                let path = self.ast.path(*operand, &self.locals).map(|path| format!("{path}.{field}"));
                 self.add(id, PartKind::Has { path: path.clone() });
                 if let Some(path) = path {
                     self.field(path, field, self.span(id));
@@ -122,7 +122,7 @@ impl Walk<'_> {
                 self.node(*operand);
             }
             Node::Select { operand, field } => {
-                if let Some(path) = self.path(id) {
+                if let Some(path) = self.ast.path(id, &self.locals) {
                     self.field(path, field, self.span(id));
                 }
                 self.node(*operand);
@@ -162,7 +162,8 @@ impl Walk<'_> {
                     self.add(id, PartKind::Macro { name, at: over + at..over + at + name.len() });
                 }
                 self.node(comprehension.range);
-                let element = self.path(comprehension.range).map(|path| format!("{path}[*]"));
+                let element =
+                    self.ast.path(comprehension.range, &self.locals).map(|path| format!("{path}[*]"));
                 self.locals.push(element);
                 let inner: Vec<_> =
                     comprehension.condition.into_iter().chain(comprehension.transform).collect();
@@ -211,23 +212,6 @@ impl Walk<'_> {
             }
             _ => None,
         })
-    }
-
-    /// The path of a chain of fields, keys and positions; `None` for anything computed.
-    fn path(&self, id: NodeId) -> Option<String> {
-        match self.ast.node(id) {
-            Node::Variable(name) => Some(name.to_string()),
-            Node::Local(slot) => self.locals.get(*slot).cloned().flatten(),
-            Node::Select { operand, field } => Some(format!("{}.{field}", self.path(*operand)?)),
-            Node::Index { operand, index } => match self.ast.node(*index) {
-                Node::Literal(Literal::String(field)) => Some(format!("{}.{field}", self.path(*operand)?)),
-                Node::Literal(Literal::Int(position)) => {
-                    Some(format!("{}[{position}]", self.path(*operand)?))
-                }
-                _ => None,
-            },
-            _ => None,
-        }
     }
 }
 

@@ -108,6 +108,12 @@ impl<'d> Speech<'d> {
         self.messages.push(Message { protocol, actor, surface, side, weight, readings, from, made_of });
     }
 
+    /// A message that is all under one field.
+    fn say_under(&mut self, name: &'static str, surface: &str, side: Side, value: &Value, at: NodePath) {
+        let made_of = vec![(name, at.clone())];
+        self.say_of(surface, side, &json!({ name: value }), at, made_of);
+    }
+
     fn state(&mut self, mode: &'d str, state: &Value, path: &NodePath) {
         let Some(protocol) = Mode::protocol(mode) else { return };
         self.protocol = protocol;
@@ -162,8 +168,7 @@ impl<'d> Speech<'d> {
                     }
                     // The list alone stands for the result that holds it (decision 21).
                     Some(list @ Value::Array(_)) => {
-                        let made_of = vec![("content", at.clone())];
-                        self.say_of("tools/call", Side::Response, &json!({ "content": list }), at, made_of);
+                        self.say_under("content", "tools/call", Side::Response, list, at);
                     }
                     _ => {}
                 }
@@ -186,10 +191,7 @@ impl<'d> Speech<'d> {
         for (prompt, at) in items(state, path, "prompts") {
             for (entry, at) in items(prompt, &at, "responses") {
                 if let Some(messages) = entry.get("messages") {
-                    let value = json!({ "messages": messages });
-                    let at = at.key("messages");
-                    let made_of = vec![("messages", at.clone())];
-                    self.say_of("prompts/get", Side::Response, &value, at, made_of);
+                    self.say_under("messages", "prompts/get", Side::Response, messages, at.key("messages"));
                 }
             }
         }
@@ -203,9 +205,7 @@ impl<'d> Speech<'d> {
     fn mcp_client(&mut self, state: &Value, path: &NodePath) {
         for (key, name) in [("client_info", "clientInfo"), ("capabilities", "capabilities")] {
             if let Some(value) = state.get(key) {
-                let at = path.clone().key(key);
-                let made_of = vec![(name, at.clone())];
-                self.say_of("initialize", Side::Request, &json!({ name: value }), at, made_of);
+                self.say_under(name, "initialize", Side::Request, value, path.clone().key(key));
             }
         }
         self.actions(state, path);
@@ -220,9 +220,7 @@ impl<'d> Speech<'d> {
             }
         }
         if let Some(roots) = state.get("roots") {
-            let at = path.clone().key("roots");
-            let made_of = vec![("roots", at.clone())];
-            self.say_of("roots/list", Side::Response, &json!({ "roots": roots }), at, made_of);
+            self.say_under("roots", "roots/list", Side::Response, roots, path.clone().key("roots"));
         }
     }
 
@@ -249,8 +247,7 @@ impl<'d> Speech<'d> {
             let Some(method) = action.get("method").and_then(Value::as_str) else { continue };
             let Some(params) = action.get("params") else { continue };
             let at = at.key("params");
-            let made_of = vec![("_request", at.clone())];
-            self.say_of(method, Side::Response, &json!({ "_request": params }), at.clone(), made_of);
+            self.say_under("_request", method, Side::Response, params, at.clone());
             self.say(method, Side::Request, params, at);
         }
     }
@@ -271,15 +268,13 @@ impl<'d> Speech<'d> {
         if state.get(key).is_none() {
             return;
         }
-        let list: Vec<_> = items(state, path, key)
+        let list: Value = items(state, path, key)
             .map(|(item, _)| match item.as_object() {
                 Some(item) => without(item, &["responses", "content", "completions", KEY]),
                 None => item.clone(),
             })
             .collect();
-        let at = path.clone().key(key);
-        let made_of = vec![(name, at.clone())];
-        self.say_of(surface, Side::Response, &json!({ name: list }), at, made_of);
+        self.say_under(name, surface, Side::Response, &list, path.clone().key(key));
     }
 }
 

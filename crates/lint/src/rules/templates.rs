@@ -45,7 +45,7 @@ pub(super) fn misplaced(document: &Document) -> Vec<Reference<'_>> {
                 found.given(text.as_ref(), &path, key);
             }
             for (key, condition) in trigger.r#match.iter().flatten() {
-                found.condition(condition, path.clone().key("match").key(key));
+                found.condition(condition, &path.clone().key("match").key(key));
             }
         }
     }
@@ -57,7 +57,7 @@ pub(super) fn misplaced(document: &Document) -> Vec<Reference<'_>> {
             let path = path.clone().key("pattern");
             found.given(pattern.target.as_ref(), &path, "target");
             if let Some(condition) = &pattern.condition {
-                found.condition(condition, path.clone().key("condition"));
+                found.condition(condition, &path.clone().key("condition"));
             }
             if let Some(shorthand) = &pattern.shorthand {
                 found.operators(shorthand, &path);
@@ -98,27 +98,27 @@ impl<'d> Found<'d> {
     }
 
     // Recursion is bounded by the depth of documents.
-    fn value(&mut self, value: &'d Value, path: NodePath) {
+    fn value(&mut self, value: &'d Value, path: &NodePath) {
         match value {
-            Value::String(text) => self.text(text, &path),
+            Value::String(text) => self.text(text, path),
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.value(item, path.clone().index(index));
+                    self.value(item, &path.clone().index(index));
                 }
             }
             Value::Object(fields) => {
                 for (key, value) in fields {
-                    self.value(value, path.clone().key(key));
+                    self.value(value, &path.clone().key(key));
                 }
             }
             _ => {}
         }
     }
 
-    fn condition(&mut self, condition: &'d Condition, path: NodePath) {
+    fn condition(&mut self, condition: &'d Condition, path: &NodePath) {
         match condition {
             Condition::Value(value) => self.value(value, path),
-            Condition::Match(operators) => self.operators(operators, &path),
+            Condition::Match(operators) => self.operators(operators, path),
         }
     }
 
@@ -132,7 +132,7 @@ impl<'d> Found<'d> {
             self.given(text.as_ref(), path, key);
         }
         for (index, value) in operators.any_of.iter().flatten().enumerate() {
-            self.value(value, path.clone().key("any_of").index(index));
+            self.value(value, &path.clone().key("any_of").index(index));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Every code that can stand in a diagnostic: its check, its words and its examples, in one unit each.
 //!
-//! A rule is a constant in a file of its own, with a Markdown page beside it. Validation, `sortie explain`,
+//! A rule is a constant in the file of its topic, with a Markdown page of its own beside it. Validation, `sortie explain`,
 //! the documentation and the golden tests all read the same page, so they cannot drift apart.
 
 pub mod edits;
