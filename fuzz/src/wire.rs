@@ -1,7 +1,7 @@
 //! The body of the target `wire`, without libFuzzer: `crates/wire/tests/it/fuzz_corpus.rs` includes this file.
 
 use bytes::Bytes;
-use sortie_wire::ag_ui::{AgentEvent, AgentRun, Input, ToolResult, follow_up};
+use sortie_wire::ag_ui::{AgentEvent, AgentRun, RunInput, ToolResult, follow_up};
 use sortie_wire::stdio::{Line, Lines};
 use sortie_wire::{Limits, jsonrpc, sse};
 
@@ -22,7 +22,7 @@ pub fn wire(data: &[u8]) {
 /// What an agent streams can be handed back to it, as JSON, with a result for every call.
 fn run(events: &[Result<sse::Event, sse::TooLong>]) {
     let body = r#"{"threadId":"t","runId":"r","messages":[],"tools":[{"name":"pay"}]}"#;
-    let input = Input::read(body).expect("an input");
+    let input = RunInput::read(body).expect("an input");
     let mut run = AgentRun::new(4096);
     for event in events.iter().flatten() {
         run.observe(&AgentEvent::read(&event.data), &event.data);

@@ -49,6 +49,9 @@ pub struct AgentOptions {
     pub max_duration: Duration,
 }
 
+/// Environment variables by name.
+pub type Variables = BTreeMap<String, String>;
+
 /// The servers and agents that an agent can reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reachable {
@@ -61,7 +64,7 @@ pub struct Reachable {
 impl Reachable {
     /// What `sortie run` tells an agent: the servers of `SORTIE_MCP_CONFIG` (given as its text), else `SORTIE_MCP_URL`;
     /// every other `SORTIE_URL_…` is an A2A agent.
-    pub fn from_env(vars: &BTreeMap<String, String>, mcp_config: Option<&str>) -> Self {
+    pub fn from_env(vars: &Variables, mcp_config: Option<&str>) -> Self {
         let mut servers = mcp_config.map(servers_of).unwrap_or_default();
         if servers.is_empty() {
             servers
@@ -298,7 +301,7 @@ mod tests {
 
     #[test]
     fn an_agent_finds_those_that_sortie_run_names() {
-        let vars: BTreeMap<String, String> = [
+        let vars: Variables = [
             ("SORTIE_MCP_URL", "http://127.0.0.1:1/mcp"),
             ("SORTIE_A2A_URL", "http://127.0.0.1:2/"),
             ("SORTIE_URL_TOOLS", "http://127.0.0.1:1/mcp"),

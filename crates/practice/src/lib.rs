@@ -22,6 +22,6 @@ mod matching;
 mod reading;
 
 pub use acting::Encoding;
-pub use agent::{AgentEnding, AgentError, AgentOptions, Reachable, SYSTEM_PROMPT, run};
+pub use agent::{AgentEnding, AgentError, AgentOptions, Reachable, SYSTEM_PROMPT, Variables, run};
 pub use behaviour::{Behaviour, UnknownBehaviour};
 pub use log::{Log, obeyed};

@@ -9,7 +9,7 @@ use crate::Members;
 
 /// What a run is asked for with: a `RunAgentInput`.
 #[derive(Clone, Debug)]
-pub struct Input {
+pub struct RunInput {
     members: Members,
     /// Its `runId`.
     pub run_id: String,
@@ -19,7 +19,7 @@ pub struct Input {
 
 /// A `RunAgentInput` lacks what makes it one.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum InputError {
+pub enum RunInputError {
     /// It is no object.
     #[error("it is no object")]
     NotObject,
@@ -28,13 +28,13 @@ pub enum InputError {
     Missing(&'static str),
 }
 
-impl Input {
+impl RunInput {
     /// Reads the body of a POST.
-    pub fn read(json: &str) -> Result<Self, InputError> {
-        let members = Members::read(json).ok_or(InputError::NotObject)?;
+    pub fn read(json: &str) -> Result<Self, RunInputError> {
+        let members = Members::read(json).ok_or(RunInputError::NotObject)?;
         let text = |name: &'static str| {
             let text = members.get(name).and_then(|json| serde_json::from_str::<String>(json).ok());
-            text.ok_or(InputError::Missing(name))
+            text.ok_or(RunInputError::Missing(name))
         };
         text("threadId")?;
         let run_id = text("runId")?;
@@ -88,7 +88,7 @@ impl ToolResult {
 }
 
 /// The body of the run that follows one: on the same thread, with what was said in it and the results of its calls.
-pub fn follow_up(input: &Input, run_id: &str, run: &AgentRun, results: &[ToolResult]) -> String {
+pub fn follow_up(input: &RunInput, run_id: &str, run: &AgentRun, results: &[ToolResult]) -> String {
     let (told, said) = run.messages();
     let before = || serde_json::from_str::<Vec<Box<RawValue>>>(input.members.get("messages")?).ok();
     let before = told.map(<[_]>::to_vec).or_else(before).unwrap_or_default();
@@ -128,7 +128,7 @@ mod tests {
             r#"{"type":"TOOL_CALL_START","toolCallId":"c2","toolCallName":"own"}"#,
             r#"{"type":"TOOL_CALL_RESULT","toolCallId":"c2","content":"x"}"#,
         ]);
-        let input = Input::read(INPUT).unwrap();
+        let input = RunInput::read(INPUT).unwrap();
         let calls: Vec<_> = run.unanswered(&input.tools).cloned().collect();
         assert_eq!((calls.len(), calls[0].arguments.as_str()), (1, r#"{"sum":1.00}"#));
         let body = follow_up(&input, "r-2", &run, &[ToolResult::new(&calls[0], r#"{"ok":true}"#)]);
@@ -175,15 +175,15 @@ mod tests {
             r#"{"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"pay","parentMessageId":"m1"}"#,
             r#"{"type":"MESSAGES_SNAPSHOT","messages":[{"id":"s"},{"id":"m1","n":1.0}]}"#,
         ]);
-        let body = follow_up(&Input::read(INPUT).unwrap(), "r-2", &run, &[]);
+        let body = follow_up(&RunInput::read(INPUT).unwrap(), "r-2", &run, &[]);
         assert!(body.contains(r#""messages":[{"id":"s"},{"id":"m1","n":1.0}]"#), "{body}");
     }
 
     #[test]
     fn a_run_without_thread_or_id_is_none() {
-        assert_eq!(Input::read("[]").unwrap_err(), InputError::NotObject);
-        assert_eq!(Input::read(r#"{"runId":"r"}"#).unwrap_err(), InputError::Missing("threadId"));
-        let error = Input::read(r#"{"threadId":"t","runId":7}"#).unwrap_err();
+        assert_eq!(RunInput::read("[]").unwrap_err(), RunInputError::NotObject);
+        assert_eq!(RunInput::read(r#"{"runId":"r"}"#).unwrap_err(), RunInputError::Missing("threadId"));
+        let error = RunInput::read(r#"{"threadId":"t","runId":7}"#).unwrap_err();
         assert_eq!(error.to_string(), "it has no `runId`, which is required and is a string");
     }
 

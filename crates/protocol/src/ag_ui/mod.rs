@@ -7,5 +7,5 @@ mod follow_up;
 mod run;
 
 pub use event::{AgentEvent, Stream, StreamStep, event_name};
-pub use follow_up::{Input, InputError, ToolResult, follow_up};
+pub use follow_up::{RunInput, RunInputError, ToolResult, follow_up};
 pub use run::{AgentCall, AgentRun};

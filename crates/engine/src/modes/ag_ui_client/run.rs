@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 use sortie_trace::{ActorFailure, Kind};
-use sortie_wire::ag_ui::{AgentEvent, AgentRun, Input, ToolResult, follow_up};
+use sortie_wire::ag_ui::{AgentEvent, AgentRun, RunInput, ToolResult, follow_up};
 use sortie_wire::http::{EventStream, StreamError};
 use sortie_wire::sse::Decoder;
 
@@ -18,7 +18,7 @@ use crate::phase::ActorPhase;
 struct Run {
     phase: Arc<ActorPhase>,
     connection: String,
-    input: Option<Input>,
+    input: Option<RunInput>,
     /// The phase has no other run to ask for.
     is_last: bool,
     said: AgentRun,
@@ -35,7 +35,7 @@ impl Stage {
     /// `is_last` when the phase has no other run to ask for.
     pub(super) async fn run(self: Arc<Self>, phase: Arc<ActorPhase>, mut body: String, is_last: bool) {
         let _working = self.actor.working();
-        let first_id = Input::read(&body).map(|input| input.run_id).unwrap_or_default();
+        let first_id = RunInput::read(&body).map(|input| input.run_id).unwrap_or_default();
         let mut results = Vec::new();
         let mut number = 1;
         loop {
@@ -51,7 +51,7 @@ impl Stage {
             let mut run = Run {
                 phase: phase.clone(),
                 connection,
-                input: Input::read(&body).ok(),
+                input: RunInput::read(&body).ok(),
                 is_last,
                 said: AgentRun::new(self.options.limits.message_bytes),
                 starts: HashMap::new(),

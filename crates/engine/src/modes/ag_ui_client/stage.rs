@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue};
 use serde_json::Value;
 use sortie_trace::{ActorFailure, Direction, Kind};
 use sortie_wire::Members;
-use sortie_wire::ag_ui::{AgentCall, Input, ToolResult};
+use sortie_wire::ag_ui::{AgentCall, RunInput, ToolResult};
 use sortie_wire::http::{Answer, Client, ClientError, EventStream, Response};
 use tokio_util::sync::CancellationToken;
 
@@ -149,7 +149,7 @@ impl Script {
         let synthesis = Synthesis::of(&input, Shape::Messages);
         let input = input.without(&["synthesize"]);
         // Templates do not change which members there are.
-        Input::read(input.text()).map_err(|error| format!("`run_agent_input`: {error}"))?;
+        RunInput::read(input.text()).map_err(|error| format!("`run_agent_input`: {error}"))?;
         let responses = Responses::new(phase.key("tool_responses").as_ref(), "tool_responses")?;
         Ok(Self { input, synthesis, responses })
     }
