@@ -72,8 +72,9 @@ impl Streams {
         members: &mut Map<String, Value>,
         notes: &mut Vec<Note>,
     ) {
-        let id = event.stream_id(stream).map(str::to_owned);
-        let id = if step == StreamStep::Chunk { self.chunk_id(message, stream, id) } else { id };
+        let own = event.stream_id(stream);
+        let is_chunk = step == StreamStep::Chunk;
+        let id = if is_chunk { self.chunk_id(message, stream, own) } else { own.map(str::to_owned) };
         let key = id.map(|id| Key::new(message, format!("{}{id}", letter(stream))));
         match (step, key) {
             (StreamStep::Start, Some(key)) => {
@@ -85,7 +86,7 @@ impl Streams {
                 self.add(&key, event, notes);
                 if let Some(joined) = self.joined.get_mut(&key) {
                     joined.give_name(members);
-                    if step == StreamStep::Chunk {
+                    if is_chunk {
                         joined.give_text(stream, members, notes);
                     }
                 }
@@ -100,11 +101,11 @@ impl Streams {
     }
 
     /// The id of a chunk: its own, or that of the chunk before.
-    fn chunk_id(&mut self, message: &Message, stream: Stream, id: Option<String>) -> Option<String> {
+    fn chunk_id(&mut self, message: &Message, stream: Stream, id: Option<&str>) -> Option<String> {
         let last = Key::new(message, letter(stream).to_owned());
-        if let Some(id) = &id {
-            self.last_chunk.insert(last, id.clone(), id.len());
-            return Some(id.clone());
+        if let Some(id) = id {
+            self.last_chunk.insert(last, id.to_owned(), id.len());
+            return Some(id.to_owned());
         }
         self.last_chunk.get_mut(&last).cloned()
     }

@@ -12,7 +12,9 @@ use super::log::Log;
 use super::service::{Service, Transport};
 use super::sessions::{Session, Sessions};
 use super::{http_sse, post};
-use crate::http::{Body, Hosts, Listener, Peer, RequestBody, StreamBody, StreamSender, Streams};
+use crate::http::{
+    Body, Hosts, Listener, Peer, RequestBody, StreamBody, StreamSender, Streams, TooManyStreams,
+};
 use crate::{Limits, jsonrpc};
 
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -153,8 +155,9 @@ impl<S: Service> Endpoint<S> {
     }
 
     /// A body to answer with, and the refusal when there are too many streams already.
-    pub(super) fn open_stream(&self) -> Result<(StreamSender, StreamBody), Response<Body>> {
-        self.streams.open().map_err(|error| refusal(StatusCode::SERVICE_UNAVAILABLE, &error.to_string()))
+    pub(super) fn open_stream(&self) -> Result<(StreamSender, StreamBody), Box<Response<Body>>> {
+        let refused = |why: TooManyStreams| refusal(StatusCode::SERVICE_UNAVAILABLE, &why.to_string());
+        self.streams.open().map_err(|error| Box::new(refused(error)))
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) fn open<S: Service>(
     }
     let (sender, body) = match endpoint.open_stream() {
         Ok(opened) => opened,
-        Err(refusal) => return refusal,
+        Err(refusal) => return *refusal,
     };
     let log = Log::fleeting(&endpoint.limits);
     let Some(session) = endpoint.begin(Some(log.clone())) else {
@@ -128,7 +128,7 @@ pub(super) fn get<S: Service>(endpoint: &Arc<Endpoint<S>>, request: &Request<Req
     }
     let (sender, body) = match endpoint.open_stream() {
         Ok(opened) => opened,
-        Err(refusal) => return refusal,
+        Err(refusal) => return *refusal,
     };
     let last = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).and_then(place);
     let lost = last.and_then(|(number, at)| Some((session.stream_numbered(number)?, at)));

@@ -186,7 +186,7 @@ impl Log {
         inner.position += 1;
         let id = self.resumable.then(|| format!("{}.{}", self.number, inner.position));
         let retry = retry.map(|retry| u64::try_from(retry.as_millis()).unwrap_or(u64::MAX));
-        let event = Event { id, event: Some("message".to_owned()), data, retry, ..Event::default() };
+        let event = Event { id, event: Some("message".to_owned()), data, retry };
         (inner.position, event.encode())
     }
 

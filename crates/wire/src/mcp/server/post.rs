@@ -124,7 +124,7 @@ impl<S: Service> Exchange<'_, S> {
     fn stream(&self, say: impl FnOnce(Outlet)) -> Response<Body> {
         let (sender, body) = match self.endpoint.open_stream() {
             Ok(opened) => opened,
-            Err(refusal) => return refusal,
+            Err(refusal) => return *refusal,
         };
         let limits = &self.endpoint.limits;
         let log =
