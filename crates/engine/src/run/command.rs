@@ -9,7 +9,7 @@ use sortie_oatf::model::Mode;
 /// Where the server actors of a run are, and what tells the agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Addresses {
-    /// ActorState, mode and URL, in the order of the document.
+    /// Actor, mode and URL, in the order of the document.
     pub servers: Vec<(String, String, String)>,
     /// The file that lists them for agents.
     pub mcp_config: String,
