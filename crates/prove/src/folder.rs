@@ -17,10 +17,10 @@ use crate::recording::Recording;
 pub const MANIFEST: &str = "proofs.yaml";
 
 /// A trace that proves something is at most so long, in bytes.
-pub const MAX_PROOF_BYTES: u64 = 16 * 1024 * 1024;
+pub(crate) const MAX_PROOF_BYTES: u64 = 16 * 1024 * 1024;
 
 /// All traces that prove one document are at most so long, in bytes: they are held in memory.
-pub const MAX_PROOFS_BYTES: u64 = 64 * 1024 * 1024;
+pub(crate) const MAX_PROOFS_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The proofs of a document, read.
 #[derive(Debug)]

@@ -65,17 +65,15 @@ mod steady;
 
 pub use adding::{NotAdded, Recorded, added};
 pub use files::ProofFiles;
-pub use folder::{
-    MANIFEST, MAX_PROOF_BYTES, MAX_PROOFS_BYTES, Proofs, ProofsError, folder_of, is_proofs_folder, missing,
-};
+pub use folder::{MANIFEST, Proofs, ProofsError, folder_of, is_proofs_folder, missing};
 pub use freeze::{Draft, FreezeError, FreezeRequest, Frozen};
 pub use manifest::{Manifest, Proof, Said, Shows, Survivor};
-pub use mutate::{MOST_MUTANTS, Mutant, Operator};
+pub use mutate::{Mutant, Operator};
 pub use near::{NearMiss, NearMisses};
 pub use page::write_proofs;
 pub use prover::{mutants, prove};
 pub use reading::MOST_LISTED;
 pub use record::{RecordError, RecordRequest, RecordedEvent, USUAL_AGENTS, parse_agents};
 pub use recording::Recording;
-pub use report::{Fate, Finding, FindingKind, MutantReport, ProofsReport, Proved};
+pub use report::{Fate, Finding, FindingKind, ProofsReport, Proved};
 pub use steady::{SteadyError, steady};

@@ -6,8 +6,9 @@ use std::io::{self, Write};
 use sortie_report::style::{self, Style};
 use sortie_report::{counted, line};
 
+use crate::report::MutantReport;
 use crate::report::{IndicatorReport, Score};
-use crate::{Fate, Finding, MutantReport, ProofsReport, Proved};
+use crate::{Fate, Finding, ProofsReport, Proved};
 
 /// How far the words at the start of lines are padded.
 const WORD: usize = 17;

@@ -54,7 +54,7 @@ pub enum FreezeError {
     #[error(transparent)]
     File(#[from] FileError),
     /// A trace is longer than a proof may be.
-    #[error("`{}` is too long to prove anything: {} bytes are the limit", .0.display(), crate::MAX_PROOF_BYTES)]
+    #[error("`{}` is too long to prove anything: {} bytes are the limit", .0.display(), crate::folder::MAX_PROOF_BYTES)]
     TooLong(PathBuf),
     /// A trace is none.
     #[error("`{}` cannot be read: {error}", path.display())]

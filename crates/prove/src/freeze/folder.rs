@@ -11,7 +11,7 @@ use sortie_syntax::nearest;
 use sortie_trace::{Record, Trace};
 
 use super::FreezeError;
-use crate::MAX_PROOF_BYTES;
+use crate::folder::MAX_PROOF_BYTES;
 
 /// A run of evaluators that was kept.
 pub(super) struct Kept {

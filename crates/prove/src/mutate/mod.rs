@@ -59,7 +59,7 @@ closed_enum! {
 const MOST_OF_A_KIND: usize = 8;
 
 /// So many mutants of one document.
-pub const MOST_MUTANTS: usize = 2_000;
+const MOST_MUTANTS: usize = 2_000;
 
 /// A document that is wrong in one way.
 #[derive(Clone, Debug)]

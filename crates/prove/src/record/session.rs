@@ -17,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 use super::error::RecordError;
 use super::missing::{Missing, Wanted, missing};
 use super::truth::Truth;
-use crate::{MANIFEST, MAX_PROOF_BYTES, ProofFiles, added, folder_of, steady};
+use crate::folder::MAX_PROOF_BYTES;
+use crate::{MANIFEST, ProofFiles, added, folder_of, steady};
 
 /// How many runs go on at once, at most: they are short, and wait more than they work.
 const AT_ONCE: usize = 4;

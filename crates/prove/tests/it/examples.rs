@@ -84,7 +84,7 @@ fn a_trace_that_is_taken_away_is_missed() {
             fewer.recordings.remove(index);
             let proved = prove(&document, "x", Some(&fewer));
             let whole = prove(&document, "x", Some(&proofs));
-            let killed = |mutants: &[sortie_prove::MutantReport]| {
+            let killed = |mutants: &[sortie_prove::report::MutantReport]| {
                 mutants.iter().filter(|mutant| mutant.fate == Fate::Killed).count()
             };
             let missed = !proved.proved || killed(&proved.mutants) < killed(&whole.mutants);
