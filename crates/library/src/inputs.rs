@@ -123,7 +123,9 @@ impl Found {
     /// Finds documents. A file that is named is one, whatever is in it; in a folder, those that look like one.
     pub fn documents(paths: &[PathBuf]) -> Result<Self, LoadError> {
         let mut found = Self::default();
-        paths.iter().for_each(|path| found.look_at(path));
+        for path in paths {
+            found.look_at(path);
+        }
         found.unless_empty(paths)
     }
 

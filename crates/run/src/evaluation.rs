@@ -28,7 +28,7 @@ impl TraceSource {
     /// What documents find in it. `semantic` scores texts for their semantic indicators.
     pub fn detect(
         &self,
-        documents: Vec<NamedDocument>,
+        documents: &[NamedDocument],
         semantic: Option<Arc<dyn SemanticEvaluator + Send + Sync>>,
         lenient: bool,
     ) -> Result<Vec<Outcome>, SetupError> {
@@ -42,9 +42,9 @@ impl TraceSource {
         let mut detectors: Vec<_> = documents.iter().map(detector).collect();
         replay(self.open()?, &mut detectors)
             .map_err(|error| SetupError::usage(format!("cannot read `{}`: {error}", self.name())))?;
-        let runs = documents.into_iter().zip(&detectors);
+        let runs = documents.iter().zip(&detectors);
         let place = |name| Place { document: name, trace: self.place() };
-        Ok(runs.map(|(document, detector)| detector.outcome(place(document.name))).collect())
+        Ok(runs.map(|(document, detector)| detector.outcome(place(document.name.clone()))).collect())
     }
 
     fn case(&self) -> Result<CaseTrace, SetupError> {

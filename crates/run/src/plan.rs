@@ -216,7 +216,7 @@ impl DocumentCase {
         }
         let RunOptions { semantic, lenient, .. } = self.options;
         let detected =
-            TraceSource::File(trace).detect(vec![self.document], semantic.map(|engine| engine.0), lenient);
+            TraceSource::File(trace).detect(&[self.document], semantic.map(|engine| engine.0), lenient);
         let detected = detected.map_err(|error| Unfinished::Failed(error.to_string()))?;
         let outcome = detected.into_iter().next();
         // There is one for each document.

@@ -92,7 +92,7 @@ pub(crate) struct SemanticArgs {
 impl ModelArgs {
     /// What is asked for.
     pub(crate) fn request(&self) -> ModelRequest {
-        let attacker = spec(&self.attacker, &self.attacker_model, &self.attacker_key);
+        let attacker = spec(self.attacker.as_ref(), self.attacker_model.as_ref(), self.attacker_key.as_ref());
         ModelRequest { attacker, turns: self.turns, ..self.semantic.request() }
     }
 }
@@ -101,7 +101,7 @@ impl SemanticArgs {
     /// What is asked for.
     pub(crate) fn request(&self) -> ModelRequest {
         ModelRequest {
-            judge: spec(&self.judge, &self.judge_model, &self.judge_key),
+            judge: spec(self.judge.as_ref(), self.judge_model.as_ref(), self.judge_key.as_ref()),
             votes: self.judge_votes,
             #[cfg(feature = "embeddings")]
             embeddings: self.embeddings.clone(),
@@ -117,8 +117,8 @@ impl SemanticArgs {
     }
 }
 
-fn spec(at: &Option<String>, model: &Option<String>, key: &Option<String>) -> ModelSpec {
-    ModelSpec { at: at.clone(), model: model.clone(), key: key.clone() }
+fn spec(at: Option<&String>, model: Option<&String>, key: Option<&String>) -> ModelSpec {
+    ModelSpec { at: at.cloned(), model: model.cloned(), key: key.cloned() }
 }
 
 fn threshold(text: &str) -> Result<f64, String> {

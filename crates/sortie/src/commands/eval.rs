@@ -77,9 +77,8 @@ pub(crate) struct Eval {
 
 impl Eval {
     pub(crate) fn run(mut self, console: &mut Console) -> Result<Exit, Failure> {
-        let source = |path: &PathBuf| match path.as_os_str() == "-" {
-            true => TraceSource::Stdin,
-            false => TraceSource::File(path.clone()),
+        let source = |path: &PathBuf| {
+            if path.as_os_str() == "-" { TraceSource::Stdin } else { TraceSource::File(path.clone()) }
         };
         let traces: Vec<TraceSource> = self.traces.iter().map(source).collect();
         let piped = traces.contains(&TraceSource::Stdin);
@@ -101,13 +100,15 @@ impl Eval {
         let mut outcomes = Vec::new();
         if !self.documents.is_empty() {
             let (mut documents, notes) = NamedDocument::load_all(&self.documents, Purpose::Evaluate)?;
-            notes.iter().for_each(|note| console.note(note));
+            for note in &notes {
+                console.note(note);
+            }
             if let Some(threshold) = setup.request.threshold {
                 let set = documents.into_iter().map(|document| document.with_semantic_threshold(threshold));
                 documents = set.collect::<Result<_, _>>()?;
             }
             for trace in &traces {
-                outcomes.extend(trace.detect(documents.clone(), models.semantic(), self.lenient)?);
+                outcomes.extend(trace.detect(&documents, models.semantic(), self.lenient)?);
             }
         }
         if let Some((ids, used)) = &evaluators {

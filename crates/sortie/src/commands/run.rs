@@ -143,7 +143,9 @@ impl Run {
             }
         }
         let (selected, notes) = Selected::find(&self.documents, &self.cases.suite, evaluators, values)?;
-        notes.iter().for_each(|note| console.note(note));
+        for note in &notes {
+            console.note(note);
+        }
         Ok(selected)
     }
 
@@ -209,7 +211,8 @@ impl Run {
     ) -> Result<Exit, Failure> {
         let notes = console.notes();
         if self.dry {
-            let preview = block_on(interrupt, notes.terminal, async |abort| campaign.preview(abort).await)?;
+            let preview =
+                block_on(interrupt, notes.terminal, async |abort| Box::pin(campaign.preview(abort)).await)?;
             return match preview {
                 Ok(preview) => self.show(&preview, console),
                 Err(error) => ended_early(error, console),
