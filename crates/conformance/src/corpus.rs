@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use sortie_oatf::parse_bytes;
 
 use super::fixture::{Fields, open};
-use super::{Checked, FixtureResult, failed, result};
+use super::{Checked, ConformanceResult, failed, result};
 
-pub(super) fn valid(path: &str, content: &[u8]) -> FixtureResult {
+pub(super) fn valid(path: &str, content: &[u8]) -> ConformanceResult {
     let checked = match parse_bytes(content) {
         Ok(_) => Ok(()),
         Err(errors) => {
@@ -18,7 +18,7 @@ pub(super) fn valid(path: &str, content: &[u8]) -> FixtureResult {
     result(path, path, "parses", checked)
 }
 
-pub(super) fn invalid(path: &str, content: &[u8], files: &BTreeMap<&str, &[u8]>) -> FixtureResult {
+pub(super) fn invalid(path: &str, content: &[u8], files: &BTreeMap<&str, &[u8]>) -> ConformanceResult {
     let sidecar = path.replace(".yaml", ".meta.yaml");
     let Some(meta) = files.get(sidecar.as_str()) else {
         return failed(path, path, "is refused", format!("`{sidecar}` is missing beside it"));
@@ -35,7 +35,11 @@ pub(super) fn invalid(path: &str, content: &[u8], files: &BTreeMap<&str, &[u8]>)
 }
 
 /// A sidecar counts with its document; one without a document is a failure of its own.
-pub(super) fn sidecar(path: &str, content: &[u8], files: &BTreeMap<&str, &[u8]>) -> Option<FixtureResult> {
+pub(super) fn sidecar(
+    path: &str,
+    content: &[u8],
+    files: &BTreeMap<&str, &[u8]>,
+) -> Option<ConformanceResult> {
     let document = path.replace(".meta.yaml", ".yaml");
     if files.contains_key(document.as_str()) {
         return None;

@@ -4,7 +4,7 @@ use serde_json::Value;
 use sortie_syntax::yaml::{Entry, Node, NodeKind, Tree};
 use sortie_syntax::{Diagnostic, Reader, utf8};
 
-use super::{Checked, FixtureResult, failed, result};
+use super::{Checked, ConformanceResult, failed, result};
 
 /// What is checked for a case of some suite. The reader has the fields beside `name` and `id`.
 pub(super) type Check = for<'t> fn(&mut Fields<'t>) -> Checked;
@@ -24,7 +24,7 @@ fn describe(findings: &[Diagnostic]) -> String {
 }
 
 /// All cases of a suite. A suite that cannot be read is one failed case.
-pub(super) fn suite(path: &str, content: &[u8], check: Option<Check>) -> Vec<FixtureResult> {
+pub(super) fn suite(path: &str, content: &[u8], check: Option<Check>) -> Vec<ConformanceResult> {
     let Some(check) = check else { return vec![super::unknown(path)] };
     let tree = match open(content) {
         Ok(tree) => tree,

@@ -25,7 +25,7 @@ pub struct FixtureFile {
 
 /// What became of one case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FixtureResult {
+pub struct ConformanceResult {
     /// The file it stands in.
     pub file: String,
     /// Its id; the file's name for raw documents.
@@ -42,7 +42,7 @@ pub struct FixtureResult {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConformanceReport {
     /// All cases.
-    pub cases: Vec<FixtureResult>,
+    pub cases: Vec<ConformanceResult>,
 }
 
 impl ConformanceReport {
@@ -99,16 +99,16 @@ fn is_yaml(name: &str) -> bool {
     name.ends_with(".yaml")
 }
 
-fn unknown(path: &str) -> FixtureResult {
+fn unknown(path: &str) -> ConformanceResult {
     failed(path, path, "", "nothing is known about a file in this place")
 }
 
-fn failed(file: &str, id: &str, name: &str, reason: impl Into<String>) -> FixtureResult {
+fn failed(file: &str, id: &str, name: &str, reason: impl Into<String>) -> ConformanceResult {
     result(file, id, name, Err(reason.into()))
 }
 
-fn result(file: &str, id: &str, name: &str, checked: Checked) -> FixtureResult {
-    FixtureResult {
+fn result(file: &str, id: &str, name: &str, checked: Checked) -> ConformanceResult {
+    ConformanceResult {
         file: file.to_owned(),
         id: id.to_owned(),
         name: name.to_owned(),
@@ -117,7 +117,7 @@ fn result(file: &str, id: &str, name: &str, checked: Checked) -> FixtureResult {
     }
 }
 
-fn fail_duplicate_ids(cases: &mut [FixtureResult]) {
+fn fail_duplicate_ids(cases: &mut [ConformanceResult]) {
     let mut seen = std::collections::HashSet::new();
     for case in cases {
         if !seen.insert(case.id.clone()) {

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
-use sortie_conformance::{FixtureFile, FixtureResult, run};
+use sortie_conformance::{ConformanceResult, FixtureFile, run};
 use sortie_oatf::template::interpolate_value;
 use sortie_oatf::{ValidationResult, parse, parse_bytes, rules, validate};
 use sortie_syntax::yaml::{Node, NodeKind, Scalar, Style, Tree};
@@ -30,7 +30,7 @@ fn suites() -> Vec<FixtureFile> {
     fixtures().into_iter().filter(|file| !file.path.starts_with("parse/")).collect()
 }
 
-fn describe(case: &FixtureResult) -> String {
+fn describe(case: &ConformanceResult) -> String {
     format!("{} {} ({}): {}", case.file, case.id, case.name, case.reason.as_deref().unwrap_or("passed"))
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 use sortie_oatf::bindings::{dispatch_lists, known_modes, nearest_structural_key, structural_keys};
 use sortie_oatf::model::{Document, Mode};
-use sortie_oatf::rules::{ActorState, RuleReport, edits};
+use sortie_oatf::rules::{PlacedState, RuleReport, edits};
 use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::yaml::{NodeKind, Style};
 use sortie_syntax::{Edit, NodePath, nearest};
@@ -65,7 +65,7 @@ pub(super) const L_013: Rule = Rule {
 
 fn unknown_key(
     document: &Document,
-    state: &ActorState<'_>,
+    state: &PlacedState<'_>,
     mode: &str,
     key: &str,
     report: &mut RuleReport<'_>,
@@ -103,7 +103,7 @@ fn unknown_key(
 /// The keys of an entry in a response list, in any mode.
 const ENTRY: &[&str] = &["when", "content", "synthesize", "messages", "action", "description"];
 
-fn entries(document: &Document, state: &ActorState<'_>, mode: &str, report: &mut RuleReport<'_>) {
+fn entries(document: &Document, state: &PlacedState<'_>, mode: &str, report: &mut RuleReport<'_>) {
     for list in dispatch_lists(mode).unwrap_or_default() {
         match list.within {
             Some(holder) => {
@@ -170,7 +170,7 @@ pub(super) const L_018: Rule = Rule {
     }),
 };
 
-fn mcp_server(state: &ActorState<'_>, report: &mut RuleReport<'_>) {
+fn mcp_server(state: &PlacedState<'_>, report: &mut RuleReport<'_>) {
     for (list, key, what) in [
         ("tools", "name", "tool"),
         ("prompts", "name", "prompt"),
@@ -207,7 +207,7 @@ fn mcp_server(state: &ActorState<'_>, report: &mut RuleReport<'_>) {
 }
 
 /// Lists whose elements a runner finds by name.
-fn named_once(state: &ActorState<'_>, list: &str, key: &str, what: &str, report: &mut RuleReport<'_>) {
+fn named_once(state: &PlacedState<'_>, list: &str, key: &str, what: &str, report: &mut RuleReport<'_>) {
     let mut first_seen: HashMap<&str, NodePath> = HashMap::new();
     for (item, path) in items(state.value, &state.path, list) {
         let Some(name) = item.get(key).and_then(Value::as_str) else {
@@ -230,7 +230,7 @@ fn named_once(state: &ActorState<'_>, list: &str, key: &str, what: &str, report:
     }
 }
 
-fn actions(state: &ActorState<'_>, report: &mut RuleReport<'_>) {
+fn actions(state: &PlacedState<'_>, report: &mut RuleReport<'_>) {
     is_list(state, "actions", report);
     for (action, path) in items(state.value, &state.path, "actions") {
         match action.get("method").and_then(Value::as_str) {
@@ -250,7 +250,7 @@ fn actions(state: &ActorState<'_>, report: &mut RuleReport<'_>) {
     }
 }
 
-fn run_agent_input(state: &ActorState<'_>, report: &mut RuleReport<'_>) {
+fn run_agent_input(state: &PlacedState<'_>, report: &mut RuleReport<'_>) {
     let Some(input) = state.value.get("run_agent_input") else {
         report
             .add(&L_018, state.path.clone(), "this state has no `run_agent_input`, so nothing is sent")
@@ -274,7 +274,7 @@ fn run_agent_input(state: &ActorState<'_>, report: &mut RuleReport<'_>) {
     }
 }
 
-fn is_list(state: &ActorState<'_>, key: &str, report: &mut RuleReport<'_>) {
+fn is_list(state: &PlacedState<'_>, key: &str, report: &mut RuleReport<'_>) {
     if state.value.get(key).is_some_and(|value| !value.is_array()) {
         report
             .add(&L_018, state.path.clone().key(key), format!("`{key}` must be a list"))

@@ -12,7 +12,7 @@ mod validation;
 mod walk;
 mod warning;
 
-pub use places::{ActorState, PhaseList, TemplateText, execution_path};
+pub use places::{PhaseList, PlacedState, TemplateText, execution_path};
 pub use report::{NewFinding, RuleReport};
 
 use sortie_syntax::{Diagnostic, NodePath};

@@ -36,7 +36,7 @@ impl<'d> PhaseList<'d> {
 }
 
 /// A `state`, with the mode it is for.
-pub struct ActorState<'d> {
+pub struct PlacedState<'d> {
     /// Where it stands.
     pub path: NodePath,
     /// What it says.
@@ -89,10 +89,10 @@ impl Document {
     }
 
     /// Every `state`, in source order.
-    pub fn states(&self) -> Vec<ActorState<'_>> {
+    pub fn states(&self) -> Vec<PlacedState<'_>> {
         let mut states = Vec::new();
         self.each_state(|state| {
-            states.push(ActorState { path: state.at.path(), value: state.value, mode: state.mode });
+            states.push(PlacedState { path: state.at.path(), value: state.value, mode: state.mode });
         });
         states
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
-use sortie_conformance::{ConformanceReport, FixtureFile, FixtureResult, run};
+use sortie_conformance::{ConformanceReport, ConformanceResult, FixtureFile, run};
 use sortie_report::{style, visible, write_json};
 
 use crate::{Console, Exit, Failure, Format};
@@ -46,7 +46,7 @@ struct Report<'r> {
     version: u32,
     passed: usize,
     failed: usize,
-    cases: &'r [FixtureResult],
+    cases: &'r [ConformanceResult],
 }
 
 impl Conformance {
