@@ -29,12 +29,12 @@ impl TraceSource {
     pub fn detect(
         &self,
         documents: &[NamedDocument],
-        semantic: Option<Arc<dyn SemanticEvaluator + Send + Sync>>,
+        semantic: Option<&Arc<dyn SemanticEvaluator + Send + Sync>>,
         lenient: bool,
     ) -> Result<Vec<Outcome>, SetupError> {
         let detector = |document: &NamedDocument| {
             let detector = Detector::new(document.compiled.clone()).lenient(lenient);
-            match &semantic {
+            match semantic {
                 Some(engine) => detector.with_semantic(engine.clone()),
                 None => detector,
             }

@@ -215,8 +215,11 @@ impl DocumentCase {
             return Err(Unfinished::Failed(why));
         }
         let RunOptions { semantic, lenient, .. } = self.options;
-        let detected =
-            TraceSource::File(trace).detect(&[self.document], semantic.map(|engine| engine.0), lenient);
+        let detected = TraceSource::File(trace).detect(
+            &[self.document],
+            semantic.as_ref().map(|engine| &engine.0),
+            lenient,
+        );
         let detected = detected.map_err(|error| Unfinished::Failed(error.to_string()))?;
         let outcome = detected.into_iter().next();
         // There is one for each document.

@@ -294,7 +294,9 @@ mod tests {
         let line = |width, ended, going_on: &[&str]| {
             let counter = Counter::new(Some(width));
             counter.planned(3, ended);
-            going_on.iter().for_each(|id| counter.started(id));
+            for id in going_on {
+                counter.started(id);
+            }
             let line = counter.line(&counter.state.lock().unwrap());
             counter.finish();
             line

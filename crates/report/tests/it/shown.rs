@@ -93,7 +93,9 @@ fn no_format_of_a_report_writes_a_hidden_character() {
 fn no_format_of_findings_writes_a_hidden_character() {
     // A name that is not known, an enum value, a pattern and a key, each with all of them.
     let hostile = hostile();
-    let escaped: String = hostile.chars().map(|letter| format!("\\U{:08x}", u32::from(letter))).collect();
+    let escaped: Vec<String> =
+        hostile.chars().map(|letter| format!("\\U{:08x}", u32::from(letter))).collect();
+    let escaped = escaped.concat();
     let text = format!(
         "oatf: \"0.1\"\nattack:\n  \"na{escaped}me\": x\n  name: \"{escaped}\"\n  severity: \"high{escaped}\"\n  execution:\n    mode: \"mcp_server{escaped}\"\n    actors: 3\n  \
          indicators:\n    - surface: \"tools/call{escaped}\"\n      target: \"a{escaped}\"\n      pattern: {{regex: \"({escaped}\"}}\n"

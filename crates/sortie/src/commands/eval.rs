@@ -108,7 +108,7 @@ impl Eval {
                 documents = set.collect::<Result<_, _>>()?;
             }
             for trace in &traces {
-                outcomes.extend(trace.detect(&documents, models.semantic(), self.lenient)?);
+                outcomes.extend(trace.detect(&documents, models.semantic().as_ref(), self.lenient)?);
             }
         }
         if let Some((ids, used)) = &evaluators {

@@ -219,8 +219,9 @@ impl Run {
             };
         }
         let display = RunDisplay::new(notes);
-        let ended =
-            block_on(interrupt, notes.terminal, async |abort| campaign.play(display.clone(), abort).await)?;
+        let ended = block_on(interrupt, notes.terminal, async |abort| {
+            Box::pin(campaign.play(display.clone(), abort)).await
+        })?;
         let left_out = display.finish();
         match ended {
             Ok(ended) => self.report(&ended, left_out, console),

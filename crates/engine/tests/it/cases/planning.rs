@@ -21,7 +21,7 @@ fn planned(
             Play::Call { tool, arguments } => format!("{}: {tool} {}", case.id, json!(arguments)),
             Play::Seeds(seeds) => format!("{}: say {}", case.id, seeds.join(" | ")),
             Play::Review { text } => format!("{}: review {text}", case.id),
-            other => format!("{}: {other:?}", case.id),
+            other @ Play::Unfilled { .. } => format!("{}: {other:?}", case.id),
         },
         Planned::Skipped { id, missing, .. } => format!("{id}: skipped, missing {}", missing.join(", ")),
         Planned::NotApplicable { id, reason, .. } => format!("{id}: not applicable, {reason}"),
