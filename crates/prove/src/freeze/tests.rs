@@ -208,7 +208,7 @@ fn kept(
         ..Outcome::new(id, CaseInfo::Evaluator { evaluator }, verdict, None)
     };
     let mut store = RunStore::create(folder, RunInfo::new(vec![PlannedCase::new(id, "")])).unwrap();
-    fs::create_dir(store.case_folder(id)).unwrap();
+    fs::create_dir_all(store.case_folder(id)).unwrap();
     fs::write(folder.join(trace), recorded(entry.class, &transcript, about_tools)).unwrap();
     store.add(&[outcome]).unwrap();
     Some((case.values(), because.check))
