@@ -22,8 +22,10 @@
 //! ```
 //! use sortie_trace::{Transcript, Turn};
 //! use sortie_detect::Judged;
-//! use sortie_judge::exchanges::ExchangeMode;
-//! use sortie_judge::{//!     Bounds, Budget, ModelEndpoint, EndpointKind, Exchanges, Judge, JudgeOptions, Model, ModelOptions, Rubric, //!};
+//! use sortie_judge::exchanges::{Bounds, ExchangeMode};
+//! use sortie_judge::{
+//!     Budget, EndpointKind, Exchanges, Judge, JudgeOptions, Model, ModelEndpoint, ModelOptions, Rubric,
+//! };
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
