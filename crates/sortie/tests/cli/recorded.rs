@@ -48,13 +48,13 @@ impl Drop for Practice {
     }
 }
 
-/// The letters and digits of a text. How the others are shown to a judge does not matter.
+/// What can be seen of a text, without spaces. How the rest is shown to a judge does not matter.
 fn folded(text: &str) -> String {
     let shown = text.split('\u{27e8}').enumerate().map(|(at, part)| match part.split_once('\u{27e9}') {
         Some((_, rest)) if at > 0 => rest,
         _ => part,
     });
-    shown.collect::<String>().chars().filter(char::is_ascii_alphanumeric).collect()
+    shown.collect::<String>().chars().filter(char::is_ascii_graphic).collect()
 }
 
 /// What the target says and calls in a question to a judge: the turn, and the words.
