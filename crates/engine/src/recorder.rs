@@ -109,7 +109,8 @@ impl Recorder {
         let observer = match (detector.into(), &record) {
             (Some(mut detector), _) => {
                 detector.lifecycle(&record);
-                Observer::Indicators(Box::new((Deriver::new(), detector)))
+                let deriver = Deriver::new().with_transcripts(detector.reads_transcript());
+                Observer::Indicators(Box::new((deriver, detector)))
             }
             (None, Record::Header(header)) => Observer::Transcript(Box::new(Transcriber::new(header))),
             // Redaction leaves a record what it is.
