@@ -24,17 +24,18 @@ impl Bar {
     }
 }
 
-/// Public type names that are defined more than once. Lower `reached` whenever a number falls; the goal is the limit.
-const REPEATED_NAMES: Bar = Bar { limit: 15, reached: 47 };
+/// Public type names that are defined more than once.
+const REPEATED_NAMES: Bar = Bar { limit: 15, reached: 0 };
 /// The command line should only read arguments and print: what else it does belongs into a library.
-const BINARY_LINES: Bar = Bar { limit: 6_000, reached: 11_572 };
-/// The longest library. `oatf` and `engine` are above the limit.
-const CRATE_LINES: Bar = Bar { limit: 12_000, reached: 15_937 };
-const ALL_LINES: Bar = Bar { limit: 92_590, reached: 99_338 };
-/// The most exports of one library. Those of `oatf` fall when its callers take the names of `syntax` and `expr` from there.
-const ROOT_EXPORTS: Bar = Bar { limit: 40, reached: 84 };
+const BINARY_LINES: Bar = Bar { limit: 6_000, reached: 0 };
+/// The longest library.
+const CRATE_LINES: Bar = Bar { limit: 12_000, reached: 0 };
+/// Lower `reached` whenever the number falls; the goal is the limit.
+const ALL_LINES: Bar = Bar { limit: 92_590, reached: 96_690 };
+/// The most exports of one library.
+const ROOT_EXPORTS: Bar = Bar { limit: 40, reached: 0 };
 /// Public functions of libraries whose error is a `String`.
-const TEXT_ERRORS: Bar = Bar { limit: 0, reached: 1 };
+const TEXT_ERRORS: Bar = Bar { limit: 0, reached: 0 };
 
 /// Lines on which a mode is compared as a text.
 const MODE_TEXTS: Bar = Bar { limit: 0, reached: 0 };
@@ -180,7 +181,7 @@ fn text_errors(text: &str) -> usize {
     let functions = text.split("pub fn ").skip(1).chain(text.split("pub async fn ").skip(1));
     functions
         .filter_map(|rest| rest.split(['{', ';']).next())
-        .filter(|head| head.contains(", String>"))
+        .filter(|head| head.contains("Result<") && head.contains(", String>"))
         .count()
 }
 

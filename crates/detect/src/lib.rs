@@ -22,10 +22,10 @@ mod cost;
 mod delivery;
 mod detector;
 mod failure;
-mod interval;
+pub mod interval;
 mod judged;
 mod lifecycle;
-mod outcome;
+pub mod outcome;
 mod reach;
 mod replay;
 mod selector;
@@ -35,12 +35,10 @@ pub use calibration::{Calibration, INJECTIONS, Measured, Trust};
 pub use cost::{Cost, Prices, Spent};
 pub use detector::{Detector, NoIndicators, Place};
 pub use failure::{Failure, FailureKind, Fault};
-pub use interval::{CONFIDENCE, Interval, Rate, clopper_pearson};
 pub use judged::{Judged, Opinion, Provenance, Quote, QuoteSource, Reason, Ruling, Vote};
 pub use outcome::{
     ActorSummary, CaseInfo, CaseResult, Delivered, DocumentInfo, EvaluatorCase, Evidence, EvidenceSource,
-    Excerpt, IndicatorFinding, Match, Outcome, PhaseSummary, Reach, SOURCE, Seen, Standing, Undelivered,
-    Verdict,
+    IndicatorFinding, Match, Outcome, Reach, SOURCE, Seen, Standing, Verdict,
 };
 pub use replay::replay;
 pub use selector::selects;

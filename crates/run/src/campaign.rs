@@ -15,10 +15,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::discovery::{PlannedTarget, take_unplayable};
 use crate::folders::{folder_of, name};
+use crate::models::OpenModels;
 use crate::store::load_info;
 use crate::{
-    DocumentCase, Observer, OpenModels, Plan, Played, Preview, RunRequest, RunStore, SelectedEvaluators,
-    SetupError, UnplayedDocument,
+    DocumentCase, Observer, Plan, Played, Preview, RunRequest, RunStore, SelectedEvaluators, SetupError,
+    UnplayedDocument,
 };
 
 /// Where a run is kept, and whether it was begun before.

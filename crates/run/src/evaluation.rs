@@ -13,7 +13,8 @@ use sortie_oatf::SemanticEvaluator;
 use sortie_report::files::FileError;
 use sortie_trace::{MAX_TRACE_BYTES, Redactor};
 
-use crate::{OpenModels, SetupError};
+use crate::SetupError;
+use crate::models::OpenModels;
 
 /// Where a recording is read from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use sortie_run::{ModelRequest, ModelSpec};
+use sortie_run::models::{ModelRequest, ModelSpec};
 
 use crate::parsers::duration;
 
@@ -131,7 +131,8 @@ fn threshold(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use sortie_run::{Config, ModelSetup};
+    use sortie_run::Config;
+    use sortie_run::models::ModelSetup;
 
     use super::*;
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use sortie_detect::{Calibration, Cost, INJECTIONS, Measured, Rate, Spent, Trust};
+use sortie_detect::interval::Rate;
+use sortie_detect::{Calibration, Cost, INJECTIONS, Measured, Spent, Trust};
 
 use crate::text::{line, style};
 use crate::{ModelUse, Models};

@@ -18,8 +18,9 @@ use sortie_trace::{RedactRule, Redactor};
 
 use self::documents::{actors, check, clients, practise, reason_against};
 use crate::environment::{BearerSpec, EnvSpec, HeaderSpec, environment};
+use crate::models::ModelSetup;
 use crate::target::{ListenSpec, TargetSettings, TargetSpec, command_words, mode};
-use crate::{Campaign, Config, DocumentCase, ModelSetup, RunLimits, RunPlace, Selected, SetupError};
+use crate::{Campaign, Config, DocumentCase, RunLimits, RunPlace, Selected, SetupError};
 
 pub use self::documents::UnplayedDocument;
 

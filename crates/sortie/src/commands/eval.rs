@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use sortie_library::{EvaluatorSet, NamedDocument, Purpose};
 use sortie_report::{Report, View};
-use sortie_run::{Config, OpenModels, TraceSource, decide_cases, may_name_evaluators};
+use sortie_run::models::OpenModels;
+use sortie_run::{Config, TraceSource, decide_cases, may_name_evaluators};
 
 use crate::models::SemanticArgs;
 use crate::{Console, Exit, Failure, RunsFormat, Sources};

@@ -13,9 +13,10 @@ use sortie_detect::Fault;
 use sortie_engine::targets::Settings;
 use sortie_engine::{cases, run};
 use sortie_report::{View, counted};
+use sortie_run::models::ModelSetup;
 use sortie_run::{
-    Campaign, CampaignEnd, Config, ModelSetup, Preview, RunLimits, RunPlace, RunRequest, Selected,
-    SetupError, may_name_evaluators,
+    Campaign, CampaignEnd, Config, Preview, RunLimits, RunPlace, RunRequest, Selected, SetupError,
+    may_name_evaluators,
 };
 use tokio_util::sync::CancellationToken;
 

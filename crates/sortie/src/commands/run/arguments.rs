@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 use sortie_engine::modes::McpRevision;
 use sortie_engine::run::RunOptions;
 use sortie_engine::targets::CmdProtocol;
-use sortie_run::{EnvSpec, ListenSpec, TargetSettings};
+use sortie_run::environment::EnvSpec;
+use sortie_run::{ListenSpec, TargetSettings};
 use sortie_wire::Limits;
 
 use crate::parsers::duration;
