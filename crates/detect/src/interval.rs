@@ -53,7 +53,7 @@ impl Interval {
 /// incomplete beta function is a sum of binomial probabilities; all of them are positive, and nothing cancels.
 ///
 /// ```
-/// let interval = sortie_detect::clopper_pearson(9, 10, 0.95);
+/// let interval = sortie_detect::interval::clopper_pearson(9, 10, 0.95);
 /// assert!((interval.low - 0.5550).abs() < 1e-4 && (interval.high - 0.9975).abs() < 1e-4);
 /// ```
 pub fn clopper_pearson(right: u32, of: u32, confidence: f64) -> Interval {
