@@ -10,7 +10,7 @@
 //! | [`http`] | [`http::Listener`], [`http::read_body`] | [`http::Client`], [`http::Streams`] |
 //! | [`ag_ui`] | [`ag_ui::AgentEvent`], [`ag_ui::AgentRun`] | [`ag_ui::follow_up`] |
 //! | [`mcp`] | [`mcp::client::Handler`], [`mcp::server::Service`] | [`mcp::client::Session`], [`mcp::server::Outlet`] |
-//! | [`a2a`] | [`a2a::Client::card`] | [`a2a::Client::call`] |
+//! | [`a2a`] | [`a2a::A2aClient::card`] | [`a2a::A2aClient::call`] |
 //! | [`stdio`] | [`stdio::Lines`] | [`stdio::write_line`], [`stdio::Child`] |
 //!
 //! Peers are hostile. Everything that a peer could make grow has a bound in [`Limits`], nothing recurses as deep as a
