@@ -42,7 +42,7 @@ fn planted_in(text: &[u8]) -> Vec<&'static str> {
 fn nothing_is_kept(run: &Evaluated) {
     let kept = files(run.folder());
     assert!(kept.iter().any(|file| file.ends_with("report.json")), "{kept:?}");
-    assert!(kept.iter().any(|file| file.ends_with("exchanges.jsonl")), "{kept:?}");
+    assert!(kept.iter().any(|file| file.ends_with("results.jsonl")), "{kept:?}");
     for file in kept {
         assert_eq!(planted_in(&std::fs::read(&file).unwrap()), Vec::<&str>::new(), "{}", file.display());
         assert_eq!(planted_in(file.to_string_lossy().as_bytes()), Vec::<&str>::new());
