@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use sortie_judge::semantic::{ExampleKind, ExamplesError, verify_examples};
-use sortie_judge::{Embeddings, SemanticEngine as _};
+use sortie_judge::Embeddings;
+use sortie_judge::semantic::SemanticEngine as _;
 use sortie_oatf::model::SemanticMatch;
 
 fn model() -> Embeddings {
