@@ -6,9 +6,8 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use sortie_judge::semantic::{ExampleKind, ExamplesError, verify_examples};
 use sortie_judge::Embeddings;
-use sortie_judge::semantic::SemanticEngine as _;
+use sortie_judge::semantic::{ExampleKind, ExamplesError, SemanticEngine as _, verify_examples};
 use sortie_oatf::model::SemanticMatch;
 
 fn model() -> Embeddings {
