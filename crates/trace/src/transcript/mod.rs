@@ -1,5 +1,6 @@
 //! What was said: what checks and judges look at.
 
+mod answers;
 mod transcriber;
 
 use serde::ser::SerializeMap as _;
