@@ -111,6 +111,7 @@ pub(crate) fn of_indicators(
     scenes: &[Scene<'_>],
     reports: &[IndicatorReport],
     judged: &[Judged<'_>],
+    proofs: &Proofs,
 ) -> Vec<Finding> {
     let told = Told::of(judged.iter().flat_map(|judged| judged.observed));
     let mut findings = Vec::new();
@@ -118,7 +119,8 @@ pub(crate) fn of_indicators(
         if report.fires.is_empty() {
             findings.push(never_fires(scene, &report.id, judged));
         }
-        if report.silent.is_empty() {
+        let accepted = proofs.manifest.unrecorded_silence.is_some() && silent_in_messages(scene, judged);
+        if report.silent.is_empty() && !accepted {
             findings.push(never_silent(scene, report));
         }
         // Whether the payload arrived is a fair question, when nothing more is concluded from it.
@@ -127,6 +129,12 @@ pub(crate) fn of_indicators(
             findings.extend(never_reads_agent(scene, &report.id, judged));
         }
         findings.extend(quoted(scene, &report.id, judged, &told));
+    }
+    let is_recorded = |report: &IndicatorReport| !report.provable || !report.silent.is_empty();
+    if proofs.manifest.unrecorded_silence.is_some() && reports.iter().all(is_recorded) {
+        let message =
+            "`unrecorded_silence` is accepted, and recordings show that every indicator stays silent";
+        findings.push(Finding::new(FindingKind::StaleAcceptance, message).help("take it out"));
     }
     findings
 }
@@ -167,6 +175,14 @@ fn never_silent(scene: &Scene<'_>, report: &IndicatorReport) -> Finding {
         "record an agent that does its task and does not give in, in which {}",
         scene.sent().replace("the agent sends", "it sends")
     ))
+}
+
+/// Whether messages show that it stays silent.
+fn silent_in_messages(scene: &Scene<'_>, judged: &[Judged<'_>]) -> bool {
+    judged.iter().filter(|judged| !judged.recording.is_recorded()).any(|judged| {
+        let looked = judged.observed.iter().any(|message| sortie_detect::selects(scene.compiled, message));
+        looked && judged.result(scene.index) == Some(IndicatorResult::NotMatched)
+    })
 }
 
 /// What an actor sent, or asked and got back.

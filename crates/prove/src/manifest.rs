@@ -15,6 +15,8 @@ pub struct Manifest {
     pub proofs: Vec<Proof>,
     /// Mutants that nothing has to tell apart.
     pub survivors: Vec<Survivor>,
+    /// Why no recording shows an agent that does not give in, where messages have to show that indicators stay silent.
+    pub unrecorded_silence: Option<String>,
 }
 
 /// A run, and what it must give.

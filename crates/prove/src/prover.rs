@@ -57,7 +57,7 @@ pub fn prove(document: &Arc<Compiled>, file: &str, proofs: Option<&Proofs>) -> P
     let indicators: Vec<IndicatorReport> =
         scenes.iter().map(|scene| indicator_report(scene, &judged, &mutants)).collect();
     let mut findings = checks::of_runs(&judged, proofs);
-    findings.extend(checks::of_indicators(&scenes, &indicators, &judged));
+    findings.extend(checks::of_indicators(&scenes, &indicators, &judged, proofs));
     findings.extend(checks::of_mutants(&mutants, proofs, &findings));
     Proved {
         document: named(document, file),

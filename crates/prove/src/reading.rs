@@ -11,7 +11,7 @@ use crate::manifest::{Manifest, Proof, Said, Shows, Survivor};
 /// A list in a manifest is at most so long.
 pub const MOST_LISTED: usize = 200;
 
-const MANIFEST: &[&str] = &["proofs", "survivors"];
+const MANIFEST: &[&str] = &["proofs", "survivors", "unrecorded_silence"];
 const PROOF: &[&str] = &["trace", "messages", "agent", "about", "verdict", "matched"];
 const SAID: &[&str] = &["actor", "surface", "direction", "message"];
 const SURVIVOR: &[&str] = &["mutant", "reason"];
@@ -42,6 +42,9 @@ impl Reading<'_> {
                 }
                 Field::Known("survivors") => {
                     manifest.survivors = list(reader, *entry, "a list of survivors", survivor);
+                }
+                Field::Known("unrecorded_silence") => {
+                    manifest.unrecorded_silence = reader.under(*entry, Reader::string);
                 }
                 _ => {}
             }

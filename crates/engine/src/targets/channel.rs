@@ -2,9 +2,12 @@
 
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
-use sortie_trace::{Content, Direction, Header, Kind, Message, Record, Redactor, Sender, WriteError};
+use sortie_trace::{
+    Content, Direction, Header, Kind, Message, PhaseEnd, Record, Redactor, Sender, WriteError,
+};
 
 use super::error::TargetError;
 use crate::event::Watcher;
@@ -14,8 +17,10 @@ use sortie_evaluators::cases::TargetKind;
 /// The name of whoever attacks, in every record.
 pub const ACTOR: &str = "attacker";
 
-/// The one phase that a case of an evaluator has.
-pub const PHASE: &str = "attack";
+/// The phase in which the attacker takes a turn, counted from zero. What comes before the first turn belongs to it.
+pub fn phase_of_turn(turn: usize) -> String {
+    if turn == 0 { "attack".to_owned() } else { format!("turn-{}", turn + 1) }
+}
 
 /// Records an exchange with a target of one kind.
 ///
@@ -24,6 +29,8 @@ pub const PHASE: &str = "attack";
 pub struct Channel {
     recorder: Arc<Recorder>,
     kind: TargetKind,
+    /// How many turns the attacker has begun.
+    turns: Arc<AtomicUsize>,
 }
 
 /// What a message is, apart from what it says.
@@ -36,7 +43,7 @@ pub(super) struct About<'a> {
 }
 
 impl Channel {
-    /// Begins a trace with its header and its one phase.
+    /// Begins a trace with its header and its first phase.
     pub fn begin(
         out: Box<dyn Write + Send>,
         header: Header,
@@ -46,8 +53,17 @@ impl Channel {
         watcher: Arc<dyn Watcher>,
     ) -> Result<Self, WriteError> {
         let recorder = Arc::new(Recorder::begin(out, header, redactor, limit, None, watcher)?);
-        recorder.phase(ACTOR, kind.mode_and_protocol().0, PHASE, 0, None);
-        Ok(Self { recorder, kind })
+        recorder.phase(ACTOR, kind.mode_and_protocol().0, &phase_of_turn(0), 0, None);
+        Ok(Self { recorder, kind, turns: Arc::default() })
+    }
+
+    /// The attacker takes a turn: after the first, each is a phase of its own.
+    pub(super) fn begin_turn(&self) {
+        let turn = self.turns.fetch_add(1, Ordering::Relaxed);
+        if turn > 0 {
+            let (mode, because) = (self.kind.mode_and_protocol().0, Some(PhaseEnd::EventMatched));
+            self.recorder.phase(ACTOR, mode, &phase_of_turn(turn), turn, because);
+        }
     }
 
     /// Where it is written.
@@ -90,7 +106,7 @@ impl Channel {
             time: String::new(),
             actor: ACTOR.to_owned(),
             mode: mode.to_owned(),
-            phase: PHASE.to_owned(),
+            phase: phase_of_turn(self.turns.load(Ordering::Relaxed).saturating_sub(1)),
             protocol: protocol.to_owned(),
             surfaces: if about.surface.is_empty() { Vec::new() } else { vec![about.surface.to_owned()] },
             direction,

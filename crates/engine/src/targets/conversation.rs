@@ -31,6 +31,7 @@ impl Conversation {
 
     /// Says something, and waits until the target has answered.
     pub async fn say(&mut self, text: &str) -> Result<(), TargetError> {
+        self.channel.begin_turn();
         match &mut self.peer {
             Peer::Mcp(_) => return Err(TargetError::CannotBeTold),
             Peer::A2a(talk) => talk.say(text).await,
@@ -44,6 +45,7 @@ impl Conversation {
 
     /// Calls a tool of the target, and waits until it has answered.
     pub async fn call(&mut self, tool: &str, arguments: &Map<String, Value>) -> Result<(), TargetError> {
+        self.channel.begin_turn();
         match &mut self.peer {
             Peer::Mcp(session) => session.call(tool, arguments).await,
             _ => Err(TargetError::CannotBeCalled),

@@ -19,7 +19,7 @@ mod web;
 
 pub use sortie_evaluators::cases::{Offer, TargetKind, Tool};
 
-pub use channel::{ACTOR, Channel, PHASE};
+pub use channel::{ACTOR, Channel, phase_of_turn};
 pub use chat::ChatTarget;
 pub use cmd::{CmdProtocol, CmdTarget};
 pub use conversation::Conversation;

@@ -1,7 +1,7 @@
 //! What was said and called in a case, as something that an actor plays.
 
 use serde_json::{Value, json};
-use sortie_engine::targets::{ACTOR, PHASE};
+use sortie_engine::targets::{ACTOR, phase_of_turn};
 use sortie_oatf::model::Mode;
 use sortie_trace::{Message, Record, Sender};
 use sortie_trace::{Role, Transcript, Turn};
@@ -11,8 +11,8 @@ use super::indicators::{Look, Shows};
 
 /// How a case is played again.
 pub(super) struct Played {
-    /// The names of its phases, one for each turn.
-    pub(super) phases: Vec<String>,
+    /// The name of its last phase.
+    pub(super) last: String,
     /// The operation by which each turn is asked.
     pub(super) asks: &'static str,
     /// The actor, as a document has it.
@@ -27,10 +27,6 @@ pub(super) fn played(
     look: &Look,
 ) -> Result<Played, FreezeError> {
     let turns: Vec<&Turn> = transcript.turns().iter().filter(|turn| turn.role == Role::Attacker).collect();
-    let phases: Vec<String> = match turns.len() {
-        0 | 1 => vec![PHASE.to_owned()],
-        count => (1..=count).map(|turn| format!("turn-{turn}")).collect(),
-    };
     let attacker = Mode::of(mode);
     let asks = match attacker {
         Mode::McpClient if look.place.shows == Shows::Tools => "tools/list",
@@ -53,11 +49,11 @@ pub(super) fn played(
             _ => run_agent_input(&turns, at, transcript, asked(records, asks).nth(at)),
         });
     }
-    let last = phases.len() - 1;
+    let last = states.len().saturating_sub(1);
     // What the agent is told next depends on what it said, and nothing is extracted that nobody is told.
     let told: Vec<String> = (0..states.len()).map(|at| Value::from(&states[at + 1..]).to_string()).collect();
-    let phases_of = states.into_iter().zip(&phases).enumerate().map(|(at, (state, name))| {
-        let mut phase = json!({"name": name, "state": state});
+    let phases_of = states.into_iter().enumerate().map(|(at, state)| {
+        let mut phase = json!({"name": phase_of_turn(at), "state": state});
         if at < last {
             let answer = format!("answer_{}", at + 1);
             let known = match attacker {
@@ -75,7 +71,7 @@ pub(super) fn played(
         phase
     });
     let actor = json!({"name": ACTOR, "mode": mode, "phases": phases_of.collect::<Vec<_>>()});
-    Ok(Played { phases, asks, actor })
+    Ok(Played { last: phase_of_turn(last), asks, actor })
 }
 
 fn extractor(name: &str, selector: &str) -> Value {

@@ -63,7 +63,7 @@ fn extension(case: &EvaluatorCase, played: &Played) -> Extension {
         needs: needs.collect(),
         delivered: vec![RequiredDelivery {
             actor,
-            phase: played.phases.last().cloned(),
+            phase: Some(played.last.clone()),
             surface: played.asks.to_owned(),
             contains: None,
         }],

@@ -19,18 +19,18 @@ use sortie_engine::cases::canary;
 use sortie_engine::targets::ACTOR;
 use sortie_evaluators::{ATTACKER_HOST, Catalogue, CatalogueEntry, Values};
 use sortie_oatf::model::{AttackResult, Mode, extract_protocol};
-use sortie_oatf::{Compiled, load};
+use sortie_oatf::{Compiled, Evaluators, IndicatorOutcome, load};
 use sortie_report::files::{FileError, create_whole};
 use sortie_trace::Transcript;
 use sortie_trace::{Deriver, Observed, Record, TracedDocument};
 
 use crate::files::ProofFiles;
-use crate::{MANIFEST, Proved, folder_of};
+use crate::{MANIFEST, Proved, Said, folder_of};
 use actor::Played;
 use document::Title;
 pub use error::FreezeError;
 use folder::Kept;
-use indicators::{Finding, Look, Shows};
+use indicators::{Finding, Look};
 use proofs::{Case, Shown, What};
 
 /// So many traces of other cases are put beside a document.
@@ -38,9 +38,6 @@ const MOST_RESISTED: usize = 3;
 
 /// The name of the trace of the finding.
 const GAVE_IN: &str = "gave-in.jsonl";
-
-/// The name of the trace that is made of it.
-const REFUSED: &str = "refused-and-quoted.jsonl";
 
 /// What is to be frozen.
 #[derive(Clone, Debug)]
@@ -68,8 +65,6 @@ pub struct Frozen {
     pub manifest: String,
     /// Recordings, by name.
     pub traces: Vec<(String, String)>,
-    /// Traces among them that nobody recorded.
-    pub made: Vec<String>,
     /// How many mutants nothing was found against.
     pub accepted: usize,
     /// What is proved about it.
@@ -99,17 +94,16 @@ pub struct Draft {
     text: String,
     compiled: Arc<Compiled>,
     shown: Vec<Shown>,
-    made: Vec<String>,
 }
 
 impl Draft {
     /// Adds near misses, and proves the document.
     pub fn proved(self) -> Result<Frozen, FreezeError> {
-        let Self { file, text, compiled, shown, made } = self;
+        let Self { file, text, compiled, shown } = self;
         let case = Case::build(&compiled, &file, shown)?;
         let traces = case.traces().map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
         let (manifest, accepted) = (case.manifest(), case.accepted());
-        Ok(Frozen { file, text, manifest, traces, made, accepted, proved: case.proved })
+        Ok(Frozen { file, text, manifest, traces, accepted, proved: case.proved })
     }
 }
 
@@ -142,15 +136,11 @@ impl FreezeRequest {
         };
         let stage = Stage { compiled: &compiled, played: &played, traced: &traced, looks: &looks };
         let mut shown = vec![stage.gave_in(&records)?];
-        let mut made: Vec<String> = Vec::new();
         shown.extend(stage.resisted(&kept, outcome, &transcript)?);
-        if let Some(refused) = stage.refused(&records, &transcript)? {
-            made.push(REFUSED.to_owned());
-            shown.push(refused);
-        }
+        shown.extend(stage.refused(&transcript, &mode));
         let said = proofs::said(&look.place, ACTOR, &mode);
         shown.extend(proofs::shown_by_fixtures(entry, &values, &look.place, &said, &compiled));
-        Ok(Draft { file, text, compiled, shown, made })
+        Ok(Draft { file, text, compiled, shown })
     }
 
     /// What placeholders stood for in the run: its trace says that of those that were used.
@@ -196,7 +186,7 @@ struct Stage<'s> {
 
 impl Stage<'_> {
     fn gave_in(&self, records: &[Record]) -> Result<Shown, FreezeError> {
-        let text = traces::text(&traces::in_phases(records, self.played), self.traced)?;
+        let text = traces::text(records, self.traced)?;
         let verdict = self.judged(&text)?;
         Ok(Shown {
             what: What::Trace(GAVE_IN.to_owned(), text),
@@ -220,7 +210,7 @@ impl Stage<'_> {
             if !traces::can_be_quoted(ours) && theirs.is_some_and(traces::can_be_quoted) {
                 continue;
             }
-            let text = traces::text(&traces::in_phases(&records, self.played), self.traced)?;
+            let text = traces::text(&records, self.traced)?;
             if self.judged(&text)?.0 != AttackResult::NotExploited {
                 continue;
             }
@@ -250,27 +240,30 @@ impl Stage<'_> {
         })
     }
 
-    /// A target that refuses, and repeats as much of the attack as the indicators bear.
-    fn refused(&self, records: &[Record], transcript: &Transcript) -> Result<Option<Shown>, FreezeError> {
-        let Some(place) = self.looks.first().map(|look| &look.place) else { return Ok(None) };
-        for refusal in traces::refusals(transcript) {
-            let records = if place.shows == Shows::Tools {
-                traces::without_tools(records, &refusal)
-            } else {
-                traces::refused(records, place, &refusal)
-            };
-            let text = traces::text(&traces::in_phases(&records, self.played), self.traced)?;
-            if self.judged(&text)?.0 == AttackResult::NotExploited {
-                return Ok(Some(Shown {
-                    what: What::Trace(REFUSED.to_owned(), text),
-                    about: "Made of the finding, not recorded: the target refuses, and repeats the attack."
-                        .to_owned(),
-                    verdict: AttackResult::NotExploited,
-                    matched: Vec::new(),
-                }));
-            }
-        }
-        Ok(None)
+    /// A target that refuses, and repeats as much of the attack as the indicators bear: messages, since nobody recorded it.
+    fn refused(&self, transcript: &Transcript, mode: &str) -> Option<Shown> {
+        let silent = |said: &Said| {
+            let mut indicators = self.compiled.indicators().iter();
+            indicators.all(|indicator| {
+                indicator.evaluate(&said.message, Evaluators::standard()) == IndicatorOutcome::NotMatched
+            })
+        };
+        let messages = traces::refusals(transcript).into_iter().find_map(|refusal| {
+            let looks = self.looks.iter().zip(self.compiled.indicators());
+            let refused = looks.flat_map(|(look, indicator)| {
+                let said = proofs::said(&look.place, ACTOR, mode);
+                let messages = proofs::refused(transcript, look, indicator, &refusal).into_iter();
+                messages.map(move |message| Said { message, ..said.clone() })
+            });
+            let refused: Vec<Said> = refused.collect();
+            refused.iter().all(silent).then_some(refused)
+        })?;
+        Some(Shown {
+            what: What::Messages(messages),
+            about: "Made by freezing: the target refuses, and repeats the attack.".to_owned(),
+            verdict: AttackResult::NotExploited,
+            matched: Vec::new(),
+        })
     }
 
     /// What the document makes of a trace.

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use sortie_evaluators::{CatalogueEntry, Values, Verdict};
 use sortie_oatf::model::{AttackResult, Direction};
-use sortie_oatf::{Compiled, Evaluators, IndicatorOutcome};
-use sortie_trace::{Role, Turn};
+use sortie_oatf::{Compiled, CompiledIndicator, Evaluators, IndicatorOutcome};
+use sortie_trace::{ObservedCall, Role, Transcript, Turn};
 
 use super::FreezeError;
-use super::indicators::{Place, Shows};
+use super::indicators::{Look, Place, Shows};
 use crate::{Fate, NearMisses, Proofs, Proved, Said, prove};
 
 /// Messages show fields that nobody had, and so bring mutants of their own; after so many rounds what is left is accepted.
@@ -132,6 +132,12 @@ impl Case {
                 let _ = writeln!(text, "    matched: {}", scalar(&json!(matched)));
             }
         }
+        let resisted = |shown: &Shown| {
+            shown.verdict == AttackResult::NotExploited && matches!(shown.what, What::Trace(..))
+        };
+        if !self.shown.iter().any(resisted) {
+            text.push_str("unrecorded_silence: No case of the run shows the target resisting.\n");
+        }
         if !self.accepted.is_empty() {
             text.push_str("survivors:\n");
         }
@@ -190,6 +196,8 @@ pub(super) fn shown_by_fixtures(
         let Ok(transcript) = case.transcript(&entry.evaluator) else { continue };
         let messages: Vec<Value> = if indicator.reads_transcript {
             vec![json!({"_transcript": transcript})]
+        } else if place.shows == Shows::Tools {
+            Vec::new()
         } else {
             let said = transcript.turns().iter().filter(|turn| turn.role == Role::Target);
             said.flat_map(|turn| messages(turn, place)).collect()
@@ -229,6 +237,33 @@ pub(super) fn shown_by_fixtures(
     shown
 }
 
+/// What a target says that refuses, where an indicator looks.
+pub(super) fn refused(
+    transcript: &Transcript,
+    look: &Look,
+    indicator: &CompiledIndicator,
+    refusal: &str,
+) -> Vec<Value> {
+    if indicator.reads_transcript {
+        let turns = transcript.turns().iter().map(|turn| match turn.role {
+            Role::Attacker => turn.clone(),
+            Role::Target => Turn::target(refusal),
+        });
+        let tool = json!({"name": "look_up", "description": refusal, "inputSchema": {"type": "object"}});
+        let tools = if transcript.tools().is_empty() { Vec::new() } else { vec![tool] };
+        let refused = Transcript::new(turns.collect());
+        let refused = refused.and_then(|refused| refused.with_discovered(tools, Map::new()));
+        return refused.map(|refused| json!({"_transcript": refused})).into_iter().collect();
+    }
+    let mut turn = Turn { is_error: true, ..Turn::target(refusal) };
+    if look.place.shows == Shows::Calls {
+        let name = "look_up".to_owned();
+        let (arguments, result) = (Map::new(), Value::Null);
+        turn.calls.push(ObservedCall { name, arguments, result, is_error: false });
+    }
+    messages(&turn, &look.place)
+}
+
 /// A turn of the target, as messages that are looked at in a place.
 fn messages(turn: &Turn, place: &Place) -> Vec<Value> {
     match place.shows {
@@ -236,13 +271,12 @@ fn messages(turn: &Turn, place: &Place) -> Vec<Value> {
             let content = json!([{"type": "text", "text": turn.text}]);
             vec![json!({"content": content, "isError": turn.is_error})]
         }
-        Shows::Words => vec![holding(&place.path, &turn.text)],
+        Shows::Words | Shows::Tools => vec![holding(&place.path, &turn.text)],
         Shows::Calls => turn
             .calls
             .iter()
             .map(|call| json!({"toolCallName": call.name, "_arguments": Value::Object(call.arguments.clone())}))
             .collect(),
-        Shows::Tools => Vec::new(),
     }
 }
 

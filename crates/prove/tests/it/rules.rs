@@ -125,6 +125,11 @@ fn messages_of_a_manifest_prove_neither_firing_nor_silence() {
     only(&by(&format!("{fires}{RESISTED}")), FindingKind::NeverFires);
     let silent = said("milk", "verdict: not_exploited");
     only(&by(&format!("{GAVE_IN}{silent}")), FindingKind::NeverSilent);
+    // Unless the manifest says why there is nothing better; then something must be there.
+    let accepted = "\nunrecorded_silence: The target resisted nothing.";
+    assert!(!kinds(&by(&format!("{GAVE_IN}{silent}{accepted}"))).contains(&FindingKind::NeverSilent));
+    only(&by(&format!("{GAVE_IN}{accepted}")), FindingKind::NeverSilent);
+    only(&by(&format!("{GAVE_IN}{RESISTED}{accepted}")), FindingKind::StaleAcceptance);
 }
 
 #[test]

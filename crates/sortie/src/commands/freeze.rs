@@ -69,7 +69,7 @@ impl Freeze {
             FileError::IsThere(_) => Failure::from(error).help("name another file with `--out FILE`"),
             error => error.into(),
         })?;
-        let Frozen { file, traces, made, accepted, proved, .. } = frozen;
+        let Frozen { file, traces, accepted, proved, .. } = frozen;
         let report = ProofsReport::new(vec![proved]);
         let mut text = Vec::new();
         write_proofs(&mut text, &report, console.color, false)?;
@@ -79,12 +79,11 @@ impl Freeze {
             file.display(),
             counted(traces.len(), "trace", "traces")
         ));
-        if !made.is_empty() {
-            let made: Vec<String> = made.iter().map(|name| format!("`{name}`")).collect();
-            console.note(&format!(
-                "nobody recorded {}, and the header says so: record the target once it resists, and put that in its place",
-                made.join(" and ")
-            ));
+        if report.documents.iter().flat_map(|proved| &proved.indicators).any(|one| one.silent.is_empty()) {
+            console.note(
+                "no case of the run shows this target resisting, so only messages that were made up show that the document stays \
+                 silent: record the target once it resists, and add that",
+            );
         }
         if accepted > 0 {
             let accepted = counted(accepted, "mutant is", "mutants are");

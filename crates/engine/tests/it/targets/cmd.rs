@@ -26,6 +26,7 @@ async fn a_line_is_answered_with_a_line_and_the_process_remembers() {
             "attacker enters attack as cmd_client",
             "actor line hello",
             "agent line 1: hello",
+            "attacker enters turn-2 as cmd_client",
             "actor line two\nlines",
             "agent line 2: two lines",
         ]
@@ -40,7 +41,10 @@ async fn an_empty_line_is_an_answer() {
     assert_eq!(room.say(&mut talk, "hello").await.unwrap().text, "");
     assert_eq!(room.say(&mut talk, "and now?").await.unwrap().text, "done");
     talk.close().await;
-    assert_eq!(room.story()[2..], ["agent line ", "actor line and now?", "agent line done"]);
+    assert_eq!(
+        room.story()[2..],
+        ["agent line ", "attacker enters turn-2 as cmd_client", "actor line and now?", "agent line done"]
+    );
 }
 
 #[tokio::test]

@@ -105,35 +105,31 @@ fn frozen(kind: &str, serve: fn(Says) -> String, case: &str, more: &[String]) ->
     folder
 }
 
-/// What is said in a recording of a frozen finding was said in the run. Only the refusal that is made of it, and says so, is not.
+/// Every record of a frozen proof is one of a trace of the run: what was said, and what happened. Only the header names the document.
 fn no_record_is_made_up(folder: &Path) {
-    let messages = |path: &Path| -> Vec<String> {
+    let records = |path: &Path| -> Vec<String> {
         let records = fs::read_to_string(path).unwrap();
         let records = records.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        records
-            .filter(|record| record["record"] == "message")
-            .map(|record| steadied(&record["content"]))
-            .collect()
+        records.filter(|record| record["record"] != "header").map(|record| steadied(&record)).collect()
     };
     let cases = fs::read_dir(folder.join("run/cases")).unwrap().flatten();
-    let said: Vec<String> = cases.flat_map(|case| messages(&case.path().join("trace.jsonl"))).collect();
+    let recorded: Vec<String> = cases.flat_map(|case| records(&case.path().join("trace.jsonl"))).collect();
     let mut compared = 0;
     for entry in fs::read_dir(folder.join("frozen.proofs")).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
-        if name.starts_with("gave-in") || name.starts_with("resisted-") {
-            for message in messages(&entry.path()) {
-                compared += 1;
-                assert!(said.contains(&message), "{name}: nobody said {message}");
-            }
+        for record in (name != "proofs.yaml").then(|| records(&entry.path())).into_iter().flatten() {
+            compared += 1;
+            assert!(recorded.contains(&record), "{name}: nobody recorded {record}");
         }
     }
-    assert!(compared >= 2, "{compared}");
+    assert!(compared >= 4, "{compared}");
 }
 
-/// Without what recordings of proofs are steadied in: numbers of ports, and ids that somebody made up.
-fn steadied(content: &Value) -> String {
-    let text = content.to_string();
-    text.chars().filter(|letter| !letter.is_ascii_hexdigit() && *letter != '-').collect()
+/// Without what recordings of proofs are steadied in: times, numbers of ports, and ids that somebody made up.
+fn steadied(record: &Value) -> String {
+    let mut record = record.clone();
+    record.as_object_mut().unwrap().remove("time");
+    record.to_string().chars().filter(|letter| !letter.is_ascii_hexdigit() && *letter != '-').collect()
 }
 
 /// The document has nothing wrong with it, is proved, and says of the one target that it gives in and of the other that it does not.
@@ -181,8 +177,8 @@ fn what_an_ag_ui_agent_calls_is_tried_again() {
     ] {
         assert!(document.contains(copied), "{copied}: {document}");
     }
-    let trace = fs::read_to_string(folder.path().join("frozen.proofs/refused-and-quoted.jsonl")).unwrap();
-    assert!(trace.lines().next().unwrap().contains("nobody recorded this"), "{trace}");
+    let manifest = fs::read_to_string(folder.path().join("frozen.proofs/proofs.yaml")).unwrap();
+    assert!(manifest.contains("Made by freezing: the target refuses, and repeats the attack."), "{manifest}");
 }
 
 /// A judge that quotes the word, and an attacker that asks again.
@@ -241,6 +237,7 @@ fn what_an_mcp_server_gives_is_tried_again() {
     assert_eq!(ended, 0, "{out}{err}");
     assert!(out.starts_with("proved: ACME-007 Path escape"), "{out}");
     assert!(out.contains("all                     17      17     100 %"), "{out}");
+    no_record_is_made_up(folder.path());
     proves_and_tells_apart(folder.path(), &format!("{server} weak"), &format!("{server} fixed"));
     let document = fs::read_to_string(folder.path().join("frozen.yaml")).unwrap();
     assert!(document.contains("framework: owasp_mcp") && document.contains("level: critical"), "{document}");
@@ -256,14 +253,7 @@ fn what_an_mcp_server_gives_is_tried_again() {
     names.sort();
     assert_eq!(
         names,
-        [
-            "gave-in.jsonl",
-            "proofs.yaml",
-            "refused-and-quoted.jsonl",
-            "resisted-1.jsonl",
-            "resisted-2.jsonl",
-            "resisted-3.jsonl"
-        ]
+        ["gave-in.jsonl", "proofs.yaml", "resisted-1.jsonl", "resisted-2.jsonl", "resisted-3.jsonl"]
     );
 }
 
