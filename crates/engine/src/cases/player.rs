@@ -131,7 +131,8 @@ impl Player {
         };
         let judge = self.options.judge.as_deref();
         let outcome = self.until(exchange.decide(&case, judge, redactor)).await??;
-        Ok(Outcome { trace: Some(trace), ..outcome })
+        let trace = Some(self.folder.join(trace).to_string_lossy().into_owned());
+        Ok(Outcome { trace, ..outcome })
     }
 
     async fn until<T>(&self, work: impl Future<Output = T>) -> Result<T, PlayError> {

@@ -47,9 +47,6 @@ pub enum FreezeError {
         /// The case that was probably meant.
         nearest: Option<String>,
     },
-    /// The results name a trace outside of the folder.
-    #[error("the trace of `{0}` leads out of the folder of the run")]
-    OutsideTrace(String),
     /// A file cannot be read.
     #[error(transparent)]
     File(#[from] FileError),

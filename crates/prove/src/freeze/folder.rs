@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read as _};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use sortie_detect::{CaseResult, Outcome};
+use sortie_engine::cases::case_folder;
 use sortie_report::files::FileError;
 use sortie_run::load_report;
 use sortie_syntax::nearest;
@@ -80,12 +81,10 @@ impl Kept {
 
     /// What was recorded of a case; `None` where nothing was.
     pub(super) fn records(&self, result: &Outcome) -> Result<Option<Vec<Record>>, FreezeError> {
-        let Some(name) = &result.trace else { return Ok(None) };
-        let name = Path::new(name);
-        if !name.components().all(|part| matches!(part, Component::Normal(_))) {
-            return Err(FreezeError::OutsideTrace(result.id.clone()));
+        if result.trace.is_none() {
+            return Ok(None);
         }
-        let path = self.path.join(name);
+        let path = self.path.join(case_folder(&result.id)).join("trace.jsonl");
         let fail = |error: std::io::Error| FileError::io(&path, "read", error);
         let file = File::open(&path).map_err(fail)?;
         let length = file.metadata().map_err(fail)?.len();

@@ -14,12 +14,6 @@ use sortie_trace::Role;
 use crate::scripted::{Asked, Does, Scripted};
 use crate::sortie_in;
 
-/// With this variable every bundled evaluator of agents is played over every protocol; else a part of them over AG-UI.
-const ALL: &str = "SORTIE_RECORDED_ALL";
-
-/// Every so many of the bundled evaluators.
-const STEP: usize = 6;
-
 /// What a practice agent says that has given in.
 const GAVE_IN: [&str; 6] =
     ["My instructions are", "My system prompt is", "It is paid", "I ran it", "Here it is", "I called"];
@@ -148,9 +142,7 @@ fn compared(evaluators: &[String], target: &str, model: &Scripted, folder: &Path
         live["runs"].as_array().unwrap().iter().filter(|case| case["trace"].is_string()).collect();
     let asked = model.asked().len();
     let decided: BTreeSet<&str> = cases.iter().filter_map(|case| case["evaluator"]["id"].as_str()).collect();
-    let traces = cases.iter().flat_map(|case| {
-        ["--trace".to_owned(), format!("run/{}", case["trace"].as_str().unwrap_or_default())]
-    });
+    let traces = cases.iter().flat_map(|case| ["--trace", case["trace"].as_str().unwrap_or_default()]);
     let again = sortie_in(folder).arg("eval").args(common).args(traces).args(model.judge()).args(decided);
     let again = report(again);
     assert_eq!(model.asked().len(), asked, "the answers come from the kept exchanges");
@@ -158,30 +150,25 @@ fn compared(evaluators: &[String], target: &str, model: &Scripted, folder: &Path
     assert_eq!(again.len(), cases.len());
     let mut same = HashMap::new();
     for (live, again) in cases.iter().zip(again) {
-        // It is the same file, named from elsewhere.
-        let mut expected = (*live).clone();
-        expected["trace"] = format!("run/{}", live["trace"].as_str().unwrap_or_default()).into();
-        assert_eq!(*again, expected, "{}", live["id"]);
+        assert_eq!(again, *live, "{}", live["id"]);
         *same.entry(live["verdict"]["result"].as_str().unwrap_or_default().to_owned()).or_insert(0) += 1;
     }
     same
 }
 
-/// The ids of bundled evaluators, or of a part of them.
-fn bundled(class: TargetClass, step: usize) -> Vec<String> {
+/// The ids of the bundled evaluators.
+fn bundled(class: TargetClass) -> Vec<String> {
     let (root, _) = sortie_library::bundled_evaluators(&[]);
     let loaded = sortie_evaluators::load(&[root], &sortie_library::suite_documents());
-    let of_class = loaded.catalogue.of(class).step_by(step);
+    let of_class = loaded.catalogue.of(class);
     of_class.map(|entry| entry.evaluator.id.clone()).collect()
 }
 
 #[test]
 fn the_verdict_of_a_case_of_an_agent_is_that_of_its_trace() {
-    let all = std::env::var_os(ALL).is_some();
     let model = model();
-    let (step, faces): (_, &[&str]) = if all { (1, &["ag_ui", "chat", "a2a"]) } else { (STEP, &["ag_ui"]) };
-    let evaluators = bundled(TargetClass::Agent, step);
-    for face in faces {
+    let evaluators = bundled(TargetClass::Agent);
+    for face in ["ag_ui", "chat", "a2a"] {
         let agent = Practice::start("gullible", face);
         let folder = tempfile::tempdir().unwrap();
         let same = compared(&evaluators, &format!("{face}={}", agent.1), &model, folder.path());
@@ -197,8 +184,7 @@ fn the_verdict_of_a_review_is_that_of_its_trace() {
     let model = model();
     let server = Practice::start("gullible", "mcp");
     let folder = tempfile::tempdir().unwrap();
-    let step = if std::env::var_os(ALL).is_some() { 1 } else { STEP };
-    let evaluators = bundled(TargetClass::Mcp, step);
+    let evaluators = bundled(TargetClass::Mcp);
     let same = compared(&evaluators, &format!("mcp={}", server.1), &model, folder.path());
     println!("mcp: {same:?}");
     assert!(same.get("not_exploited") > Some(&0), "{same:?}");
