@@ -28,6 +28,16 @@ pub struct Rule<C = ()> {
 }
 
 impl<C> Rule<C> {
+    /// A rule whose violation refuses the text. [`Rule::titled`] and [`Rule::check`] complete it.
+    pub const fn error(code: &'static str, spec: &'static str, explain: &'static str) -> Rule {
+        Rule { code, spec, title: "", severity: DiagnosticSeverity::Error, explain, check: () }
+    }
+
+    /// A rule whose violation is worth a word. [`Rule::titled`] and [`Rule::check`] complete it.
+    pub const fn warning(code: &'static str, spec: &'static str, explain: &'static str) -> Rule {
+        Rule { code, spec, title: "", severity: DiagnosticSeverity::Warning, explain, check: () }
+    }
+
     /// The rule without its check.
     pub const fn words(&self) -> Rule {
         let Self { code, spec, title, severity, explain, .. } = *self;
@@ -42,6 +52,20 @@ impl<C> Rule<C> {
     /// The explanation, taken apart.
     pub fn page(&self) -> Page {
         Page::parse(self.explain)
+    }
+}
+
+impl Rule {
+    /// Says what must hold.
+    #[must_use]
+    pub const fn titled(self, title: &'static str) -> Self {
+        Self { title, ..self }
+    }
+
+    /// Says what finds the violations.
+    pub const fn check<C>(self, check: C) -> Rule<C> {
+        let Self { code, spec, title, severity, explain, check: () } = self;
+        Rule { code, spec, title, severity, explain, check }
     }
 }
 

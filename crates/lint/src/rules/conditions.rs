@@ -8,19 +8,14 @@ use sortie_expr::json::{compare_numbers, sorted_text};
 use sortie_expr::re2::Regex;
 use sortie_oatf::model::{Condition, ExtractorType, MatchCondition, OPERATORS};
 use sortie_oatf::rules::edits;
-use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::nearest;
 
 use super::Rule;
 use super::payload::weight;
 
-pub(super) const L_003: Rule = Rule {
-    code: "L-003",
-    spec: "",
-    title: "a regular expression asks for something",
-    severity: Warning,
-    explain: include_str!("l003.md"),
-    check: Some(|document, report| {
+pub(super) const L_003: Rule = Rule::warning("L-003", "", include_str!("l003.md"))
+    .titled("a regular expression asks for something")
+    .check(Some(|document, report| {
         for (path, condition) in document.conditions() {
             if let Condition::Match(condition) = &condition
                 && let Some(regex) = &condition.regex
@@ -28,7 +23,7 @@ pub(super) const L_003: Rule = Rule {
                 && matches_everything(&regex)
             {
                 report
-                    .add(&L_003, path.key("regex"), "this regular expression matches every text")
+                    .add(path.key("regex"), "this regular expression matches every text")
                     .label("matches the empty text")
                     .help("make a part that must be there: `+` for `*`, or no `?` and no empty alternative")
                     .help("to ask whether the field is there at all, write `condition: {exists: true}`");
@@ -40,13 +35,12 @@ pub(super) const L_003: Rule = Rule {
                 && captures_nothing(&regex)
             {
                 report
-                    .add(&L_003, path.key("selector"), "this regular expression captures the empty text")
+                    .add(path.key("selector"), "this regular expression captures the empty text")
                     .label("matches nothing, at the very start of every message")
                     .help("say what stands in front of the value, or use `+` for `*`");
             }
         }
-    }),
-};
+    }));
 
 /// A character that no pattern has in mind.
 const UNLIKELY: &str = "\u{e000}";
@@ -62,13 +56,9 @@ fn captures_nothing(regex: &Regex) -> bool {
     regex.find(&message).is_some_and(|found| found.is_empty())
 }
 
-pub(super) const L_012: Rule = Rule {
-    code: "L-012",
-    spec: "§5.3",
-    title: "a condition that looks like an operator is one",
-    severity: Warning,
-    explain: include_str!("l012.md"),
-    check: Some(|document, report| {
+pub(super) const L_012: Rule = Rule::warning("L-012", "§5.3", include_str!("l012.md"))
+    .titled("a condition that looks like an operator is one")
+    .check(Some(|document, report| {
         for (path, condition) in document.conditions() {
             let Condition::Value(Value::Object(fields)) = condition else { continue };
             // An object that is meant to be one has other words in it too.
@@ -79,11 +69,7 @@ pub(super) const L_012: Rule = Rule {
                 let Some(meant) = meant_by(key) else { continue };
                 let path = path.clone().key(key);
                 let finding = report
-                    .add(
-                        &L_012,
-                        path.clone(),
-                        format!("`{key}` is no operator, so this compares with an object"),
-                    )
+                    .add(path.clone(), format!("`{key}` is no operator, so this compares with an object"))
                     .at_key();
                 match meant {
                     Meant::Operator(operator) => {
@@ -105,8 +91,7 @@ pub(super) const L_012: Rule = Rule {
                 }
             }
         }
-    }),
-};
+    }));
 
 /// What an author had in mind.
 enum Meant {
@@ -136,20 +121,14 @@ fn meant_by(key: &str) -> Option<Meant> {
     })
 }
 
-pub(super) const L_016: Rule = Rule {
-    code: "L-016",
-    spec: "§5.3",
-    title: "a condition can hold",
-    severity: Warning,
-    explain: include_str!("l016.md"),
-    check: Some(|document, report| {
+pub(super) const L_016: Rule = Rule::warning("L-016", "§5.3", include_str!("l016.md"))
+    .titled("a condition can hold")
+    .check(Some(|document, report| {
         for (path, condition) in document.conditions() {
             let Condition::Match(operators) = condition else { continue };
             if operators.exists == Some(false) && operators.operator_count() > 1 {
                 report
-                    .add(
-                        &L_016,
-                        path.clone().key("exists"),
+                    .add(path.clone().key("exists"),
                         "this condition can never hold: what is absent has no value",
                     )
                     .label("asks for the field to be absent")
@@ -158,9 +137,7 @@ pub(super) const L_016: Rule = Rule {
             }
             if let Some((low, high)) = empty_interval(&operators) {
                 report
-                    .add(
-                        &L_016,
-                        path.clone().key(low),
+                    .add(path.clone().key(low),
                         format!(
                             "this condition can never hold: no number is above `{low}` and below `{high}`"
                         ),
@@ -182,7 +159,7 @@ pub(super) const L_016: Rule = Rule {
                     && !list.iter().any(|value| check.matches(value))
                 {
                     report
-                        .add(&L_016, at, "this condition can never hold: nothing in the list satisfies the other operators")
+                        .add(at, "this condition can never hold: nothing in the list satisfies the other operators")
                         .help("operators are combined with AND; make two indicators where OR is meant");
                     continue;
                 }
@@ -190,7 +167,7 @@ pub(super) const L_016: Rule = Rule {
                 for (index, value) in list.iter().enumerate() {
                     if let Some(first) = first_seen.insert(sorted_text(value), index) {
                         report
-                            .add(&L_016, at.clone().index(index), "this value is in the list already")
+                            .add(at.clone().index(index), "this value is in the list already")
                             .label("again")
                             .also(&at.clone().index(first), "first here")
                             .help("remove one of them, or write what was meant");
@@ -198,8 +175,7 @@ pub(super) const L_016: Rule = Rule {
                 }
             }
         }
-    }),
-};
+    }));
 
 /// The bounds that leave no number between them.
 fn empty_interval(operators: &MatchCondition) -> Option<(&'static str, &'static str)> {

@@ -2,24 +2,18 @@
 
 use sortie_oatf::frameworks::{FRAMEWORKS, Problem, is_well_formed, normalise};
 use sortie_oatf::rules::{RuleReport, edits};
-use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::NodePath;
 use sortie_syntax::yaml::{NodeId, NodeKind, Style, Tree};
 
 use super::Rule;
 
-pub(super) const L_014: Rule = Rule {
-    code: "L-014",
-    spec: "",
-    title: "a key has a value",
-    severity: Warning,
-    explain: include_str!("l014.md"),
-    check: Some(|document, report| {
+pub(super) const L_014: Rule = Rule::warning("L-014", "", include_str!("l014.md"))
+    .titled("a key has a value")
+    .check(Some(|document, report| {
         if let Some(tree) = document.tree() {
             walk(tree, tree.root().id, &mut NodePath::root(), report);
         }
-    }),
-};
+    }));
 
 /// Keys whose values are the author's: an empty one there is a null that is meant.
 const PASS_THROUGH: &[&str] = &["state", "params", "condition", "match", "any_of", "on_enter"];
@@ -60,8 +54,7 @@ fn walk(tree: &Tree, id: NodeId, path: &mut NodePath, report: &mut RuleReport<'_
 
 fn empty(key: &str, path: &NodePath, report: &mut RuleReport<'_>) {
     let rest = if REQUIRED.contains(&key) { "and needs one" } else { "and is read as if it were not there" };
-    let finding =
-        report.add(&L_014, path.clone(), format!("`{key}` has no value, {rest}")).label("nothing follows");
+    let finding = report.add(path.clone(), format!("`{key}` has no value, {rest}")).label("nothing follows");
     finding.help(match key {
         "target" => "name a field, or write `\"\"` if the whole message is meant",
         _ if REQUIRED.contains(&key) => "write a value",
@@ -69,13 +62,9 @@ fn empty(key: &str, path: &NodePath, report: &mut RuleReport<'_>) {
     });
 }
 
-pub(super) const L_015: Rule = Rule {
-    code: "L-015",
-    spec: "§4.3",
-    title: "a mapping names an entry that its framework has",
-    severity: Warning,
-    explain: include_str!("l015.md"),
-    check: Some(|document, report| {
+pub(super) const L_015: Rule = Rule::warning("L-015", "§4.3", include_str!("l015.md"))
+    .titled("a mapping names an entry that its framework has")
+    .check(Some(|document, report| {
         let mappings =
             document.attack.classification.iter().flat_map(|classification| &classification.mappings);
         let path = NodePath::root().key("attack").key("classification").key("mappings");
@@ -85,11 +74,7 @@ pub(super) const L_015: Rule = Rule {
                 let path = path.key("framework");
                 let edits = edits::replace_scalar(document, &path, meant);
                 report
-                    .add(
-                        &L_015,
-                        path,
-                        format!("`{}` is not how documents name this framework", mapping.framework),
-                    )
+                    .add(path, format!("`{}` is not how documents name this framework", mapping.framework))
                     .label(format!("did you mean `{meant}`?"))
                     .help("an unknown framework is kept, and nothing that groups by framework finds it")
                     .fix(format!("write `{meant}`"), edits);
@@ -103,11 +88,7 @@ pub(super) const L_015: Rule = Rule {
                 Ok(canonical) => {
                     let edits = edits::replace_scalar(document, &path, &canonical);
                     report
-                        .add(
-                            &L_015,
-                            path,
-                            format!("`{}` is not how `{}` writes it", mapping.id, mapping.framework),
-                        )
+                        .add(path, format!("`{}` is not how `{}` writes it", mapping.id, mapping.framework))
                         .label(format!("`{canonical}`"))
                         .help("whoever groups attacks by their entries compares the text")
                         .fix(format!("write `{canonical}`"), edits);
@@ -118,14 +99,13 @@ pub(super) const L_015: Rule = Rule {
                         Problem::NoEntry { .. } => "is not an entry of",
                     };
                     report
-                        .add(&L_015, path, format!("`{}` {message} `{}`", mapping.id, mapping.framework))
+                        .add(path, format!("`{}` {message} `{}`", mapping.id, mapping.framework))
                         .help(problem.to_string())
                         .help("use `framework: other` for anything else");
                 }
             }
         }
-    }),
-};
+    }));
 
 /// The framework that is written differently only in case and punctuation, or with its publisher's name.
 fn same_letters(written: &str) -> Option<&'static str> {
@@ -142,11 +122,5 @@ fn same_letters(written: &str) -> Option<&'static str> {
 
 /// A document has proofs. Whoever knows where the document stands looks for them, and only when asked to: there is
 /// nothing to be seen in the document itself.
-pub(super) const L_023: Rule = Rule {
-    code: "L-023",
-    spec: "",
-    title: "a document has proofs",
-    severity: Warning,
-    explain: include_str!("l023.md"),
-    check: None,
-};
+pub(super) const L_023: Rule =
+    Rule::warning("L-023", "", include_str!("l023.md")).titled("a document has proofs").check(None);

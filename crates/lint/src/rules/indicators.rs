@@ -4,7 +4,6 @@ use sortie_expr::path::WildcardPath;
 use sortie_oatf::bindings::{Reachability, Side, known_protocols, reachability};
 use sortie_oatf::model::{Condition, Document, Mode};
 use sortie_oatf::rules::RuleReport;
-use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::NodePath;
 
 use super::Rule;
@@ -12,13 +11,9 @@ use super::payload::{self, Message};
 use super::scope::{Scope, scopes};
 
 /// An indicator does not match what the attack itself sends.
-pub(super) const L_002: Rule = Rule {
-    code: "L-002",
-    spec: "§6",
-    title: "an indicator does not match by itself",
-    severity: Warning,
-    explain: include_str!("l002.md"),
-    check: Some(|document, report| {
+pub(super) const L_002: Rule = Rule::warning("L-002", "§6", include_str!("l002.md"))
+    .titled("an indicator does not match by itself")
+    .check(Some(|document, report| {
         let mut messages: Option<Vec<Message<'_>>> = None;
         for scope in scopes(document) {
             let (Some(condition), Some((_, target))) = (scope.condition(), scope.target()) else { continue };
@@ -40,8 +35,7 @@ pub(super) const L_002: Rule = Rule {
                 }
             }
         }
-    }),
-};
+    }));
 
 fn selects(scope: &Scope<'_>, message: &Message<'_>, target: &str) -> bool {
     // Of an answer we know what we asked and nothing else; its root is what L-011 is about.
@@ -62,7 +56,6 @@ fn fires_by_itself(scope: &Scope<'_>, message: &Message<'_>, place: &NodePath, r
     };
     let finding = report
         .add(
-            &L_002,
             scope.path.clone().key("pattern"),
             format!(
                 "this indicator matches the attack's own {} of `{surface}`, whatever the agent does",
@@ -107,7 +100,6 @@ fn absence_everywhere(document: &Document, scope: &Scope<'_>, target: &str, repo
     if possible && !target.is_empty() {
         report
             .add(
-                &L_002,
                 scope.path.clone().key("pattern"),
                 format!(
                     "this indicator matches every message that has no `{target}`, whatever the agent does"
@@ -118,13 +110,9 @@ fn absence_everywhere(document: &Document, scope: &Scope<'_>, target: &str, repo
     }
 }
 
-pub(super) const L_008: Rule = Rule {
-    code: "L-008",
-    spec: "§6.4",
-    title: "a semantic indicator has two positive and two negative examples",
-    severity: Warning,
-    explain: include_str!("l008.md"),
-    check: Some(|document, report| {
+pub(super) const L_008: Rule = Rule::warning("L-008", "§6.4", include_str!("l008.md"))
+    .titled("a semantic indicator has two positive and two negative examples")
+    .check(Some(|document, report| {
         for (path, indicator) in document.indicators() {
             let Some(semantic) = &indicator.semantic else { continue };
             let path = path.key("semantic");
@@ -144,30 +132,24 @@ pub(super) const L_008: Rule = Rule {
                 )
             };
             let at = if semantic.examples.is_some() { path.key("examples") } else { path };
-            report.add(&L_008, at, message).help(
+            report.add(at, message).help(
                 "a score means something else in every engine; examples say what must match and what must not",
             );
         }
-    }),
-};
+    }));
 
 /// How many of each kind.
 const WANTED: usize = 2;
 
-pub(super) const L_009: Rule = Rule {
-    code: "L-009",
-    spec: "§6",
-    title: "some indicator looks at what the agent does",
-    severity: Warning,
-    explain: include_str!("l009.md"),
-    check: Some(|document, report| {
+pub(super) const L_009: Rule = Rule::warning("L-009", "§6", include_str!("l009.md"))
+    .titled("some indicator looks at what the agent does")
+    .check(Some(|document, report| {
         let scopes = scopes(document);
         // A document with more of them is not written by hand, and asking costs.
         if scopes.is_empty() || scopes.len() > 200 || !scopes.iter().all(Scope::is_payload_only) {
             return;
         }
         let finding = report.add(
-            &L_009,
             NodePath::root().key("attack").key("indicators"),
             "no indicator looks at what the agent does",
         );
@@ -186,17 +168,12 @@ pub(super) const L_009: Rule = Rule {
             }
             _ => "add one for what the agent answers: `direction: response`",
         });
-    }),
-};
+    }));
 
 /// A string operator does not search a message that carries our own request.
-pub(super) const L_011: Rule = Rule {
-    code: "L-011",
-    spec: "§4.1",
-    title: "a search leaves out the request inside a response",
-    severity: Warning,
-    explain: include_str!("l011.md"),
-    check: Some(|document, report| {
+pub(super) const L_011: Rule = Rule::warning("L-011", "§4.1", include_str!("l011.md"))
+    .titled("a search leaves out the request inside a response")
+    .check(Some(|document, report| {
         for scope in scopes(document) {
             let Some((path, "")) = scope.target() else { continue };
             let Some(Condition::Match(operators)) = scope.condition() else { continue };
@@ -212,13 +189,12 @@ pub(super) const L_011: Rule = Rule {
                 _ => "content[*].text",
             };
             report
-                .add(&L_011, path, "this searches the whole response, and our own request is part of it")
+                .add(path, "this searches the whole response, and our own request is part of it")
                 .label("the whole message")
                 .help("what a client actor is answered carries what it asked, under `_request`")
                 .help(format!("look at the part that the agent writes, such as `{example}`"));
         }
-    }),
-};
+    }));
 
 /// Whether it sees what client actors are answered.
 fn sees_answers(scope: &Scope<'_>) -> bool {

@@ -9,7 +9,6 @@ use sortie_oatf::bindings::{
 };
 use sortie_oatf::model::{ActionKind, Condition, Document, Mode, Phase, Trigger};
 use sortie_oatf::rules::{PhaseList, RuleReport, edits};
-use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::{NodePath, nearest};
 
 use super::Rule;
@@ -18,13 +17,9 @@ use super::scope::{side_of_event, wants_absence};
 /// Every phase can be reached.
 ///
 /// An event that the mode never sees is V-029's to report, a condition that can never hold L-016's.
-pub(super) const L_006: Rule = Rule {
-    code: "L-006",
-    spec: "§5.3",
-    title: "every phase can be reached",
-    severity: Warning,
-    explain: include_str!("l006.md"),
-    check: Some(|document, report| {
+pub(super) const L_006: Rule = Rule::warning("L-006", "§5.3", include_str!("l006.md"))
+    .titled("every phase can be reached")
+    .check(Some(|document, report| {
         for list in document.phase_lists() {
             let mut offers = Offers::default();
             for phase in list.phases {
@@ -46,8 +41,7 @@ pub(super) const L_006: Rule = Rule {
                 way.is_asked_for(asked.as_ref(), report);
             }
         }
-    }),
-};
+    }));
 
 /// The way from one phase to the next.
 struct Way<'d, 'w> {
@@ -81,7 +75,7 @@ impl Way<'_, '_> {
             let path = self.path.clone().key("match").key(key);
             let (behind, label) = self.behind();
             let mut finding = report
-                .add(&L_006, path.clone(), format!("this trigger can never fire: {reason}"))
+                .add(path.clone(), format!("this trigger can never fire: {reason}"))
                 .at_key()
                 .also(&behind, label);
             let simple = nearest.filter(|nearest| !nearest.path.is_empty() && !nearest.path.contains('['));
@@ -127,7 +121,7 @@ impl Way<'_, '_> {
             Some(name) => format!("this trigger can never fire: no phase offers a {what} `{name}`"),
             None => format!("this trigger can never fire: no phase offers a {what} of such a name"),
         };
-        let mut finding = report.add(&L_006, path.clone(), message).also(&behind, label);
+        let mut finding = report.add(path.clone(), message).also(&behind, label);
         let mut sorted: Vec<&str> = names.iter().copied().collect();
         sorted.sort_unstable();
         if let Some(meant) = wanted.and_then(|name| nearest(name, sorted)) {
@@ -157,7 +151,6 @@ impl Way<'_, '_> {
         let (behind, label) = self.behind();
         report
             .add(
-                &L_006,
                 self.path.clone().key("event"),
                 format!("this trigger can never fire: nothing sends `{}`, so nothing answers it", sources[0]),
             )
@@ -231,13 +224,9 @@ fn note_requests<'d>(phase: &'d Phase, asked: &mut Option<HashSet<&'d str>>) {
     }
 }
 
-pub(super) const L_017: Rule = Rule {
-    code: "L-017",
-    spec: "§7",
-    title: "an entry action is one that the mode has",
-    severity: Warning,
-    explain: include_str!("l017.md"),
-    check: Some(|document, report| {
+pub(super) const L_017: Rule = Rule::warning("L-017", "§7", include_str!("l017.md"))
+    .titled("an entry action is one that the mode has")
+    .check(Some(|document, report| {
         for list in document.phase_lists() {
             for (path, phase) in list.iter() {
                 let Some(mode) = list.mode_of(phase).filter(|mode| structural_keys(mode).is_some()) else {
@@ -253,11 +242,7 @@ pub(super) const L_017: Rule = Rule {
                     }
                     let path = path.clone().key("on_enter").index(index).key(name);
                     let finding = report
-                        .add(
-                            &L_017,
-                            path.clone(),
-                            format!("`{mode}` has no entry action `{name}`, so it is skipped"),
-                        )
+                        .add(path.clone(), format!("`{mode}` has no entry action `{name}`, so it is skipped"))
                         .at_key();
                     match nearest(name, known.iter().copied()) {
                         Some(meant) => {
@@ -274,8 +259,7 @@ pub(super) const L_017: Rule = Rule {
                 }
             }
         }
-    }),
-};
+    }));
 
 fn actions_of(mode: &str) -> &'static [&'static str] {
     match Mode::of(mode) {

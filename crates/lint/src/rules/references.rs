@@ -5,20 +5,15 @@ use std::collections::HashSet;
 use serde_json::Value;
 use sortie_oatf::model::{Document, Mode};
 use sortie_oatf::rules::RuleReport;
-use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::{Edit, NodePath, Span};
 
 use super::Rule;
 use super::states::items;
 use super::templates::{Reference, filled, misplaced};
 
-pub(super) const L_004: Rule = Rule {
-    code: "L-004",
-    spec: "",
-    title: "an extractor is used",
-    severity: Warning,
-    explain: include_str!("l004.md"),
-    check: Some(|document, report| {
+pub(super) const L_004: Rule = Rule::warning("L-004", "", include_str!("l004.md"))
+    .titled("an extractor is used")
+    .check(Some(|document, report| {
         // A template where none is filled is a mistake of its own (L-005), and still a use.
         let references = filled(document).into_iter().chain(misplaced(document));
         let used: HashSet<_> = references.map(|reference| (reference.actor, reference.name)).collect();
@@ -36,9 +31,7 @@ pub(super) const L_004: Rule = Rule {
                         continue;
                     }
                     report
-                        .add(
-                            &L_004,
-                            path.clone().key("extractors").index(index).key("name"),
+                        .add(path.clone().key("extractors").index(index).key("name"),
                             format!("nothing uses what `{name}` extracts"),
                         )
                         .label("never used")
@@ -48,19 +41,14 @@ pub(super) const L_004: Rule = Rule {
                 }
             }
         }
-    }),
-};
+    }));
 
 /// A template can be filled where it stands.
 ///
 /// That its name is known is W-004's to say.
-pub(super) const L_005: Rule = Rule {
-    code: "L-005",
-    spec: "§5.6",
-    title: "a template can be filled where it stands",
-    severity: Warning,
-    explain: include_str!("l005.md"),
-    check: Some(|document, report| {
+pub(super) const L_005: Rule = Rule::warning("L-005", "§5.6", include_str!("l005.md"))
+    .titled("a template can be filled where it stands")
+    .check(Some(|document, report| {
         let lists = document.phase_lists();
         let extracts = |reference: &Reference<'_>, phase: usize| {
             let mut own = lists.iter().filter(|list| reference.actor == Some(list.actor_name()));
@@ -100,12 +88,11 @@ pub(super) const L_005: Rule = Rule {
                 );
             }
         }
-    }),
-};
+    }));
 
 fn add(report: &mut RuleReport<'_>, reference: &Reference<'_>, message: &str, help: &str) {
     report
-        .add(&L_005, reference.path.clone(), message)
+        .add(reference.path.clone(), message)
         .within(reference.at.clone())
         .label(format!("`{}` has no value here", reference.name))
         .help(help);
@@ -129,13 +116,9 @@ fn extractor_names(document: &Document) -> HashSet<String> {
     names
 }
 
-pub(super) const L_007: Rule = Rule {
-    code: "L-007",
-    spec: "§7.1.4",
-    title: "what a tool answers is a result object",
-    severity: Warning,
-    explain: include_str!("l007.md"),
-    check: Some(|document, report| {
+pub(super) const L_007: Rule = Rule::warning("L-007", "§7.1.4", include_str!("l007.md"))
+    .titled("what a tool answers is a result object")
+    .check(Some(|document, report| {
         for state in
             document.states().into_iter().filter(|state| state.mode.map(Mode::of) == Some(Mode::McpServer))
         {
@@ -145,11 +128,7 @@ pub(super) const L_007: Rule = Rule {
                 match entry.get("content") {
                     Some(Value::Array(_)) => {
                         report
-                            .add(
-                                &L_007,
-                                path.clone(),
-                                "`content` is a bare list, not the result of a tool call",
-                            )
+                            .add(path.clone(), "`content` is a bare list, not the result of a tool call")
                             .label("a list of content blocks")
                             .help("the result holds the list: `content: {content: [...]}`")
                             .help("it is served as if it stood there, by this runner and not by every other")
@@ -157,7 +136,7 @@ pub(super) const L_007: Rule = Rule {
                     }
                     Some(Value::String(_)) => {
                         report
-                            .add(&L_007, path, "`content` is a text, not the result of a tool call")
+                            .add(path, "`content` is a text, not the result of a tool call")
                             .label("a text")
                             .help("write the result: `content: {content: [{type: text, text: ...}]}`");
                     }
@@ -165,8 +144,7 @@ pub(super) const L_007: Rule = Rule {
                 }
             }
         }
-    }),
-};
+    }));
 
 /// Puts `content:` between the key and its list.
 ///

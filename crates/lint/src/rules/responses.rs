@@ -11,20 +11,15 @@ use sortie_oatf::bindings::{
 use sortie_oatf::extension::{Extension, KEY};
 use sortie_oatf::model::{Condition, Document, Mode, Phase};
 use sortie_oatf::rules::{RuleReport, edits};
-use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::NodePath;
 
 use super::Rule;
 use super::scope::{side_of_event, wants_absence};
 use super::states::items;
 
-pub(super) const L_019: Rule = Rule {
-    code: "L-019",
-    spec: "",
-    title: "what `x-sortie.delivered` asks for can be served",
-    severity: Warning,
-    explain: include_str!("l019.md"),
-    check: Some(|document, report| {
+pub(super) const L_019: Rule = Rule::warning("L-019", "", include_str!("l019.md"))
+    .titled("what `x-sortie.delivered` asks for can be served")
+    .check(Some(|document, report| {
         let (extension, errors) = Extension::read(&document.attack);
         if !errors.is_empty() {
             return;
@@ -46,8 +41,7 @@ pub(super) const L_019: Rule = Rule {
                 is_said(&path.key("contains"), words, phases, state, report);
             }
         }
-    }),
-};
+    }));
 
 fn is_surface(
     document: &Document,
@@ -60,11 +54,8 @@ fn is_surface(
     if is_known_surface(protocol, surface) != Some(false) {
         return;
     }
-    let finding = report.add(
-        &L_019,
-        path.clone(),
-        format!("`{protocol}` has no operation `{surface}`, so this is never delivered"),
-    );
+    let finding = report
+        .add(path.clone(), format!("`{protocol}` has no operation `{surface}`, so this is never delivered"));
     match nearest_surface(protocol, surface) {
         Some(meant) => {
             let edits = edits::replace_scalar(document, path, meant);
@@ -91,7 +82,7 @@ fn is_said(
     if !unknown && !states().any(|state| has(state, &|_, text| text.is_some_and(|text| text.contains(words))))
     {
         report
-            .add(&L_019, path.clone(), "the actor never says this, so this is never delivered")
+            .add(path.clone(), "the actor never says this, so this is never delivered")
             .help("take words that stand in one text of its `state`, without anything that is filled in");
     }
 }
@@ -108,13 +99,9 @@ fn has(value: &Value, is_it: &dyn Fn(Option<&str>, Option<&str>) -> bool) -> boo
     }
 }
 
-pub(super) const L_021: Rule = Rule {
-    code: "L-021",
-    spec: "§7.0.1",
-    title: "every entry of a response list can be chosen",
-    severity: Warning,
-    explain: include_str!("l021.md"),
-    check: Some(|document, report| {
+pub(super) const L_021: Rule = Rule::warning("L-021", "§7.0.1", include_str!("l021.md"))
+    .titled("every entry of a response list can be chosen")
+    .check(Some(|document, report| {
         for state in document.states() {
             let Some(mode) = state.mode else { continue };
             for list in dispatch_lists(mode).unwrap_or_default() {
@@ -130,8 +117,7 @@ pub(super) const L_021: Rule = Rule {
                 }
             }
         }
-    }),
-};
+    }));
 
 /// A longer name is not looked at: no agent calls it.
 const MOST_BYTES: usize = 256;
@@ -152,7 +138,7 @@ impl Dispatch<'_> {
             let at = if when.is_some() { path.key("when") } else { path };
             if let Some(first) = &takes_all {
                 report
-                    .add(&L_021, at, "this entry is never chosen")
+                    .add(at, "this entry is never chosen")
                     .label("comes too late")
                     .also(first, "an empty `when` fits every request")
                     .help("the first entry that fits is chosen; leave `when` out for one that comes last");
@@ -165,7 +151,7 @@ impl Dispatch<'_> {
             }
             if let Some(first) = first_seen.get(&sorted_text(&Value::Object(when.clone()))) {
                 report
-                    .add(&L_021, at, "this entry is never chosen: an earlier one asks for the same")
+                    .add(at, "this entry is never chosen: an earlier one asks for the same")
                     .label("asks for the same")
                     .also(first, "this one is chosen")
                     .help("the first entry that fits is chosen");
@@ -199,14 +185,14 @@ impl Dispatch<'_> {
                 && !check.matches(own)
             {
                 report
-                    .add(&L_021, at, format!("this entry is never chosen: it answers calls of `{name}` only"))
+                    .add(at, format!("this entry is never chosen: it answers calls of `{name}` only"))
                     .label("another name")
                     .help("move it to the entry's own tool or prompt, or leave the condition out");
                 return;
             }
             if let Some((reason, nearest)) = self.never(key) {
                 let mut finding = report
-                    .add(&L_021, at.clone(), format!("this entry is never chosen: {reason}"))
+                    .add(at.clone(), format!("this entry is never chosen: {reason}"))
                     .at_key()
                     .help(format!("`when` sees {}: its keys start there", self.sees()));
                 // What a tool is called with has names of its author's choice.

@@ -6,7 +6,6 @@ use serde_json::Value;
 use sortie_oatf::bindings::{dispatch_lists, known_modes, nearest_structural_key, structural_keys};
 use sortie_oatf::model::{Document, Mode};
 use sortie_oatf::rules::{PlacedState, RuleReport, edits};
-use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::yaml::{NodeKind, Style};
 use sortie_syntax::{Edit, NodePath, nearest};
 
@@ -41,13 +40,9 @@ fn has_key(value: &Value, key: &str) -> bool {
     }
 }
 
-pub(super) const L_013: Rule = Rule {
-    code: "L-013",
-    spec: "§7",
-    title: "a state has the keys of its mode",
-    severity: Warning,
-    explain: include_str!("l013.md"),
-    check: Some(|document, report| {
+pub(super) const L_013: Rule = Rule::warning("L-013", "§7", include_str!("l013.md"))
+    .titled("a state has the keys of its mode")
+    .check(Some(|document, report| {
         for state in document.states() {
             let Some(mode) = state.mode else { continue };
             let (Some(known), Some(fields)) = (structural_keys(mode), state.value.as_object()) else {
@@ -60,8 +55,7 @@ pub(super) const L_013: Rule = Rule {
             }
             entries(document, &state, mode, report);
         }
-    }),
-};
+    }));
 
 fn unknown_key(
     document: &Document,
@@ -72,7 +66,7 @@ fn unknown_key(
 ) {
     let path = state.path.clone().key(key);
     let finding = report
-        .add(&L_013, path.clone(), format!("a state of `{mode}` has no key `{key}`, so it is left unused"))
+        .add(path.clone(), format!("a state of `{mode}` has no key `{key}`, so it is left unused"))
         .at_key();
     if let Some(meant) = nearest_structural_key(mode, key) {
         finding
@@ -130,7 +124,6 @@ fn entry_keys(document: &Document, entry: &Value, path: &NodePath, report: &mut 
         let path = path.clone().key(key);
         let finding = report
             .add(
-                &L_013,
                 path.clone(),
                 format!("an entry of a response list has no key `{key}`, so it is left unused"),
             )
@@ -149,13 +142,9 @@ fn entry_keys(document: &Document, entry: &Value, path: &NodePath, report: &mut 
     }
 }
 
-pub(super) const L_018: Rule = Rule {
-    code: "L-018",
-    spec: "§7",
-    title: "a state can be served as it is meant",
-    severity: Warning,
-    explain: include_str!("l018.md"),
-    check: Some(|document, report| {
+pub(super) const L_018: Rule = Rule::warning("L-018", "§7", include_str!("l018.md"))
+    .titled("a state can be served as it is meant")
+    .check(Some(|document, report| {
         for state in document.states() {
             if !state.value.is_object() {
                 continue; // an error of its own
@@ -167,8 +156,7 @@ pub(super) const L_018: Rule = Rule {
                 _ => {}
             }
         }
-    }),
-};
+    }));
 
 fn mcp_server(state: &PlacedState<'_>, report: &mut RuleReport<'_>) {
     for (list, key, what) in [
@@ -183,7 +171,7 @@ fn mcp_server(state: &PlacedState<'_>, report: &mut RuleReport<'_>) {
     for (tool, path) in items(state.value, &state.path, "tools") {
         if let (Some(name), None) = (tool.get("name").and_then(Value::as_str), tool.get("inputSchema")) {
             report
-                .add(&L_018, path.key("name"), format!("the tool `{name}` has no `inputSchema`"))
+                .add(path.key("name"), format!("the tool `{name}` has no `inputSchema`"))
                 .label("MCP needs one for every tool")
                 .help(
                     "clients that check what they are sent refuse the whole list; `{type: object}` is enough",
@@ -194,13 +182,11 @@ fn mcp_server(state: &PlacedState<'_>, report: &mut RuleReport<'_>) {
     for (elicitation, path) in items(state.value, &state.path, "elicitations") {
         let is_url = elicitation.get("mode").and_then(Value::as_str) == Some("url");
         if elicitation.is_object() && elicitation.get("message").is_none() {
-            report
-                .add(&L_018, path.clone(), "an elicitation needs a `message`")
-                .help("it is what the user is asked");
+            report.add(path.clone(), "an elicitation needs a `message`").help("it is what the user is asked");
         }
         if is_url && elicitation.get("url").is_none() {
             report
-                .add(&L_018, path.key("mode"), "an elicitation of mode `url` needs a `url`")
+                .add(path.key("mode"), "an elicitation of mode `url` needs a `url`")
                 .help("say where the user is to be sent");
         }
     }
@@ -212,7 +198,7 @@ fn named_once(state: &PlacedState<'_>, list: &str, key: &str, what: &str, report
     for (item, path) in items(state.value, &state.path, list) {
         let Some(name) = item.get(key).and_then(Value::as_str) else {
             report
-                .add(&L_018, path, format!("a {what} needs `{key}`, or nothing can be done with it"))
+                .add(path, format!("a {what} needs `{key}`, or nothing can be done with it"))
                 .label(format!("no `{key}` here"))
                 .help(format!("requests name the {what} they are for, and answers are chosen by that"));
             continue;
@@ -220,7 +206,7 @@ fn named_once(state: &PlacedState<'_>, list: &str, key: &str, what: &str, report
         let at = path.key(key);
         if let Some(first) = first_seen.get(name) {
             report
-                .add(&L_018, at, format!("two {what}s of one state are called `{name}`"))
+                .add(at, format!("two {what}s of one state are called `{name}`"))
                 .label("never answers")
                 .also(first, "the first is the one that answers")
                 .help("give it another name; what changes over time belongs in a phase of its own");
@@ -236,13 +222,13 @@ fn actions(state: &PlacedState<'_>, report: &mut RuleReport<'_>) {
         match action.get("method").and_then(Value::as_str) {
             None => {
                 report
-                    .add(&L_018, path, "an action needs a `method`")
+                    .add(path, "an action needs a `method`")
                     .label("no `method` here")
                     .help("for example `method: tools/call`, with `params` beside it");
             }
             Some("initialize") if state.mode.map(Mode::of) == Some(Mode::McpClient) => {
                 report
-                    .add(&L_018, path.key("method"), "the runner itself sends `initialize`")
+                    .add(path.key("method"), "the runner itself sends `initialize`")
                     .help("leave it out; set `client_info` and `capabilities` to change what it says");
             }
             Some(_) => {}
@@ -253,7 +239,7 @@ fn actions(state: &PlacedState<'_>, report: &mut RuleReport<'_>) {
 fn run_agent_input(state: &PlacedState<'_>, report: &mut RuleReport<'_>) {
     let Some(input) = state.value.get("run_agent_input") else {
         report
-            .add(&L_018, state.path.clone(), "this state has no `run_agent_input`, so nothing is sent")
+            .add(state.path.clone(), "this state has no `run_agent_input`, so nothing is sent")
             .help("it is the body of the request: `threadId`, `runId` and `messages`");
         return;
     };
@@ -265,7 +251,6 @@ fn run_agent_input(state: &PlacedState<'_>, report: &mut RuleReport<'_>) {
     if !missing.is_empty() {
         report
             .add(
-                &L_018,
                 state.path.clone().key("run_agent_input"),
                 format!("`run_agent_input` needs {}", missing.join(" and ")),
             )
@@ -277,18 +262,14 @@ fn run_agent_input(state: &PlacedState<'_>, report: &mut RuleReport<'_>) {
 fn is_list(state: &PlacedState<'_>, key: &str, report: &mut RuleReport<'_>) {
     if state.value.get(key).is_some_and(|value| !value.is_array()) {
         report
-            .add(&L_018, state.path.clone().key(key), format!("`{key}` must be a list"))
+            .add(state.path.clone().key(key), format!("`{key}` must be a list"))
             .help("write `[]` for an empty one");
     }
 }
 
-pub(super) const L_020: Rule = Rule {
-    code: "L-020",
-    spec: "§7.2.4",
-    title: "what an A2A agent answers is a task or a message",
-    severity: Warning,
-    explain: include_str!("l020.md"),
-    check: Some(|document, report| {
+pub(super) const L_020: Rule = Rule::warning("L-020", "§7.2.4", include_str!("l020.md"))
+    .titled("what an A2A agent answers is a task or a message")
+    .check(Some(|document, report| {
         for state in
             document.states().into_iter().filter(|state| state.mode.map(Mode::of) == Some(Mode::A2aServer))
         {
@@ -298,7 +279,7 @@ pub(super) const L_020: Rule = Rule {
                 if let Some(Value::String(word)) = content.get("status") {
                     let at = path.clone().key("status");
                     let mut finding = report
-                        .add(&L_020, at.clone(), "the `status` of a task is a mapping; clients refuse a text")
+                        .add(at.clone(), "the `status` of a task is a mapping; clients refuse a text")
                         .label("a text");
                     if content.get("message").is_some() {
                         let said = path.clone().key("message");
@@ -328,16 +309,11 @@ pub(super) const L_020: Rule = Rule {
                 for (artifact, path) in items(content, &path, "artifacts") {
                     if artifact.is_object() && artifact.get("parts").is_none() {
                         report
-                            .add(
-                                &L_020,
-                                path,
-                                "an artifact has its content in `parts`; clients refuse one without",
-                            )
+                            .add(path, "an artifact has its content in `parts`; clients refuse one without")
                             .label("no `parts` here")
                             .help("for example `parts: [{kind: text, text: ...}]`, and an `artifactId`");
                     }
                 }
             }
         }
-    }),
-};
+    }));

@@ -8,7 +8,6 @@ use sortie_expr::re2::MAX_TOGETHER;
 use sortie_oatf::bindings::{Nearest, Reachability, Side, UnreachableReason, is_agent_side, reachability};
 use sortie_oatf::model::{Document, ExtractorSource, ExtractorType, Mode};
 use sortie_oatf::rules::{RuleReport, edits};
-use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::NodePath;
 
 use super::payload::{self, Message};
@@ -16,13 +15,9 @@ use super::scope::{Scope, scopes};
 use super::{Rule, states};
 
 /// A target leads to something in the messages that its indicator selects.
-pub(super) const L_001: Rule = Rule {
-    code: "L-001",
-    spec: "",
-    title: "a target leads to something",
-    severity: Warning,
-    explain: include_str!("l001.md"),
-    check: Some(|document, report| {
+pub(super) const L_001: Rule = Rule::warning("L-001", "", include_str!("l001.md"))
+    .titled("a target leads to something")
+    .check(Some(|document, report| {
         let mut look = Look { document, known: HashMap::new(), unreachable: 0, payload: None };
         for scope in scopes(document) {
             if let Some((path, target)) = scope.target() {
@@ -34,8 +29,7 @@ pub(super) const L_001: Rule = Rule {
                 look.at(&scope, &path, variable, Reads::Variable, report);
             }
         }
-    }),
-};
+    }));
 
 /// What a path is for.
 #[derive(Clone, Copy, PartialEq)]
@@ -101,7 +95,7 @@ impl<'d> Look<'d> {
             Reads::Target => format!("this target can never match: {reason}"),
             Reads::Variable => format!("this variable is always null: {reason}"),
         };
-        let mut finding = report.add(&L_001, path.clone(), message);
+        let mut finding = report.add(path.clone(), message);
         // A variable is a simple path: what lies in a list is for the expression to find.
         let nearest =
             nearest.filter(|nearest| reads == Reads::Target || SimplePath::parse(&nearest.path).is_ok());
@@ -170,13 +164,9 @@ fn is_meant(scope: &Scope<'_>, nearest: &Nearest) -> bool {
     scope.surface() == Some(nearest.surface) || (!scope.modes.is_empty() && scope.modes.iter().all(agent))
 }
 
-pub(super) const L_010: Rule = Rule {
-    code: "L-010",
-    spec: "§6.3",
-    title: "an expression reads no field that a message may lack",
-    severity: Warning,
-    explain: include_str!("l010.md"),
-    check: Some(|document, report| {
+pub(super) const L_010: Rule = Rule::warning("L-010", "§6.3", include_str!("l010.md"))
+    .titled("an expression reads no field that a message may lack")
+    .check(Some(|document, report| {
         let mut patterns = 0;
         for scope in scopes(document) {
             let Some(expression) = &scope.indicator.expression else { continue };
@@ -193,7 +183,6 @@ pub(super) const L_010: Rule = Rule {
             let start = expression.cel.find(&field.path).unwrap_or(0);
             report
                 .add(
-                    &L_010,
                     scope.path.clone().key("expression").key("cel"),
                     format!(
                         "this reads `{}` in messages that have no such field, which is an error",
@@ -213,8 +202,7 @@ pub(super) const L_010: Rule = Rule {
                 .help(lacks)
                 .help(format!("or ask first: `has({}) && ...`", field.path));
         }
-    }),
-};
+    }));
 
 /// What to add so that every message has the field; `None` when every one may have it already.
 fn lacks(scope: &Scope<'_>, field: &str) -> Option<String> {
@@ -249,13 +237,9 @@ fn wanted(side: Side, surface: &str) -> String {
     format!("only the {0} of `{surface}` has it: add `direction: {0}`", side.as_str())
 }
 
-pub(super) const L_022: Rule = Rule {
-    code: "L-022",
-    spec: "§5.5",
-    title: "an extractor finds something",
-    severity: Warning,
-    explain: include_str!("l022.md"),
-    check: Some(|document, report| {
+pub(super) const L_022: Rule = Rule::warning("L-022", "§5.5", include_str!("l022.md"))
+    .titled("an extractor finds something")
+    .check(Some(|document, report| {
         let mut left = MOST_QUESTIONS;
         for list in document.phase_lists() {
             for (path, phase) in list.iter() {
@@ -280,9 +264,7 @@ pub(super) const L_022: Rule = Rule {
                         continue;
                     }
                     let at = path.clone().key("extractors").index(index).key("selector");
-                    let finding = report.add(
-                        &L_022,
-                        at.clone(),
+                    let finding = report.add(at.clone(),
                         format!("this extractor never finds anything: {reason}"),
                     );
                     match nearest.filter(|nearest| !nearest.path.is_empty()) {
@@ -304,8 +286,7 @@ pub(super) const L_022: Rule = Rule {
                 }
             }
         }
-    }),
-};
+    }));
 
 /// Every one may compare a path with all of a protocol's.
 const MOST_QUESTIONS: usize = 200;

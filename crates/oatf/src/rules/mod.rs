@@ -20,7 +20,7 @@ use sortie_syntax::{Diagnostic, NodePath};
 use crate::model::Document;
 
 /// A rule about documents. One that is found while parsing has no check, nor has one that is not about the text.
-pub(crate) type Rule = sortie_syntax::Rule<Option<fn(&Document, &mut RuleReport<'_>)>>;
+pub type Rule = sortie_syntax::Rule<Option<fn(&Document, &mut RuleReport<'_>)>>;
 
 /// What the specification asks for, and what we ask for where it is silent.
 pub(crate) const CONFORMANCE: &[&[&Rule]] = &[validation::RULES, structure::RULES, warning::RULES];
@@ -43,8 +43,9 @@ pub fn rule(code: &str) -> Option<sortie_syntax::Rule> {
 /// reported when it could not be read.
 pub fn run(document: &Document, unreadable: &[NodePath], families: &[&[&Rule]]) -> Vec<Diagnostic> {
     let mut report = RuleReport::new(document, unreadable);
-    for check in families.iter().copied().flatten().filter_map(|rule| rule.check) {
-        check(document, &mut report);
+    for rule in families.iter().copied().flatten() {
+        report.begin(rule);
+        rule.check.inspect(|check| check(document, &mut report));
     }
     report.finish()
 }

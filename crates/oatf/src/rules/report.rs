@@ -27,6 +27,8 @@ pub struct RuleReport<'d> {
     /// What could not be read, sorted.
     unreadable: Vec<&'d NodePath>,
     findings: Findings,
+    /// The rule that is being checked.
+    rule: sortie_syntax::Rule,
     /// Takes what is not kept.
     spare: Diagnostic,
     /// What may still be spent on trying out patterns.
@@ -38,35 +40,36 @@ impl<'d> RuleReport<'d> {
         let mut unreadable: Vec<_> = unreadable.iter().collect();
         unreadable.sort_unstable();
         let spare = Diagnostic::new(DiagnosticSeverity::Warning, "", "");
-        Self { document, unreadable, findings: Findings::default(), spare, effort: EFFORT }
+        let rule = Rule::warning("", "", "");
+        Self { document, unreadable, findings: Findings::default(), rule, spare, effort: EFFORT }
     }
 
-    /// Reports a violation at a path: the value there, or the nearest thing above it, is underlined.
+    /// What is reported from here on violates this rule.
+    pub(super) fn begin(&mut self, rule: &Rule) {
+        self.rule = rule.words();
+    }
+
+    /// Reports a violation of the rule that is being checked, at a path: the value there, or the nearest thing above it, is underlined.
     ///
     /// What comes back adds labels, help and fixes to the finding. A finding about what could not be read is
     /// dropped: it was reported when it could not be read.
-    pub fn add(
-        &mut self,
-        rule: &'static Rule,
-        path: impl Into<NodePath>,
-        message: impl Into<String>,
-    ) -> NewFinding<'_, 'd> {
+    pub fn add(&mut self, path: impl Into<NodePath>, message: impl Into<String>) -> NewFinding<'_, 'd> {
         let path = path.into();
-        if self.is_unreadable(&path) || !self.findings.has_room(rule.severity) {
+        if self.is_unreadable(&path) || !self.findings.has_room(self.rule.severity) {
             self.spare.labels.clear();
             self.spare.help.clear();
             return NewFinding { document: None, finding: &mut self.spare };
         }
-        let mut finding = Diagnostic::new(rule.severity, rule.code, bounded(message.into()));
+        let mut finding = Diagnostic::new(self.rule.severity, self.rule.code, bounded(message.into()));
         finding.span = self.document.span_of(&path);
         finding.path = Some(path);
         NewFinding { document: Some(self.document), finding: self.findings.keep(finding) }
     }
 
-    /// Whether no more findings of this rule are kept, so that nothing should be spent on this one. It is
+    /// Whether no more findings of the rule are kept, so that nothing should be spent on this one. It is
     /// counted, then.
-    pub(crate) fn leaves_out(&mut self, rule: &Rule) -> bool {
-        self.findings.is_full(rule.severity) && !self.findings.has_room(rule.severity)
+    pub(crate) fn leaves_out(&mut self) -> bool {
+        self.findings.is_full(self.rule.severity) && !self.findings.has_room(self.rule.severity)
     }
 
     /// Whether the value at `path` was there and could not be read, so that nothing should be said about

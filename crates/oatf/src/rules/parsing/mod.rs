@@ -1,7 +1,5 @@
 //! Why a text is no document. These are found while it is read, so they have a page each and no check.
 
-use sortie_syntax::DiagnosticSeverity;
-
 use super::Rule;
 
 #[rustfmt::skip] // one line per rule
@@ -23,5 +21,5 @@ pub(super) const RULES: &[&Rule] = &[
 ];
 
 const fn found_by_parser(code: &'static str, title: &'static str, explain: &'static str) -> Rule {
-    Rule { code, spec: "SDK §3.1", title, severity: DiagnosticSeverity::Error, explain, check: None }
+    Rule::error(code, "SDK §3.1", explain).titled(title).check(None)
 }

@@ -1,28 +1,21 @@
 //! Dates.
 
-use sortie_syntax::DiagnosticSeverity::Error;
-
 use crate::rules::Rule;
 use crate::rules::walk::ATTACK;
 
 /// `created` and `modified` are ISO 8601: a date, or a date and time with a time zone.
-pub(super) const S_006: Rule = Rule {
-    code: "S-006",
-    spec: "",
-    title: "dates are dates",
-    severity: Error,
-    explain: include_str!("s006.md"),
-    check: Some(|document, report| {
+pub(super) const S_006: Rule = Rule::error("S-006", "", include_str!("s006.md"))
+    .titled("dates are dates")
+    .check(Some(|document, report| {
         let attack = &document.attack;
         for (key, value) in [("created", &attack.created), ("modified", &attack.modified)] {
             if let Some(Err(problem)) = value.as_deref().map(date_or_time) {
-                report.add(&S_006, ATTACK.key(key), format!("`{key}` is no date: {problem}")).help(
+                report.add(ATTACK.key(key), format!("`{key}` is no date: {problem}")).help(
                     "write a date (`2026-02-15`), or a date and time with its zone (`2026-02-15T10:30:00Z`)",
                 );
             }
         }
-    }),
-};
+    }));
 
 /// Checks a date (`2026-02-15`), or a date and time with a time zone (`2026-02-15T10:30:00+01:00`).
 fn date_or_time(text: &str) -> Result<(), &'static str> {

@@ -1,7 +1,6 @@
 //! States, and the response lists in them.
 
 use serde_json::Value;
-use sortie_syntax::DiagnosticSeverity::Error;
 use sortie_syntax::listed;
 
 use crate::bindings::{dispatch_lists, structural_keys};
@@ -10,13 +9,9 @@ use crate::rules::walk::{ListAt, Trail};
 use crate::rules::{Rule, RuleReport};
 
 /// Every `state` is a mapping.
-pub(super) const S_007: Rule = Rule {
-    code: "S-007",
-    spec: "",
-    title: "a state is a mapping",
-    severity: Error,
-    explain: include_str!("s007.md"),
-    check: Some(|document, report| {
+pub(super) const S_007: Rule = Rule::error("S-007", "", include_str!("s007.md"))
+    .titled("a state is a mapping")
+    .check(Some(|document, report| {
         document.each_state(|state| {
             let found = match state.value {
                 Value::Object(_) => return,
@@ -27,7 +22,7 @@ pub(super) const S_007: Rule = Rule {
                 Value::Number(_) => "a number",
             };
             let mut finding = report
-                .add(&S_007, state.at, format!("`state` must be a mapping, not {found}"))
+                .add(state.at, format!("`state` must be a mapping, not {found}"))
                 .label("expected a mapping");
             if let Some(keys) = state.mode.and_then(structural_keys) {
                 finding = finding.help(format!("it has the keys {}", listed(keys)));
@@ -36,26 +31,21 @@ pub(super) const S_007: Rule = Rule {
                 finding.help("a phase without `state` keeps that of the phase before it");
             }
         });
-    }),
-};
+    }));
 
 /// Response lists are lists, their entries mappings, and each `when` maps paths to conditions.
 ///
 /// States are pass-through, so this is only said of what a runner has to understand: the response lists of a
 /// known mode.
-pub(super) const S_008: Rule = Rule {
-    code: "S-008",
-    spec: "",
-    title: "response lists are lists of entries",
-    severity: Error,
-    explain: include_str!("s008.md"),
-    check: Some(|document, report| {
+pub(super) const S_008: Rule = Rule::error("S-008", "", include_str!("s008.md"))
+    .titled("response lists are lists of entries")
+    .check(Some(|document, report| {
         document.each_response_list(|list| {
             if !is_dispatched(list) {
                 return;
             }
             let Some(entries) = list.value.as_array() else {
-                report.add(&S_008, list.at, format!("`{}` must be a list of entries", list.key)).help(
+                report.add(list.at, format!("`{}` must be a list of entries", list.key)).help(
                     "start each entry with `-`: the first whose `when` holds is sent, else the one without",
                 );
                 return;
@@ -64,7 +54,7 @@ pub(super) const S_008: Rule = Rule {
                 let at = list.at.index(index);
                 let Some(fields) = entry.as_object() else {
                     report
-                        .add(&S_008, at, format!("this entry of `{}` must be a mapping", list.key))
+                        .add(at, format!("this entry of `{}` must be a mapping", list.key))
                         .help("an entry has `content`, and `when` if it is not for every request");
                     continue;
                 };
@@ -73,8 +63,7 @@ pub(super) const S_008: Rule = Rule {
                 }
             }
         });
-    }),
-};
+    }));
 
 fn is_dispatched(list: &ListAt<'_, '_>) -> bool {
     let Some(mode) = list.mode else { return false };
@@ -86,7 +75,7 @@ fn is_dispatched(list: &ListAt<'_, '_>) -> bool {
 
 fn check_when(report: &mut RuleReport<'_>, at: Trail<'_>, when: &Value) {
     let Some(when) = when.as_object() else {
-        report.add(&S_008, at, "`when` must map paths to conditions").help(
+        report.add(at, "`when` must map paths to conditions").help(
             "for example `when: {arguments.path: {contains: \"secret\"}}`; without `when` an entry \
                    is the fallback",
         );
@@ -98,7 +87,7 @@ fn check_when(report: &mut RuleReport<'_>, at: Trail<'_>, when: &Value) {
             continue;
         }
         let Err(error) = Condition::from_value(condition) else { continue };
-        let finding = report.add(&S_008, at.key(path).key(&error.key), error.to_string());
+        let finding = report.add(at.key(path).key(&error.key), error.to_string());
         if OPERATORS.contains(&error.key.as_str()) {
             finding.help("the operand has the wrong type, so the condition could never hold");
         } else {

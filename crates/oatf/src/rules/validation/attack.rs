@@ -1,7 +1,6 @@
 //! The document and what an attack says about itself.
 
 use serde_json::Value;
-use sortie_syntax::DiagnosticSeverity::Error;
 use sortie_syntax::yaml::NodeKind;
 use sortie_syntax::{Edit, NodePath, Span, listed, nearest};
 
@@ -12,13 +11,9 @@ use crate::rules::{Rule, RuleReport};
 /// `oatf` is there, and names a supported version.
 ///
 /// A missing `oatf` is found while parsing, under the same code.
-pub(super) const V_001: Rule = Rule {
-    code: "V-001",
-    spec: "§11.1.1",
-    title: "`oatf` names a supported version of the format",
-    severity: Error,
-    explain: include_str!("v001.md"),
-    check: Some(|document, report| {
+pub(super) const V_001: Rule = Rule::error("V-001", "§11.1.1", include_str!("v001.md"))
+    .titled("`oatf` names a supported version of the format")
+    .check(Some(|document, report| {
         if document.oatf == SUPPORTED {
             return;
         }
@@ -27,48 +22,32 @@ pub(super) const V_001: Rule = Rule {
             other => format!("version `{other}` of the format is not supported"),
         };
         let finding = report
-            .add(&V_001, NodePath::root().key("oatf"), message)
+            .add(NodePath::root().key("oatf"), message)
             .help(format!("this reader knows OATF {SUPPORTED}: write `oatf: \"{SUPPORTED}\"`"));
         if matches!(document.oatf.as_str(), "v0.1" | "0.1.0" | "v0.1.0") {
             finding.replace_value(format!("write `{SUPPORTED}`"), format!("\"{SUPPORTED}\""));
         }
-    }),
-};
+    }));
 
 /// The version of the format that this crate implements.
 const SUPPORTED: &str = "0.1";
 
 /// There is exactly one `attack`, and it is a mapping. Found while parsing.
-pub(super) const V_003: Rule = Rule {
-    code: "V-003",
-    spec: "§11.1.3",
-    title: "a document has exactly one attack",
-    severity: Error,
-    explain: include_str!("v003.md"),
-    check: None,
-};
+pub(super) const V_003: Rule = Rule::error("V-003", "§11.1.3", include_str!("v003.md"))
+    .titled("a document has exactly one attack")
+    .check(None);
 
 /// `attack.execution` is there. Found while parsing.
-pub(super) const V_004: Rule = Rule {
-    code: "V-004",
-    spec: "§11.1.4",
-    title: "an attack has an execution",
-    severity: Error,
-    explain: include_str!("v004.md"),
-    check: None,
-};
+pub(super) const V_004: Rule =
+    Rule::error("V-004", "§11.1.4", include_str!("v004.md")).titled("an attack has an execution").check(None);
 
 /// Closed enumerations hold only their members.
 ///
 /// Those of the format itself are found while parsing, under the same code. What remains are the two that the
 /// MCP binding closes inside `state`.
-pub(super) const V_005: Rule = Rule {
-    code: "V-005",
-    spec: "§11.1.5",
-    title: "closed enumerations hold only their members",
-    severity: Error,
-    explain: include_str!("v005.md"),
-    check: Some(|document, report| {
+pub(super) const V_005: Rule = Rule::error("V-005", "§11.1.5", include_str!("v005.md"))
+    .titled("closed enumerations hold only their members")
+    .check(Some(|document, report| {
         document.each_state(|state| {
             // Another binding may use the same words for something else.
             if state.mode.is_some_and(|mode| !mode.starts_with("mcp_")) {
@@ -88,8 +67,7 @@ pub(super) const V_005: Rule = Rule {
                 }
             }
         });
-    }),
-};
+    }));
 
 /// What a client may answer to an elicitation.
 const ACTIONS: &[&str] = &["accept", "decline", "cancel"];
@@ -97,7 +75,7 @@ const ACTIONS: &[&str] = &["accept", "decline", "cancel"];
 fn add(report: &mut RuleReport<'_>, path: NodePath, value: &Value, what: &str, words: &[&str]) {
     let written = value.as_str();
     let message = written.map_or(format!("this is not {what}"), |word| format!("`{word}` is not {what}"));
-    let finding = report.add(&V_005, path, message).help(format!("it is one of {}", listed(words)));
+    let finding = report.add(path, message).help(format!("it is one of {}", listed(words)));
     let meant = written.and_then(|word| match word {
         // Earlier drafts of the format had this one.
         "deny" => Some("decline"),
@@ -109,49 +87,34 @@ fn add(report: &mut RuleReport<'_>, path: NodePath, value: &Value, what: &str, w
 }
 
 /// `severity.confidence` is from 0 to 100.
-pub(super) const V_017: Rule = Rule {
-    code: "V-017",
-    spec: "§4.3",
-    title: "the confidence of a severity is from 0 to 100",
-    severity: Error,
-    explain: include_str!("v017.md"),
-    check: Some(|document, report| {
+pub(super) const V_017: Rule = Rule::error("V-017", "§4.3", include_str!("v017.md"))
+    .titled("the confidence of a severity is from 0 to 100")
+    .check(Some(|document, report| {
         let confidence = document.attack.severity.as_ref().and_then(|severity| severity.confidence);
         if let Some(confidence) = confidence
             && !(0..=100).contains(&confidence)
         {
             let path = NodePath::root().key("attack").key("severity").key("confidence");
             report
-                .add(&V_017, path, format!("a confidence of {confidence} is not between 0 and 100"))
+                .add(path, format!("a confidence of {confidence} is not between 0 and 100"))
                 .help("it is a percentage: 0 is a guess, 100 is certain, 50 is assumed when it is left out");
         }
-    }),
-};
+    }));
 
 /// No anchors, aliases, merge keys and tags. Found while the YAML is read.
-pub(super) const V_020: Rule = Rule {
-    code: "V-020",
-    spec: "§11.1.1",
-    title: "no anchors, aliases, merge keys or tags",
-    severity: Error,
-    explain: include_str!("v020.md"),
-    check: None,
-};
+pub(super) const V_020: Rule = Rule::error("V-020", "§11.1.1", include_str!("v020.md"))
+    .titled("no anchors, aliases, merge keys or tags")
+    .check(None);
 
 /// `attack.id` is a name and a number.
-pub(super) const V_023: Rule = Rule {
-    code: "V-023",
-    spec: "§4.2",
-    title: "the id of an attack is a name and a number",
-    severity: Error,
-    explain: include_str!("v023.md"),
-    check: Some(|document, report| {
+pub(super) const V_023: Rule = Rule::error("V-023", "§4.2", include_str!("v023.md"))
+    .titled("the id of an attack is a name and a number")
+    .check(Some(|document, report| {
         if let Some(id) = &document.attack.id
             && !is_attack_id(id)
         {
             report
                 .add(
-                    &V_023,
                     NodePath::root().key("attack").key("id"),
                     format!("`{id}` cannot be the id of an attack"),
                 )
@@ -159,8 +122,7 @@ pub(super) const V_023: Rule = Rule {
                     "capital letters, digits and hyphens, then a number of three digits or more: `ACME-001`",
                 );
         }
-    }),
-};
+    }));
 
 /// `[A-Z][A-Z0-9-]*-[0-9]{3,}`
 fn is_attack_id(id: &str) -> bool {
@@ -172,34 +134,21 @@ fn is_attack_id(id: &str) -> bool {
 }
 
 /// `attack.version` is at least 1.
-pub(super) const V_035: Rule = Rule {
-    code: "V-035",
-    spec: "§4.2",
-    title: "versions count from one",
-    severity: Error,
-    explain: include_str!("v035.md"),
-    check: Some(|document, report| {
+pub(super) const V_035: Rule = Rule::error("V-035", "§4.2", include_str!("v035.md"))
+    .titled("versions count from one")
+    .check(Some(|document, report| {
         if let Some(version) = document.attack.version.filter(|version| *version < 1) {
             report
-                .add(
-                    &V_035,
-                    ATTACK.key("version"),
-                    format!("`version` is {version}, and versions count from one"),
-                )
+                .add(ATTACK.key("version"), format!("`version` is {version}, and versions count from one"))
                 .help("write 1, and add one each time the published document changes")
                 .replace_value("start at 1", "1");
         }
-    }),
-};
+    }));
 
 /// `attack.impact` has no duplicates.
-pub(super) const V_045: Rule = Rule {
-    code: "V-045",
-    spec: "§4.2",
-    title: "an impact is named once",
-    severity: Error,
-    explain: include_str!("v045.md"),
-    check: Some(|document, report| {
+pub(super) const V_045: Rule = Rule::error("V-045", "§4.2", include_str!("v045.md"))
+    .titled("an impact is named once")
+    .check(Some(|document, report| {
         let impact = document.attack.impact.as_deref().unwrap_or_default();
         let repeats = |index: &usize| impact[..*index].contains(&impact[*index]);
         let repeated: Vec<_> = (0..impact.len()).filter(repeats).collect();
@@ -208,13 +157,12 @@ pub(super) const V_045: Rule = Rule {
         let message = format!("`{}` stands in `impact` more than once", impact[second]);
         let first = impact.iter().position(|other| *other == impact[second]).unwrap_or_default();
         report
-            .add(&V_045, at, message)
+            .add(at, message)
             .also(&at.index(first).path(), "first here")
             .also(&at.index(second).path(), "and again")
             .help("remove the repetition")
             .fix("remove the repetition", removals(document, &repeated));
-    }),
-};
+    }));
 
 /// The edits that remove items of `impact`; none where it is not plain what else stands on their lines.
 ///

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use sortie_syntax::DiagnosticSeverity::Error;
 use sortie_syntax::nearest;
 
 use crate::bindings::{known_modes, known_protocols};
@@ -16,13 +15,9 @@ use crate::rules::{Rule, RuleReport};
 ///
 /// One mistake is reported once: a missing mode that V-030 reports, or that could not be read, is not looked
 /// for again in every phase and indicator.
-pub(super) const V_028: Rule = Rule {
-    code: "V-028",
-    spec: "§5.1",
-    title: "without a mode for all, each says its own",
-    severity: Error,
-    explain: include_str!("v028.md"),
-    check: Some(|document, report| {
+pub(super) const V_028: Rule = Rule::error("V-028", "§5.1", include_str!("v028.md"))
+    .titled("without a mode for all, each says its own")
+    .check(Some(|document, report| {
         let execution = &document.attack.execution;
         if execution.mode.is_some() || report.is_unreadable(&EXECUTION.key("mode").path()) {
             return;
@@ -42,7 +37,7 @@ pub(super) const V_028: Rule = Rule {
             if indicator.protocol.is_none() {
                 let at = INDICATORS.index(index);
                 let finding = report
-                    .add(&V_028, at.key("protocol"), "this indicator does not say which protocol it looks at")
+                    .add(at.key("protocol"), "this indicator does not say which protocol it looks at")
                     .label("no `protocol` here")
                     .help("`execution` has no `mode` to take it from: add `protocol` to the indicator");
                 if let Some(protocol) = protocol {
@@ -50,8 +45,7 @@ pub(super) const V_028: Rule = Rule {
                 }
             }
         }
-    }),
-};
+    }));
 
 fn check_phases(phases: &[Phase], report: &mut RuleReport<'_>) {
     let path = EXECUTION.key("phases");
@@ -63,7 +57,7 @@ fn check_phases(phases: &[Phase], report: &mut RuleReport<'_>) {
         if phase.mode.is_some() {
             continue;
         }
-        let finding = report.add(&V_028, path.index(index).key("mode"), "this phase has no mode");
+        let finding = report.add(path.index(index).key("mode"), "this phase has no mode");
         let Some(first) = first else {
             finding
                 .label("no `mode` here, nor in any other phase, nor on `execution`")
@@ -79,7 +73,7 @@ fn check_phases(phases: &[Phase], report: &mut RuleReport<'_>) {
     let other = |phase: &Phase| phase.mode.is_some() && phase.mode != phases[first].mode;
     if let Some(second) = phases.iter().position(other) {
         report
-            .add(&V_028, path, "the phases have different modes")
+            .add(path, "the phases have different modes")
             .also(&path.index(first).key("mode").path(), "this one")
             .also(&path.index(second).key("mode").path(), "and another")
             .help(
@@ -97,13 +91,9 @@ fn protocol_of_all(document: &Document) -> Option<&str> {
 }
 
 /// Exactly one of `state`, `phases` and `actors`; `state` comes with `mode`.
-pub(super) const V_030: Rule = Rule {
-    code: "V-030",
-    spec: "§5.1",
-    title: "an execution has one of three forms",
-    severity: Error,
-    explain: include_str!("v030.md"),
-    check: Some(|document, report| {
+pub(super) const V_030: Rule = Rule::error("V-030", "§5.1", include_str!("v030.md"))
+    .titled("an execution has one of three forms")
+    .check(Some(|document, report| {
         let execution = &document.attack.execution;
         let forms = [
             ("state", execution.state.is_some()),
@@ -115,18 +105,16 @@ pub(super) const V_030: Rule = Rule {
             (None, _) => {
                 let damaged = forms.iter().any(|(form, _)| report.is_unreadable(&EXECUTION.key(form).path()));
                 if !damaged {
-                    report
-                        .add(&V_030, EXECUTION, "`execution` has none of `state`, `phases` and `actors`")
-                        .help(
-                            "one state: `mode` and `state`; several stages: `phases`; several \
+                    report.add(EXECUTION, "`execution` has none of `state`, `phases` and `actors`").help(
+                        "one state: `mode` and `state`; several stages: `phases`; several \
                                endpoints: `actors`",
-                        );
+                    );
                 }
             }
             (Some(first), Some(second)) => {
                 let message = format!("`execution` has both `{first}` and `{second}`");
                 let mut finding = report
-                    .add(&V_030, EXECUTION, message)
+                    .add(EXECUTION, message)
                     .also(&EXECUTION.key(first).path(), "one form")
                     .also(&EXECUTION.key(second).path(), "another");
                 if let Some(third) = given.next() {
@@ -136,30 +124,23 @@ pub(super) const V_030: Rule = Rule {
             }
             (Some("state"), None) if execution.mode.is_none() => {
                 report
-                    .add(&V_030, EXECUTION.key("mode"), "`state` needs a `mode` beside it")
+                    .add(EXECUTION.key("mode"), "`state` needs a `mode` beside it")
                     .label("no `mode` here")
                     .help("say which side of which protocol is played: for example `mode: mcp_server`");
             }
             _ => {}
         }
-    }),
-};
+    }));
 
 /// Actors: at least one, named once each, `[a-z][a-z0-9_]*`, with a mode and a phase.
 ///
 /// A missing `name`, `mode` or `phases` is found while parsing, under the same code.
-pub(super) const V_031: Rule = Rule {
-    code: "V-031",
-    spec: "§5.1",
-    title: "actors are named once, and have a mode and a phase",
-    severity: Error,
-    explain: include_str!("v031.md"),
-    check: Some(|document, report| {
+pub(super) const V_031: Rule = Rule::error("V-031", "§5.1", include_str!("v031.md"))
+    .titled("actors are named once, and have a mode and a phase")
+    .check(Some(|document, report| {
         let Some(actors) = &document.attack.execution.actors else { return };
         if actors.is_empty() {
-            report
-                .add(&V_031, ACTORS, "`actors` is empty")
-                .help("add an actor, with `name`, `mode` and `phases`");
+            report.add(ACTORS, "`actors` is empty").help("add an actor, with `name`, `mode` and `phases`");
             return;
         }
         let mut first_seen = HashMap::new();
@@ -168,29 +149,24 @@ pub(super) const V_031: Rule = Rule {
             let at = at.key("name");
             if !is_name(&actor.name) {
                 report
-                    .add(&V_031, at, format!("`{}` cannot be the name of an actor", actor.name))
+                    .add(at, format!("`{}` cannot be the name of an actor", actor.name))
                     .help("names start with a small letter, and go on with small letters, digits and `_`");
             }
             let first = *first_seen.entry(actor.name.as_str()).or_insert(index);
             if first != index {
                 report
-                    .add(&V_031, at, format!("two actors are called `{}`", actor.name))
+                    .add(at, format!("two actors are called `{}`", actor.name))
                     .label("second use")
                     .also(&ACTORS.index(first).key("name").path(), "first used here")
                     .help("names are how other actors refer to this one: `{{name.extractor}}`");
             }
         }
-    }),
-};
+    }));
 
 /// Modes are `[a-z][a-z0-9_]*_(server|client)`, protocols `[a-z][a-z0-9_]*`.
-pub(super) const V_034: Rule = Rule {
-    code: "V-034",
-    spec: "§5.1",
-    title: "modes and protocols have the form of one",
-    severity: Error,
-    explain: include_str!("v034.md"),
-    check: Some(|document, report| {
+pub(super) const V_034: Rule = Rule::error("V-034", "§5.1", include_str!("v034.md"))
+    .titled("modes and protocols have the form of one")
+    .check(Some(|document, report| {
         let execution = &document.attack.execution;
         if let Some(mode) = &execution.mode {
             check_mode(report, EXECUTION.key("mode"), mode);
@@ -206,19 +182,18 @@ pub(super) const V_034: Rule = Rule {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             if let Some(protocol) = indicator.protocol.as_deref().filter(|protocol| !is_name(protocol)) {
                 let message = format!("`{protocol}` cannot be a protocol");
-                let finding = report.add(&V_034, INDICATORS.index(index).key("protocol"), message).help(
+                let finding = report.add(INDICATORS.index(index).key("protocol"), message).help(
                     "protocols are a small letter, then small letters, digits and `_`: for example `mcp`",
                 );
                 suggest(finding, protocol, known_protocols());
             }
         }
-    }),
-};
+    }));
 
 fn check_mode(report: &mut RuleReport<'_>, at: Trail<'_>, mode: &str) {
     if !Mode::protocol(mode).is_some_and(is_name) {
         let finding = report
-            .add(&V_034, at, format!("`{mode}` cannot be a mode"))
+            .add(at, format!("`{mode}` cannot be a mode"))
             .help("a mode is a protocol and a side, `_server` or `_client`: for example `mcp_server`");
         suggest(finding, mode, known_modes());
     }
@@ -231,13 +206,9 @@ fn suggest(finding: NewFinding<'_, '_>, written: &str, known: &[&'static str]) {
 }
 
 /// In the multi-actor form, `phase.mode` is `actor.mode`.
-pub(super) const V_044: Rule = Rule {
-    code: "V-044",
-    spec: "§5.2",
-    title: "a phase has the mode of its actor",
-    severity: Error,
-    explain: include_str!("v044.md"),
-    check: Some(|document, report| {
+pub(super) const V_044: Rule = Rule::error("V-044", "§5.2", include_str!("v044.md"))
+    .titled("a phase has the mode of its actor")
+    .check(Some(|document, report| {
         for (actor_index, actor) in document.attack.execution.actors.iter().flatten().enumerate() {
             for (index, phase) in actor.phases.iter().enumerate() {
                 let Some(mode) = phase.mode.as_deref().filter(|mode| *mode != actor.mode) else { continue };
@@ -249,14 +220,10 @@ pub(super) const V_044: Rule = Rule {
                 let phases = at.key("phases");
                 let message =
                     format!("this phase is `{}`, and its actor `{}`", Shown(mode), Shown(&actor.mode));
-                report
-                    .add(&V_044, phases.index(index).key("mode"), message)
-                    .also(&own, "the actor's mode")
-                    .help(
-                        "an actor is one endpoint and keeps its mode: leave `mode` out here, or make \
+                report.add(phases.index(index).key("mode"), message).also(&own, "the actor's mode").help(
+                    "an actor is one endpoint and keeps its mode: leave `mode` out here, or make \
                            another actor",
-                    );
+                );
             }
         }
-    }),
-};
+    }));

@@ -4,20 +4,15 @@ use std::ops::Range;
 
 use sortie_expr::path::{PathErrorReason, SimplePath, WildcardPath};
 use sortie_expr::{cel, jsonpath, re2};
-use sortie_syntax::DiagnosticSeverity::Error;
 use sortie_syntax::NodePath;
 
 use crate::model::ExtractorType;
 use crate::rules::walk::{INDICATORS, Trail};
 use crate::rules::{Rule, RuleReport};
 
-pub(super) const V_013: Rule = Rule {
-    code: "V-013",
-    spec: "§6.2",
-    title: "every regular expression is RE2",
-    severity: Error,
-    explain: include_str!("v013.md"),
-    check: Some(|document, report| {
+pub(super) const V_013: Rule = Rule::error("V-013", "§6.2", include_str!("v013.md"))
+    .titled("every regular expression is RE2")
+    .check(Some(|document, report| {
         let mut left = Some(re2::MAX_TOGETHER);
         document.each_condition(|at, condition| {
             if let Some(regex) = condition.regex() {
@@ -29,8 +24,7 @@ pub(super) const V_013: Rule = Rule {
                 check(report, &at.key("selector"), &extractor.selector, &mut left);
             }
         });
-    }),
-};
+    }));
 
 /// `left` is what further patterns may cost; `None` once there were too many, when no more are looked at.
 fn check(report: &mut RuleReport<'_>, at: &Trail<'_>, regex: &str, left: &mut Option<usize>) {
@@ -40,7 +34,7 @@ fn check(report: &mut RuleReport<'_>, at: &Trail<'_>, regex: &str, left: &mut Op
             *left = allowed.checked_sub(cost);
             if left.is_none() {
                 report
-                    .add(&V_013, *at, "the patterns of this document are too large together")
+                    .add(*at, "the patterns of this document are too large together")
                     .label("those from here on are not looked at")
                     .help("count less far in their repeats, or split the document");
             }
@@ -48,7 +42,7 @@ fn check(report: &mut RuleReport<'_>, at: &Trail<'_>, regex: &str, left: &mut Op
         Err(error) => {
             let help =
                 error.help.as_deref().unwrap_or("write it as RE2 takes it: every tool that reads OATF does");
-            report.add(&V_013, *at, error.message).within(error.span).help(help);
+            report.add(*at, error.message).within(error.span).help(help);
         }
     }
 }
@@ -57,13 +51,9 @@ fn check(report: &mut RuleReport<'_>, at: &Trail<'_>, regex: &str, left: &mut Op
 const MAX_BYTES: usize = 256 * 1024;
 
 /// Every CEL expression parses.
-pub(super) const V_014: Rule = Rule {
-    code: "V-014",
-    spec: "§6.3",
-    title: "every expression is CEL",
-    severity: Error,
-    explain: include_str!("v014.md"),
-    check: Some(|document, report| {
+pub(super) const V_014: Rule = Rule::error("V-014", "§6.3", include_str!("v014.md"))
+    .titled("every expression is CEL")
+    .check(Some(|document, report| {
         let mut left = MAX_BYTES;
         let mut patterns_left = re2::MAX_TOGETHER;
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
@@ -77,7 +67,7 @@ pub(super) const V_014: Rule = Rule {
                     patterns_left = patterns_left.saturating_sub(program.pattern_cost());
                     if left == 0 || patterns_left == 0 {
                         report
-                            .add(&V_014, at, "the expressions of this document are too large together")
+                            .add(at, "the expressions of this document are too large together")
                             .label("those from here on are not looked at")
                             .help("say the same in fewer words, count less far in patterns, or split the document");
                         return;
@@ -86,7 +76,7 @@ pub(super) const V_014: Rule = Rule {
                 }
                 Err(error) => error,
             };
-            let mut finding = report.add(&V_014, at, error.message);
+            let mut finding = report.add(at, error.message);
             if let Some(span) = error.span {
                 finding = finding.within(span);
             }
@@ -94,17 +84,12 @@ pub(super) const V_014: Rule = Rule {
                 "an expression looks like `message.name == \"send_email\" && has(message.arguments.to)`";
             finding.help(error.help.as_deref().unwrap_or(example));
         }
-    }),
-};
+    }));
 
 /// Every `JSONPath` selector is one of RFC 9535.
-pub(super) const V_015: Rule = Rule {
-    code: "V-015",
-    spec: "§5.5",
-    title: "every JSONPath is one of RFC 9535",
-    severity: Error,
-    explain: include_str!("v015.md"),
-    check: Some(|document, report| {
+pub(super) const V_015: Rule = Rule::error("V-015", "§5.5", include_str!("v015.md"))
+    .titled("every JSONPath is one of RFC 9535")
+    .check(Some(|document, report| {
         document.each_extractor(|trail, extractor| {
             if extractor.r#type != ExtractorType::JsonPath {
                 return;
@@ -115,7 +100,7 @@ pub(super) const V_015: Rule = Rule {
             if report.is_unreadable(&trail.key("type").path()) {
                 return;
             }
-            let mut finding = report.add(&V_015, trail.key("selector").path(), error.message);
+            let mut finding = report.add(trail.key("selector").path(), error.message);
             let rooted = format!("$.{selector}");
             if !selector.starts_with('$') && jsonpath::parse(&rooted).is_ok() {
                 // A JSON string is a YAML one, too.
@@ -127,8 +112,7 @@ pub(super) const V_015: Rule = Rule {
             }
             finding.help("for example `$.arguments.path`, `$.tools[0].name` or `$..text`");
         });
-    }),
-};
+    }));
 
 /// The letter at a byte; the last one where the text has ended.
 fn letter_at(text: &str, at: usize) -> Range<usize> {
@@ -138,13 +122,9 @@ fn letter_at(text: &str, at: usize) -> Range<usize> {
     start..start + letter.len_utf8()
 }
 
-pub(super) const V_021: Rule = Rule {
-    code: "V-021",
-    spec: "§6.1, §6.2, §6.4",
-    title: "every target is a wildcard dot-path",
-    severity: Error,
-    explain: include_str!("v021.md"),
-    check: Some(|document, report| {
+pub(super) const V_021: Rule = Rule::error("V-021", "§6.1, §6.2, §6.4", include_str!("v021.md"))
+    .titled("every target is a wildcard dot-path")
+    .check(Some(|document, report| {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             let of_pattern = indicator.pattern.as_ref().and_then(|pattern| pattern.target.as_deref());
             let of_semantic = indicator.semantic.as_ref().and_then(|semantic| semantic.target.as_deref());
@@ -159,7 +139,7 @@ pub(super) const V_021: Rule = Rule {
                 let mut path = NodePath::root().key("attack").key("indicators").index(index);
                 path = within.into_iter().fold(path, NodePath::key).key("target");
                 report
-                    .add(&V_021, path, format!("this is not a path: {}", error.reason))
+                    .add(path, format!("this is not a path: {}", error.reason))
                     .within(error.extent(target))
                     .help(match error.reason {
                         PathErrorReason::NumericIndex => {
@@ -172,17 +152,12 @@ pub(super) const V_021: Rule = Rule {
                     });
             }
         }
-    }),
-};
+    }));
 
 /// Every value of `expression.variables` is a simple dot-path.
-pub(super) const V_026: Rule = Rule {
-    code: "V-026",
-    spec: "§6.3",
-    title: "variables stand for simple paths",
-    severity: Error,
-    explain: include_str!("v026.md"),
-    check: Some(|document, report| {
+pub(super) const V_026: Rule = Rule::error("V-026", "§6.3", include_str!("v026.md"))
+    .titled("variables stand for simple paths")
+    .check(Some(|document, report| {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             let variables =
                 indicator.expression.as_ref().and_then(|expression| expression.variables.as_ref());
@@ -191,10 +166,8 @@ pub(super) const V_026: Rule = Rule {
                 let at = INDICATORS.index(index);
                 let at = at.key("expression");
                 let message = format!("variable `{name}` has no simple path: {error}");
-                let finding = report
-                    .add(&V_026, at.key("variables").key(name), message)
-                    .within(error.at..value.len())
-                    .help(
+                let finding =
+                    report.add(at.key("variables").key(name), message).within(error.at..value.len()).help(
                         "a variable stands for one value: field names with dots between them, such as \
                            `arguments.url`",
                     );
@@ -203,21 +176,16 @@ pub(super) const V_026: Rule = Rule {
                 }
             }
         }
-    }),
-};
+    }));
 
 /// Every key of a predicate is a simple dot-path: in `trigger.match`, and in `when` inside states.
-pub(super) const V_027: Rule = Rule {
-    code: "V-027",
-    spec: "§5.4",
-    title: "predicates name simple paths",
-    severity: Error,
-    explain: include_str!("v027.md"),
-    check: Some(|document, report| {
+pub(super) const V_027: Rule = Rule::error("V-027", "§5.4", include_str!("v027.md"))
+    .titled("predicates name simple paths")
+    .check(Some(|document, report| {
         document.each_predicate_entry(|at, key, _| {
             if let Err(error) = SimplePath::parse(key) {
                 let message = format!("`{key}` is not a simple path: {error}");
-                let finding = report.add(&V_027, at.key(key), message).at_key().help(
+                let finding = report.add(at.key(key), message).at_key().help(
                     "a predicate looks at one value: field names with dots between them, such as \
                            `arguments.path`",
                 );
@@ -229,17 +197,12 @@ pub(super) const V_027: Rule = Rule {
                 }
             }
         });
-    }),
-};
+    }));
 
 /// Every key of `expression.variables` is an identifier of CEL.
-pub(super) const V_039: Rule = Rule {
-    code: "V-039",
-    spec: "§11.1.15",
-    title: "variables have names that CEL can use",
-    severity: Error,
-    explain: include_str!("v039.md"),
-    check: Some(|document, report| {
+pub(super) const V_039: Rule = Rule::error("V-039", "§11.1.15", include_str!("v039.md"))
+    .titled("variables have names that CEL can use")
+    .check(Some(|document, report| {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             let variables =
                 indicator.expression.as_ref().and_then(|expression| expression.variables.as_ref());
@@ -255,17 +218,12 @@ pub(super) const V_039: Rule = Rule {
                 let at = INDICATORS.index(index);
                 let at = at.key("expression");
                 report
-                    .add(
-                        &V_039,
-                        at.key("variables").key(name),
-                        format!("`{name}` cannot be a variable of CEL"),
-                    )
+                    .add(at.key("variables").key(name), format!("`{name}` cannot be a variable of CEL"))
                     .at_key()
                     .help(help);
             }
         }
-    }),
-};
+    }));
 
 /// The words that the grammar of CEL keeps for itself; none of them is an identifier.
 const RESERVED: &str = "as break const continue else false for function if import in let loop namespace null package \

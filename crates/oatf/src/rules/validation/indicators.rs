@@ -4,7 +4,6 @@ use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use sortie_syntax::DiagnosticSeverity::{Error, Warning};
 use sortie_syntax::{NodePath, listed, nearest};
 
 use crate::bindings::{is_known_surface, known_protocols, nearest_surface};
@@ -13,30 +12,21 @@ use crate::rules::Rule;
 use crate::rules::walk::{ACTOR_NAME, ATTACK, INDICATORS, is_name};
 
 /// `indicators`, when present, is not empty.
-pub(super) const V_006: Rule = Rule {
-    code: "V-006",
-    spec: "§11.1.9",
-    title: "indicators, when present, are not empty",
-    severity: Error,
-    explain: include_str!("v006.md"),
-    check: Some(|document, report| {
+pub(super) const V_006: Rule = Rule::error("V-006", "§11.1.9", include_str!("v006.md"))
+    .titled("indicators, when present, are not empty")
+    .check(Some(|document, report| {
         if document.attack.indicators.as_ref().is_some_and(Vec::is_empty) {
             let path = NodePath::root().key("attack").key("indicators");
-            report.add(&V_006, path, "`indicators` is empty").help(
+            report.add(path, "`indicators` is empty").help(
                 "add an indicator, or remove the key: a document without indicators is played and not judged",
             );
         }
-    }),
-};
+    }));
 
 /// Indicator ids are unique, those that are generated included.
-pub(super) const V_010: Rule = Rule {
-    code: "V-010",
-    spec: "§11.1.10",
-    title: "indicator ids are unique",
-    severity: Error,
-    explain: include_str!("v010.md"),
-    check: Some(|document, report| {
+pub(super) const V_010: Rule = Rule::error("V-010", "§11.1.10", include_str!("v010.md"))
+    .titled("indicator ids are unique")
+    .check(Some(|document, report| {
         let Some(indicators) = &document.attack.indicators else { return };
         let id_path = |index| NodePath::root().key("attack").key("indicators").index(index).key("id");
         let mut first_seen = HashMap::new();
@@ -46,7 +36,7 @@ pub(super) const V_010: Rule = Rule {
                 Entry::Vacant(vacant) => _ = vacant.insert(index),
                 Entry::Occupied(first) => {
                     report
-                        .add(&V_010, id_path(index), format!("two indicators have the id `{id}`"))
+                        .add(id_path(index), format!("two indicators have the id `{id}`"))
                         .label("second use")
                         .also(&id_path(*first.get()), "first used here")
                         .help("verdicts are reported by id: give each indicator its own, or leave `id` out");
@@ -65,22 +55,17 @@ pub(super) const V_010: Rule = Rule {
                 let without_id = NodePath::root().key("attack").key("indicators").index(index);
                 let message = format!("`{generated}` is also the id that indicator {} is given", index + 1);
                 report
-                    .add(&V_010, id_path(*taken), message)
+                    .add(id_path(*taken), message)
                     .also(&without_id, "has no `id`, so it is numbered by its place")
                     .help("give ids to all indicators, or to none");
             }
         }
-    }),
-};
+    }));
 
 /// Exactly one of `pattern`, `expression` and `semantic` per indicator.
-pub(super) const V_012: Rule = Rule {
-    code: "V-012",
-    spec: "§11.1.11",
-    title: "an indicator decides in exactly one way",
-    severity: Error,
-    explain: include_str!("v012.md"),
-    check: Some(|document, report| {
+pub(super) const V_012: Rule = Rule::error("V-012", "§11.1.11", include_str!("v012.md"))
+    .titled("an indicator decides in exactly one way")
+    .check(Some(|document, report| {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             let given = [
                 ("pattern", indicator.pattern.is_some()),
@@ -93,7 +78,7 @@ pub(super) const V_012: Rule = Rule {
                 (Some(_), None) => {}
                 (None, _) => {
                     report
-                        .add(&V_012, path(), "the indicator does not say what to look for")
+                        .add(path(), "the indicator does not say what to look for")
                         .label("no `pattern`, `expression` or `semantic`")
                         .help("add one of the three, for example `pattern: {contains: \"id_rsa\"}`");
                 }
@@ -101,7 +86,7 @@ pub(super) const V_012: Rule = Rule {
                     let third = keys.next();
                     let given: Vec<_> = [Some(first), Some(second), third].into_iter().flatten().collect();
                     let mut finding = report
-                        .add(&V_012, path(), format!("the indicator has {}; it decides in one way", listed(&given)))
+                        .add(path(), format!("the indicator has {}; it decides in one way", listed(&given)))
                         .help("make an indicator of each, and say with `correlation` whether any or all must match");
                     for key in given {
                         finding = finding.also(&path().key(key), "one way to decide");
@@ -109,17 +94,12 @@ pub(super) const V_012: Rule = Rule {
                 }
             }
         }
-    }),
-};
+    }));
 
 /// A surface is an operation of the indicator's protocol, where we know the protocol.
-pub(super) const V_018: Rule = Rule {
-    code: "V-018",
-    spec: "§7",
-    title: "a surface is an operation of its protocol",
-    severity: Warning,
-    explain: include_str!("v018.md"),
-    check: Some(|document, report| {
+pub(super) const V_018: Rule = Rule::warning("V-018", "§7", include_str!("v018.md"))
+    .titled("a surface is an operation of its protocol")
+    .check(Some(|document, report| {
         let mode = document.attack.execution.mode.as_deref();
         let of_mode = mode.and_then(Mode::protocol);
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
@@ -131,7 +111,7 @@ pub(super) const V_018: Rule = Rule {
             }
             let path = NodePath::root().key("attack").key("indicators").index(index).key("surface");
             let finding = report
-                .add(&V_018, path, format!("`{surface}` is not an operation of `{protocol}`"))
+                .add(path, format!("`{surface}` is not an operation of `{protocol}`"))
                 .help("an indicator sees only messages of its surface, so this one will see none");
             let elsewhere = |other: &&&str| is_known_surface(other, surface) == Some(true);
             if let Some(meant) = nearest_surface(protocol, surface) {
@@ -142,44 +122,32 @@ pub(super) const V_018: Rule = Rule {
                 finding.label(format!("an operation of `{other}`"));
             }
         }
-    }),
-};
+    }));
 
 /// `semantic.threshold` is from 0 to 1.
-pub(super) const V_022: Rule = Rule {
-    code: "V-022",
-    spec: "§6.4",
-    title: "a semantic threshold is from 0 to 1",
-    severity: Error,
-    explain: include_str!("v022.md"),
-    check: Some(|document, report| {
+pub(super) const V_022: Rule = Rule::error("V-022", "§6.4", include_str!("v022.md"))
+    .titled("a semantic threshold is from 0 to 1")
+    .check(Some(|document, report| {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             if let Some(threshold) = indicator.semantic.as_ref().and_then(|semantic| semantic.threshold)
                 && !(0.0..=1.0).contains(&threshold)
             {
                 let path = NodePath::root().key("attack").key("indicators").index(index);
                 report
-                    .add(
-                        &V_022,
-                        path.key("semantic").key("threshold"),
+                    .add(path.key("semantic").key("threshold"),
                         format!("a threshold of {threshold} is not between 0 and 1"),
                     )
                     .help("it is the score from which a text counts as a match; 0.7 is used when it is left out");
             }
         }
-    }),
-};
+    }));
 
 /// With `attack.id`, indicator ids are that id, a hyphen and a number.
 ///
 /// Whether `attack.id` itself has the right form is V-023's to say.
-pub(super) const V_024: Rule = Rule {
-    code: "V-024",
-    spec: "§6.1",
-    title: "the id of an indicator continues that of its attack",
-    severity: Error,
-    explain: include_str!("v024.md"),
-    check: Some(|document, report| {
+pub(super) const V_024: Rule = Rule::error("V-024", "§6.1", include_str!("v024.md"))
+    .titled("the id of an indicator continues that of its attack")
+    .check(Some(|document, report| {
         let attack = &document.attack;
         let (Some(attack_id), Some(indicators)) = (&attack.id, &attack.indicators) else { return };
         let attack_path = NodePath::root().key("attack").key("id");
@@ -193,15 +161,14 @@ pub(super) const V_024: Rule = Rule {
             }
             let path = NodePath::root().key("attack").key("indicators").index(index).key("id");
             report
-                .add(&V_024, path, format!("`{id}` does not belong to the attack `{attack_id}`"))
+                .add(path, format!("`{id}` does not belong to the attack `{attack_id}`"))
                 .also(&attack_path, "the id of the attack")
                 .help(format!(
                     "write `{}`, or leave `id` out: it is generated in this form",
                     Indicator::generated_id(Some(attack_id), index)
                 ));
         }
-    }),
-};
+    }));
 
 /// Whether an id is `{attack_id}-` and two digits or more.
 fn continues(id: &str, attack_id: &str) -> bool {
@@ -210,66 +177,48 @@ fn continues(id: &str, attack_id: &str) -> bool {
 }
 
 /// `indicator.confidence` is from 0 to 100.
-pub(super) const V_025: Rule = Rule {
-    code: "V-025",
-    spec: "§6.1",
-    title: "the confidence of an indicator is from 0 to 100",
-    severity: Error,
-    explain: include_str!("v025.md"),
-    check: Some(|document, report| {
+pub(super) const V_025: Rule = Rule::error("V-025", "§6.1", include_str!("v025.md"))
+    .titled("the confidence of an indicator is from 0 to 100")
+    .check(Some(|document, report| {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             if let Some(confidence) = indicator.confidence
                 && !(0..=100).contains(&confidence)
             {
                 let path = NodePath::root().key("attack").key("indicators").index(index).key("confidence");
                 report
-                    .add(&V_025, path, format!("a confidence of {confidence} is not between 0 and 100"))
+                    .add(path, format!("a confidence of {confidence} is not between 0 and 100"))
                     .help("it is a percentage; left out, that of the attack's severity counts");
             }
         }
-    }),
-};
+    }));
 
 /// `correlation` only stands beside `indicators`.
-pub(super) const V_047: Rule = Rule {
-    code: "V-047",
-    spec: "§2.3a",
-    title: "correlation comes with indicators",
-    severity: Error,
-    explain: include_str!("v047.md"),
-    check: Some(|document, report| {
+pub(super) const V_047: Rule = Rule::error("V-047", "§2.3a", include_str!("v047.md"))
+    .titled("correlation comes with indicators")
+    .check(Some(|document, report| {
         let attack = &document.attack;
         if attack.correlation.is_some() && attack.indicators.is_none() && !report.is_damaged(INDICATORS) {
             report
-                .add(&V_047, ATTACK.key("correlation"), "`correlation` without `indicators` combines nothing")
+                .add(ATTACK.key("correlation"), "`correlation` without `indicators` combines nothing")
                 .help("add the indicators, or remove `correlation`");
         }
-    }),
-};
+    }));
 
 /// `indicator.actor` is the name of an actor.
-pub(super) const V_048: Rule = Rule {
-    code: "V-048",
-    spec: "§6.1",
-    title: "indicators name actors that exist",
-    severity: Error,
-    explain: include_str!("v048.md"),
-    check: Some(|document, report| {
+pub(super) const V_048: Rule = Rule::error("V-048", "§6.1", include_str!("v048.md"))
+    .titled("indicators name actors that exist")
+    .check(Some(|document, report| {
         if report.may_lack(ACTOR_NAME) {
             return;
         }
         let cast = LazyCell::new(|| document.cast());
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             let Some(actor) = indicator.actor.as_deref() else { continue };
-            if cast.get(actor).is_some() || report.leaves_out(&V_048) {
+            if cast.get(actor).is_some() || report.leaves_out() {
                 continue;
             }
             let mut finding = report
-                .add(
-                    &V_048,
-                    INDICATORS.index(index).key("actor"),
-                    format!("there is no actor called `{actor}`"),
-                )
+                .add(INDICATORS.index(index).key("actor"), format!("there is no actor called `{actor}`"))
                 .help(format!("actors here: {}", cast.listed()));
             if let Some(meant) = nearest(actor, cast.names()).filter(|meant| is_name(meant)) {
                 finding = finding
@@ -280,17 +229,12 @@ pub(super) const V_048: Rule = Rule {
                 finding.help("without `actors` there is one actor, and its name is `default`");
             }
         }
-    }),
-};
+    }));
 
 /// `indicator.method` agrees with the key that is present.
-pub(super) const V_049: Rule = Rule {
-    code: "V-049",
-    spec: "§6.1",
-    title: "`method` says what the indicator does",
-    severity: Error,
-    explain: include_str!("v049.md"),
-    check: Some(|document, report| {
+pub(super) const V_049: Rule = Rule::error("V-049", "§6.1", include_str!("v049.md"))
+    .titled("`method` says what the indicator does")
+    .check(Some(|document, report| {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             let Some(method) = indicator.method else { continue };
             let keys = [
@@ -304,27 +248,16 @@ pub(super) const V_049: Rule = Rule {
             if key != method {
                 let at = INDICATORS.index(index);
                 report
-                    .add(
-                        &V_049,
-                        at.key("method"),
-                        format!("`method` says `{method}`, and the indicator has `{key}`"),
-                    )
+                    .add(at.key("method"), format!("`method` says `{method}`, and the indicator has `{key}`"))
                     .also(&at.key(key.as_str()).path(), "this decides")
                     .help("`method` may be left out: the key says the same")
                     .replace_value(format!("write `{key}`"), key.as_str());
             }
         }
-    }),
-};
+    }));
 
 /// `indicator.tier` is `ingested`, `local_action` or `boundary_breach`.
 ///
 /// Another word is found while parsing, under this code.
-pub(super) const V_050: Rule = Rule {
-    code: "V-050",
-    spec: "§6.5",
-    title: "a tier is one of the three",
-    severity: Error,
-    explain: include_str!("v050.md"),
-    check: None,
-};
+pub(super) const V_050: Rule =
+    Rule::error("V-050", "§6.5", include_str!("v050.md")).titled("a tier is one of the three").check(None);

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use sortie_syntax::DiagnosticSeverity::{Error, Warning};
 use sortie_syntax::listed;
 
 use crate::bindings;
@@ -14,32 +13,23 @@ use crate::rules::report::{NewFinding, Shown};
 use crate::rules::walk::ATTACK;
 
 /// Every list of phases has at least one.
-pub(super) const V_007: Rule = Rule {
-    code: "V-007",
-    spec: "§11.1.7, §11.1.8",
-    title: "a list of phases is not empty",
-    severity: Error,
-    explain: include_str!("v007.md"),
-    check: Some(|document, report| {
+pub(super) const V_007: Rule = Rule::error("V-007", "§11.1.7, §11.1.8", include_str!("v007.md"))
+    .titled("a list of phases is not empty")
+    .check(Some(|document, report| {
         for list in document.phase_lists() {
             if list.phases.is_empty() {
-                report.add(&V_007, list.path, "`phases` is empty").help(match list.actor {
+                report.add(list.path, "`phases` is empty").help(match list.actor {
                     Some(_) => "an actor has at least one phase; the first says what it serves: `- state: …`",
                     None => "add a phase, or use the single-phase form: `state:` beside `mode:`",
                 });
             }
         }
-    }),
-};
+    }));
 
 /// At most one phase of a list is terminal (has no `trigger`), and it is the last.
-pub(super) const V_008: Rule = Rule {
-    code: "V-008",
-    spec: "§11.1.7",
-    title: "only the last phase has no trigger",
-    severity: Error,
-    explain: include_str!("v008.md"),
-    check: Some(|document, report| {
+pub(super) const V_008: Rule = Rule::error("V-008", "§11.1.7", include_str!("v008.md"))
+    .titled("only the last phase has no trigger")
+    .check(Some(|document, report| {
         for list in document.phase_lists() {
             let Some((_, all_but_last)) = list.phases.split_last() else { continue };
             if all_but_last.iter().all(|phase| phase.trigger.is_some()) {
@@ -55,11 +45,7 @@ pub(super) const V_008: Rule = Rule {
                     if only + 1 < list.phases.len() {
                         let path = list.path.index(*only);
                         report
-                            .add(
-                                &V_008,
-                                path,
-                                "a phase without `trigger` never ends, so no phase can follow it",
-                            )
+                            .add(path, "a phase without `trigger` never ends, so no phase can follow it")
                             .label("nothing ends this phase")
                             .help("say with `trigger:` what ends it, or move it to the end");
                     }
@@ -68,7 +54,6 @@ pub(super) const V_008: Rule = Rule {
                     let count = several.len();
                     let mut finding = report
                         .add(
-                            &V_008,
                             list.path.clone(),
                             format!("{count} phases have no `trigger`; only the last may"),
                         )
@@ -81,36 +66,26 @@ pub(super) const V_008: Rule = Rule {
                 }
             }
         }
-    }),
-};
+    }));
 
 /// The first phase of each list has `state`.
-pub(super) const V_009: Rule = Rule {
-    code: "V-009",
-    spec: "§11.1.7",
-    title: "the first phase has a state",
-    severity: Error,
-    explain: include_str!("v009.md"),
-    check: Some(|document, report| {
+pub(super) const V_009: Rule = Rule::error("V-009", "§11.1.7", include_str!("v009.md"))
+    .titled("the first phase has a state")
+    .check(Some(|document, report| {
         for list in document.phase_lists() {
             if list.phases.first().is_some_and(|first| first.state.is_none()) {
                 report
-                    .add(&V_009, list.path.index(0), "the first phase has no `state`")
+                    .add(list.path.index(0), "the first phase has no `state`")
                     .label("nothing to serve or send")
                     .help("a phase without `state` keeps that of the phase before it, and before this one is none");
             }
         }
-    }),
-};
+    }));
 
 /// Phase names are unique within their list. Two actors may use the same ones.
-pub(super) const V_011: Rule = Rule {
-    code: "V-011",
-    spec: "§11.1.7",
-    title: "phase names are unique within their list",
-    severity: Error,
-    explain: include_str!("v011.md"),
-    check: Some(|document, report| {
+pub(super) const V_011: Rule = Rule::error("V-011", "§11.1.7", include_str!("v011.md"))
+    .titled("phase names are unique within their list")
+    .check(Some(|document, report| {
         for list in document.phase_lists() {
             let name_path = |index| list.path.clone().index(index).key("name");
             let mut first_seen = HashMap::new();
@@ -120,7 +95,7 @@ pub(super) const V_011: Rule = Rule {
                     Entry::Vacant(vacant) => _ = vacant.insert(index),
                     Entry::Occupied(first) => {
                         report
-                            .add(&V_011, name_path(index), format!("two phases are called `{name}`"))
+                            .add(name_path(index), format!("two phases are called `{name}`"))
                             .label("second use")
                             .also(&name_path(*first.get()), "first used here")
                             .help("a report says by name how far the agent got: give each phase its own");
@@ -128,17 +103,12 @@ pub(super) const V_011: Rule = Rule {
                 }
             }
         }
-    }),
-};
+    }));
 
 /// A trigger has `count` and `match` only together with `event`.
-pub(super) const V_019: Rule = Rule {
-    code: "V-019",
-    spec: "§5.3",
-    title: "`count` and `match` need an event",
-    severity: Error,
-    explain: include_str!("v019.md"),
-    check: Some(|document, report| {
+pub(super) const V_019: Rule = Rule::error("V-019", "§5.3", include_str!("v019.md"))
+    .titled("`count` and `match` need an event")
+    .check(Some(|document, report| {
         for list in document.phase_lists() {
             for (index, phase) in list.phases.iter().enumerate() {
                 let Some(trigger) = &phase.trigger else { continue };
@@ -152,7 +122,7 @@ pub(super) const V_019: Rule = Rule {
                 }
                 let keys: Vec<_> = given.iter().filter_map(|(key, given)| given.then_some(*key)).collect();
                 let mut finding = report
-                    .add(&V_019, path.clone(), format!("the trigger has {} and no `event`", listed(&keys)))
+                    .add(path.clone(), format!("the trigger has {} and no `event`", listed(&keys)))
                     .help("name the event to wait for, such as `event: tools/call`");
                 for key in keys {
                     let text = if key == "count" { "counts nothing" } else { "matches nothing" };
@@ -160,17 +130,12 @@ pub(super) const V_019: Rule = Rule {
                 }
             }
         }
-    }),
-};
+    }));
 
 /// Trigger events are known to the mode of their actor.
-pub(super) const V_029: Rule = Rule {
-    code: "V-029",
-    spec: "§7",
-    title: "triggers wait for events that their actor can see",
-    severity: Warning,
-    explain: include_str!("v029.md"),
-    check: Some(|document, report| {
+pub(super) const V_029: Rule = Rule::warning("V-029", "§7", include_str!("v029.md"))
+    .titled("triggers wait for events that their actor can see")
+    .check(Some(|document, report| {
         document.each_phase(|phase| {
             let event = phase.phase.trigger.as_ref().and_then(|trigger| trigger.event.as_deref());
             let (Some(event), Some(mode)) = (event, phase.mode) else { return };
@@ -180,7 +145,7 @@ pub(super) const V_029: Rule = Rule {
             let path = phase.at.key("trigger");
             let message =
                 format!("`{}` is no event that an actor of mode `{}` sees", Shown(event), Shown(mode));
-            let mut finding = report.add(&V_029, path.key("event"), message);
+            let mut finding = report.add(path.key("event"), message);
             if let Some(meant) = bindings::nearest_event(mode, event) {
                 finding = finding
                     .label(format!("did you mean `{meant}`?"))
@@ -194,28 +159,22 @@ pub(super) const V_029: Rule = Rule {
             finding
                 .help("the phase never ends by an event that never comes; give it `after`, or another event");
         });
-    }),
-};
+    }));
 
 /// `trigger.after` is a duration.
-pub(super) const V_036: Rule = Rule {
-    code: "V-036",
-    spec: "§5.2",
-    title: "`after` is a duration",
-    severity: Error,
-    explain: include_str!("v036.md"),
-    check: Some(|document, report| {
+pub(super) const V_036: Rule = Rule::error("V-036", "§5.2", include_str!("v036.md"))
+    .titled("`after` is a duration")
+    .check(Some(|document, report| {
         document.each_phase(|phase| {
             let after = phase.phase.trigger.as_ref().and_then(|trigger| trigger.after.as_deref());
             if let Some(after) = after
                 && let Err(error) = parse_duration(after)
             {
                 let at = phase.at.key("trigger");
-                suggest(report.add(&V_036, at.key("after"), error.to_string()), after);
+                suggest(report.add(at.key("after"), error.to_string()), after);
             }
         });
-    }),
-};
+    }));
 
 /// Says how durations are written, and offers the one that was probably meant.
 pub(super) fn suggest(finding: NewFinding<'_, '_>, written: &str) {
@@ -248,35 +207,26 @@ fn meant(written: &str) -> Option<String> {
 /// A trigger has `event` or `after`.
 ///
 /// One that has `count` or `match` and no `event` is told so by V-019.
-pub(super) const V_040: Rule = Rule {
-    code: "V-040",
-    spec: "§5.3",
-    title: "a trigger waits for something",
-    severity: Error,
-    explain: include_str!("v040.md"),
-    check: Some(|document, report| {
+pub(super) const V_040: Rule = Rule::error("V-040", "§5.3", include_str!("v040.md"))
+    .titled("a trigger waits for something")
+    .check(Some(|document, report| {
         document.each_phase(|phase| {
             if phase.phase.trigger.as_ref().is_some_and(|trigger| *trigger == Trigger::default()) {
                 let path = phase.at.key("trigger").path();
                 if !report.is_damaged(path.clone()) {
                     report
-                        .add(&V_040, path, "this trigger waits for nothing")
+                        .add(path, "this trigger waits for nothing")
                         .help("say what ends the phase: an `event`, or a time with `after`")
                         .help("a phase that never ends has no `trigger` at all");
                 }
             }
         });
-    }),
-};
+    }));
 
 /// An action has exactly one key that is not `x-`.
-pub(super) const V_041: Rule = Rule {
-    code: "V-041",
-    spec: "§11.1.16",
-    title: "an action does one thing",
-    severity: Error,
-    explain: include_str!("v041.md"),
-    check: Some(|document, report| {
+pub(super) const V_041: Rule = Rule::error("V-041", "§11.1.16", include_str!("v041.md"))
+    .titled("an action does one thing")
+    .check(Some(|document, report| {
         document.each_phase(|phase| {
             for (index, action) in phase.phase.on_enter.iter().flatten().enumerate() {
                 let ActionKind::Other(keys) = &action.kind else { continue };
@@ -286,14 +236,14 @@ pub(super) const V_041: Rule = Rule {
                     1 => {}
                     0 => {
                         report
-                            .add(&V_041, at, "this action does nothing")
+                            .add(at, "this action does nothing")
                             .help("name one action: `send`, `log`, or one that the binding defines");
                     }
                     _ => {
                         // A hostile action may have thousands; a few make the point.
                         let names: Vec<_> = keys.keys().map(String::as_str).take(8).collect();
                         let message = format!("this action does several things: {}", listed(&names));
-                        let mut finding = report.add(&V_041, at, message).label("one action");
+                        let mut finding = report.add(at, message).label("one action");
                         for name in &names[1..] {
                             finding = finding.also_key(&at.key(name).path(), "another");
                         }
@@ -302,42 +252,31 @@ pub(super) const V_041: Rule = Rule {
                 }
             }
         });
-    }),
-};
+    }));
 
 /// `phase.on_enter`, when present, is not empty.
-pub(super) const V_043: Rule = Rule {
-    code: "V-043",
-    spec: "§5.2",
-    title: "entry actions, when present, are not empty",
-    severity: Error,
-    explain: include_str!("v043.md"),
-    check: Some(|document, report| {
+pub(super) const V_043: Rule = Rule::error("V-043", "§5.2", include_str!("v043.md"))
+    .titled("entry actions, when present, are not empty")
+    .check(Some(|document, report| {
         document.each_phase(|phase| {
             if phase.phase.on_enter.as_ref().is_some_and(Vec::is_empty) {
                 report
-                    .add(&V_043, phase.at.key("on_enter"), "`on_enter` is empty")
+                    .add(phase.at.key("on_enter"), "`on_enter` is empty")
                     .help("add an action, or remove the key");
             }
         });
-    }),
-};
+    }));
 
 /// `attack.grace_period` is a duration.
-pub(super) const V_046: Rule = Rule {
-    code: "V-046",
-    spec: "§4.2",
-    title: "`grace_period` is a duration",
-    severity: Error,
-    explain: include_str!("v046.md"),
-    check: Some(|document, report| {
+pub(super) const V_046: Rule = Rule::error("V-046", "§4.2", include_str!("v046.md"))
+    .titled("`grace_period` is a duration")
+    .check(Some(|document, report| {
         if let Some(period) = &document.attack.grace_period
             && let Err(error) = parse_duration(period)
         {
-            suggest(report.add(&V_046, ATTACK.key("grace_period"), error.to_string()), period);
+            suggest(report.add(ATTACK.key("grace_period"), error.to_string()), period);
         }
-    }),
-};
+    }));
 
 #[cfg(test)]
 mod tests {

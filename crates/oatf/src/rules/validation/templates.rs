@@ -4,7 +4,6 @@ use std::cell::LazyCell;
 
 use serde_json::Value;
 use sortie_expr::re2;
-use sortie_syntax::DiagnosticSeverity::Error;
 use sortie_syntax::nearest;
 
 use crate::model::ExtractorType;
@@ -13,13 +12,9 @@ use crate::rules::walk::{ACTOR_NAME, Reference, is_name};
 use crate::template::{Piece, pieces};
 
 /// No template reference is left open.
-pub(super) const V_016: Rule = Rule {
-    code: "V-016",
-    spec: "§5.7",
-    title: "every template reference is closed",
-    severity: Error,
-    explain: include_str!("v016.md"),
-    check: Some(|document, report| {
+pub(super) const V_016: Rule = Rule::error("V-016", "§5.7", include_str!("v016.md"))
+    .titled("every template reference is closed")
+    .check(Some(|document, report| {
         document.each_template(|at, template, _| {
             let unclosed = pieces(template).find_map(|piece| match piece {
                 Piece::Unclosed { at, .. } => Some(at),
@@ -27,23 +22,18 @@ pub(super) const V_016: Rule = Rule {
             });
             if let Some(start) = unclosed {
                 report
-                    .add(&V_016, *at, "`{{` is never closed")
+                    .add(*at, "`{{` is never closed")
                     .within(start..start + 2)
                     .label("opens a reference")
                     .help("close it with `}}`, or write `\\{{` for the two braces themselves");
             }
         });
-    }),
-};
+    }));
 
 /// Every `{{actor.extractor}}` names an actor of the document.
-pub(super) const V_032: Rule = Rule {
-    code: "V-032",
-    spec: "§5.5",
-    title: "templates name actors that exist",
-    severity: Error,
-    explain: include_str!("v032.md"),
-    check: Some(|document, report| {
+pub(super) const V_032: Rule = Rule::error("V-032", "§5.5", include_str!("v032.md"))
+    .titled("templates name actors that exist")
+    .check(Some(|document, report| {
         if report.may_lack(ACTOR_NAME) {
             return;
         }
@@ -52,12 +42,12 @@ pub(super) const V_032: Rule = Rule {
             for piece in pieces(text) {
                 let Piece::Reference { name, at: range } = piece else { continue };
                 let Reference::Actor { actor, .. } = Reference::parse(name) else { continue };
-                if cast.get(actor).is_some() || report.leaves_out(&V_032) {
+                if cast.get(actor).is_some() || report.leaves_out() {
                     continue;
                 }
                 let start = range.start + "{{".len();
                 let mut finding = report
-                    .add(&V_032, *at, format!("there is no actor called `{actor}`"))
+                    .add(*at, format!("there is no actor called `{actor}`"))
                     .within(range)
                     .help(format!("actors here: {}", cast.listed()));
                 if let Some(meant) = nearest(actor, cast.names()).filter(|meant| is_name(meant)) {
@@ -72,19 +62,14 @@ pub(super) const V_032: Rule = Rule {
                     .help("to send the braces themselves, write `\\{{`");
             }
         });
-    }),
-};
+    }));
 
 /// At most one entry of a response list has no `when`.
 ///
 /// `elicitations` is no such list: each of its entries may be sent, so several may come without a condition.
-pub(super) const V_033: Rule = Rule {
-    code: "V-033",
-    spec: "§11.1.14",
-    title: "a response list has one fallback",
-    severity: Error,
-    explain: include_str!("v033.md"),
-    check: Some(|document, report| {
+pub(super) const V_033: Rule = Rule::error("V-033", "§11.1.14", include_str!("v033.md"))
+    .titled("a response list has one fallback")
+    .check(Some(|document, report| {
         document.each_response_list(|list| {
             if list.key == "elicitations" {
                 return;
@@ -95,24 +80,19 @@ pub(super) const V_033: Rule = Rule {
             let mut fallbacks = list.entries().iter().enumerate().filter(fallback);
             if let (Some((first, _)), Some((second, _))) = (fallbacks.next(), fallbacks.next()) {
                 report
-                    .add(&V_033, list.at, format!("`{}` has more than one entry without `when`", list.key))
+                    .add(list.at, format!("`{}` has more than one entry without `when`", list.key))
                     .label("one fallback at most")
                     .also(&list.at.index(first).path(), "the fallback")
                     .also(&list.at.index(second).path(), "never chosen")
                     .help("give all but one of them a `when`");
             }
         });
-    }),
-};
+    }));
 
 /// Extractor names are `[a-z][a-z0-9_]*`.
-pub(super) const V_037: Rule = Rule {
-    code: "V-037",
-    spec: "§5.5",
-    title: "extractors have names that templates can use",
-    severity: Error,
-    explain: include_str!("v037.md"),
-    check: Some(|document, report| {
+pub(super) const V_037: Rule = Rule::error("V-037", "§5.5", include_str!("v037.md"))
+    .titled("extractors have names that templates can use")
+    .check(Some(|document, report| {
         document.each_phase(|phase| {
             for (index, extractor) in phase.phase.extractors.iter().flatten().enumerate() {
                 if is_name(&extractor.name) {
@@ -121,7 +101,6 @@ pub(super) const V_037: Rule = Rule {
                 let at = phase.at.key("extractors");
                 let finding = report
                     .add(
-                        &V_037,
                         at.index(index).key("name"),
                         format!("`{}` cannot be the name of an extractor", extractor.name),
                     )
@@ -135,46 +114,35 @@ pub(super) const V_037: Rule = Rule {
                 }
             }
         });
-    }),
-};
+    }));
 
 /// `phase.extractors`, when present, is not empty.
-pub(super) const V_038: Rule = Rule {
-    code: "V-038",
-    spec: "§11.1.7",
-    title: "extractors, when present, are not empty",
-    severity: Error,
-    explain: include_str!("v038.md"),
-    check: Some(|document, report| {
+pub(super) const V_038: Rule = Rule::error("V-038", "§11.1.7", include_str!("v038.md"))
+    .titled("extractors, when present, are not empty")
+    .check(Some(|document, report| {
         document.each_phase(|phase| {
             if phase.phase.extractors.as_ref().is_some_and(Vec::is_empty) {
                 report
-                    .add(&V_038, phase.at.key("extractors"), "`extractors` is empty")
+                    .add(phase.at.key("extractors"), "`extractors` is empty")
                     .help("add an extractor, or remove the key");
             }
         });
-    }),
-};
+    }));
 
 /// The selector of a regex extractor has a capture group.
-pub(super) const V_042: Rule = Rule {
-    code: "V-042",
-    spec: "§5.5",
-    title: "a regex extractor captures something",
-    severity: Error,
-    explain: include_str!("v042.md"),
-    check: Some(|document, report| {
+pub(super) const V_042: Rule = Rule::error("V-042", "§5.5", include_str!("v042.md"))
+    .titled("a regex extractor captures something")
+    .check(Some(|document, report| {
         document.each_phase(|phase| {
             for (index, extractor) in phase.phase.extractors.iter().flatten().enumerate() {
                 // What is no regular expression is V-013's to report.
                 if extractor.r#type == ExtractorType::Regex && re2::check(&extractor.selector) == Ok(0) {
                     let at = phase.at.key("extractors");
                     report
-                        .add(&V_042, at.index(index).key("selector"), "this pattern has no capture group")
+                        .add(at.index(index).key("selector"), "this pattern has no capture group")
                         .label("nothing to extract")
                         .help("put parentheses around the part to keep: `token=([a-z0-9]+)`");
                 }
             }
         });
-    }),
-};
+    }));

@@ -1,6 +1,5 @@
 //! Single fields.
 
-use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::NodePath;
 use sortie_syntax::yaml::NodeKind;
 
@@ -8,32 +7,23 @@ use crate::rules::walk::{INDICATORS, Trail};
 use crate::rules::{Rule, RuleReport};
 
 /// `oatf` is the first key of the document. The specification lists this as V-002, too.
-pub(super) const W_001: Rule = Rule {
-    code: "W-001",
-    spec: "§11.1.2",
-    title: "`oatf` is the first key",
-    severity: Warning,
-    explain: include_str!("w001.md"),
-    check: Some(|document, report| {
+pub(super) const W_001: Rule = Rule::warning("W-001", "§11.1.2", include_str!("w001.md"))
+    .titled("`oatf` is the first key")
+    .check(Some(|document, report| {
         let Some(tree) = document.tree() else { return };
         let NodeKind::Mapping([first, ..]) = tree.root().kind else { return };
         if tree.key(*first) != "oatf" && tree.entry(tree.root().id, "oatf").is_some() {
             report
-                .add(&W_001, NodePath::root().key("oatf"), "`oatf` is not the first key")
+                .add(NodePath::root().key("oatf"), "`oatf` is not the first key")
                 .at_key()
                 .help("move it to the top: it says how to read the rest");
         }
-    }),
-};
+    }));
 
 /// No `synthesize` in response entries and `run_agent_input`: it is reserved for a later version.
-pub(super) const W_006: Rule = Rule {
-    code: "W-006",
-    spec: "§7.4",
-    title: "`synthesize` is reserved",
-    severity: Warning,
-    explain: include_str!("w006.md"),
-    check: Some(|document, report| {
+pub(super) const W_006: Rule = Rule::warning("W-006", "§7.4", include_str!("w006.md"))
+    .titled("`synthesize` is reserved")
+    .check(Some(|document, report| {
         document.each_response_list(|list| {
             for (index, entry) in list.entries().iter().enumerate() {
                 if entry.get(SYNTHESIZE).is_some() {
@@ -47,34 +37,28 @@ pub(super) const W_006: Rule = Rule {
                 warn(report, at.key(SYNTHESIZE));
             }
         });
-    }),
-};
+    }));
 
 const SYNTHESIZE: &str = "synthesize";
 
 fn warn(report: &mut RuleReport<'_>, at: Trail<'_>) {
     report
-        .add(&W_006, at, "`synthesize` is reserved for a later version of OATF")
+        .add(at, "`synthesize` is reserved for a later version of OATF")
         .at_key()
         .help("write the content out: tools that generate none fall back to it, or send nothing");
 }
 
 /// No `semantic` indicators: what they find depends on the model that is asked.
-pub(super) const W_007: Rule = Rule {
-    code: "W-007",
-    spec: "§6.4",
-    title: "meaning is in the eye of a model",
-    severity: Warning,
-    explain: include_str!("w007.md"),
-    check: Some(|document, report| {
+pub(super) const W_007: Rule = Rule::warning("W-007", "§6.4", include_str!("w007.md"))
+    .titled("meaning is in the eye of a model")
+    .check(Some(|document, report| {
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             if indicator.semantic.is_some() {
                 let at = INDICATORS.index(index);
-                report.add(&W_007, at.key("semantic"), "what this indicator finds depends on a model").help(
+                report.add(at.key("semantic"), "what this indicator finds depends on a model").help(
                     "where the agent's behaviour leaves a trace in a field, a `pattern` or \
                            `expression` decides the same everywhere",
                 );
             }
         }
-    }),
-};
+    }));

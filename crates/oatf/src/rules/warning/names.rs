@@ -3,7 +3,6 @@
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
-use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::{NodePath, listed};
 
 use crate::bindings::{known_modes, known_protocols};
@@ -15,13 +14,9 @@ use crate::rules::{Rule, RuleReport, execution_path};
 /// A mode that has the form of one is one that a binding defines.
 ///
 /// Each unknown mode is reported once, wherever it is repeated.
-pub(super) const W_002: Rule = Rule {
-    code: "W-002",
-    spec: "SDK §3.2",
-    title: "a mode is one that a binding defines",
-    severity: Warning,
-    explain: include_str!("w002.md"),
-    check: Some(|document, report| {
+pub(super) const W_002: Rule = Rule::warning("W-002", "SDK §3.2", include_str!("w002.md"))
+    .titled("a mode is one that a binding defines")
+    .check(Some(|document, report| {
         let execution = &document.attack.execution;
         let mut unknown = Unknown::default();
         if let Some(mode) = &execution.mode {
@@ -38,14 +33,13 @@ pub(super) const W_002: Rule = Rule {
             }
         }
         let help = format!("known modes are {}; actors of other modes are skipped", listed(known_modes()));
-        unknown.report(report, &W_002, ("mode", &help), nearest_mode, |mode| {
+        unknown.report(report, ("mode", &help), nearest_mode, |mode| {
             let (protocol, _) = split(mode)?;
             let spoken = |known: &&&str| split(known).is_some_and(|(known, _)| known == protocol);
             let other = known_modes().iter().find(spoken)?;
             Some(format!("of this protocol, there is only `{other}`"))
         });
-    }),
-};
+    }));
 
 /// The unknown words of a document, each with every place it stands at.
 #[derive(Default)]
@@ -70,7 +64,6 @@ impl<'d> Unknown<'d> {
     fn report(
         self,
         report: &mut RuleReport<'_>,
-        rule: &'static Rule,
         (what, help): (&str, &str),
         meant: impl Fn(&str) -> Option<String>,
         otherwise: impl Fn(&str) -> Option<String>,
@@ -78,7 +71,7 @@ impl<'d> Unknown<'d> {
         for (word, paths) in self.0 {
             let [first, others @ ..] = paths.as_slice() else { continue };
             let message = format!("no binding defines the {what} `{word}`");
-            let mut finding = report.add(rule, first.clone(), message).help(help);
+            let mut finding = report.add(first.clone(), message).help(help);
             for other in others {
                 finding = finding.also(other, "here, too");
             }
@@ -109,13 +102,9 @@ fn nearest_mode(written: &str) -> Option<String> {
 /// A protocol that has the form of one is one that a binding defines.
 ///
 /// Each unknown protocol is reported once, wherever it is repeated.
-pub(super) const W_003: Rule = Rule {
-    code: "W-003",
-    spec: "SDK §3.2",
-    title: "a protocol is one that a binding defines",
-    severity: Warning,
-    explain: include_str!("w003.md"),
-    check: Some(|document, report| {
+pub(super) const W_003: Rule = Rule::warning("W-003", "SDK §3.2", include_str!("w003.md"))
+    .titled("a protocol is one that a binding defines")
+    .check(Some(|document, report| {
         let mut unknown = Unknown::default();
         for (path, indicator) in document.indicators() {
             let Some(protocol) = indicator.protocol.as_deref() else { continue };
@@ -126,9 +115,8 @@ pub(super) const W_003: Rule = Rule {
         }
         let help = format!("known protocols are {}", listed(known_protocols()));
         let meant = |protocol: &str| nearest_protocol(protocol).map(str::to_owned);
-        unknown.report(report, &W_003, ("protocol", &help), meant, |_| None);
-    }),
-};
+        unknown.report(report, ("protocol", &help), meant, |_| None);
+    }));
 
 /// The protocol that a slip of the pen was meant to be: letters swapped, one too many or one too few.
 ///
@@ -147,13 +135,9 @@ fn nearest_protocol(written: &str) -> Option<&'static str> {
 /// The protocol of an indicator is one that an actor speaks; where it names an actor, that one.
 ///
 /// A protocol that nobody knows is W-003's to report.
-pub(super) const W_005: Rule = Rule {
-    code: "W-005",
-    spec: "§6.1",
-    title: "indicators look at protocols that are spoken",
-    severity: Warning,
-    explain: include_str!("w005.md"),
-    check: Some(|document, report| {
+pub(super) const W_005: Rule = Rule::warning("W-005", "§6.1", include_str!("w005.md"))
+    .titled("indicators look at protocols that are spoken")
+    .check(Some(|document, report| {
         let modes = document.modes();
         if modes.is_empty() || report.may_lack(ACTOR_MODE) {
             return;
@@ -167,14 +151,14 @@ pub(super) const W_005: Rule = Rule {
             }
             let at = INDICATORS.index(index);
             if !spoken.contains(protocol) {
-                if report.leaves_out(&W_005) {
+                if report.leaves_out() {
                     continue;
                 }
                 let spoken: Vec<_> =
                     spoken.iter().map(|protocol| Shown(protocol).to_string()).take(8).collect();
                 let spoken: Vec<_> = spoken.iter().map(String::as_str).collect();
                 report
-                    .add(&W_005, at.key("protocol"), format!("no actor speaks `{protocol}`"))
+                    .add(at.key("protocol"), format!("no actor speaks `{protocol}`"))
                     .label("nothing to look at")
                     .help(format!("spoken here: {}", listed(&spoken)))
                     .help(
@@ -187,14 +171,13 @@ pub(super) const W_005: Rule = Rule {
             let mode = cast.get(actor).and_then(|part| part.mode);
             if let Some(mode) = mode.filter(|mode| Mode::protocol(mode) != Some(protocol)) {
                 report
-                    .add(&W_005, at.key("protocol"), format!("actor `{actor}` does not speak `{protocol}`"))
+                    .add(at.key("protocol"), format!("actor `{actor}` does not speak `{protocol}`"))
                     .label("nothing to look at")
                     .also(&at.key("actor").path(), format!("its mode is `{}`", Shown(mode)))
                     .help("the indicator never matches: name an actor that speaks the protocol, or none");
             }
         }
-    }),
-};
+    }));
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,6 @@
 use std::cell::LazyCell;
 use std::ops::Range;
 
-use sortie_syntax::DiagnosticSeverity::Warning;
 use sortie_syntax::nearest;
 
 use crate::rules::Rule;
@@ -13,13 +12,9 @@ use crate::template::{Piece, pieces};
 
 /// Every `{{name}}` and `{{actor.name}}` names an extractor that may have captured something by then: one of
 /// the same or an earlier phase of the actor, or any of another actor.
-pub(super) const W_004: Rule = Rule {
-    code: "W-004",
-    spec: "§5.6",
-    title: "templates name extractors that exist",
-    severity: Warning,
-    explain: include_str!("w004.md"),
-    check: Some(|document, report| {
+pub(super) const W_004: Rule = Rule::warning("W-004", "§5.6", include_str!("w004.md"))
+    .titled("templates name extractors that exist")
+    .check(Some(|document, report| {
         if EXTRACTOR_NAMES.iter().any(|kind| report.may_lack(kind)) {
             return;
         }
@@ -30,17 +25,16 @@ pub(super) const W_004: Rule = Rule {
                 let reference = Reference::parse(name);
                 if reference == Reference::Message
                     || stands_for_something(&cast, reference, scope)
-                    || report.leaves_out(&W_004)
+                    || report.leaves_out()
                 {
                     continue;
                 }
                 let message = format!("`{{{{{}}}}}` stands for nothing here", Shown(name));
-                let finding = report.add(&W_004, *at, message).within(range.clone());
+                let finding = report.add(*at, message).within(range.clone());
                 explain(finding, &cast, name, range, scope);
             }
         });
-    }),
-};
+    }));
 
 fn stands_for_something(cast: &Cast<'_>, reference: Reference<'_>, scope: Scope<'_>) -> bool {
     match reference {
