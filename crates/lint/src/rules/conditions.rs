@@ -7,7 +7,6 @@ use serde_json::{Number, Value};
 use sortie_expr::json::{compare_numbers, sorted_text};
 use sortie_expr::re2::Regex;
 use sortie_oatf::model::{Condition, ExtractorType, MatchCondition, OPERATORS};
-use sortie_oatf::rules::edits;
 use sortie_syntax::nearest;
 
 use super::Rule;
@@ -69,14 +68,13 @@ pub(super) const L_012: Rule = Rule::warning("L-012", "§5.3", include_str!("l01
                 let Some(meant) = meant_by(key) else { continue };
                 let path = path.clone().key(key);
                 let finding = report
-                    .add(path.clone(), format!("`{key}` is no operator, so this compares with an object"))
+                    .add(path, format!("`{key}` is no operator, so this compares with an object"))
                     .at_key();
                 match meant {
                     Meant::Operator(operator) => {
                         finding
-                            .label(format!("did you mean `{operator}`?"))
                             .help(format!("as it stands, only the object `{{{key}: ...}}` itself matches"))
-                            .fix(format!("write `{operator}`"), edits::rename_key(document, &path, operator));
+                            .suggest_key("write", operator);
                     }
                     Meant::Equality => {
                         finding.label("not an operator").help(

@@ -71,13 +71,13 @@ pub(super) const L_015: Rule = Rule::warning("L-015", "§4.3", include_str!("l01
         for (index, mapping) in mappings.flatten().enumerate() {
             let path = path.clone().index(index);
             if let Some(meant) = same_letters(&mapping.framework) {
-                let path = path.key("framework");
-                let edits = edits::replace_scalar(document, &path, meant);
                 report
-                    .add(path, format!("`{}` is not how documents name this framework", mapping.framework))
-                    .label(format!("did you mean `{meant}`?"))
+                    .add(
+                        path.key("framework"),
+                        format!("`{}` is not how documents name this framework", mapping.framework),
+                    )
                     .help("an unknown framework is kept, and nothing that groups by framework finds it")
-                    .fix(format!("write `{meant}`"), edits);
+                    .suggest_text("write", meant);
                 continue;
             }
             if is_well_formed(&mapping.framework, &mapping.id) {

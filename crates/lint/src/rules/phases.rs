@@ -7,8 +7,8 @@ use sortie_expr::path::SimplePath;
 use sortie_oatf::bindings::{
     Reachability, Side, is_agent_side, is_known_event, reachability, structural_keys,
 };
-use sortie_oatf::model::{ActionKind, Condition, Document, Mode, Phase, Trigger};
-use sortie_oatf::rules::{PhaseList, RuleReport, edits};
+use sortie_oatf::model::{ActionKind, Condition, Mode, Phase, Trigger};
+use sortie_oatf::rules::{PhaseList, RuleReport};
 use sortie_syntax::{NodePath, nearest};
 
 use super::Rule;
@@ -34,8 +34,7 @@ pub(super) const L_006: Rule = Rule::warning("L-006", "§5.3", include_str!("l00
                 if last || trigger.after.is_some() || is_known_event(mode, event) != Some(true) {
                     continue;
                 }
-                let way =
-                    Way { document, list: &list, next: index + 1, mode, event, path: path.key("trigger") };
+                let way = Way { list: &list, next: index + 1, mode, event, path: path.key("trigger") };
                 way.match_resolves(trigger, report);
                 way.match_is_offered(trigger, &offers, report);
                 way.is_asked_for(asked.as_ref(), report);
@@ -45,7 +44,6 @@ pub(super) const L_006: Rule = Rule::warning("L-006", "§5.3", include_str!("l00
 
 /// The way from one phase to the next.
 struct Way<'d, 'w> {
-    document: &'d Document,
     list: &'w PhaseList<'d>,
     next: usize,
     mode: &'d str,
@@ -75,15 +73,12 @@ impl Way<'_, '_> {
             let path = self.path.clone().key("match").key(key);
             let (behind, label) = self.behind();
             let mut finding = report
-                .add(path.clone(), format!("this trigger can never fire: {reason}"))
+                .add(path, format!("this trigger can never fire: {reason}"))
                 .at_key()
                 .also(&behind, label);
             let simple = nearest.filter(|nearest| !nearest.path.is_empty() && !nearest.path.contains('['));
             if let Some(nearest) = simple {
-                let edits = edits::rename_key(self.document, &path, &nearest.path);
-                finding = finding
-                    .label(format!("did you mean `{}`?", nearest.path))
-                    .fix(format!("match on `{}`", nearest.path), edits);
+                finding = finding.suggest_key("match on", &nearest.path);
             }
             finding.help("a trigger sees the event's `params`, or `result`: its keys start there");
             return;
@@ -121,13 +116,11 @@ impl Way<'_, '_> {
             Some(name) => format!("this trigger can never fire: no phase offers a {what} `{name}`"),
             None => format!("this trigger can never fire: no phase offers a {what} of such a name"),
         };
-        let mut finding = report.add(path.clone(), message).also(&behind, label);
+        let mut finding = report.add(path, message).also(&behind, label);
         let mut sorted: Vec<&str> = names.iter().copied().collect();
         sorted.sort_unstable();
         if let Some(meant) = wanted.and_then(|name| nearest(name, sorted)) {
-            let edits = edits::replace_scalar(self.document, &path, meant);
-            finding =
-                finding.label(format!("did you mean `{meant}`?")).fix(format!("wait for `{meant}`"), edits);
+            finding = finding.suggest_text("wait for", meant);
         }
         finding.help(format!("name a {what} that one of this actor's phases offers"));
     }
@@ -241,21 +234,14 @@ pub(super) const L_017: Rule = Rule::warning("L-017", "§7", include_str!("l017.
                         continue;
                     }
                     let path = path.clone().key("on_enter").index(index).key(name);
-                    let finding = report
-                        .add(path.clone(), format!("`{mode}` has no entry action `{name}`, so it is skipped"))
-                        .at_key();
+                    let message = format!("`{mode}` has no entry action `{name}`, so it is skipped");
+                    let finding = report.add(path, message).at_key();
                     match nearest(name, known.iter().copied()) {
-                        Some(meant) => {
-                            finding
-                                .label(format!("did you mean `{meant}`?"))
-                                .fix(format!("write `{meant}`"), edits::rename_key(document, &path, meant));
-                        }
-                        None => {
-                            finding
-                                .label("skipped")
-                                .help("any message can be sent with `send: {method: ..., params: ...}`");
-                        }
-                    }
+                        Some(meant) => finding.suggest_key("write", meant),
+                        None => finding
+                            .label("skipped")
+                            .help("any message can be sent with `send: {method: ..., params: ...}`"),
+                    };
                 }
             }
         }

@@ -5,17 +5,15 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 use sortie_expr::json::sorted_text;
 use sortie_expr::path::SimplePath;
-use sortie_oatf::bindings::{
-    DispatchList, Reachability, dispatch_lists, is_known_surface, nearest_surface, reachability,
-};
+use sortie_oatf::bindings::{DispatchList, Reachability, is_known_surface, nearest_surface, reachability};
 use sortie_oatf::extension::{Extension, KEY};
-use sortie_oatf::model::{Condition, Document, Mode, Phase};
-use sortie_oatf::rules::{RuleReport, edits};
+use sortie_oatf::model::{Condition, Mode, Phase};
+use sortie_oatf::rules::RuleReport;
 use sortie_syntax::NodePath;
 
 use super::Rule;
 use super::scope::{side_of_event, wants_absence};
-use super::states::items;
+use super::states::{items, response_lists};
 
 pub(super) const L_019: Rule = Rule::warning("L-019", "", include_str!("l019.md"))
     .titled("what `x-sortie.delivered` asks for can be served")
@@ -36,20 +34,14 @@ pub(super) const L_019: Rule = Rule::warning("L-019", "", include_str!("l019.md"
                     execution.state.as_ref(),
                 ),
             };
-            is_surface(document, &path.clone().key("surface"), &wanted.surface, mode, report);
+            is_surface(&path.clone().key("surface"), &wanted.surface, mode, report);
             if let Some(words) = &wanted.contains {
                 is_said(&path.key("contains"), words, phases, state, report);
             }
         }
     }));
 
-fn is_surface(
-    document: &Document,
-    path: &NodePath,
-    surface: &str,
-    mode: Option<&str>,
-    report: &mut RuleReport<'_>,
-) {
+fn is_surface(path: &NodePath, surface: &str, mode: Option<&str>, report: &mut RuleReport<'_>) {
     let Some(protocol) = mode.and_then(Mode::protocol) else { return };
     if is_known_surface(protocol, surface) != Some(false) {
         return;
@@ -57,14 +49,9 @@ fn is_surface(
     let finding = report
         .add(path.clone(), format!("`{protocol}` has no operation `{surface}`, so this is never delivered"));
     match nearest_surface(protocol, surface) {
-        Some(meant) => {
-            let edits = edits::replace_scalar(document, path, meant);
-            finding.label(format!("did you mean `{meant}`?")).fix(format!("write `{meant}`"), edits);
-        }
-        None => {
-            finding.help("name the operation by which the agent is served, such as `tools/list`");
-        }
-    }
+        Some(meant) => finding.suggest_text("write", meant),
+        None => finding.help("name the operation by which the agent is served, such as `tools/list`"),
+    };
 }
 
 /// Reports words that an actor never says, as far as that can be known: what is sent on entering a phase, and what a model
@@ -104,17 +91,9 @@ pub(super) const L_021: Rule = Rule::warning("L-021", "§7.0.1", include_str!("l
     .check(Some(|document, report| {
         for state in document.states() {
             let Some(mode) = state.mode else { continue };
-            for list in dispatch_lists(mode).unwrap_or_default() {
-                let dispatch = Dispatch { document, mode, list };
-                match list.within {
-                    Some(holder) => {
-                        for (item, path) in items(state.value, &state.path, holder) {
-                            let name = item.get("name").filter(|name| name.is_string());
-                            dispatch.check(item, &path, name, report);
-                        }
-                    }
-                    None => dispatch.check(state.value, &state.path, None, report),
-                }
+            for (list, holder, path) in response_lists(&state) {
+                let name = list.within.and_then(|_| holder.get("name")).filter(|name| name.is_string());
+                Dispatch { mode, list }.check(holder, &path, name, report);
             }
         }
     }));
@@ -124,7 +103,6 @@ const MOST_BYTES: usize = 256;
 
 /// A response list of a mode.
 struct Dispatch<'d> {
-    document: &'d Document,
     mode: &'d str,
     list: &'d DispatchList,
 }
@@ -191,20 +169,16 @@ impl Dispatch<'_> {
                 return;
             }
             if let Some((reason, nearest)) = self.never(key) {
-                let mut finding = report
-                    .add(at.clone(), format!("this entry is never chosen: {reason}"))
+                let finding = report
+                    .add(at, format!("this entry is never chosen: {reason}"))
                     .at_key()
                     .help(format!("`when` sees {}: its keys start there", self.sees()));
                 // What a tool is called with has names of its author's choice.
                 let nearest = nearest
                     .or_else(|| (self.list.answers == ["tools/call"]).then(|| format!("arguments.{key}")));
                 if let Some(nearest) = nearest {
-                    let edits = edits::rename_key(self.document, &at, &nearest);
-                    finding = finding
-                        .label(format!("did you mean `{nearest}`?"))
-                        .fix(format!("look at `{nearest}`"), edits);
+                    finding.suggest_key("look at", &nearest);
                 }
-                let _ = finding;
                 return;
             }
         }

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
-use sortie_oatf::bindings::{dispatch_lists, known_modes, nearest_structural_key, structural_keys};
+use sortie_oatf::bindings::{
+    DispatchList, dispatch_lists, known_modes, nearest_structural_key, structural_keys,
+};
 use sortie_oatf::model::{Document, Mode};
 use sortie_oatf::rules::{PlacedState, RuleReport, edits};
 use sortie_syntax::yaml::{NodeKind, Style};
@@ -20,6 +22,18 @@ pub(super) fn items<'v>(
     let list = holder.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let path = path.clone().key(key);
     list.iter().enumerate().map(move |(index, item)| (item, path.clone().index(index)))
+}
+
+/// The response lists that the mode of a state has, and what holds each of them.
+pub(super) fn response_lists<'v>(
+    state: &PlacedState<'v>,
+) -> Vec<(&'static DispatchList, &'v Value, NodePath)> {
+    let lists = state.mode.and_then(dispatch_lists).unwrap_or_default().iter();
+    let holders = lists.flat_map(|list| match list.within {
+        Some(key) => items(state.value, &state.path, key).map(|(item, path)| (list, item, path)).collect(),
+        None => vec![(list, state.value, state.path.clone())],
+    });
+    holders.collect()
 }
 
 /// Whether something that actors of this protocol send has this key.
@@ -50,28 +64,26 @@ pub(super) const L_013: Rule = Rule::warning("L-013", "§7", include_str!("l013.
             };
             for key in fields.keys() {
                 if !known.contains(&key.as_str()) && !key.starts_with("x-") {
-                    unknown_key(document, &state, mode, key, report);
+                    unknown_key(&state, mode, key, report);
                 }
             }
-            entries(document, &state, mode, report);
+            for (list, holder, path) in response_lists(&state) {
+                for (entry, path) in items(holder, &path, list.key) {
+                    entry_keys(document, entry, &path, report);
+                }
+            }
         }
     }));
 
-fn unknown_key(
-    document: &Document,
-    state: &PlacedState<'_>,
-    mode: &str,
-    key: &str,
-    report: &mut RuleReport<'_>,
-) {
-    let path = state.path.clone().key(key);
+fn unknown_key(state: &PlacedState<'_>, mode: &str, key: &str, report: &mut RuleReport<'_>) {
     let finding = report
-        .add(path.clone(), format!("a state of `{mode}` has no key `{key}`, so it is left unused"))
+        .add(
+            state.path.clone().key(key),
+            format!("a state of `{mode}` has no key `{key}`, so it is left unused"),
+        )
         .at_key();
     if let Some(meant) = nearest_structural_key(mode, key) {
-        finding
-            .label(format!("did you mean `{meant}`?"))
-            .fix(format!("write `{meant}`"), edits::rename_key(document, &path, meant));
+        finding.suggest_key("write", meant);
         return;
     }
     let owners: Vec<_> = known_modes()
@@ -97,48 +109,21 @@ fn unknown_key(
 /// The keys of an entry in a response list, in any mode.
 const ENTRY: &[&str] = &["when", "content", "synthesize", "messages", "action", "description"];
 
-fn entries(document: &Document, state: &PlacedState<'_>, mode: &str, report: &mut RuleReport<'_>) {
-    for list in dispatch_lists(mode).unwrap_or_default() {
-        match list.within {
-            Some(holder) => {
-                for (item, path) in items(state.value, &state.path, holder) {
-                    for (entry, path) in items(item, &path, list.key) {
-                        entry_keys(document, entry, &path, report);
-                    }
-                }
-            }
-            None => {
-                for (entry, path) in items(state.value, &state.path, list.key) {
-                    entry_keys(document, entry, &path, report);
-                }
-            }
-        }
-    }
-}
-
 fn entry_keys(document: &Document, entry: &Value, path: &NodePath, report: &mut RuleReport<'_>) {
     for key in entry.as_object().into_iter().flat_map(|entry| entry.keys()) {
         if ENTRY.contains(&key.as_str()) || key.starts_with("x-") {
             continue;
         }
         let path = path.clone().key(key);
-        let finding = report
-            .add(
-                path.clone(),
-                format!("an entry of a response list has no key `{key}`, so it is left unused"),
-            )
-            .at_key();
+        let message = format!("an entry of a response list has no key `{key}`, so it is left unused");
+        let finding = report.add(path.clone(), message).at_key();
         let meant = nearest(key, ENTRY.iter().copied());
         match meant.map(|meant| (meant, edits::rename_key(document, &path, meant))) {
-            Some((meant, edits)) if !edits.is_empty() => {
-                finding.label(format!("did you mean `{meant}`?")).fix(format!("write `{meant}`"), edits);
-            }
-            _ => {
-                finding
-                    .label("nothing reads this")
-                    .help("what belongs to the answer stands in `content`, which is all of it");
-            }
-        }
+            Some((meant, edits)) if !edits.is_empty() => finding.suggest_key("write", meant),
+            _ => finding
+                .label("nothing reads this")
+                .help("what belongs to the answer stands in `content`, which is all of it"),
+        };
     }
 }
 
@@ -249,11 +234,9 @@ fn run_agent_input(state: &PlacedState<'_>, report: &mut RuleReport<'_>) {
         .map(|key| format!("`{key}`"))
         .collect();
     if !missing.is_empty() {
+        let path = state.path.clone().key("run_agent_input");
         report
-            .add(
-                state.path.clone().key("run_agent_input"),
-                format!("`run_agent_input` needs {}", missing.join(" and ")),
-            )
+            .add(path, format!("`run_agent_input` needs {}", missing.join(" and ")))
             .label("an agent cannot tell its runs apart without")
             .help("any text does, such as `threadId: thread-1` and `runId: run-1`");
     }
@@ -278,33 +261,26 @@ pub(super) const L_020: Rule = Rule::warning("L-020", "§7.2.4", include_str!("l
                 let Some(content) = entry.get("content") else { continue };
                 if let Some(Value::String(word)) = content.get("status") {
                     let at = path.clone().key("status");
-                    let mut finding = report
+                    let finding = report
                         .add(at.clone(), "the `status` of a task is a mapping; clients refuse a text")
                         .label("a text");
                     if content.get("message").is_some() {
                         let said = path.clone().key("message");
-                        finding = finding
+                        finding
                             .also(&said, "this belongs to the status")
                             .help(format!("write `status: {{state: {word}, message: ...}}`"));
                     } else {
-                        finding = finding.help(format!("write `status: {{state: {word}}}`"));
-                        let written =
-                            document.tree().and_then(|tree| {
-                                let (id, _) = tree.find(&at)?;
-                                let node = tree.node(id);
-                                let NodeKind::Scalar(
-                                    _,
-                                    Style::Plain | Style::SingleQuoted | Style::DoubleQuoted,
-                                ) = node.kind
-                                else {
-                                    return None;
-                                };
-                                let text = tree.source().slice(node.span);
-                                Some(Edit { span: node.span, replacement: format!("{{state: {text}}}") })
-                            });
-                        finding = finding.fix("make the status a mapping", written.into_iter().collect());
+                        let written = document.tree().and_then(|tree| {
+                            let node = tree.node(tree.find(&at)?.0);
+                            let NodeKind::Scalar(_, style) = node.kind else { return None };
+                            let replacement = format!("{{state: {}}}", tree.source().slice(node.span));
+                            let is_line = !matches!(style, Style::Literal | Style::Folded);
+                            is_line.then_some(Edit { span: node.span, replacement })
+                        });
+                        finding
+                            .help(format!("write `status: {{state: {word}}}`"))
+                            .fix("make the status a mapping", written.into_iter().collect());
                     }
-                    let _ = finding;
                 }
                 for (artifact, path) in items(content, &path, "artifacts") {
                     if artifact.is_object() && artifact.get("parts").is_none() {

@@ -7,7 +7,7 @@ use sortie_expr::path::{SimplePath, WildcardPath};
 use sortie_expr::re2::MAX_TOGETHER;
 use sortie_oatf::bindings::{Nearest, Reachability, Side, UnreachableReason, is_agent_side, reachability};
 use sortie_oatf::model::{Document, ExtractorSource, ExtractorType, Mode};
-use sortie_oatf::rules::{RuleReport, edits};
+use sortie_oatf::rules::RuleReport;
 use sortie_syntax::NodePath;
 
 use super::payload::{self, Message};
@@ -23,8 +23,7 @@ pub(super) const L_001: Rule = Rule::warning("L-001", "", include_str!("l001.md"
             if let Some((path, target)) = scope.target() {
                 look.at(&scope, &path, target, Reads::Target, report);
             }
-            let variables = scope.indicator.expression.iter().flat_map(|expression| &expression.variables);
-            for (name, variable) in variables.flatten() {
+            for (name, variable) in scope.indicator.variables() {
                 let path = scope.path.clone().key("expression").key("variables").key(name);
                 look.at(&scope, &path, variable, Reads::Variable, report);
             }
@@ -270,11 +269,9 @@ pub(super) const L_022: Rule = Rule::warning("L-022", "§5.5", include_str!("l02
                     match nearest.filter(|nearest| !nearest.path.is_empty()) {
                         Some(nearest) => {
                             let selector = format!("$.{}", nearest.path);
-                            let edits = edits::replace_scalar(document, &at, &selector);
                             finding
-                                .label(format!("did you mean `{selector}`?"))
                                 .help(format!("that is in the {} of `{}`", side.as_str(), nearest.surface))
-                                .fix(format!("select `{selector}`"), edits);
+                                .suggest_text("select", &selector);
                         }
                         None => {
                             finding.help(format!(

@@ -198,8 +198,8 @@ const TRANSCRIPT: &str = "_transcript";
 fn reads_transcript(indicator: &Indicator) -> bool {
     let own = indicator.pattern.as_ref().and_then(|pattern| pattern.target.as_deref());
     let own = own.or_else(|| indicator.semantic.as_ref()?.target.as_deref());
-    let variables = indicator.expression.iter().flat_map(|expression| &expression.variables).flatten();
-    let mut paths = variables.map(|(_, path)| path.as_str()).chain([own.unwrap_or(&indicator.target)]);
+    let mut paths =
+        indicator.variables().map(|(_, path)| path.as_str()).chain([own.unwrap_or(&indicator.target)]);
     paths.any(is_in_transcript)
         || indicator.expression.as_ref().is_some_and(|expression| {
             let program =

@@ -45,6 +45,11 @@ pub struct Indicator {
 }
 
 impl Indicator {
+    /// The variables of its expression, and the paths they stand for.
+    pub fn variables(&self) -> impl Iterator<Item = (&String, &String)> {
+        self.expression.iter().flat_map(|expression| &expression.variables).flatten()
+    }
+
     /// The id that an indicator without one is given (N-003); `index` counts from zero.
     pub(crate) fn generated_id(attack_id: Option<&str>, index: usize) -> String {
         format!("{}-{:02}", attack_id.unwrap_or("indicator"), index + 1)

@@ -99,9 +99,7 @@ impl Document {
 
     /// Every indicator with its path.
     pub fn indicators(&self) -> impl Iterator<Item = (NodePath, &Indicator)> {
-        self.attack.indicators.iter().flatten().enumerate().map(|(index, indicator)| {
-            (NodePath::root().key("attack").key("indicators").index(index), indicator)
-        })
+        self.indicators_at().map(|(at, indicator)| (at.path(), indicator))
     }
 
     /// Every extractor with its path.

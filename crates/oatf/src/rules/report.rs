@@ -7,7 +7,7 @@ use sortie_expr::re2::{self, Regex};
 use sortie_syntax::yaml::{Node, NodeKind, Tree};
 use sortie_syntax::{Diagnostic, DiagnosticSeverity, Edit, Findings, Label, NodePath, Segment, Span};
 
-use super::Rule;
+use super::{Rule, edits};
 use crate::compile::CompiledCondition;
 use crate::model::{Condition, Document, MatchCondition};
 
@@ -219,13 +219,34 @@ impl<'d> NewFinding<'_, 'd> {
     /// Offers to write something else in place of the scalar at the path. The replacement must stand for
     /// itself without quotes.
     pub(crate) fn replace_value(self, title: impl Into<String>, replacement: impl Into<String>) -> Self {
-        let Some(node) = self.node() else { return self };
-        match node.kind {
-            NodeKind::Scalar(..) if !node.span.is_empty() => {
-                self.fix(title, vec![Edit { span: node.span, replacement: replacement.into() }])
+        match self.node() {
+            Some(Node { kind: NodeKind::Scalar(..), span, .. }) if !span.is_empty() => {
+                self.fix(title, vec![Edit { span, replacement: replacement.into() }])
             }
             _ => self,
         }
+    }
+
+    /// Offers the word that was probably meant in place of the scalar at the path, without quotes. What the repair does
+    /// is a verb and the word.
+    pub(crate) fn suggest_word(self, verb: &str, meant: &str) -> Self {
+        self.label(format!("did you mean `{meant}`?")).replace_value(format!("{verb} `{meant}`"), meant)
+    }
+
+    /// Offers the same, in quotes where they are needed.
+    pub fn suggest_text(self, verb: &str, meant: &str) -> Self {
+        self.suggest(verb, meant, edits::replace_scalar)
+    }
+
+    /// Offers the same in place of the key at the path.
+    pub fn suggest_key(self, verb: &str, meant: &str) -> Self {
+        self.suggest(verb, meant, edits::rename_key)
+    }
+
+    fn suggest(self, verb: &str, meant: &str, edit: fn(&Document, &NodePath, &str) -> Vec<Edit>) -> Self {
+        let edits = self.document.zip(self.finding.path.as_ref());
+        let edits = edits.map(|(document, path)| edit(document, path, meant)).unwrap_or_default();
+        self.label(format!("did you mean `{meant}`?")).fix(format!("{verb} `{meant}`"), edits)
     }
 
     /// Offers to write something else in place of every one of these scalars.

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value};
 use sortie_syntax::{NodePath, Segment, listed};
 
-use crate::model::{ActionKind, Condition, Document, Extractor, MatchCondition, Phase};
+use crate::model::{ActionKind, Condition, Document, Extractor, Indicator, MatchCondition, Phase};
 use crate::rules::report::Shown;
 use crate::template::may_refer;
 
@@ -171,6 +171,12 @@ const RESPONSE_LISTS: &[&str] = &[
 ];
 
 impl Document {
+    /// Every indicator, and where it stands.
+    pub(crate) fn indicators_at(&self) -> impl Iterator<Item = (Trail<'static>, &Indicator)> {
+        let indicators = self.attack.indicators.iter().flatten().enumerate();
+        indicators.map(|(index, indicator)| (INDICATORS.index(index), indicator))
+    }
+
     /// Visits every phase, in source order. The single-phase form has none.
     pub(crate) fn each_phase<'d>(&'d self, mut visit: impl FnMut(&PhaseAt<'_, 'd>)) {
         let execution = &self.attack.execution;
@@ -269,9 +275,8 @@ impl Document {
 
     /// Visits every condition: of patterns, of triggers, and of `when` inside states.
     pub(crate) fn each_condition<'d>(&'d self, mut visit: impl FnMut(&Trail<'_>, ConditionAt<'d>)) {
-        for (index, indicator) in self.attack.indicators.iter().flatten().enumerate() {
+        for (at, indicator) in self.indicators_at() {
             let Some(pattern) = &indicator.pattern else { continue };
-            let at = INDICATORS.index(index);
             let at = at.key("pattern");
             if let Some(condition) = &pattern.condition {
                 visit(&at.key("condition"), ConditionAt::Condition(condition));

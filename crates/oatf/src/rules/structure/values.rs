@@ -1,8 +1,8 @@
 //! What must not be empty, and what counts.
 
 use crate::extension;
-use crate::rules::walk::{ATTACK, ConditionAt, INDICATORS};
-use crate::rules::{Rule, edits};
+use crate::rules::Rule;
+use crate::rules::walk::{ATTACK, ConditionAt};
 
 /// No condition is an empty mapping: in patterns, triggers and `when` inside states.
 pub(super) const S_001: Rule = Rule::error("S-001", "", include_str!("s001.md"))
@@ -40,10 +40,9 @@ pub(super) const S_002: Rule = Rule::error("S-002", "", include_str!("s002.md"))
 pub(super) const S_003: Rule = Rule::error("S-003", "", include_str!("s003.md"))
     .titled("examples hold examples")
     .check(Some(|document, report| {
-        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+        for (at, indicator) in document.indicators_at() {
             let examples = indicator.semantic.as_ref().and_then(|semantic| semantic.examples.as_ref());
             if examples.is_some_and(|examples| examples.positive.is_none() && examples.negative.is_none()) {
-                let at = INDICATORS.index(index);
                 let path = at.key("semantic").key("examples").path();
                 if !report.is_damaged(path.clone()) {
                     report.add(path, "`examples` has neither `positive` nor `negative`").help(
@@ -88,10 +87,10 @@ pub(super) const S_005: Rule = Rule::error("S-005", "", include_str!("s005.md"))
 pub(super) const S_009: Rule = Rule::error("S-009", "", include_str!("s009.md"))
     .titled("a pattern has a condition")
     .check(Some(|document, report| {
-        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+        for (at, indicator) in document.indicators_at() {
             let Some(pattern) = &indicator.pattern else { continue };
             if pattern.condition.is_none() && pattern.shorthand.is_none() {
-                let path = INDICATORS.index(index).key("pattern").path();
+                let path = at.key("pattern").path();
                 if !report.is_damaged(path.clone()) {
                     report.add(path, "this pattern has nothing to compare with").help(
                         "add one operator, such as `contains: \"id_rsa\"`, or `condition` with \
@@ -107,13 +106,6 @@ pub(super) const S_010: Rule = Rule::error("S-010", "", include_str!("s010.md"))
     .titled("`x-sortie` has known keys, the right types and names that exist")
     .check(Some(|document, report| {
         for error in extension::check(document) {
-            let edits = match &error.meant {
-                // Another name would not make it right.
-                Some(_) if !error.fits => Vec::new(),
-                Some(meant) if error.is_key => edits::rename_key(document, &error.path, meant),
-                Some(meant) => edits::replace_scalar(document, &error.path, meant),
-                None => Vec::new(),
-            };
             let mut finding = report.add(error.path, error.message);
             if error.is_key {
                 finding = finding.at_key();
@@ -121,8 +113,12 @@ pub(super) const S_010: Rule = Rule::error("S-010", "", include_str!("s010.md"))
             if let Some(help) = error.help {
                 finding = finding.help(help);
             }
-            if let Some(meant) = error.meant {
-                finding.label(format!("did you mean `{meant}`?")).fix(format!("write `{meant}`"), edits);
-            }
+            match &error.meant {
+                // Another name would not make it right.
+                Some(meant) if !error.fits => finding.label(format!("did you mean `{meant}`?")),
+                Some(meant) if error.is_key => finding.suggest_key("write", meant),
+                Some(meant) => finding.suggest_text("write", meant),
+                None => finding,
+            };
         }
     }));

@@ -82,7 +82,7 @@ fn add(report: &mut RuleReport<'_>, path: NodePath, value: &Value, what: &str, w
         _ => nearest(word, words.iter().copied()),
     });
     if let Some(meant) = meant {
-        finding.label(format!("did you mean `{meant}`?")).replace_value(format!("write `{meant}`"), meant);
+        finding.suggest_word("write", meant);
     }
 }
 
@@ -94,7 +94,7 @@ pub(super) const V_017: Rule = Rule::error("V-017", "§4.3", include_str!("v017.
         if let Some(confidence) = confidence
             && !(0..=100).contains(&confidence)
         {
-            let path = NodePath::root().key("attack").key("severity").key("confidence");
+            let path = ATTACK.key("severity").key("confidence").path();
             report
                 .add(path, format!("a confidence of {confidence} is not between 0 and 100"))
                 .help("it is a percentage: 0 is a guess, 100 is certain, 50 is assumed when it is left out");
@@ -110,17 +110,10 @@ pub(super) const V_020: Rule = Rule::error("V-020", "§11.1.1", include_str!("v0
 pub(super) const V_023: Rule = Rule::error("V-023", "§4.2", include_str!("v023.md"))
     .titled("the id of an attack is a name and a number")
     .check(Some(|document, report| {
-        if let Some(id) = &document.attack.id
-            && !is_attack_id(id)
-        {
-            report
-                .add(
-                    NodePath::root().key("attack").key("id"),
-                    format!("`{id}` cannot be the id of an attack"),
-                )
-                .help(
-                    "capital letters, digits and hyphens, then a number of three digits or more: `ACME-001`",
-                );
+        if let Some(id) = document.attack.id.as_ref().filter(|id| !is_attack_id(id)) {
+            let help =
+                "capital letters, digits and hyphens, then a number of three digits or more: `ACME-001`";
+            report.add(ATTACK.key("id"), format!("`{id}` cannot be the id of an attack")).help(help);
         }
     }));
 

@@ -7,7 +7,7 @@ use sortie_syntax::nearest;
 use crate::bindings::{known_modes, known_protocols};
 use crate::model::{Document, Mode, Phase};
 use crate::rules::report::{NewFinding, Shown};
-use crate::rules::walk::{ACTORS, EXECUTION, INDICATORS, Trail, is_name};
+use crate::rules::walk::{ACTORS, EXECUTION, Trail, is_name};
 use crate::rules::{Rule, RuleReport};
 
 /// Without `execution.mode`: phases of the multi-phase form have one and the same mode, and indicators have a
@@ -33,9 +33,8 @@ pub(super) const V_028: Rule = Rule::error("V-028", "§5.1", include_str!("v028.
             }
         }
         let protocol = protocol_of_all(document);
-        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+        for (at, indicator) in document.indicators_at() {
             if indicator.protocol.is_none() {
-                let at = INDICATORS.index(index);
                 let finding = report
                     .add(at.key("protocol"), "this indicator does not say which protocol it looks at")
                     .label("no `protocol` here")
@@ -179,10 +178,10 @@ pub(super) const V_034: Rule = Rule::error("V-034", "§5.1", include_str!("v034.
                 check_mode(report, phase.at.key("mode"), mode);
             }
         });
-        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+        for (at, indicator) in document.indicators_at() {
             if let Some(protocol) = indicator.protocol.as_deref().filter(|protocol| !is_name(protocol)) {
                 let message = format!("`{protocol}` cannot be a protocol");
-                let finding = report.add(INDICATORS.index(index).key("protocol"), message).help(
+                let finding = report.add(at.key("protocol"), message).help(
                     "protocols are a small letter, then small letters, digits and `_`: for example `mcp`",
                 );
                 suggest(finding, protocol, known_protocols());
@@ -201,7 +200,7 @@ fn check_mode(report: &mut RuleReport<'_>, at: Trail<'_>, mode: &str) {
 
 fn suggest(finding: NewFinding<'_, '_>, written: &str, known: &[&'static str]) {
     if let Some(meant) = nearest(written, known.iter().copied()) {
-        finding.label(format!("did you mean `{meant}`?")).replace_value(format!("write `{meant}`"), meant);
+        finding.suggest_word("write", meant);
     }
 }
 

@@ -7,7 +7,7 @@ use sortie_expr::{cel, jsonpath, re2};
 use sortie_syntax::NodePath;
 
 use crate::model::ExtractorType;
-use crate::rules::walk::{INDICATORS, Trail};
+use crate::rules::walk::Trail;
 use crate::rules::{Rule, RuleReport};
 
 pub(super) const V_013: Rule = Rule::error("V-013", "§6.2", include_str!("v013.md"))
@@ -56,9 +56,8 @@ pub(super) const V_014: Rule = Rule::error("V-014", "§6.3", include_str!("v014.
     .check(Some(|document, report| {
         let mut left = MAX_BYTES;
         let mut patterns_left = re2::MAX_TOGETHER;
-        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+        for (at, indicator) in document.indicators_at() {
             let Some(expression) = &indicator.expression else { continue };
-            let at = INDICATORS.index(index);
             let at = at.key("expression");
             let at = at.key("cel");
             left = left.saturating_sub(expression.cel.len());
@@ -125,7 +124,7 @@ fn letter_at(text: &str, at: usize) -> Range<usize> {
 pub(super) const V_021: Rule = Rule::error("V-021", "§6.1, §6.2, §6.4", include_str!("v021.md"))
     .titled("every target is a wildcard dot-path")
     .check(Some(|document, report| {
-        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+        for (at, indicator) in document.indicators_at() {
             let of_pattern = indicator.pattern.as_ref().and_then(|pattern| pattern.target.as_deref());
             let of_semantic = indicator.semantic.as_ref().and_then(|semantic| semantic.target.as_deref());
             let targets = [
@@ -136,8 +135,7 @@ pub(super) const V_021: Rule = Rule::error("V-021", "§6.1, §6.2, §6.4", inclu
             for (within, target) in targets {
                 let Some(target) = target else { continue };
                 let Err(error) = WildcardPath::check(target) else { continue };
-                let mut path = NodePath::root().key("attack").key("indicators").index(index);
-                path = within.into_iter().fold(path, NodePath::key).key("target");
+                let path = within.into_iter().fold(at.path(), NodePath::key).key("target");
                 report
                     .add(path, format!("this is not a path: {}", error.reason))
                     .within(error.extent(target))
@@ -158,13 +156,10 @@ pub(super) const V_021: Rule = Rule::error("V-021", "§6.1, §6.2, §6.4", inclu
 pub(super) const V_026: Rule = Rule::error("V-026", "§6.3", include_str!("v026.md"))
     .titled("variables stand for simple paths")
     .check(Some(|document, report| {
-        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
-            let variables =
-                indicator.expression.as_ref().and_then(|expression| expression.variables.as_ref());
-            for (name, value) in variables.into_iter().flatten() {
+        for (at, indicator) in document.indicators_at() {
+            let at = at.key("expression");
+            for (name, value) in indicator.variables() {
                 let Err(error) = SimplePath::parse(value) else { continue };
-                let at = INDICATORS.index(index);
-                let at = at.key("expression");
                 let message = format!("variable `{name}` has no simple path: {error}");
                 let finding =
                     report.add(at.key("variables").key(name), message).within(error.at..value.len()).help(
@@ -203,10 +198,9 @@ pub(super) const V_027: Rule = Rule::error("V-027", "§5.4", include_str!("v027.
 pub(super) const V_039: Rule = Rule::error("V-039", "§11.1.15", include_str!("v039.md"))
     .titled("variables have names that CEL can use")
     .check(Some(|document, report| {
-        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
-            let variables =
-                indicator.expression.as_ref().and_then(|expression| expression.variables.as_ref());
-            for name in variables.into_iter().flat_map(|variables| variables.keys()) {
+        for (at, indicator) in document.indicators_at() {
+            let at = at.key("expression");
+            for (name, _) in indicator.variables() {
                 let help = if !is_identifier(name) {
                     "names are letters, digits and `_`, and start with no digit: CEL would read the rest \
                      as operators"
@@ -215,8 +209,6 @@ pub(super) const V_039: Rule = Rule::error("V-039", "§11.1.15", include_str!("v
                 } else {
                     continue;
                 };
-                let at = INDICATORS.index(index);
-                let at = at.key("expression");
                 report
                     .add(at.key("variables").key(name), format!("`{name}` cannot be a variable of CEL"))
                     .at_key()

@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use sortie_syntax::{NodePath, listed, nearest};
+use sortie_syntax::{listed, nearest};
 
 use crate::bindings::{is_known_surface, known_protocols, nearest_surface};
 use crate::model::{Indicator, IndicatorMethod, Mode};
@@ -16,8 +16,7 @@ pub(super) const V_006: Rule = Rule::error("V-006", "§11.1.9", include_str!("v0
     .titled("indicators, when present, are not empty")
     .check(Some(|document, report| {
         if document.attack.indicators.as_ref().is_some_and(Vec::is_empty) {
-            let path = NodePath::root().key("attack").key("indicators");
-            report.add(path, "`indicators` is empty").help(
+            report.add(INDICATORS, "`indicators` is empty").help(
                 "add an indicator, or remove the key: a document without indicators is played and not judged",
             );
         }
@@ -28,7 +27,7 @@ pub(super) const V_010: Rule = Rule::error("V-010", "§11.1.10", include_str!("v
     .titled("indicator ids are unique")
     .check(Some(|document, report| {
         let Some(indicators) = &document.attack.indicators else { return };
-        let id_path = |index| NodePath::root().key("attack").key("indicators").index(index).key("id");
+        let id_path = |index| INDICATORS.index(index).key("id").path();
         let mut first_seen = HashMap::new();
         for (index, indicator) in indicators.iter().enumerate() {
             let Some(id) = indicator.id.as_deref() else { continue };
@@ -52,7 +51,7 @@ pub(super) const V_010: Rule = Rule::error("V-010", "§11.1.10", include_str!("v
             }
             let generated = Indicator::generated_id(document.attack.id.as_deref(), index);
             if let Some(taken) = first_seen.get(generated.as_str()) {
-                let without_id = NodePath::root().key("attack").key("indicators").index(index);
+                let without_id = INDICATORS.index(index).path();
                 let message = format!("`{generated}` is also the id that indicator {} is given", index + 1);
                 report
                     .add(id_path(*taken), message)
@@ -66,19 +65,18 @@ pub(super) const V_010: Rule = Rule::error("V-010", "§11.1.10", include_str!("v
 pub(super) const V_012: Rule = Rule::error("V-012", "§11.1.11", include_str!("v012.md"))
     .titled("an indicator decides in exactly one way")
     .check(Some(|document, report| {
-        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+        for (at, indicator) in document.indicators_at() {
             let given = [
                 ("pattern", indicator.pattern.is_some()),
                 ("expression", indicator.expression.is_some()),
                 ("semantic", indicator.semantic.is_some()),
             ];
             let mut keys = given.into_iter().filter_map(|(key, is_given)| is_given.then_some(key));
-            let path = || NodePath::root().key("attack").key("indicators").index(index);
             match (keys.next(), keys.next()) {
                 (Some(_), None) => {}
                 (None, _) => {
                     report
-                        .add(path(), "the indicator does not say what to look for")
+                        .add(at, "the indicator does not say what to look for")
                         .label("no `pattern`, `expression` or `semantic`")
                         .help("add one of the three, for example `pattern: {contains: \"id_rsa\"}`");
                 }
@@ -86,10 +84,10 @@ pub(super) const V_012: Rule = Rule::error("V-012", "§11.1.11", include_str!("v
                     let third = keys.next();
                     let given: Vec<_> = [Some(first), Some(second), third].into_iter().flatten().collect();
                     let mut finding = report
-                        .add(path(), format!("the indicator has {}; it decides in one way", listed(&given)))
+                        .add(at, format!("the indicator has {}; it decides in one way", listed(&given)))
                         .help("make an indicator of each, and say with `correlation` whether any or all must match");
                     for key in given {
-                        finding = finding.also(&path().key(key), "one way to decide");
+                        finding = finding.also(&at.key(key).path(), "one way to decide");
                     }
                 }
             }
@@ -102,22 +100,19 @@ pub(super) const V_018: Rule = Rule::warning("V-018", "§7", include_str!("v018.
     .check(Some(|document, report| {
         let mode = document.attack.execution.mode.as_deref();
         let of_mode = mode.and_then(Mode::protocol);
-        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+        for (at, indicator) in document.indicators_at() {
             let protocol = indicator.protocol.as_deref().or(of_mode);
             let (Some(surface), Some(protocol)) = (indicator.surface.as_deref(), protocol) else { continue };
             // `None` is a protocol we know nothing about.
             if is_known_surface(protocol, surface) != Some(false) {
                 continue;
             }
-            let path = NodePath::root().key("attack").key("indicators").index(index).key("surface");
             let finding = report
-                .add(path, format!("`{surface}` is not an operation of `{protocol}`"))
+                .add(at.key("surface"), format!("`{surface}` is not an operation of `{protocol}`"))
                 .help("an indicator sees only messages of its surface, so this one will see none");
             let elsewhere = |other: &&&str| is_known_surface(other, surface) == Some(true);
             if let Some(meant) = nearest_surface(protocol, surface) {
-                finding
-                    .label(format!("did you mean `{meant}`?"))
-                    .replace_value(format!("write `{meant}`"), meant);
+                finding.suggest_word("write", meant);
             } else if let Some(other) = known_protocols().iter().find(elsewhere) {
                 finding.label(format!("an operation of `{other}`"));
             }
@@ -128,16 +123,14 @@ pub(super) const V_018: Rule = Rule::warning("V-018", "§7", include_str!("v018.
 pub(super) const V_022: Rule = Rule::error("V-022", "§6.4", include_str!("v022.md"))
     .titled("a semantic threshold is from 0 to 1")
     .check(Some(|document, report| {
-        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+        for (at, indicator) in document.indicators_at() {
             if let Some(threshold) = indicator.semantic.as_ref().and_then(|semantic| semantic.threshold)
                 && !(0.0..=1.0).contains(&threshold)
             {
-                let path = NodePath::root().key("attack").key("indicators").index(index);
-                report
-                    .add(path.key("semantic").key("threshold"),
-                        format!("a threshold of {threshold} is not between 0 and 1"),
-                    )
-                    .help("it is the score from which a text counts as a match; 0.7 is used when it is left out");
+                let message = format!("a threshold of {threshold} is not between 0 and 1");
+                report.add(at.key("semantic").key("threshold"), message).help(
+                    "it is the score from which a text counts as a match; 0.7 is used when it is left out",
+                );
             }
         }
     }));
@@ -150,7 +143,7 @@ pub(super) const V_024: Rule = Rule::error("V-024", "§6.1", include_str!("v024.
     .check(Some(|document, report| {
         let attack = &document.attack;
         let (Some(attack_id), Some(indicators)) = (&attack.id, &attack.indicators) else { return };
-        let attack_path = NodePath::root().key("attack").key("id");
+        let attack_path = ATTACK.key("id").path();
         if report.is_unreadable(&attack_path) {
             return;
         }
@@ -159,9 +152,11 @@ pub(super) const V_024: Rule = Rule::error("V-024", "§6.1", include_str!("v024.
             if continues(id, attack_id) {
                 continue;
             }
-            let path = NodePath::root().key("attack").key("indicators").index(index).key("id");
             report
-                .add(path, format!("`{id}` does not belong to the attack `{attack_id}`"))
+                .add(
+                    INDICATORS.index(index).key("id"),
+                    format!("`{id}` does not belong to the attack `{attack_id}`"),
+                )
                 .also(&attack_path, "the id of the attack")
                 .help(format!(
                     "write `{}`, or leave `id` out: it is generated in this form",
@@ -180,13 +175,15 @@ fn continues(id: &str, attack_id: &str) -> bool {
 pub(super) const V_025: Rule = Rule::error("V-025", "§6.1", include_str!("v025.md"))
     .titled("the confidence of an indicator is from 0 to 100")
     .check(Some(|document, report| {
-        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+        for (at, indicator) in document.indicators_at() {
             if let Some(confidence) = indicator.confidence
                 && !(0..=100).contains(&confidence)
             {
-                let path = NodePath::root().key("attack").key("indicators").index(index).key("confidence");
                 report
-                    .add(path, format!("a confidence of {confidence} is not between 0 and 100"))
+                    .add(
+                        at.key("confidence"),
+                        format!("a confidence of {confidence} is not between 0 and 100"),
+                    )
                     .help("it is a percentage; left out, that of the attack's severity counts");
             }
         }
@@ -212,18 +209,16 @@ pub(super) const V_048: Rule = Rule::error("V-048", "§6.1", include_str!("v048.
             return;
         }
         let cast = LazyCell::new(|| document.cast());
-        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+        for (at, indicator) in document.indicators_at() {
             let Some(actor) = indicator.actor.as_deref() else { continue };
             if cast.get(actor).is_some() || report.leaves_out() {
                 continue;
             }
             let mut finding = report
-                .add(INDICATORS.index(index).key("actor"), format!("there is no actor called `{actor}`"))
+                .add(at.key("actor"), format!("there is no actor called `{actor}`"))
                 .help(format!("actors here: {}", cast.listed()));
             if let Some(meant) = nearest(actor, cast.names()).filter(|meant| is_name(meant)) {
-                finding = finding
-                    .label(format!("did you mean `{meant}`?"))
-                    .replace_value(format!("write `{meant}`"), meant);
+                finding = finding.suggest_word("write", meant);
             }
             if document.attack.execution.actors.is_none() {
                 finding.help("without `actors` there is one actor, and its name is `default`");
@@ -235,7 +230,7 @@ pub(super) const V_048: Rule = Rule::error("V-048", "§6.1", include_str!("v048.
 pub(super) const V_049: Rule = Rule::error("V-049", "§6.1", include_str!("v049.md"))
     .titled("`method` says what the indicator does")
     .check(Some(|document, report| {
-        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+        for (at, indicator) in document.indicators_at() {
             let Some(method) = indicator.method else { continue };
             let keys = [
                 (IndicatorMethod::Pattern, indicator.pattern.is_some()),
@@ -246,7 +241,6 @@ pub(super) const V_049: Rule = Rule::error("V-049", "§6.1", include_str!("v049.
             // None or several of them is V-012's to report.
             let (Some(key), None) = (present.next(), present.next()) else { continue };
             if key != method {
-                let at = INDICATORS.index(index);
                 report
                     .add(at.key("method"), format!("`method` says `{method}`, and the indicator has `{key}`"))
                     .also(&at.key(key.as_str()).path(), "this decides")

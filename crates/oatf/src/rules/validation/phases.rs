@@ -147,9 +147,7 @@ pub(super) const V_029: Rule = Rule::warning("V-029", "§7", include_str!("v029.
                 format!("`{}` is no event that an actor of mode `{}` sees", Shown(event), Shown(mode));
             let mut finding = report.add(path.key("event"), message);
             if let Some(meant) = bindings::nearest_event(mode, event) {
-                finding = finding
-                    .label(format!("did you mean `{meant}`?"))
-                    .replace_value(format!("wait for `{meant}`"), meant);
+                finding = finding.suggest_word("wait for", meant);
             }
             let elsewhere = |known: &&&str| bindings::is_known_event(known, event) == Some(true);
             if let Some(other) = bindings::known_modes().iter().find(elsewhere) {
@@ -182,7 +180,7 @@ pub(super) fn suggest(finding: NewFinding<'_, '_>, written: &str) {
         .help("write `30s`, `5m`, `1h` or `2d`, or ISO 8601 such as `PT1M30S`")
         .help("numbers are whole and have no sign");
     if let Some(meant) = meant(written) {
-        finding.label(format!("did you mean `{meant}`?")).replace_value(format!("write `{meant}`"), meant);
+        finding.suggest_word("write", &meant);
     }
 }
 

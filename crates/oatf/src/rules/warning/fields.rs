@@ -3,7 +3,7 @@
 use sortie_syntax::NodePath;
 use sortie_syntax::yaml::NodeKind;
 
-use crate::rules::walk::{INDICATORS, Trail};
+use crate::rules::walk::Trail;
 use crate::rules::{Rule, RuleReport};
 
 /// `oatf` is the first key of the document. The specification lists this as V-002, too.
@@ -52,9 +52,8 @@ fn warn(report: &mut RuleReport<'_>, at: Trail<'_>) {
 pub(super) const W_007: Rule = Rule::warning("W-007", "§6.4", include_str!("w007.md"))
     .titled("meaning is in the eye of a model")
     .check(Some(|document, report| {
-        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+        for (at, indicator) in document.indicators_at() {
             if indicator.semantic.is_some() {
-                let at = INDICATORS.index(index);
                 report.add(at.key("semantic"), "what this indicator finds depends on a model").help(
                     "where the agent's behaviour leaves a trace in a field, a `pattern` or \
                            `expression` decides the same everywhere",

@@ -8,7 +8,7 @@ use sortie_syntax::{NodePath, listed};
 use crate::bindings::{known_modes, known_protocols};
 use crate::model::Mode;
 use crate::rules::report::Shown;
-use crate::rules::walk::{ACTOR_MODE, INDICATORS, is_name};
+use crate::rules::walk::{ACTOR_MODE, is_name};
 use crate::rules::{Rule, RuleReport, execution_path};
 
 /// A mode that has the form of one is one that a binding defines.
@@ -144,12 +144,11 @@ pub(super) const W_005: Rule = Rule::warning("W-005", "§6.1", include_str!("w00
         }
         let spoken: BTreeSet<_> = modes.iter().filter_map(|mode| Mode::protocol(mode)).collect();
         let cast = LazyCell::new(|| document.cast());
-        for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
+        for (at, indicator) in document.indicators_at() {
             let Some(protocol) = indicator.protocol.as_deref() else { continue };
             if !known_protocols().contains(&protocol) {
                 continue;
             }
-            let at = INDICATORS.index(index);
             if !spoken.contains(protocol) {
                 if report.leaves_out() {
                     continue;
