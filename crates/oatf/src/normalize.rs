@@ -1,10 +1,10 @@
 //! Rewrites a document into its fully expanded form, steps N-001 to N-008.
 
+use crate::model::fields::Object;
 use crate::model::{
     Actor, Attack, Classification, Condition, CorrelationLogic, Document, Execution, Extensions, Indicator,
-    Phase, Relationship, Status, extract_protocol, fields,
+    Phase, Relationship, Status, extract_protocol,
 };
-use crate::serialize;
 
 /// The expanded form of a document: defaults written out, shorthands expanded, always with actors.
 ///
@@ -152,12 +152,7 @@ fn canonical_tag(tag: &str) -> String {
 
 /// Lets every `x-` field follow a field that is there, in the order in which the fields are written.
 fn arrange_extensions(attack: &mut Attack) {
-    for indicator in attack.indicators.iter_mut().flatten() {
-        if !indicator.extensions.is_empty() {
-            let given = serialize::names(|fields| serialize::indicator(indicator, fields));
-            indicator.extensions.arrange(fields::INDICATOR, &given);
-        }
-    }
+    attack.indicators.iter_mut().flatten().for_each(arrange);
     let execution = &mut attack.execution;
     for actor in execution.actors.iter_mut().flatten() {
         for phase in &mut actor.phases {
@@ -167,22 +162,17 @@ fn arrange_extensions(attack: &mut Attack) {
                     action.extensions.arrange(&keys, &keys);
                 }
             }
-            if !phase.extensions.is_empty() {
-                let given = serialize::names(|fields| serialize::phase(phase, fields));
-                phase.extensions.arrange(fields::PHASE, &given);
-            }
+            arrange(phase);
         }
-        if !actor.extensions.is_empty() {
-            let given = serialize::names(|fields| serialize::actor(actor, fields));
-            actor.extensions.arrange(fields::ACTOR, &given);
-        }
+        arrange(actor);
     }
-    if !execution.extensions.is_empty() {
-        let given = serialize::names(|fields| serialize::execution(execution, fields));
-        execution.extensions.arrange(fields::EXECUTION, &given);
-    }
-    if !attack.extensions.is_empty() {
-        let given = serialize::names(|fields| serialize::attack(attack, fields));
-        attack.extensions.arrange(fields::ATTACK, &given);
+    arrange(execution);
+    arrange(attack);
+}
+
+fn arrange<T: Object>(object: &mut T) {
+    if object.extensions().is_some_and(|extensions| !extensions.is_empty()) {
+        let given = object.given();
+        object.extensions_mut().into_iter().for_each(|extensions| extensions.arrange(T::NAMES, &given));
     }
 }

@@ -2,7 +2,11 @@
 
 use std::collections::HashMap;
 
-use sortie_oatf::model::fields;
+use sortie_oatf::model::{
+    Actor, Attack, Classification, Correlation, Document, Execution, ExpressionMatch, Extractor,
+    FrameworkMapping, Indicator, LogAction, PatternMatch, Phase, Reference, SemanticExamples, SemanticMatch,
+    SendAction, Severity, Trigger,
+};
 use sortie_syntax::yaml::{Entry, NodeId, NodeKind, Scalar, Style, Tree};
 
 /// What is known about the content of a node.
@@ -77,10 +81,10 @@ fn permute<T>(items: &mut [T], from: &[usize]) {
 }
 
 pub(super) static DOCUMENT: Shape =
-    Shape::Object { order: fields::DOCUMENT, children: &[("attack", &ATTACK)] };
+    Shape::Object { order: Document::FIELDS, children: &[("attack", &ATTACK)] };
 
 static ATTACK: Shape = Shape::Object {
-    order: fields::ATTACK,
+    order: Attack::FIELDS,
     children: &[
         ("severity", &SEVERITY),
         ("classification", &CLASSIFICATION),
@@ -90,40 +94,40 @@ static ATTACK: Shape = Shape::Object {
         ("correlation", &CORRELATION),
     ],
 };
-static SEVERITY: Shape = Shape::Object { order: fields::SEVERITY, children: &[] };
+static SEVERITY: Shape = Shape::Object { order: Severity::FIELDS, children: &[] };
 static CLASSIFICATION: Shape =
-    Shape::Object { order: fields::CLASSIFICATION, children: &[("mappings", &MAPPINGS)] };
+    Shape::Object { order: Classification::FIELDS, children: &[("mappings", &MAPPINGS)] };
 static MAPPINGS: Shape = Shape::List(&MAPPING);
-static MAPPING: Shape = Shape::Object { order: fields::MAPPING, children: &[] };
+static MAPPING: Shape = Shape::Object { order: FrameworkMapping::FIELDS, children: &[] };
 static REFERENCES: Shape = Shape::List(&REFERENCE);
-static REFERENCE: Shape = Shape::Object { order: fields::REFERENCE, children: &[] };
-static CORRELATION: Shape = Shape::Object { order: fields::CORRELATION, children: &[] };
+static REFERENCE: Shape = Shape::Object { order: Reference::FIELDS, children: &[] };
+static CORRELATION: Shape = Shape::Object { order: Correlation::FIELDS, children: &[] };
 static EXECUTION: Shape =
-    Shape::Object { order: fields::EXECUTION, children: &[("phases", &PHASES), ("actors", &ACTORS)] };
+    Shape::Object { order: Execution::FIELDS, children: &[("phases", &PHASES), ("actors", &ACTORS)] };
 static ACTORS: Shape = Shape::List(&ACTOR);
-static ACTOR: Shape = Shape::Object { order: fields::ACTOR, children: &[("phases", &PHASES)] };
+static ACTOR: Shape = Shape::Object { order: Actor::FIELDS, children: &[("phases", &PHASES)] };
 static PHASES: Shape = Shape::List(&PHASE);
 static PHASE: Shape = Shape::Object {
-    order: fields::PHASE,
+    order: Phase::FIELDS,
     children: &[("extractors", &EXTRACTORS), ("on_enter", &ACTIONS), ("trigger", &TRIGGER)],
 };
 static EXTRACTORS: Shape = Shape::List(&EXTRACTOR);
-static EXTRACTOR: Shape = Shape::Object { order: fields::EXTRACTOR, children: &[] };
-static TRIGGER: Shape = Shape::Object { order: fields::TRIGGER, children: &[] };
+static EXTRACTOR: Shape = Shape::Object { order: Extractor::FIELDS, children: &[] };
+static TRIGGER: Shape = Shape::Object { order: Trigger::FIELDS, children: &[] };
 static ACTIONS: Shape = Shape::List(&ACTION);
 // An action has one key, so there is nothing to order; what stands below the key has fields.
 static ACTION: Shape = Shape::Object { order: &[], children: &[("send", &SEND), ("log", &LOG)] };
-static SEND: Shape = Shape::Object { order: fields::SEND, children: &[] };
-static LOG: Shape = Shape::Object { order: fields::LOG, children: &[] };
+static SEND: Shape = Shape::Object { order: SendAction::FIELDS, children: &[] };
+static LOG: Shape = Shape::Object { order: LogAction::FIELDS, children: &[] };
 static INDICATORS: Shape = Shape::List(&INDICATOR);
 static INDICATOR: Shape = Shape::Object {
-    order: fields::INDICATOR,
+    order: Indicator::FIELDS,
     children: &[("pattern", &PATTERN), ("expression", &EXPRESSION), ("semantic", &SEMANTIC)],
 };
-static PATTERN: Shape = Shape::Object { order: fields::PATTERN, children: &[] };
-static EXPRESSION: Shape = Shape::Object { order: fields::EXPRESSION, children: &[] };
-static SEMANTIC: Shape = Shape::Object { order: fields::SEMANTIC, children: &[("examples", &EXAMPLES)] };
-static EXAMPLES: Shape = Shape::Object { order: fields::EXAMPLES, children: &[] };
+static PATTERN: Shape = Shape::Object { order: PatternMatch::FIELDS, children: &[] };
+static EXPRESSION: Shape = Shape::Object { order: ExpressionMatch::FIELDS, children: &[] };
+static SEMANTIC: Shape = Shape::Object { order: SemanticMatch::FIELDS, children: &[("examples", &EXAMPLES)] };
+static EXAMPLES: Shape = Shape::Object { order: SemanticExamples::FIELDS, children: &[] };
 
 /// Whether two trees hold the same document: the same values, numbers to the digit, keys in the same order
 /// wherever the order is the author's.

@@ -6,7 +6,8 @@ use super::error::CompileError;
 use super::indicator::CompiledIndicator;
 use super::phase::{CompiledExtractor, CompiledTrigger};
 use crate::load::Validated;
-use crate::model::{Actor, Indicator, Phase};
+use crate::model::fields::Object;
+use crate::model::{Actor, Condition, Indicator, Phase};
 
 /// A document in the form that evaluates. It can only be made of a [`Validated`] one.
 ///
@@ -157,28 +158,12 @@ fn compiled_actors(document: &Validated) -> Result<Vec<CompiledActor>, CompileEr
 
 /// The field of an indicator that holds what decides, so that evidence can name its line.
 fn deciding_field(indicator: &Indicator) -> NodePath {
-    use crate::model::{Condition, OPERATORS};
     let root = NodePath::root();
     if let Some(pattern) = &indicator.pattern {
         let path = root.key("pattern").key("condition");
         return match &pattern.condition {
             Some(Condition::Match(condition)) => {
-                let given = [
-                    condition.contains.is_some(),
-                    condition.starts_with.is_some(),
-                    condition.ends_with.is_some(),
-                    condition.regex.is_some(),
-                    condition.any_of.is_some(),
-                    condition.gt.is_some(),
-                    condition.lt.is_some(),
-                    condition.gte.is_some(),
-                    condition.lte.is_some(),
-                    condition.exists.is_some(),
-                ];
-                match OPERATORS.iter().zip(given).find(|(_, given)| *given) {
-                    Some((operator, _)) => path.key(*operator),
-                    None => path,
-                }
+                condition.given().into_iter().take(1).fold(path, NodePath::key)
             }
             _ => path,
         };

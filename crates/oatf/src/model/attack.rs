@@ -60,6 +60,13 @@ pub struct Severity {
     pub confidence: Option<i64>,
 }
 
+/// What a reader begins with. The level only matters when the document is valid, and then it is there.
+impl Default for Severity {
+    fn default() -> Self {
+        Self { level: SeverityLevel::Informational, confidence: None }
+    }
+}
+
 /// Framework mappings and taxonomy.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Classification {

@@ -3,9 +3,10 @@
 use indexmap::IndexMap;
 use serde_json::{Number, Value};
 
+use super::fields::Object;
+
 /// The operators of a [`MatchCondition`], in the order of the specification.
-pub const OPERATORS: &[&str] =
-    &["contains", "starts_with", "ends_with", "regex", "any_of", "gt", "lt", "gte", "lte", "exists"];
+pub const OPERATORS: &[&str] = MatchCondition::FIELDS;
 
 /// What a resolved value is compared with.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,21 +96,7 @@ impl MatchCondition {
 
     /// How many operators are given.
     pub fn operator_count(&self) -> usize {
-        [
-            self.contains.is_some(),
-            self.starts_with.is_some(),
-            self.ends_with.is_some(),
-            self.regex.is_some(),
-            self.any_of.is_some(),
-            self.gt.is_some(),
-            self.lt.is_some(),
-            self.gte.is_some(),
-            self.lte.is_some(),
-            self.exists.is_some(),
-        ]
-        .into_iter()
-        .filter(|given| *given)
-        .count()
+        self.given().len()
     }
 }
 

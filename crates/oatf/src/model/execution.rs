@@ -101,6 +101,14 @@ pub struct Extractor {
     pub selector: String,
 }
 
+/// What a reader begins with. All of it is there in a valid document.
+impl Default for Extractor {
+    fn default() -> Self {
+        let (source, r#type) = (ExtractorSource::Request, ExtractorType::JsonPath);
+        Self { name: String::new(), source, r#type, selector: String::new() }
+    }
+}
+
 /// An event that an actor observed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProtocolEvent {

@@ -70,7 +70,20 @@ pub struct PatternMatch {
 
 impl PatternMatch {
     /// Its keys, in the order they are written: `target`, `condition`, and the operators of the shorthand form.
-    pub const FIELDS: &[&str] = super::fields::PATTERN;
+    pub const FIELDS: &[&str] = &[
+        "target",
+        "condition",
+        "contains",
+        "starts_with",
+        "ends_with",
+        "regex",
+        "any_of",
+        "gt",
+        "lt",
+        "gte",
+        "lte",
+        "exists",
+    ];
 }
 
 /// Evaluates a CEL expression.

@@ -8,7 +8,7 @@ mod condition;
 mod document;
 mod enums;
 mod execution;
-pub mod fields;
+pub(crate) mod fields;
 mod indicator;
 mod verdict;
 

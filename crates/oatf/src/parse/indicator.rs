@@ -1,60 +1,20 @@
-//! Reads indicators, conditions and predicates.
+//! Reads patterns, conditions and predicates.
 
 use indexmap::IndexMap;
 
 use sortie_syntax::yaml::{Entry, Node, NodeKind};
 use sortie_syntax::{Diagnostic, Field, ParseErrorKind, Reader, is_null, listed};
 
-use super::{object, require};
-use crate::model::{
-    Condition, Direction, ExpressionMatch, Indicator, IndicatorMethod, MatchCondition, MatchPredicate,
-    OPERATORS, PatternMatch, SemanticExamples, SemanticIntentClass, SemanticMatch, SeverityLevel, Tier,
-    fields,
-};
+use crate::model::fields::Object;
+use crate::model::{Condition, MatchCondition, MatchPredicate, OPERATORS, PatternMatch};
 
-/// An indicator.
-pub fn indicator<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Indicator {
-    let mut indicator = Indicator::default();
-    let extensions = Some(&mut indicator.extensions);
-    let what = ("an indicator", "an indicator");
-    let given =
-        object(reader, node, what, fields::INDICATOR, extensions, |reader, field, node| match field {
-            "id" => indicator.id = reader.string(node),
-            "protocol" => indicator.protocol = reader.string(node),
-            "surface" => indicator.surface = reader.string(node),
-            "target" => indicator.target = reader.string(node).unwrap_or_default(),
-            "actor" => indicator.actor = reader.string(node),
-            "direction" => {
-                indicator.direction = reader.variant(node, "V-005", "a direction", Direction::WORDS);
-            }
-            "method" => {
-                indicator.method =
-                    reader.variant(node, "V-005", "an evaluation method", IndicatorMethod::WORDS);
-            }
-            "description" => indicator.description = reader.string(node),
-            "pattern" => indicator.pattern = Some(pattern(reader, node)),
-            "expression" => indicator.expression = Some(expression(reader, node)),
-            "semantic" => indicator.semantic = Some(semantic(reader, node)),
-            "confidence" => indicator.confidence = reader.integer(node),
-            "tier" => indicator.tier = reader.variant(node, "V-050", "an outcome tier", Tier::WORDS),
-            "severity" => {
-                indicator.severity = reader.variant(node, "V-005", "a severity level", SeverityLevel::WORDS);
-            }
-            "false_positives" => indicator.false_positives = reader.strings(node),
-            _ => {}
-        });
-    let help = "name the field to examine, such as `target: \"arguments\"`; `\"\"` is the whole message";
-    require(reader, node, ("P-010", "an indicator"), given, &[("target", help)]);
-    indicator
-}
-
-fn pattern<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> PatternMatch {
+pub(crate) fn pattern<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> PatternMatch {
     let mut pattern = PatternMatch::default();
     let Some(entries) = reader.mapping(node, "a pattern") else { return pattern };
     let mut shorthand = MatchCondition::default();
     let mut operators: Vec<Entry> = Vec::new();
     for entry in entries {
-        match reader.field(entries, *entry, "a pattern", fields::PATTERN, false) {
+        match reader.field(entries, *entry, "a pattern", PatternMatch::FIELDS, false) {
             Field::Known("target") => pattern.target = reader.under(*entry, Reader::string),
             Field::Known("condition") => {
                 pattern.condition = Some(reader.under(*entry, condition));
@@ -139,23 +99,8 @@ pub fn operator(reader: &mut Reader<'_>, entry: Entry, operator: &str, condition
     reader.under(entry, |reader, node| {
         if is_null(node) {
             reader.mismatch(node, "an operand");
-            return;
-        }
-        match operator {
-            "contains" => condition.contains = reader.string(node),
-            "starts_with" => condition.starts_with = reader.string(node),
-            "ends_with" => condition.ends_with = reader.string(node),
-            "regex" => condition.regex = reader.string(node),
-            "any_of" => {
-                condition.any_of =
-                    reader.list(node, "a list of values", |reader, item| Some(reader.value(item)));
-            }
-            "gt" => condition.gt = reader.number(node),
-            "lt" => condition.lt = reader.number(node),
-            "gte" => condition.gte = reader.number(node),
-            "lte" => condition.lte = reader.number(node),
-            "exists" => condition.exists = reader.boolean(node),
-            _ => {}
+        } else {
+            condition.read_field(operator, reader, node);
         }
     });
 }
@@ -173,20 +118,7 @@ pub fn predicate<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<MatchPre
     Some(predicate)
 }
 
-fn expression<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> ExpressionMatch {
-    let mut expression = ExpressionMatch::default();
-    let what = ("an expression", "an expression");
-    let given = object(reader, node, what, fields::EXPRESSION, None, |reader, field, node| match field {
-        "cel" => expression.cel = reader.string(node).unwrap_or_default(),
-        "variables" => expression.variables = variables(reader, node),
-        _ => {}
-    });
-    let needed = [("cel", "for example `cel: message.name == \"send_email\"`")];
-    require(reader, node, ("P-010", "an expression"), given, &needed);
-    expression
-}
-
-fn variables<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<IndexMap<String, String>> {
+pub(crate) fn variables<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<IndexMap<String, String>> {
     if is_null(node) {
         return None;
     }
@@ -201,37 +133,4 @@ fn variables<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<IndexMap<Str
         variables.insert(reader.tree().key(*entry).to_owned(), path.unwrap_or_default());
     }
     Some(variables)
-}
-
-fn semantic<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> SemanticMatch {
-    let mut semantic = SemanticMatch::default();
-    let what = ("a semantic match", "a semantic match");
-    let given = object(reader, node, what, fields::SEMANTIC, None, |reader, field, node| match field {
-        "target" => semantic.target = reader.string(node),
-        "intent" => semantic.intent = reader.string(node).unwrap_or_default(),
-        "intent_class" => {
-            semantic.intent_class =
-                reader.variant(node, "V-005", "an intent class", SemanticIntentClass::WORDS);
-        }
-        "threshold" => semantic.threshold = reader.number(node).and_then(|number| number.as_f64()),
-        "examples" => semantic.examples = examples(reader, node),
-        _ => {}
-    });
-    let needed = [("intent", "describe in a sentence what to look for")];
-    require(reader, node, ("P-010", "a semantic match"), given, &needed);
-    semantic
-}
-
-fn examples<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<SemanticExamples> {
-    if is_null(node) {
-        return None;
-    }
-    let mut examples = SemanticExamples::default();
-    let what = ("a mapping", "examples");
-    object(reader, node, what, fields::EXAMPLES, None, |reader, field, node| match field {
-        "positive" => examples.positive = reader.strings(node),
-        "negative" => examples.negative = reader.strings(node),
-        _ => {}
-    });
-    Some(examples)
 }

@@ -13,12 +13,40 @@ use std::sync::Arc;
 use sortie_syntax::yaml::{Entry, Node, Tree};
 use sortie_syntax::{Diagnostic, Field, ParseError, Reader, Source, utf8};
 
+pub(crate) use execution::action;
+pub(crate) use indicator::{condition, pattern, predicate, variables};
+
+use crate::model::fields::Object;
 use crate::model::{Document, Extensions};
 
 /// Readers of the parts of a document, for whatever holds one outside a document.
 pub mod fragment {
-    pub use super::execution::{extractor, phases, trigger};
-    pub use super::indicator::{condition, indicator, operator, predicate};
+    use sortie_syntax::Reader;
+    use sortie_syntax::yaml::Node;
+
+    pub use super::indicator::{condition, operator, predicate};
+    use crate::model::fields::{Content, Object};
+    use crate::model::{Extractor, Indicator, Phase, Trigger};
+
+    /// An indicator.
+    pub fn indicator<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Indicator {
+        Indicator::read_any(reader, node)
+    }
+
+    /// An extractor.
+    pub fn extractor<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Extractor {
+        Extractor::read_any(reader, node)
+    }
+
+    /// A trigger; `None` where it is left empty.
+    pub fn trigger<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Trigger> {
+        Trigger::read(reader, node)
+    }
+
+    /// A list of phases.
+    pub fn phases<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Vec<Phase>> {
+        Vec::read(reader, node)
+    }
 }
 
 /// What could be read of a text, and everything that is wrong with it.
@@ -80,52 +108,38 @@ pub fn parse_bytes(input: &[u8]) -> Result<Document, Vec<ParseError>> {
 }
 
 /// Reads an object: `read` is called for the value of each field that is known, and `x-` fields are kept where they may stand.
-/// Gives the fields that have a value; `None` where there is no mapping to read.
-fn object<'t>(
+/// Reports the fields that it needs and does not have. What is no object is not asked for any.
+pub(crate) fn object<'t, T: Object>(
     reader: &mut Reader<'t>,
     node: Node<'t>,
-    (expected, what): (&str, &str),
-    fields: &'static [&'static str],
-    mut extensions: Option<&mut Extensions>,
-    mut read: impl FnMut(&mut Reader<'t>, &'static str, Node<'t>),
-) -> Option<Vec<&'static str>> {
-    let entries = reader.mapping(node, expected)?;
+    mut read: impl FnMut(&mut T, &'static str, &mut Reader<'t>, Node<'t>),
+) -> T {
+    let mut object = T::default();
+    let Some(entries) = reader.mapping(node, T::EXPECTED) else { return object };
     let mut given = Vec::new();
     let mut after = None;
     for entry in entries {
-        match reader.field(entries, *entry, what, fields, extensions.is_some()) {
+        match reader.field(entries, *entry, T::WHAT, T::NAMES, object.extensions().is_some()) {
             Field::Known(field) => {
                 after = Some(field);
                 if reader.is_given(*entry) {
                     given.push(field);
                 }
-                reader.under(*entry, |reader, node| read(reader, field, node));
+                reader.under(*entry, |reader, node| read(&mut object, field, reader, node));
             }
             Field::Extension => {
-                if let Some(extensions) = &mut extensions {
+                if let Some(extensions) = object.extensions_mut() {
                     extension(reader, *entry, after, extensions);
                 }
             }
             Field::Unknown => {}
         }
     }
-    Some(given)
-}
-
-/// Reports the fields that an object needs and does not have. What is no object is not asked for any.
-fn require<'t>(
-    reader: &mut Reader<'t>,
-    node: Node<'t>,
-    (rule, what): (&'static str, &str),
-    given: Option<Vec<&'static str>>,
-    needed: &[(&str, &str)],
-) {
-    let Some(given) = given else { return };
-    for (field, help) in needed {
-        if !given.contains(field) {
-            reader.missing(node, rule, what, field, help);
-        }
+    let (rule, needed) = T::NEEDED;
+    for (field, help) in needed.iter().filter(|(field, _)| !given.contains(field)) {
+        reader.missing(node, rule, T::WHAT, field, help);
     }
+    object
 }
 
 /// Keeps an `x-` field, remembering the field of the format it follows.
