@@ -5,7 +5,7 @@ use std::ops::Range;
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use super::cursor::Cursor;
-use super::error::{Re2Error, Re2ErrorKind};
+use super::error::Re2Error;
 use super::escape;
 use super::node::Budget;
 use super::unicode;
@@ -71,12 +71,8 @@ pub(super) fn escaped(
 /// Reads what follows `\p` or `\P`: one letter, or a name in braces. Also says whether a `^` negates it.
 fn unicode_group(cursor: &mut Cursor<'_>, start: usize) -> Result<(ClassUnicode, bool), Re2Error> {
     let unfinished = |cursor: &Cursor<'_>| {
-        Re2Error::new(
-            Re2ErrorKind::UnknownClass,
-            cursor.since(start),
-            "a Unicode class needs one letter, or a name in braces",
-        )
-        .help("for example `\\pL` or `\\p{Greek}`")
+        Re2Error::new(cursor.since(start), "a Unicode class needs one letter, or a name in braces")
+            .help("for example `\\pL` or `\\p{Greek}`")
     };
     let name = if cursor.eat("{") {
         match cursor.until("}") {
@@ -101,7 +97,6 @@ fn unicode_group(cursor: &mut Cursor<'_>, start: usize) -> Result<(ClassUnicode,
             }
         };
         Re2Error::new(
-            Re2ErrorKind::UnknownClass,
             cursor.since(start),
             format!("RE2 knows no Unicode class called `{}`", positive.escape_debug()),
         )
@@ -164,9 +159,7 @@ fn named(
     };
     let span = ahead.since(start);
     let Some(set) = posix(positive) else {
-        return Err(Re2Error::new(
-            Re2ErrorKind::UnknownClass,
-            span,
+        return Err(Re2Error::new(span,
             format!("RE2 knows no class called `[:{}:]`", name.escape_debug()),
         )
         .help("alnum, alpha, ascii, blank, cntrl, digit, graph, lower, print, punct, space, upper, word or xdigit"));
@@ -187,12 +180,8 @@ fn range(cursor: &mut Cursor<'_>, class: usize) -> Result<Option<ClassUnicodeRan
         last = endpoint(cursor, class)?;
     }
     if last < first {
-        return Err(Re2Error::new(
-            Re2ErrorKind::BadClassRange,
-            cursor.since(start),
-            "this range ends before it begins",
-        )
-        .help("swap the two ends, or write `\\-` for a hyphen itself"));
+        return Err(Re2Error::new(cursor.since(start), "this range ends before it begins")
+            .help("swap the two ends, or write `\\-` for a hyphen itself"));
     }
     // Cutting surrogates off the ends changes nothing: no text holds one.
     let first = char::from_u32(first).unwrap_or('\u{E000}');
@@ -213,7 +202,7 @@ fn endpoint(cursor: &mut Cursor<'_>, class: usize) -> Result<u32, Re2Error> {
 
 fn missing_bracket(start: usize, cursor: &Cursor<'_>) -> Re2Error {
     let opening = if cursor.text_since(start).starts_with("[^") { 2 } else { 1 };
-    Re2Error::new(Re2ErrorKind::MissingBracket, start..start + opening, "this bracket is never closed")
+    Re2Error::new(start..start + opening, "this bracket is never closed")
         .help("a `]` that comes first is part of the class; write `\\[` for a bracket itself")
 }
 

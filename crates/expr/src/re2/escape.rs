@@ -1,7 +1,7 @@
 //! Escapes that stand for one character: `\n`, `\x{1F600}`, `\101`, `\.`.
 
 use super::cursor::Cursor;
-use super::error::{Re2Error, Re2ErrorKind};
+use super::error::Re2Error;
 
 /// The largest code point.
 const LAST: u32 = 0x0010_FFFF;
@@ -13,12 +13,8 @@ pub(super) fn code_point(cursor: &mut Cursor<'_>) -> Result<u32, Re2Error> {
     let start = cursor.at();
     cursor.next();
     let Some(c) = cursor.next() else {
-        return Err(Re2Error::new(
-            Re2ErrorKind::TrailingBackslash,
-            cursor.since(start),
-            "a backslash ends the pattern",
-        )
-        .help("write `\\\\` for a backslash itself"));
+        return Err(Re2Error::new(cursor.since(start), "a backslash ends the pattern")
+            .help("write `\\\\` for a backslash itself"));
     };
     match c {
         // One digit alone would be a backreference; with a second octal digit it is a character.
@@ -52,12 +48,8 @@ fn octal(cursor: &mut Cursor<'_>, first: char) -> u32 {
 /// `\xHH` or `\x{H...}`, after the `x`.
 fn hexadecimal(cursor: &mut Cursor<'_>, start: usize) -> Result<u32, Re2Error> {
     let malformed = |cursor: &Cursor<'_>| {
-        Re2Error::new(
-            Re2ErrorKind::BadEscape,
-            cursor.since(start),
-            "`\\x` needs two hexadecimal digits, or any number in braces",
-        )
-        .help("write `\\x1F` or `\\x{1F600}`")
+        Re2Error::new(cursor.since(start), "`\\x` needs two hexadecimal digits, or any number in braces")
+            .help("write `\\x1F` or `\\x{1F600}`")
     };
     if !cursor.eat("{") {
         let mut value = 0;
@@ -80,7 +72,6 @@ fn hexadecimal(cursor: &mut Cursor<'_>, start: usize) -> Result<u32, Re2Error> {
         digits.chars().filter_map(|c| c.to_digit(16)).fold(0, |value, d| (value * 16 + d).min(LAST + 1));
     if value > LAST {
         return Err(Re2Error::new(
-            Re2ErrorKind::BadEscape,
             cursor.since(start),
             "there is no such character: the last one is `\\x{10FFFF}`",
         ));
@@ -92,7 +83,7 @@ fn hexadecimal(cursor: &mut Cursor<'_>, start: usize) -> Result<u32, Re2Error> {
 fn unknown(cursor: &Cursor<'_>, start: usize, c: char) -> Re2Error {
     let span = cursor.since(start);
     if matches!(c, '1'..='9' | 'k' | 'g') {
-        return Re2Error::new(Re2ErrorKind::Backreference, span, "backreferences are not part of RE2")
+        return Re2Error::new(span, "backreferences are not part of RE2")
             .help("match the repeated text here, and compare the two with a CEL expression");
     }
     let help = match c {
@@ -112,7 +103,6 @@ fn unknown(cursor: &Cursor<'_>, start: usize, c: char) -> Re2Error {
         'y' | 'm' | 'M' => "use `\\b` for a word boundary",
         'b' | 'B' | 'A' | 'z' | 'C' | 'Q' | 'p' | 'P' | 'd' | 'D' | 's' | 'S' | 'w' | 'W' => {
             return Re2Error::new(
-                Re2ErrorKind::BadEscape,
                 span,
                 format!(
                     "`\\{c}` cannot stand here: brackets hold single characters and classes, and a range ends in characters"
@@ -122,6 +112,5 @@ fn unknown(cursor: &Cursor<'_>, start: usize, c: char) -> Re2Error {
         c if c.is_alphanumeric() => "leave out the backslash to match the character itself",
         _ => "only ASCII punctuation can be escaped: leave out the backslash",
     };
-    Re2Error::new(Re2ErrorKind::BadEscape, span, format!("`\\{}` is not an escape in RE2", c.escape_debug()))
-        .help(help)
+    Re2Error::new(span, format!("`\\{}` is not an escape in RE2", c.escape_debug())).help(help)
 }

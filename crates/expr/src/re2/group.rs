@@ -1,7 +1,7 @@
 //! What stands behind `(?`: flags, names, and what RE2 does not have.
 
 use super::cursor::Cursor;
-use super::error::{Re2Error, Re2ErrorKind};
+use super::error::Re2Error;
 use super::unicode;
 
 /// The flags in force at some point of a pattern.
@@ -70,19 +70,15 @@ pub(super) fn opening(cursor: &mut Cursor<'_>, flags: Flags) -> Result<Opening, 
 fn name(cursor: &mut Cursor<'_>, start: usize) -> Result<(), Re2Error> {
     let first = cursor.at();
     let Some(name) = cursor.until(">") else {
-        return Err(Re2Error::new(
-            Re2ErrorKind::BadGroupName,
-            cursor.since(start),
-            "the name of this group is never closed",
-        )
-        .help("write `(?P<name>...)`"));
+        return Err(Re2Error::new(cursor.since(start), "the name of this group is never closed")
+            .help("write `(?P<name>...)`"));
     };
     if name.is_empty() || !name.chars().all(unicode::is_name_char) {
         let message = match name {
             "" => "this group's name is empty".to_owned(),
             name => format!("`{}` cannot name a group", name.escape_debug()),
         };
-        return Err(Re2Error::new(Re2ErrorKind::BadGroupName, first..first + name.len().max(1), message)
+        return Err(Re2Error::new(first..first + name.len().max(1), message)
             .help("names are made of letters, digits and `_`"));
     }
     Ok(())
@@ -90,69 +86,41 @@ fn name(cursor: &mut Cursor<'_>, start: usize) -> Result<(), Re2Error> {
 
 /// Recognises what other dialects write behind `(?`.
 fn foreign(cursor: &Cursor<'_>, start: usize) -> Option<Re2Error> {
-    use Re2ErrorKind as Kind;
     const NO_LOOK: &str =
         "match the text here, and exclude the rest with a second condition or a CEL expression";
     const NO_CALL: &str = "write the group out as often as it is needed";
     let table = [
-        (
-            "?=",
-            Kind::LookAround,
-            "look-ahead is not part of RE2",
-            "match the text itself: what follows may be part of the match",
-        ),
-        ("?!", Kind::LookAround, "look-ahead is not part of RE2", NO_LOOK),
-        (
-            "?<=",
-            Kind::LookAround,
-            "look-behind is not part of RE2",
-            "match the text before as well, and put what matters in a group",
-        ),
-        ("?<!", Kind::LookAround, "look-behind is not part of RE2", NO_LOOK),
-        (
-            "?>",
-            Kind::AtomicGroup,
-            "atomic groups are not part of RE2",
-            "use `(?:`: RE2 searches in linear time without them",
-        ),
-        ("?#", Kind::Comment, "comments are not part of RE2", "put the comment next to the pattern"),
+        ("?=", "look-ahead is", "match the text itself: what follows may be part of the match"),
+        ("?!", "look-ahead is", NO_LOOK),
+        ("?<=", "look-behind is", "match the text before as well, and put what matters in a group"),
+        ("?<!", "look-behind is", NO_LOOK),
+        ("?>", "atomic groups are", "use `(?:`: RE2 searches in linear time without them"),
+        ("?#", "comments are", "put the comment next to the pattern"),
         (
             "?P=",
-            Kind::Backreference,
-            "backreferences are not part of RE2",
+            "backreferences are",
             "match the repeated text here, and compare the two with a CEL expression",
         ),
-        ("?P>", Kind::Recursion, "calling a group is not part of RE2", NO_CALL),
-        ("?&", Kind::Recursion, "calling a group is not part of RE2", NO_CALL),
-        ("?R", Kind::Recursion, "recursion is not part of RE2", "write out as many levels as are needed"),
-        (
-            "?(",
-            Kind::Conditional,
-            "conditional groups are not part of RE2",
-            "write the two cases as alternatives: `(?:a|b)`",
-        ),
-        (
-            "?|",
-            Kind::BranchReset,
-            "branch reset groups are not part of RE2",
-            "use `(?:`, with a group of its own in each alternative",
-        ),
-        ("?'", Kind::BadGroupName, "group names in quotes are not part of RE2", "write `(?P<name>...)`"),
+        ("?P>", "calling a group is", NO_CALL),
+        ("?&", "calling a group is", NO_CALL),
+        ("?R", "recursion is", "write out as many levels as are needed"),
+        ("?(", "conditional groups are", "write the two cases as alternatives: `(?:a|b)`"),
+        ("?|", "branch reset groups are", "use `(?:`, with a group of its own in each alternative"),
+        ("?'", "group names in quotes are", "write `(?P<name>...)`"),
     ];
-    let (prefix, kind, message, help) = table.into_iter().find(|(prefix, ..)| cursor.looking_at(prefix))?;
-    Some(Re2Error::new(kind, start..start + 1 + prefix.len(), message).help(help))
+    let (prefix, what, help) = table.into_iter().find(|(prefix, ..)| cursor.looking_at(prefix))?;
+    let message = format!("{what} not part of RE2");
+    Some(Re2Error::new(start..start + 1 + prefix.len(), message).help(help))
 }
 
 /// The error for `found`, which has just been read and is no flag.
 fn unknown_flag(cursor: &Cursor<'_>, start: usize, found: Option<char>) -> Re2Error {
     let span = cursor.since(start);
-    let error = |message: String| Re2Error::new(Re2ErrorKind::UnknownGroupFlag, span.clone(), message);
+    let error = |message: String| Re2Error::new(span.clone(), message);
     match found {
-        None => Re2Error::new(Re2ErrorKind::MissingParen, span, "this group is never closed"),
-        Some('0'..='9' | '+') => {
-            Re2Error::new(Re2ErrorKind::Recursion, span, "calling a group is not part of RE2")
-                .help("write the group out as often as it is needed")
-        }
+        None => Re2Error::new(span, "this group is never closed"),
+        Some('0'..='9' | '+') => Re2Error::new(span, "calling a group is not part of RE2")
+            .help("write the group out as often as it is needed"),
         Some('x') => error("the flag `x` is not part of RE2".into())
             .help("write the pattern without spaces and comments"),
         Some('u') => error("the flag `u` is not part of RE2".into())

@@ -110,7 +110,6 @@ impl Node {
         // RE2 looks only when a count of two or more is added, so `(?:a{1000})+` is fine.
         if bounds.copies() > 1 && repeat > MAX_REPEAT {
             return Err(Re2Error::new(
-                Re2ErrorKind::RepeatTooLarge,
                 span,
                 "together with the repeats inside, this counts to more than 1000",
             )
@@ -181,7 +180,7 @@ impl Node {
 
     fn within_limits(self, span: Range<usize>) -> Result<Self, Re2Error> {
         if self.depth > MAX_DEPTH {
-            return Err(Re2Error::new(
+            return Err(Re2Error::beyond(
                 Re2ErrorKind::TooDeep,
                 span,
                 "repeats and alternatives nest too deep here",
@@ -220,8 +219,12 @@ impl Budget {
 }
 
 pub(super) fn too_large(span: Range<usize>) -> Re2Error {
-    Re2Error::new(Re2ErrorKind::TooLarge, span, "the pattern is too large once its repeats are written out")
-        .help("count less far, or repeat a smaller class: `\\w` instead of `\\p{L}`")
+    Re2Error::beyond(
+        Re2ErrorKind::TooLarge,
+        span,
+        "the pattern is too large once its repeats are written out",
+    )
+    .help("count less far, or repeat a smaller class: `\\w` instead of `\\p{L}`")
 }
 
 /// How many byte transitions a class needs. Neighbouring sequences share their first bytes.

@@ -142,7 +142,7 @@ impl<'p> Parser<'p> {
             // Between any two bytes, so also inside a character: see `Regex::find`.
             Some(b'B') => return self.assertion(Look::WordAsciiNegate, 2),
             Some(b'C') => {
-                return Err(Re2Error::new(
+                return Err(Re2Error::beyond(
                     Re2ErrorKind::Unsupported,
                     start..start + 2,
                     "`\\C` can match half a character, which text here cannot show",
@@ -191,20 +191,16 @@ impl<'p> Parser<'p> {
         if let Some(first) = last_repeat {
             let span = self.cursor.since(first);
             return Err(if possessive {
-                Re2Error::new(Re2ErrorKind::Possessive, span, "possessive repeats are not part of RE2")
+                Re2Error::new(span, "possessive repeats are not part of RE2")
                     .help("leave out the last `+`: RE2 searches in linear time without it")
             } else {
-                Re2Error::new(Re2ErrorKind::BadRepeat, span, "a repeat cannot be repeated")
+                Re2Error::new(span, "a repeat cannot be repeated")
                     .help("put the first repeat in a group: `(?:a{2}){3}`")
             });
         }
         let Some(node) = self.current.concat.pop() else {
-            return Err(Re2Error::new(
-                Re2ErrorKind::MissingRepeatArgument,
-                span,
-                "there is nothing here to repeat",
-            )
-            .help("escape the character with a backslash to match it"));
+            return Err(Re2Error::new(span, "there is nothing here to repeat")
+                .help("escape the character with a backslash to match it"));
         };
         let greedy = lazy == self.flags.swap_greed;
         self.current.concat.push(node.repeated(bounds, greedy, span)?);
@@ -235,12 +231,8 @@ impl<'p> Parser<'p> {
         let end = self.cursor.at();
         self.cursor.next();
         let Some(outer) = self.outer.pop() else {
-            return Err(Re2Error::new(
-                Re2ErrorKind::UnexpectedParen,
-                end..end + 1,
-                "this parenthesis closes nothing",
-            )
-            .help("write `\\)` for a parenthesis itself"));
+            return Err(Re2Error::new(end..end + 1, "this parenthesis closes nothing")
+                .help("write `\\)` for a parenthesis itself"));
         };
         let inner = std::mem::replace(&mut self.current, outer);
         self.flags = inner.flags_outside;
@@ -258,12 +250,8 @@ impl<'p> Parser<'p> {
             [_, first, ..] => Some(first),
         };
         if let Some(first) = open {
-            return Err(Re2Error::new(
-                Re2ErrorKind::MissingParen,
-                first.start..first.contents,
-                "this group is never closed",
-            )
-            .help("write `\\(` for a parenthesis itself"));
+            return Err(Re2Error::new(first.start..first.contents, "this group is never closed")
+                .help("write `\\(` for a parenthesis itself"));
         }
         let node = self.current.finish(self.cursor.at())?;
         Ok(Parsed { node, groups: self.groups })

@@ -1,7 +1,7 @@
 //! Counted repeats: `{n}`, `{n,}` and `{n,m}`.
 
 use super::cursor::Cursor;
-use super::error::{Re2Error, Re2ErrorKind};
+use super::error::Re2Error;
 
 /// The highest count RE2 takes, for one repeat and for the product of nested ones.
 pub(super) const MAX_REPEAT: u32 = 1000;
@@ -46,20 +46,12 @@ pub(super) fn counted(cursor: &mut Cursor<'_>) -> Option<Bounds> {
 pub(super) fn check(bounds: Bounds, cursor: &Cursor<'_>, start: usize) -> Result<(), Re2Error> {
     let Bounds { min, max } = bounds;
     if min.max(max.unwrap_or(0)) > MAX_REPEAT {
-        return Err(Re2Error::new(
-            Re2ErrorKind::RepeatTooLarge,
-            cursor.since(start),
-            "a repeat counts to 1000 at most",
-        )
-        .help("use `*` or `+`, or check the length with a CEL expression"));
+        return Err(Re2Error::new(cursor.since(start), "a repeat counts to 1000 at most")
+            .help("use `*` or `+`, or check the length with a CEL expression"));
     }
     if max.is_some_and(|max| max < min) {
-        return Err(Re2Error::new(
-            Re2ErrorKind::BadRepeatRange,
-            cursor.since(start),
-            "this repeat ends before it begins",
-        )
-        .help("the smaller number comes first"));
+        return Err(Re2Error::new(cursor.since(start), "this repeat ends before it begins")
+            .help("the smaller number comes first"));
     }
     Ok(())
 }
