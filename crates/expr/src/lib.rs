@@ -8,7 +8,8 @@
 //! | [`path`] | dot-paths such as `tools[*].name` | [`path::SimplePath`], [`path::WildcardPath`] |
 //!
 //! Each can be used alone. Expressions are compiled once and evaluated many times, nothing is copied from the values, and
-//! size, depth and work are bounded for whatever is thrown at them. [`json`] compares values and writes them as text.
+//! size, depth and work are bounded for whatever is thrown at them. [`json`] compares values and writes them as text, [`calendar`]
+//! reads times.
 //!
 //! ```
 //! use serde_json::json;
@@ -28,6 +29,7 @@
 //! assert_eq!(WildcardPath::parse("tools[*].name").unwrap().resolve(&message), ["notes"]);
 //! ```
 
+pub mod calendar;
 pub mod cel;
 pub mod json;
 pub mod jsonpath;

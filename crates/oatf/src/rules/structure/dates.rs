@@ -1,5 +1,7 @@
 //! Dates.
 
+use sortie_expr::calendar::{days_in_month, numbers, offset};
+
 use crate::rules::Rule;
 use crate::rules::walk::ATTACK;
 
@@ -30,21 +32,13 @@ fn date_or_time(text: &str) -> Result<(), &'static str> {
 fn date(text: &str) -> Result<(), &'static str> {
     const FORM: &str = "it has not the form YYYY-MM-DD";
     let [year, month, day] = numbers(text, '-', [4, 2, 2]).ok_or(FORM)?;
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = match month {
-        2 if leap => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return Err("there is no such month"),
-    };
+    let days = days_in_month(year, month).ok_or("there is no such month")?;
     if (1..=days).contains(&day) { Ok(()) } else { Err("the month has no such day") }
 }
 
 fn time_and_zone(text: &str) -> Result<(), &'static str> {
     let zone = text.find(['Z', '+', '-']).ok_or("the time has no time zone")?;
     let (time, zone) = text.split_at(zone);
-    let in_range = |hour, minute| hour < 24 && minute < 60;
     let whole = match time.split_once('.') {
         Some((_, "")) => return Err("the time ends in a dot"),
         Some((whole, fraction)) if fraction.bytes().all(|byte| byte.is_ascii_digit()) => whole,
@@ -54,29 +48,14 @@ fn time_and_zone(text: &str) -> Result<(), &'static str> {
     let [hour, minute, second] =
         numbers(whole, ':', [2, 2, 2]).ok_or("the time has not the form HH:MM:SS")?;
     // The sixtieth second is a leap second.
-    if !in_range(hour, minute) || second > 60 {
+    if hour > 23 || minute > 59 || second > 60 {
         return Err("there is no such time of day");
     }
-    match zone.split_at(1) {
-        ("Z", "") => Ok(()),
-        ("Z", _) => Err("nothing can follow `Z`"),
-        (_, offset) => match numbers(offset, ':', [2, 2]) {
-            Some([hour, minute]) if in_range(hour, minute) => Ok(()),
-            _ => Err("the time zone is neither `Z` nor an offset such as `+01:00`"),
-        },
+    match offset(zone) {
+        Some(_) => Ok(()),
+        None if zone.starts_with('Z') => Err("nothing can follow `Z`"),
+        None => Err("the time zone is neither `Z` nor an offset such as `+01:00`"),
     }
-}
-
-/// Numbers with a separator between them, each of exactly so many digits.
-fn numbers<const N: usize>(text: &str, separator: char, digits: [usize; N]) -> Option<[u32; N]> {
-    let mut parts = text.split(separator);
-    let mut numbers = [0; N];
-    for (number, digits) in numbers.iter_mut().zip(digits) {
-        let part = parts.next().filter(|part| part.len() == digits)?;
-        let all_digits = part.bytes().all(|byte| byte.is_ascii_digit());
-        *number = part.parse().ok().filter(|_| all_digits)?;
-    }
-    parts.next().is_none().then_some(numbers)
 }
 
 #[cfg(test)]
