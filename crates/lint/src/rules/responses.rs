@@ -188,7 +188,7 @@ impl Dispatch<'_> {
     fn never(&self, key: &str) -> Option<(String, Option<String>)> {
         let protocol = Mode::protocol(self.mode)?;
         let mut found = None;
-        for surface in self.list.answers {
+        for surface in &self.list.answers {
             let side = side_of_event(self.mode, surface);
             match reachability(protocol, Some(surface), side, &[self.mode], key) {
                 Reachability::Never { reason, nearest } => {

@@ -1,33 +1,10 @@
 //! A2A, bound to 0.3.0.
 
-use super::registry::{Binding, DispatchList, Mode, Role};
+pub(super) const TABLE: &str = "
+mode a2a_server server = agent_card task_responses
+responses task_responses = message/send message/stream
+mode a2a_client client = actions
 
-pub(super) const BINDING: Binding = Binding {
-    protocol: "a2a",
-    modes: &[
-        Mode {
-            name: "a2a_server",
-            role: Role::Server,
-            own_requests_are_events: false,
-            structural_keys: &["agent_card", "task_responses"],
-            dispatch_lists: &[DispatchList {
-                within: None,
-                key: "task_responses",
-                answers: &["message/send", "message/stream"],
-            }],
-        },
-        Mode {
-            name: "a2a_client",
-            role: Role::Client,
-            own_requests_are_events: false,
-            structural_keys: &["actions"],
-            dispatch_lists: &[],
-        },
-    ],
-    table: TABLE,
-};
-
-const TABLE: &str = "
 every <             = code message data:*
 
 # `type` is what parts called their `kind` before 0.2, and what peers still send.

@@ -1,25 +1,10 @@
 //! AG-UI: client side only, since its documents play the user's front end.
 
-use super::registry::{Binding, DispatchList, Mode, Role};
+pub(super) const TABLE: &str = "
+# `run_agent_input` is the actor's own POST, and OATF makes it an event.
+mode ag_ui_client client own = run_agent_input tool_responses
+responses tool_responses = tool_call_start
 
-pub(super) const BINDING: Binding = Binding {
-    protocol: "ag_ui",
-    modes: &[Mode {
-        name: "ag_ui_client",
-        role: Role::Client,
-        // `run_agent_input` is the actor's own POST, and OATF makes it an event.
-        own_requests_are_events: true,
-        structural_keys: &["run_agent_input", "tool_responses"],
-        dispatch_lists: &[DispatchList {
-            within: None,
-            key: "tool_responses",
-            answers: &["tool_call_start"],
-        }],
-    }],
-    table: TABLE,
-};
-
-const TABLE: &str = "
 type Event       = type timestamp rawEvent:* metadata:*
 
 # `content` is text, a list of parts, or (activity messages) any object.

@@ -1,56 +1,14 @@
 //! MCP, bound to 2025-11-25; earlier revisions and 2026-07-28 are included, since documents may speak them.
 
-use super::registry::{Binding, DispatchList, Mode, Role};
+pub(super) const TABLE: &str = "
+mode mcp_server server = protocol_version server_info instructions capabilities
+mode mcp_server server = tools resources resource_templates prompts elicitations
+responses tools.responses       = tools/call
+responses prompts.responses     = prompts/get
+mode mcp_client client = client_info capabilities actions sampling_responses elicitation_responses roots
+responses sampling_responses    = sampling/createMessage
+responses elicitation_responses = elicitation/create
 
-pub(super) const BINDING: Binding = Binding {
-    protocol: "mcp",
-    modes: &[
-        Mode {
-            name: "mcp_server",
-            role: Role::Server,
-            own_requests_are_events: false,
-            structural_keys: &[
-                "protocol_version",
-                "server_info",
-                "instructions",
-                "capabilities",
-                "tools",
-                "resources",
-                "resource_templates",
-                "prompts",
-                "elicitations",
-            ],
-            dispatch_lists: &[
-                DispatchList { within: Some("tools"), key: "responses", answers: &["tools/call"] },
-                DispatchList { within: Some("prompts"), key: "responses", answers: &["prompts/get"] },
-            ],
-        },
-        Mode {
-            name: "mcp_client",
-            role: Role::Client,
-            own_requests_are_events: false,
-            structural_keys: &[
-                "client_info",
-                "capabilities",
-                "actions",
-                "sampling_responses",
-                "elicitation_responses",
-                "roots",
-            ],
-            dispatch_lists: &[
-                DispatchList {
-                    within: None,
-                    key: "sampling_responses",
-                    answers: &["sampling/createMessage"],
-                },
-                DispatchList { within: None, key: "elicitation_responses", answers: &["elicitation/create"] },
-            ],
-        },
-    ],
-    table: TABLE,
-};
-
-const TABLE: &str = "
 # What every message may carry. `task` asks for a task instead of a result (2025-11-25); the input fields
 # belong to the multi-round-trip requests of 2026-07-28, as do result types and cache hints.
 type Params         = _meta:*

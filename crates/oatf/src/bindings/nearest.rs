@@ -7,34 +7,8 @@ use super::target::{Path, Step, parse_target};
 
 /// Words that people put in front of a path though the message does not have them: parts of the envelope, names
 /// of protocols, and what other tools call the message.
-const WRAPPERS: [&str; 26] = [
-    "request",
-    "response",
-    "req",
-    "resp",
-    "params",
-    "result",
-    "error",
-    "message",
-    "msg",
-    "body",
-    "data",
-    "payload",
-    "event",
-    "input",
-    "output",
-    "reply",
-    "task",
-    "tool",
-    "tool_call",
-    "call",
-    "rpc",
-    "json",
-    "mcp",
-    "a2a",
-    "ag_ui",
-    "agui",
-];
+const WRAPPERS: &str = "request response req resp params result error message msg body data payload event input output \
+                        reply task tool tool_call call rpc json mcp a2a ag_ui agui";
 
 /// Wrappers that are taken off: more is no slip, and would let a hostile document make this slow.
 const MOST_WRAPPERS: usize = 3;
@@ -159,7 +133,7 @@ fn segments<'a>(steps: &[Step<'a>]) -> Vec<Segment<'a>> {
 /// How many segments at the front of a target are wrapping.
 fn wrapping(target: &[Segment<'_>]) -> usize {
     let front = target.iter().take(MOST_WRAPPERS);
-    front.take_while(|segment| WRAPPERS.contains(&segment.name)).count()
+    front.take_while(|segment| WRAPPERS.split(' ').any(|word| word == segment.name)).count()
 }
 
 /// A real path, and behind it what the target had beyond.

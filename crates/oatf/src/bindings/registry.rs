@@ -3,25 +3,8 @@
 use std::sync::LazyLock;
 
 use super::similarity::closest;
-use super::table::{Side, Starter, Table};
+use super::table::{Mode, Side, Starter, Table};
 use super::{a2a, ag_ui, mcp};
-
-/// What one protocol contributes.
-pub(super) struct Binding {
-    pub(super) protocol: &'static str,
-    pub(super) modes: &'static [Mode],
-    pub(super) table: &'static str,
-}
-
-/// What one mode contributes.
-pub(super) struct Mode {
-    pub(super) name: &'static str,
-    pub(super) role: Role,
-    /// Whether what the actor itself sends can trigger it.
-    pub(super) own_requests_are_events: bool,
-    pub(super) structural_keys: &'static [&'static str],
-    pub(super) dispatch_lists: &'static [DispatchList],
-}
 
 /// The end of the wire that an actor holds; the agent under test holds the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +24,7 @@ impl Role {
 
 /// A list in an actor's `state` whose entries answer what the peer asks: the first entry whose `when` matches,
 /// else the one without.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DispatchList {
     /// The state key whose elements hold the list, as `tools` does for `tools[*].responses`; `None` when the
     /// list is a state key of its own.
@@ -49,16 +32,15 @@ pub struct DispatchList {
     /// The name of the list.
     pub key: &'static str,
     /// The operations it answers. An entry's `when` sees their request; in AG-UI, the event.
-    pub answers: &'static [&'static str],
+    pub answers: Vec<&'static str>,
 }
-
-pub(super) const BINDINGS: [Binding; 3] = [mcp::BINDING, a2a::BINDING, ag_ui::BINDING];
 
 const MODES: [&str; 5] = ["mcp_server", "mcp_client", "a2a_server", "a2a_client", "ag_ui_client"];
 const PROTOCOLS: [&str; 3] = ["mcp", "a2a", "ag_ui"];
 
 // Read on first use: a caller that only parses documents does not pay for the tables.
-static TABLES: LazyLock<[Table; 3]> = LazyLock::new(|| BINDINGS.map(|binding| Table::read(binding.table)));
+pub(super) static TABLES: LazyLock<[Table; 3]> =
+    LazyLock::new(|| [mcp::TABLE, a2a::TABLE, ag_ui::TABLE].map(Table::read));
 
 /// The modes OATF 0.1 binds, in the order of its specification.
 pub fn known_modes() -> &'static [&'static str] {
@@ -116,7 +98,7 @@ pub fn nearest_surface(protocol: &str, surface: &str) -> Option<&'static str> {
 
 /// The keys that an actor's `state` may have besides `x-` ones; `None` when the mode is not one of ours.
 pub fn structural_keys(mode: &str) -> Option<&'static [&'static str]> {
-    Some(find_mode(mode)?.1.structural_keys)
+    Some(&find_mode(mode)?.1.structural_keys)
 }
 
 /// The state key of this mode that was probably meant, if one is close enough to say so.
@@ -126,7 +108,7 @@ pub fn nearest_structural_key(mode: &str, key: &str) -> Option<&'static str> {
 
 /// The response lists in an actor's `state`; `None` when the mode is not one of ours.
 pub fn dispatch_lists(mode: &str) -> Option<&'static [DispatchList]> {
-    Some(find_mode(mode)?.1.dispatch_lists)
+    Some(&find_mode(mode)?.1.dispatch_lists)
 }
 
 /// Whether a message comes from the agent under test (its behaviour) rather than from the actor (its payload).
@@ -163,18 +145,16 @@ pub(super) fn role(mode: &str) -> Option<Role> {
 
 /// Whether a mode belongs to a protocol.
 pub(super) fn speaks(mode: &str, protocol: &str) -> bool {
-    find_mode(mode).is_some_and(|(index, _)| BINDINGS[index].protocol == protocol)
+    find_mode(mode).is_some_and(|(index, _)| PROTOCOLS[index] == protocol)
 }
 
 fn find_protocol(protocol: &str) -> Option<usize> {
-    BINDINGS.iter().position(|binding| binding.protocol == protocol)
+    PROTOCOLS.iter().position(|known| *known == protocol)
 }
 
 fn find_mode(name: &str) -> Option<(usize, &'static Mode)> {
-    let mut modes = BINDINGS
-        .iter()
-        .enumerate()
-        .flat_map(|(index, binding)| binding.modes.iter().map(move |mode| (index, mode)));
+    let tables = TABLES.iter().enumerate();
+    let mut modes = tables.flat_map(|(index, table)| table.modes.iter().map(move |mode| (index, mode)));
     modes.find(|(_, mode)| mode.name == name)
 }
 
@@ -215,10 +195,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_published_names_are_those_of_the_bindings() {
-        let modes: Vec<_> = BINDINGS.iter().flat_map(|binding| binding.modes).map(|mode| mode.name).collect();
+    fn the_published_modes_are_those_of_the_bindings() {
+        let modes: Vec<_> = TABLES.iter().flat_map(|table| &table.modes).map(|mode| mode.name).collect();
         assert_eq!(known_modes(), modes);
-        assert_eq!(known_protocols(), BINDINGS.map(|binding| binding.protocol));
     }
 
     #[track_caller]
@@ -322,7 +301,7 @@ mod tests {
             for list in dispatch_lists(mode).expect(mode) {
                 assert!(keys.contains(&list.within.unwrap_or(list.key)), "{mode}: {list:?}");
                 let (index, _) = find_mode(mode).expect(mode);
-                for surface in list.answers {
+                for surface in &list.answers {
                     assert!(TABLES[index].surfaces().any(|known| known == *surface), "{surface}");
                 }
             }

@@ -1,6 +1,8 @@
 //! The notation of the protocol tables, and what is read from them.
 //!
 //! ```text
+//! mode mcp_server server = tools prompts          a mode, its role, and the keys of its state; further lines add keys
+//! responses tools.responses = tools/call          a list in that state which answers operations
 //! type Tool = name inputSchema:* icons[]:Icon     an object type; further lines of the same name add fields
 //! every <   = code message                        fields that every response may have
 //! client tools/call                               an operation, and who starts it: client, server or either
@@ -11,9 +13,10 @@
 //! ```
 //!
 //! A field is `name` (a scalar), `name[]` (a list of scalars), `name:Type`, `name[]:Type`, or `name:*` for
-//! free-form content. A field that is written twice has alternatives. `..Type` takes over the fields of a type
+//! free-form content. A mode with `own` behind its role is also triggered by what its actor sends itself. A field that is written twice has alternatives. `..Type` takes over the fields of a type
 //! defined above. A field without a name, as in `[]:Type`, says that the whole message is that.
 
+use super::registry::{DispatchList, Role};
 use super::shape::{ObjectType, Shape, Shapes, TypeId};
 
 /// Which half of an exchange a message is.
@@ -48,6 +51,17 @@ impl Side {
     }
 }
 
+/// What one mode contributes.
+#[derive(Debug)]
+pub(super) struct Mode {
+    pub(super) name: &'static str,
+    pub(super) role: Role,
+    /// Whether what the actor itself sends can trigger it.
+    pub(super) own_requests_are_events: bool,
+    pub(super) structural_keys: Vec<&'static str>,
+    pub(super) dispatch_lists: Vec<DispatchList>,
+}
+
 /// Who starts an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Starter {
@@ -69,6 +83,7 @@ pub(super) struct Message {
 /// A table, read.
 #[derive(Debug, Default)]
 pub(super) struct Table {
+    pub(super) modes: Vec<Mode>,
     pub(super) shapes: Shapes,
     pub(super) messages: Vec<Message>,
     /// A name of another version, and the operation it stands for.
@@ -93,6 +108,8 @@ impl Table {
             let (keyword, rest) = line.split_once(' ').unwrap_or((line, ""));
             let definition = rest.split_once('=').map(|(left, right)| (left.trim(), right.trim()));
             match (keyword, definition, operation) {
+                ("mode", Some((mode, keys)), _) => table.mode(mode, keys),
+                ("responses", Some((list, answers)), _) => table.dispatch_list(list, answers),
                 ("type", Some((name, fields)), _) => table.define(name, fields),
                 ("every", Some(("<", fields)), _) => every_response.push(fields),
                 ("alias", Some(pair), _) => table.aliases.push(pair),
@@ -118,6 +135,33 @@ impl Table {
     /// The operations, in the order of the table; an operation with two messages is named twice.
     pub(super) fn surfaces(&self) -> impl Iterator<Item = &'static str> {
         self.messages.iter().map(|message| message.surface)
+    }
+
+    fn mode(&mut self, mode: &'static str, keys: &'static str) {
+        let mut words = mode.split(' ');
+        let (name, role) = match (words.next(), words.next()) {
+            (Some(name), Some("client")) => (name, Role::Client),
+            (Some(name), Some("server")) => (name, Role::Server),
+            _ => return self.unread.push(mode),
+        };
+        if self.modes.last().is_none_or(|last| last.name != name) {
+            let own_requests_are_events = words.next() == Some("own");
+            let (structural_keys, dispatch_lists) = (Vec::new(), Vec::new());
+            self.modes.push(Mode { name, role, own_requests_are_events, structural_keys, dispatch_lists });
+        }
+        if let Some(mode) = self.modes.last_mut() {
+            mode.structural_keys.extend(keys.split(' '));
+        }
+    }
+
+    fn dispatch_list(&mut self, list: &'static str, answers: &'static str) {
+        let (within, key) = list.split_once('.').map_or((None, list), |(within, key)| (Some(within), key));
+        match self.modes.last_mut() {
+            Some(mode) => {
+                mode.dispatch_lists.push(DispatchList { within, key, answers: answers.split(' ').collect() });
+            }
+            None => self.unread.push(list),
+        }
     }
 
     fn define(&mut self, name: &'static str, fields: &'static str) {
@@ -201,26 +245,24 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::registry::BINDINGS;
+    use super::super::registry::TABLES;
     use super::super::shape::Walk;
     use super::super::target::parse_target;
     use super::*;
 
     #[test]
     fn every_line_of_every_table_is_read() {
-        for binding in BINDINGS {
-            let table = Table::read(binding.table);
-            assert_eq!(table.unread, [""; 0], "{}", binding.protocol);
+        for table in &*TABLES {
+            assert_eq!(table.unread, [""; 0]);
             for object in &table.shapes.types {
-                assert!(object.defined, "{}: `{}` is used, not defined", binding.protocol, object.name);
+                assert!(object.defined, "`{}` is used, not defined", object.name);
             }
         }
     }
 
     #[test]
     fn aliases_and_hints_lead_somewhere() {
-        for binding in BINDINGS {
-            let table = Table::read(binding.table);
+        for table in &*TABLES {
             for (alias, surface) in &table.aliases {
                 assert!(table.surfaces().any(|known| known == *surface), "{alias}");
                 assert!(!table.surfaces().any(|known| known == *alias), "{alias}");

@@ -1,217 +1,180 @@
 //! What indicators in the wild look for, and what becomes of it.
 
 use super::*;
-use crate::bindings::registry::BINDINGS;
 
 const REQUEST: Option<Side> = Some(Side::Request);
 const RESPONSE: Option<Side> = Some(Side::Response);
 
-/// `protocol surface|-`, as the cases below abbreviate it.
-fn ask(place: &str, side: Option<Side>, modes: &[&str], target: &str) -> Reachability {
-    let (protocol, surface) = place.split_once(' ').expect("protocol and surface");
-    reachability(protocol, Some(surface).filter(|surface| *surface != "-"), side, modes, target)
+/// `protocol surface side`, as the tables below abbreviate it: `-` is any surface; `>` a request, `<` a response, `*` any side.
+fn ask(place: &str, modes: &[&str], target: &str) -> Reachability {
+    let [protocol, surface, side] = place.split(' ').collect::<Vec<_>>()[..] else { panic!("{place}") };
+    let side = [(">", REQUEST), ("<", RESPONSE), ("*", None)].into_iter().find(|(sign, _)| *sign == side);
+    let surface = Some(surface).filter(|surface| *surface != "-");
+    reachability(protocol, surface, side.expect(place).1, modes, target)
 }
 
+/// Lines of `place: target target …`.
 #[track_caller]
-fn possible(place: &str, side: Option<Side>, targets: &[&str]) {
-    for target in targets {
-        assert_eq!(ask(place, side, &[], target), Reachability::Possible, "{place} {target}");
+fn possible(table: &str) {
+    for line in table.lines().filter(|line| !line.is_empty()) {
+        let (place, targets) = line.split_once(": ").expect(line);
+        for target in targets.split(' ') {
+            assert_eq!(ask(place, &[], target), Reachability::Possible, "{place} {target}");
+        }
     }
 }
 
+/// Lines of `place: target -> nearest | reason`; `-` is no nearest path, and `""` the whole message.
 #[track_caller]
-fn never(place: &str, side: Option<Side>, target: &str, reason: &str, nearest: Option<&str>) {
-    let modes = ["mcp_server", "a2a_server", "ag_ui_client"];
-    match ask(place, side, &modes, target) {
-        Reachability::Never { reason: why, nearest: found } => {
-            assert_eq!(why.to_string(), reason, "{place} {target}");
-            assert_eq!(found.as_ref().map(|n| n.path.as_str()), nearest, "{place} {target}");
-        }
-        other => panic!("{place} {target}: {other:?}"),
+fn never(table: &str) {
+    for line in table.lines().filter(|line| !line.is_empty()) {
+        let parts = line.split_once(": ").and_then(|(place, rest)| Some((place, rest.split_once(" -> ")?)));
+        let (place, (target, rest)) = parts.expect(line);
+        let (nearest, reason) = rest.split_once(" | ").expect(line);
+        let modes = ["mcp_server", "a2a_server", "ag_ui_client"];
+        let Reachability::Never { reason: why, nearest: found } = ask(place, &modes, target) else {
+            panic!("{line}")
+        };
+        assert_eq!(why.to_string(), reason, "{line}");
+        let nearest = Some(nearest.trim_matches('"')).filter(|nearest| *nearest != "-");
+        assert_eq!(found.as_ref().map(|found| found.path.as_str()), nearest, "{line}");
     }
 }
 
 #[test]
 fn what_the_specifications_define_is_possible() {
     possible(
-        "mcp tools/list",
-        RESPONSE,
-        &["tools[*].name", "tools[*].inputSchema.properties.path.description", "tools[*].icons[*].src"],
-    );
-    possible("mcp tools/call", REQUEST, &["name", "arguments", "arguments.to[*].x", "_meta.progressToken"]);
-    possible(
-        "mcp tools/call",
-        RESPONSE,
-        &["content[*].text", "content[*].resource.text", "isError", "content"],
-    );
-    possible("mcp sampling/createMessage", RESPONSE, &["content.text", "content[*].input.cmd", "model"]);
-    possible("mcp prompts/get", RESPONSE, &["messages[*].content.text"]);
-    possible("mcp elicitation/create", RESPONSE, &["action", "content.password"]);
-    possible(
-        "mcp initialize",
-        None,
-        &["instructions", "serverInfo.name", "clientInfo.name", "capabilities.tasks"],
-    );
-    possible("a2a message/send", REQUEST, &["message.parts[*].text", "message.parts[*].data.any.thing"]);
-    possible("a2a message/send", RESPONSE, &["status.message.parts[*].text", "parts[*].file.uri", "kind"]);
-    possible("a2a message/stream", RESPONSE, &["artifact.parts[*].text", "artifacts[*].name", "final"]);
-    possible("a2a agent_card/get", RESPONSE, &["skills[*].description", "securitySchemes.any.flows"]);
-    possible("a2a tasks/pushNotificationConfig/list", RESPONSE, &["[*].pushNotificationConfig.url"]);
-    possible("ag_ui run_agent_input", REQUEST, &["messages[*].content", "state.admin", "context[*].value"]);
-    possible(
-        "ag_ui -",
-        RESPONSE,
-        &["_text", "_arguments.to", "toolCallName", "snapshot.x", "delta", "delta[*].op"],
+        "
+mcp tools/list <: tools[*].name tools[*].inputSchema.properties.path.description tools[*].icons[*].src
+mcp tools/call >: name arguments arguments.to[*].x _meta.progressToken
+mcp tools/call <: content[*].text content[*].resource.text isError content
+mcp sampling/createMessage <: content.text content[*].input.cmd model
+mcp prompts/get <: messages[*].content.text
+mcp elicitation/create <: action content.password
+mcp initialize *: instructions serverInfo.name clientInfo.name capabilities.tasks
+a2a message/send >: message.parts[*].text message.parts[*].data.any.thing
+a2a message/send <: status.message.parts[*].text parts[*].file.uri kind
+a2a message/stream <: artifact.parts[*].text artifacts[*].name final
+a2a agent_card/get <: skills[*].description securitySchemes.any.flows
+a2a tasks/pushNotificationConfig/list <: [*].pushNotificationConfig.url
+ag_ui run_agent_input >: messages[*].content state.admin context[*].value
+ag_ui - <: _text _arguments.to toolCallName snapshot.x delta delta[*].op
+",
     );
 }
 
 #[test]
 fn what_completes_a_question_of_a_client_carries_the_conversation() {
     possible(
-        "mcp tools/call",
-        RESPONSE,
-        &["_transcript", "_transcript.answers[*]", "_transcript.turns[*].text"],
+        "
+mcp tools/call <: _transcript _transcript.answers[*] _transcript.turns[*].text
+mcp tools/list <: _transcript.tools _transcript.server.instructions
+ag_ui run_finished <: _transcript.calls[*].arguments.to
+",
     );
-    possible("mcp tools/list", RESPONSE, &["_transcript.tools", "_transcript.server.instructions"]);
-    possible("ag_ui run_finished", RESPONSE, &["_transcript.calls[*].arguments.to"]);
-    let no_field = "no message has a field `_transcript`";
-    never("mcp tools/call", RESPONSE, "_transcript", no_field, None);
-    never("ag_ui run_finished", RESPONSE, "_transcript.answer", no_field, None);
-    let elsewhere = "`run_finished` has it, this operation does not";
-    never("ag_ui text_message_end", RESPONSE, "_transcript.answers[*]", elsewhere, None);
+    never(
+        "
+mcp tools/call <: _transcript -> - | no message has a field `_transcript`
+ag_ui run_finished <: _transcript.answer -> - | no message has a field `_transcript`
+ag_ui text_message_end <: _transcript.answers[*] -> - | `run_finished` has it, this operation does not
+",
+    );
 }
 
 #[test]
 fn a_response_may_be_an_error() {
-    possible("mcp tools/call", RESPONSE, &["code", "message", "data.elicitations[*].url"]);
-    possible("a2a message/send", RESPONSE, &["code", "message", "data"]);
-    never("mcp tools/call", REQUEST, "code", "only the response of `tools/call` has it", None);
+    possible(
+        "mcp tools/call <: code message data.elicitations[*].url\na2a message/send <: code message data",
+    );
+    never("mcp tools/call >: code -> - | only the response of `tools/call` has it");
 }
 
 #[test]
 fn the_whole_message_is_always_possible() {
-    possible("mcp -", None, &[""]);
-    possible("mcp notifications/initialized", RESPONSE, &[""]);
-    possible("pigeon coo", None, &[""]);
+    for place in ["mcp - *", "mcp notifications/initialized <", "pigeon coo *"] {
+        assert_eq!(ask(place, &[], ""), Reachability::Possible, "{place}");
+    }
 }
 
 #[test]
 fn what_is_unknown_is_not_judged() {
-    assert_eq!(ask("pigeon coo", None, &[], "wing"), Reachability::Unknown);
-    assert_eq!(ask("mcp no/such", None, &[], "wing"), Reachability::Unknown);
-    assert_eq!(ask("mcp tools/list", None, &[], "tools[0].name"), Reachability::Unknown);
+    for (place, target) in
+        [("pigeon coo *", "wing"), ("mcp no/such *", "wing"), ("mcp tools/list *", "tools[0].name")]
+    {
+        assert_eq!(ask(place, &[], target), Reachability::Unknown, "{place} {target}");
+    }
 }
 
 #[test]
 fn wrapping_is_taken_off() {
-    let nobody = |key| format!("no message has a field `{key}`");
-    never("mcp -", RESPONSE, "response.content", &nobody("response"), Some("content[*].text"));
-    never("mcp tools/call", RESPONSE, "result.content[*].text", &nobody("result"), Some("content[*].text"));
-    never("mcp tools/call", REQUEST, "params.arguments", &nobody("params"), Some("arguments"));
-    never("mcp -", REQUEST, "request.params.arguments.to", &nobody("request"), Some("arguments.to"));
-    never("mcp -", None, "params", &nobody("params"), Some(""));
-    never("a2a -", REQUEST, "a2a.task.message", &nobody("a2a"), Some("message.parts[*].text"));
-    never("a2a -", RESPONSE, "response.content", &nobody("response"), Some("artifacts[*].parts[*].text"));
     never(
-        "a2a message/send",
-        RESPONSE,
-        "task.status.message.parts[*].text",
-        &nobody("task"),
-        Some("status.message.parts[*].text"),
+        "
+mcp - <: response.content -> content[*].text | no message has a field `response`
+mcp tools/call <: result.content[*].text -> content[*].text | no message has a field `result`
+mcp tools/call >: params.arguments -> arguments | no message has a field `params`
+mcp - >: request.params.arguments.to -> arguments.to | no message has a field `request`
+mcp - *: params -> \"\" | no message has a field `params`
+a2a - >: a2a.task.message -> message.parts[*].text | no message has a field `a2a`
+a2a - <: response.content -> artifacts[*].parts[*].text | no message has a field `response`
+a2a message/send <: task.status.message.parts[*].text -> status.message.parts[*].text | no message has a field `task`
+a2a - *: body -> \"\" | no message has a field `body`
+ag_ui - <: response.content -> _text | no message has a field `response`
+ag_ui tool_call_start *: data.toolCallName -> toolCallName | no message has a field `data`
+",
     );
-    never("a2a -", None, "body", &nobody("body"), Some(""));
-    never("ag_ui -", RESPONSE, "response.content", &nobody("response"), Some("_text"));
-    never("ag_ui tool_call_start", None, "data.toolCallName", &nobody("data"), Some("toolCallName"));
 }
 
 #[test]
 fn wildcards_are_put_where_the_lists_are() {
     never(
-        "mcp tools/call",
-        RESPONSE,
-        "content.text",
-        "`content` is a list, its elements are `content[*]`",
-        Some("content[*].text"),
+        "
+mcp tools/call <: content.text -> content[*].text | `content` is a list, its elements are `content[*]`
+mcp tools/list <: tools[*].name[*] -> tools[*].name | `tools[*].name` is not a list
+mcp prompts/get <: messages[*].content[*].text -> messages[*].content.text | `messages[*].content` is not a list
+mcp initialize >: protocolVersion.x -> - | `protocolVersion` has no fields
+",
     );
-    never(
-        "mcp tools/list",
-        RESPONSE,
-        "tools[*].name[*]",
-        "`tools[*].name` is not a list",
-        Some("tools[*].name"),
-    );
-    never(
-        "mcp prompts/get",
-        RESPONSE,
-        "messages[*].content[*].text",
-        "`messages[*].content` is not a list",
-        Some("messages[*].content.text"),
-    );
-    never("mcp initialize", REQUEST, "protocolVersion.x", "`protocolVersion` has no fields", None);
 }
 
 #[test]
 fn slips_and_missing_levels_are_seen() {
     never(
-        "mcp tools/list",
-        RESPONSE,
-        "tools[*].input_schema.properties.cmd",
-        "`tools[*]` has no field `input_schema`",
-        Some("tools[*].inputSchema.properties.cmd"),
+        "
+mcp tools/list <: tools[*].input_schema.properties.cmd -> tools[*].inputSchema.properties.cmd | `tools[*]` has no field `input_schema`
+mcp tools/list *: description -> tools[*].description | `prompts/get` has it, this operation does not
+a2a message/send >: parts[*].text -> message.parts[*].text | only the response of `message/send` has it
+ag_ui - *: arguments -> _arguments | no message has a field `arguments`
+a2a - >: arguments -> - | no message has a field `arguments`
+",
     );
-    never(
-        "mcp tools/list",
-        None,
-        "description",
-        "`prompts/get` has it, this operation does not",
-        Some("tools[*].description"),
-    );
-    never(
-        "a2a message/send",
-        REQUEST,
-        "parts[*].text",
-        "only the response of `message/send` has it",
-        Some("message.parts[*].text"),
-    );
-    never("ag_ui -", None, "arguments", "no message has a field `arguments`", Some("_arguments"));
-    never("a2a -", REQUEST, "arguments", "no message has a field `arguments`", None);
 }
 
 #[test]
 fn a_path_that_exists_elsewhere_says_where() {
     never(
-        "mcp tools/list",
-        RESPONSE,
-        "contents[*].blob",
-        "`resources/read` has it, this operation does not",
-        None,
-    );
-    never("a2a -", REQUEST, "skills[*].name", "only the response of `agent_card/get` has it", None);
-    never(
-        "mcp notifications/initialized",
-        RESPONSE,
-        "reason",
-        "`notifications/initialized` has no response",
-        None,
+        "
+mcp tools/list <: contents[*].blob -> - | `resources/read` has it, this operation does not
+a2a - >: skills[*].name -> - | only the response of `agent_card/get` has it
+mcp notifications/initialized <: reason -> - | `notifications/initialized` has no response
+",
     );
 }
 
 #[test]
 fn only_clients_see_the_request_in_its_response() {
-    let ask = |modes: &[&str], target| ask("mcp tools/call", RESPONSE, modes, target);
+    let ask = |modes: &[&str], target| ask("mcp tools/call <", modes, target);
     for modes in [&["mcp_client"] as &[_], &["mcp_server", "mcp_client"], &[], &["a2a_server"]] {
         assert_eq!(ask(modes, "_request.arguments.cmd"), Reachability::Possible, "{modes:?}");
     }
     assert!(matches!(ask(&["mcp_server"], "_request.arguments"), Reachability::Never { .. }));
     assert!(matches!(ask(&["mcp_client"], "_request.params"), Reachability::Never { .. }));
-    possible("a2a task/status", RESPONSE, &["_request.message.parts[*].text"]);
-    possible("a2a tasks/pushNotificationConfig/list", RESPONSE, &["_result[*].taskId"]);
+    possible("a2a task/status <: _request.message.parts[*].text");
+    possible("a2a tasks/pushNotificationConfig/list <: _result[*].taskId");
 }
 
 #[test]
 fn the_missing_key_can_be_looked_up_in_the_document() {
-    let Reachability::Never { reason, .. } = ask("mcp tools/list", RESPONSE, &[], "tools[*].x_hidden.y")
-    else {
+    let Reachability::Never { reason, .. } = ask("mcp tools/list <", &[], "tools[*].x_hidden.y") else {
         panic!("no tool has such a field")
     };
     assert_eq!(reason.missing_key(), Some("x_hidden"));
@@ -219,19 +182,18 @@ fn the_missing_key_can_be_looked_up_in_the_document() {
 
 #[test]
 fn every_suggestion_is_a_path_that_resolves() {
-    let targets =
-        ["response.content", "params.name", "tool.description", "message.text", "parts.text", "data.delta"];
-    for binding in BINDINGS {
+    let targets = "response.content params.name tool.description message.text parts.text data.delta";
+    for (protocol, target) in crate::bindings::known_protocols()
+        .iter()
+        .flat_map(|protocol| targets.split(' ').map(move |target| (protocol, target)))
+    {
         for side in [REQUEST, RESPONSE, None] {
-            for target in targets {
-                if let Reachability::Never { nearest: Some(nearest), .. } =
-                    reachability(binding.protocol, None, side, &[], target)
-                {
-                    let side = Some(nearest.side);
-                    let again =
-                        reachability(binding.protocol, Some(nearest.surface), side, &[], &nearest.path);
-                    assert_eq!(again, Reachability::Possible, "{target}: {nearest:?}");
-                }
+            if let Reachability::Never { nearest: Some(nearest), .. } =
+                reachability(protocol, None, side, &[], target)
+            {
+                let side = Some(nearest.side);
+                let again = reachability(protocol, Some(nearest.surface), side, &[], &nearest.path);
+                assert_eq!(again, Reachability::Possible, "{target}: {nearest:?}");
             }
         }
     }
@@ -242,6 +204,6 @@ fn hostile_targets_cost_little() {
     for target in
         ["params.".repeat(50_000) + "x", "x".repeat(500_000), "a[*]".to_owned() + &"[*]".repeat(50_000)]
     {
-        assert!(matches!(ask("mcp -", None, &[], &target), Reachability::Never { nearest: None, .. }));
+        assert!(matches!(ask("mcp - *", &[], &target), Reachability::Never { nearest: None, .. }));
     }
 }
