@@ -49,6 +49,7 @@ mod value;
 
 pub use fault::{CelError, CelErrorKind};
 pub use fields::FieldAccess;
+pub use parser::is_reserved;
 pub use parts::{ExpressionPart, PartKind};
 pub use program::Program;
 pub use syntax::SyntaxError;

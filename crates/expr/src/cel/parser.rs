@@ -12,26 +12,19 @@ use super::lexer::{Token, TokenKind, tokenize};
 use super::limits::{MAX_DEPTH, MAX_NESTING, MAX_SOURCE_BYTES};
 use super::syntax::{Span, SyntaxError};
 
-/// Words the language keeps for itself. They are valid field names, not variables.
-const RESERVED: [&str; 17] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "namespace",
-    "package",
-    "return",
-    "var",
-    "void",
-    "while",
-];
+/// Words the language keeps for itself. They are valid field names, not variables; the keywords are neither.
+const RESERVED: &str =
+    "as break const continue else for function if import let loop namespace package return var void while";
+const KEYWORDS: &str = "false in null true";
+
+/// Whether a word cannot be a name, because the language keeps it for itself.
+///
+/// ```
+/// assert!(sortie_expr::cel::is_reserved("while") && !sortie_expr::cel::is_reserved("message"));
+/// ```
+pub fn is_reserved(word: &str) -> bool {
+    RESERVED.split(' ').chain(KEYWORDS.split(' ')).any(|reserved| reserved == word)
+}
 
 /// Parses a whole expression.
 pub(super) fn parse(source: &str) -> Result<Ast, SyntaxError> {
@@ -332,7 +325,7 @@ impl<'s> Parser<'s> {
         let is_global = self.accept(&TokenKind::Dot).is_some();
         let name = self.expect(&TokenKind::Identifier, "a name")?;
         let text = self.text(name);
-        if RESERVED.contains(&text) {
+        if is_reserved(text) {
             return Err(SyntaxError::new(format!("`{text}` is reserved and cannot be a name"), name));
         }
         if *self.peek() == TokenKind::OpenParen {

@@ -57,42 +57,25 @@ pub(super) enum Type {
     Meta,
 }
 
+const TYPE_NAMES: [(Type, &str); 12] = [
+    (Type::Null, "null_type"),
+    (Type::Bool, "bool"),
+    (Type::Int, "int"),
+    (Type::UInt, "uint"),
+    (Type::Double, "double"),
+    (Type::String, "string"),
+    (Type::Bytes, "bytes"),
+    (Type::List, "list"),
+    (Type::Map, "map"),
+    (Type::Timestamp, "google.protobuf.Timestamp"),
+    (Type::Duration, "google.protobuf.Duration"),
+    (Type::Meta, "type"),
+];
+
 impl Type {
-    const ALL: [Self; 12] = [
-        Self::Null,
-        Self::Bool,
-        Self::Int,
-        Self::UInt,
-        Self::Double,
-        Self::String,
-        Self::Bytes,
-        Self::List,
-        Self::Map,
-        Self::Timestamp,
-        Self::Duration,
-        Self::Meta,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Null => "null_type",
-            Self::Bool => "bool",
-            Self::Int => "int",
-            Self::UInt => "uint",
-            Self::Double => "double",
-            Self::String => "string",
-            Self::Bytes => "bytes",
-            Self::List => "list",
-            Self::Map => "map",
-            Self::Timestamp => "google.protobuf.Timestamp",
-            Self::Duration => "google.protobuf.Duration",
-            Self::Meta => "type",
-        }
-    }
-
     /// The type an identifier names.
     pub(super) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.name() == name)
+        TYPE_NAMES.iter().find(|(_, known)| *known == name).map(|(known, _)| *known)
     }
 }
 
@@ -103,7 +86,7 @@ pub(super) fn is_type_name(name: &str) -> bool {
 
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(TYPE_NAMES.iter().find(|(known, _)| known == self).map_or("", |(_, name)| name))
     }
 }
 

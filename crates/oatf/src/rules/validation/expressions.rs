@@ -204,7 +204,7 @@ pub(super) const V_039: Rule = Rule::error("V-039", "§11.1.15", include_str!("v
                 let help = if !is_identifier(name) {
                     "names are letters, digits and `_`, and start with no digit: CEL would read the rest \
                      as operators"
-                } else if RESERVED.split(' ').any(|word| word == name) {
+                } else if cel::is_reserved(name) {
                     "the word means something in CEL, or is kept for it: choose another"
                 } else {
                     continue;
@@ -216,10 +216,6 @@ pub(super) const V_039: Rule = Rule::error("V-039", "§11.1.15", include_str!("v
             }
         }
     }));
-
-/// The words that the grammar of CEL keeps for itself; none of them is an identifier.
-const RESERVED: &str = "as break const continue else false for function if import in let loop namespace null package \
-                        return true var void while";
 
 fn is_identifier(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
