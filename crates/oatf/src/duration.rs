@@ -78,27 +78,8 @@ mod tests {
 
     #[test]
     fn iso_components_come_in_order_and_once() {
-        for wrong in [
-            "",
-            "P",
-            "PT",
-            "P1DT",
-            "PT1S1M",
-            "PT1M1M",
-            "P1H",
-            "PT1D",
-            "pt1s",
-            "1",
-            "s",
-            "1 s",
-            "+5s",
-            "-5s",
-            "PT+5S",
-            "1.5h",
-            "٣s",
-            "99999999999999999999s",
-            "P213503982334602D",
-        ] {
+        let words = "P PT P1DT PT1S1M PT1M1M P1H PT1D pt1s 1 s +5s -5s PT+5S 1.5h ٣s 99999999999999999999s P213503982334602D";
+        for wrong in words.split(' ').chain(["", "1 s"]) {
             assert!(parse_duration(wrong).is_err(), "{wrong}");
         }
         assert_eq!(parse_duration("P1DT12H30M15S").unwrap().as_secs(), 131_415);

@@ -339,38 +339,34 @@ impl<'t> Reader<'t> {
 
     /// An integer.
     pub fn integer(&mut self, node: Node<'t>) -> Option<i64> {
-        match scalar(node) {
-            Some(Scalar::Null) => None,
-            Some(Scalar::Number { value, .. }) if value.is_i64() => value.as_i64(),
-            _ => {
-                self.mismatch(node, "an integer");
-                None
-            }
-        }
+        self.scalar(node, "an integer", |scalar| match scalar {
+            Scalar::Number { value, .. } => value.as_i64(),
+            _ => None,
+        })
     }
 
     /// A number.
     pub fn number(&mut self, node: Node<'t>) -> Option<Number> {
-        match scalar(node) {
-            Some(Scalar::Null) => None,
-            Some(Scalar::Number { value, .. }) => Some(value),
-            _ => {
-                self.mismatch(node, "a number");
-                None
-            }
-        }
+        self.scalar(node, "a number", |scalar| match scalar {
+            Scalar::Number { value, .. } => Some(value),
+            _ => None,
+        })
     }
 
     /// `true` or `false`.
     pub fn boolean(&mut self, node: Node<'t>) -> Option<bool> {
-        match scalar(node) {
-            Some(Scalar::Null) => None,
-            Some(Scalar::Bool(value)) => Some(value),
-            _ => {
-                self.mismatch(node, "true or false");
-                None
-            }
+        self.scalar(node, "true or false", |scalar| match scalar {
+            Scalar::Bool(value) => Some(value),
+            _ => None,
+        })
+    }
+
+    fn scalar<T>(&mut self, node: Node<'t>, what: &str, read: fn(Scalar<'t>) -> Option<T>) -> Option<T> {
+        let value = scalar(node).and_then(read);
+        if value.is_none() && !is_null(node) {
+            self.mismatch(node, what);
         }
+        value
     }
 
     /// A member of a closed enumeration; `rule` is the rule that closes it.

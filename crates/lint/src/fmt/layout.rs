@@ -186,9 +186,7 @@ impl<'t> Layout<'t> {
             let (value, beside) = self.value(entry.value, shape.child(name), slot)?;
             items.push((name, Item { above, key: Some(written), value, beside }));
         }
-        shape.sort(&mut items, |(name, _)| name);
-        let items = items.into_iter().map(|(_, item)| item).collect();
-        let mut collection = Collection { items, foot: Vec::new() };
+        let mut collection = Collection { items: shape.sort(items), foot: Vec::new() };
         settle(&mut collection);
         if let Some(first) = collection.items.first_mut() {
             if head.first() == Some(&Row::Blank) {
@@ -328,9 +326,7 @@ impl<'t> Layout<'t> {
                     let pair = format!("{}: {}", self.key(*entry, shape), scalar(entry.value)?);
                     pairs.push((self.tree.key(*entry), pair));
                 }
-                shape.sort(&mut pairs, |(name, _)| name);
-                let pairs: Vec<_> = pairs.into_iter().map(|(_, pair)| pair).collect();
-                Some(format!("{{{}}}", pairs.join(", ")))
+                Some(format!("{{{}}}", shape.sort(pairs).join(", ")))
             }
             _ => None,
         }

@@ -50,33 +50,16 @@ impl Shape {
 
     /// Sorts the fields of an object: as the specification has them, with `x-` fields behind the one they
     /// followed.
-    pub(super) fn sort<T>(&self, items: &mut [T], key: impl Fn(&T) -> &str) {
-        let Self::Object { order, .. } = self else { return };
+    pub(super) fn sort<T>(&self, items: Vec<(&str, T)>) -> Vec<T> {
+        let order = if let Self::Object { order, .. } = self { order } else { [].as_slice() };
         let mut rank = 0;
-        let mut ranks = items.iter().map(|item| {
-            if let Some(at) = order.iter().position(|field| *field == key(item)) {
-                rank = at + 1;
-            }
-            rank
-        });
-        let ranks: Vec<usize> = ranks.by_ref().collect();
-        let mut places: Vec<usize> = (0..items.len()).collect();
-        places.sort_by_key(|place| ranks[*place]);
-        permute(items, &places);
-    }
-}
-
-/// Puts at each place the item from the place that is named for it.
-fn permute<T>(items: &mut [T], from: &[usize]) {
-    let mut from = from.to_vec();
-    for place in 0..items.len() {
-        let mut source = from[place];
-        // What stood there was swapped away when an earlier place was filled.
-        while source < place {
-            source = from[source];
+        let mut ranked = Vec::with_capacity(items.len());
+        for (name, item) in items {
+            rank = order.iter().position(|field| *field == name).map_or(rank, |at| at + 1);
+            ranked.push((rank, item));
         }
-        items.swap(place, source);
-        from[place] = source;
+        ranked.sort_by_key(|(rank, _)| *rank);
+        ranked.into_iter().map(|(_, item)| item).collect()
     }
 }
 
@@ -88,38 +71,38 @@ static ATTACK: Shape = Shape::Object {
     children: &[
         ("severity", &SEVERITY),
         ("classification", &CLASSIFICATION),
-        ("references", &REFERENCES),
+        ("references", &Shape::List(&REFERENCE)),
         ("execution", &EXECUTION),
-        ("indicators", &INDICATORS),
+        ("indicators", &Shape::List(&INDICATOR)),
         ("correlation", &CORRELATION),
     ],
 };
 static SEVERITY: Shape = Shape::Object { order: Severity::FIELDS, children: &[] };
 static CLASSIFICATION: Shape =
-    Shape::Object { order: Classification::FIELDS, children: &[("mappings", &MAPPINGS)] };
-static MAPPINGS: Shape = Shape::List(&MAPPING);
+    Shape::Object { order: Classification::FIELDS, children: &[("mappings", &Shape::List(&MAPPING))] };
 static MAPPING: Shape = Shape::Object { order: FrameworkMapping::FIELDS, children: &[] };
-static REFERENCES: Shape = Shape::List(&REFERENCE);
 static REFERENCE: Shape = Shape::Object { order: Reference::FIELDS, children: &[] };
 static CORRELATION: Shape = Shape::Object { order: Correlation::FIELDS, children: &[] };
-static EXECUTION: Shape =
-    Shape::Object { order: Execution::FIELDS, children: &[("phases", &PHASES), ("actors", &ACTORS)] };
-static ACTORS: Shape = Shape::List(&ACTOR);
+static EXECUTION: Shape = Shape::Object {
+    order: Execution::FIELDS,
+    children: &[("phases", &PHASES), ("actors", &Shape::List(&ACTOR))],
+};
 static ACTOR: Shape = Shape::Object { order: Actor::FIELDS, children: &[("phases", &PHASES)] };
 static PHASES: Shape = Shape::List(&PHASE);
 static PHASE: Shape = Shape::Object {
     order: Phase::FIELDS,
-    children: &[("extractors", &EXTRACTORS), ("on_enter", &ACTIONS), ("trigger", &TRIGGER)],
+    children: &[
+        ("extractors", &Shape::List(&EXTRACTOR)),
+        ("on_enter", &Shape::List(&ACTION)),
+        ("trigger", &TRIGGER),
+    ],
 };
-static EXTRACTORS: Shape = Shape::List(&EXTRACTOR);
 static EXTRACTOR: Shape = Shape::Object { order: Extractor::FIELDS, children: &[] };
 static TRIGGER: Shape = Shape::Object { order: Trigger::FIELDS, children: &[] };
-static ACTIONS: Shape = Shape::List(&ACTION);
 // An action has one key, so there is nothing to order; what stands below the key has fields.
 static ACTION: Shape = Shape::Object { order: &[], children: &[("send", &SEND), ("log", &LOG)] };
 static SEND: Shape = Shape::Object { order: SendAction::FIELDS, children: &[] };
 static LOG: Shape = Shape::Object { order: LogAction::FIELDS, children: &[] };
-static INDICATORS: Shape = Shape::List(&INDICATOR);
 static INDICATOR: Shape = Shape::Object {
     order: Indicator::FIELDS,
     children: &[("pattern", &PATTERN), ("expression", &EXPRESSION), ("semantic", &SEMANTIC)],
@@ -183,15 +166,13 @@ mod tests {
 
     #[test]
     fn extensions_move_with_the_field_they_follow() {
-        let mut keys = ["x-first", "tier", "x-tier", "x-tier-2", "target", "id", "x-id"];
-        INDICATOR.sort(&mut keys, |key| key);
+        let keys = ["x-first", "tier", "x-tier", "x-tier-2", "target", "id", "x-id"];
+        let keys = INDICATOR.sort(keys.map(|key| (key, key)).to_vec());
         assert_eq!(keys, ["x-first", "id", "x-id", "target", "tier", "x-tier", "x-tier-2"]);
     }
 
     #[test]
     fn content_without_an_order_stays() {
-        let mut keys = ["b", "a"];
-        Shape::Opaque.sort(&mut keys, |key| key);
-        assert_eq!(keys, ["b", "a"]);
+        assert_eq!(Shape::Opaque.sort(vec![("b", 1), ("a", 2)]), [1, 2]);
     }
 }

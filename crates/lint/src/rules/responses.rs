@@ -13,7 +13,7 @@ use sortie_syntax::NodePath;
 
 use super::Rule;
 use super::scope::{side_of_event, wants_absence};
-use super::states::{items, response_lists};
+use super::states::{has, items, response_lists};
 
 pub(super) const L_019: Rule = Rule::warning("L-019", "", include_str!("l019.md"))
     .titled("what `x-sortie.delivered` asks for can be served")
@@ -71,18 +71,6 @@ fn is_said(
         report
             .add(path.clone(), "the actor never says this, so this is never delivered")
             .help("take words that stand in one text of its `state`, without anything that is filled in");
-    }
-}
-
-/// Whether a key or a text somewhere in a value is what is looked for.
-fn has(value: &Value, is_it: &dyn Fn(Option<&str>, Option<&str>) -> bool) -> bool {
-    match value {
-        Value::String(text) => is_it(None, Some(text)),
-        Value::Array(items) => items.iter().any(|item| has(item, is_it)),
-        Value::Object(fields) => {
-            fields.iter().any(|(key, value)| is_it(Some(key), None) || has(value, is_it))
-        }
-        _ => false,
     }
 }
 

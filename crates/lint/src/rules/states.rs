@@ -41,15 +41,21 @@ pub(super) fn sends_key(document: &Document, protocol: &str, key: &str) -> bool 
     document.states().iter().any(|state| {
         let mode = state.mode.filter(|mode| Mode::protocol(mode) == Some(protocol));
         let Some(sent) = mode.and_then(structural_keys) else { return false };
-        sent.iter().filter_map(|sent| state.value.get(sent)).any(|value| has_key(value, key))
+        sent.iter()
+            .filter_map(|sent| state.value.get(sent))
+            .any(|value| has(value, &|found, _| found == Some(key)))
     })
 }
 
+/// Whether a key or a text somewhere in a value is what is looked for.
 // Recursion is bounded by the depth of documents.
-fn has_key(value: &Value, key: &str) -> bool {
+pub(super) fn has(value: &Value, is_it: &dyn Fn(Option<&str>, Option<&str>) -> bool) -> bool {
     match value {
-        Value::Array(items) => items.iter().any(|item| has_key(item, key)),
-        Value::Object(fields) => fields.contains_key(key) || fields.values().any(|value| has_key(value, key)),
+        Value::String(text) => is_it(None, Some(text)),
+        Value::Array(items) => items.iter().any(|item| has(item, is_it)),
+        Value::Object(fields) => {
+            fields.iter().any(|(key, value)| is_it(Some(key), None) || has(value, is_it))
+        }
         _ => false,
     }
 }
