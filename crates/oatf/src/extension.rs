@@ -15,12 +15,12 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use sortie_syntax::{NodePath, nearest};
 
 use crate::model::Mode;
 use crate::model::{Attack, Document, Extensions};
-use crate::rules::execution_path;
+use crate::rules::{PlacedState, execution_path};
 
 /// The key of the extension.
 pub const KEY: &str = "x-sortie";
@@ -116,18 +116,14 @@ impl Extension {
         let mut extension = Self::default();
         let mut reader = Reader::default();
         let path = NodePath::root().key("attack").key(KEY);
-        if let Some(value) = attack.extensions.get(KEY)
-            && let Some(fields) = reader.mapping(value, &path, ATTACK)
-        {
-            if let Some(value) = fields.get("prompt") {
-                extension.prompt = reader.text(value, &path.clone().key("prompt"));
+        let own = attack.extensions.get(KEY).map(|value| Placed { value, path });
+        if let Some(own) = own.filter(|own| reader.is_mapping(own, ATTACK)) {
+            extension.prompt = own.get("prompt").and_then(|prompt| reader.text(&prompt));
+            if let Some(delivered) = own.get("delivered") {
+                extension.delivered = reader.list(&delivered, DELIVERED_EXAMPLE, Reader::delivery);
             }
-            if let Some(value) = fields.get("delivered") {
-                extension.delivered =
-                    reader.list(value, &path.clone().key("delivered"), DELIVERED_EXAMPLE, Reader::delivery);
-            }
-            if let Some(value) = fields.get("needs") {
-                extension.needs = reader.list(value, &path.key("needs"), NEEDS_EXAMPLE, Reader::need);
+            if let Some(needs) = own.get("needs") {
+                extension.needs = reader.list(&needs, NEEDS_EXAMPLE, Reader::need);
             }
         }
         (extension, reader.errors)
@@ -138,12 +134,9 @@ impl ResponseStep {
     /// The steps that an entry of a response list has before its answer.
     pub fn all(entry: &Value) -> Result<Vec<Self>, ExtensionError> {
         let mut reader = Reader::default();
-        let path = NodePath::root().key(KEY);
-        let steps = entry.get(KEY).map(|value| reader.item(value, &path, &["during"])).unwrap_or_default();
-        match reader.errors.into_iter().next() {
-            Some(error) => Err(error),
-            None => Ok(steps),
-        }
+        let own = Placed { value: entry, path: NodePath::root() }.get(KEY);
+        let steps = own.map(|own| reader.item(&own, &["during"])).unwrap_or_default();
+        reader.errors.into_iter().next().map_or(Ok(steps), Err)
     }
 }
 
@@ -153,9 +146,9 @@ pub(crate) fn check(document: &Document) -> Vec<ExtensionError> {
     let mut reader = Reader { errors: Extension::read(&document.attack).1 };
     reader.references(document);
     reader.places(document);
-    for state in document.states() {
-        let items = if state.mode.map(Mode::of) == Some(Mode::McpServer) { MCP_SERVER } else { &[] };
-        reader.state(state.value, &state.path, items);
+    for PlacedState { value, path, mode } in document.states() {
+        let items = if mode.map(Mode::of) == Some(Mode::McpServer) { MCP_SERVER } else { &[] };
+        reader.state(&Placed { value, path }, items);
     }
     reader.errors
 }
@@ -184,185 +177,180 @@ fn is_of(key: &str, value: &Value) -> bool {
     }
 }
 
+/// A value, and where it stands.
+struct Placed<'v> {
+    value: &'v Value,
+    path: NodePath,
+}
+
+impl<'v> Placed<'v> {
+    fn get(&self, key: &str) -> Option<Self> {
+        self.value.get(key).map(|value| Self { value, path: self.path.clone().key(key) })
+    }
+
+    fn fields(&self) -> impl Iterator<Item = (&'v String, &'v Value)> + use<'v> {
+        self.value.as_object().into_iter().flatten()
+    }
+
+    /// The items of a list; none where it is no list.
+    fn items(self) -> impl Iterator<Item = Self> {
+        let items = self.value.as_array().into_iter().flatten().enumerate();
+        items.map(move |(index, value)| Self { value, path: self.path.clone().index(index) })
+    }
+}
+
 #[derive(Default)]
 struct Reader {
     errors: Vec<ExtensionError>,
 }
 
 impl Reader {
-    fn error(&mut self, path: &NodePath, message: impl Into<String>) -> &mut ExtensionError {
-        let error = ExtensionError {
-            path: path.clone(),
-            message: message.into(),
-            help: None,
-            meant: None,
-            is_key: false,
-            fits: true,
-        };
-        self.errors.push_mut(error)
+    fn error(
+        &mut self,
+        path: NodePath,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> &mut ExtensionError {
+        let (message, help) = (message.into(), Some(help.into()));
+        self.errors.push_mut(ExtensionError { path, message, help, meant: None, is_key: false, fits: true })
     }
 
-    /// A mapping with no other keys than these.
-    fn mapping<'v>(
-        &mut self,
-        value: &'v Value,
-        path: &NodePath,
-        keys: &[&str],
-    ) -> Option<&'v Map<String, Value>> {
-        let known = || keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
-        let Some(fields) = value.as_object() else {
-            self.error(path, "this must be a mapping").help = Some(format!("its keys are {}", known()));
-            return None;
-        };
-        for (key, value) in fields.iter().filter(|(key, _)| !keys.contains(&key.as_str())) {
-            let error = self.error(&path.clone().key(key), format!("`{key}` means nothing here"));
+    /// Whether it is a mapping. Every key but these is an error.
+    fn is_mapping(&mut self, at: &Placed<'_>, keys: &[&str]) -> bool {
+        let known = keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ");
+        if !at.value.is_object() {
+            self.error(at.path.clone(), "this must be a mapping", format!("its keys are {known}"));
+        }
+        for (key, value) in at.fields().filter(|(key, _)| !keys.contains(&key.as_str())) {
+            let path = at.path.clone().key(key);
+            let error = self.error(path, format!("`{key}` means nothing here"), "");
             error.is_key = true;
             error.meant = nearest(key, keys.iter().copied()).map(str::to_owned);
             error.fits = error.meant.as_deref().is_some_and(|meant| is_of(meant, value));
-            if !error.fits {
-                let meant = error.meant.as_ref().map(|meant| format!("did you mean `{meant}`? "));
-                error.help = Some(format!("{}the keys are {}", meant.unwrap_or_default(), known()));
-            }
+            let meant = error.meant.as_ref().map(|meant| format!("did you mean `{meant}`? "));
+            let help = format!("{}the keys are {known}", meant.unwrap_or_default());
+            error.help = (!error.fits).then_some(help);
         }
-        Some(fields)
+        at.value.is_object()
     }
 
-    fn text(&mut self, value: &Value, path: &NodePath) -> Option<String> {
-        match value.as_str() {
-            Some(text) if !text.trim().is_empty() => Some(text.to_owned()),
-            Some(_) => {
-                self.error(path, "this text is empty").help =
-                    Some("write something, or leave it out".to_owned());
-                None
-            }
-            None => {
-                self.error(path, "this must be a text").help = Some("put it in quotes".to_owned());
-                None
-            }
-        }
+    fn text(&mut self, at: &Placed<'_>) -> Option<String> {
+        let (message, help) = match at.value.as_str() {
+            Some(text) if !text.trim().is_empty() => return Some(text.to_owned()),
+            Some(_) => ("this text is empty", "write something, or leave it out"),
+            None => ("this must be a text", "put it in quotes"),
+        };
+        self.error(at.path.clone(), message, help);
+        None
     }
 
     /// A field that must be there.
-    fn required(
-        &mut self,
-        fields: &Map<String, Value>,
-        path: &NodePath,
-        key: &str,
-        example: &str,
-    ) -> Option<String> {
-        let Some(value) = fields.get(key) else {
-            self.error(path, format!("`{key}` is missing")).help = Some(example.to_owned());
-            return None;
-        };
-        self.text(value, &path.clone().key(key))
+    fn required<'v>(&mut self, at: &Placed<'v>, key: &str, example: &str) -> Option<Placed<'v>> {
+        let field = at.get(key);
+        if field.is_none() {
+            self.error(at.path.clone(), format!("`{key}` is missing"), example);
+        }
+        field
     }
 
-    fn optional(&mut self, fields: &Map<String, Value>, path: &NodePath, key: &str) -> Option<String> {
-        fields.get(key).and_then(|value| self.text(value, &path.clone().key(key)))
+    fn required_text(&mut self, at: &Placed<'_>, key: &str, example: &str) -> Option<String> {
+        self.required(at, key, example).and_then(|field| self.text(&field))
     }
 
     /// A list with at least one item.
     fn list<T>(
         &mut self,
-        value: &Value,
-        path: &NodePath,
+        at: &Placed<'_>,
         example: &str,
-        read: impl Fn(&mut Self, &Value, &NodePath) -> Option<T>,
+        read: impl Fn(&mut Self, &Placed<'_>) -> Option<T>,
     ) -> Vec<T> {
-        let Some(items) = value.as_array().filter(|items| !items.is_empty()) else {
-            self.error(path, "this must be a list with at least one entry").help = Some(example.to_owned());
+        let Some(items) = at.value.as_array().filter(|items| !items.is_empty()) else {
+            self.error(at.path.clone(), "this must be a list with at least one entry", example);
             return Vec::new();
         };
         let items = items.iter().enumerate();
-        items.filter_map(|(index, item)| read(self, item, &path.clone().index(index))).collect()
+        let items = items.map(|(index, value)| Placed { value, path: at.path.clone().index(index) });
+        items.filter_map(|item| read(self, &item)).collect()
     }
 
-    fn delivery(&mut self, value: &Value, path: &NodePath) -> Option<RequiredDelivery> {
-        let fields = self.mapping(value, path, &["actor", "phase", "surface", "contains"])?;
-        let actor = self.required(fields, path, "actor", DELIVERED_EXAMPLE);
-        let surface = self.required(fields, path, "surface", DELIVERED_EXAMPLE);
-        let phase = self.optional(fields, path, "phase");
-        let contains = self.optional(fields, path, "contains");
+    fn delivery(&mut self, at: &Placed<'_>) -> Option<RequiredDelivery> {
+        if !self.is_mapping(at, &["actor", "phase", "surface", "contains"]) {
+            return None;
+        }
+        let actor = self.required_text(at, "actor", DELIVERED_EXAMPLE);
+        let surface = self.required_text(at, "surface", DELIVERED_EXAMPLE);
+        let phase = at.get("phase").and_then(|phase| self.text(&phase));
+        let contains = at.get("contains").and_then(|contains| self.text(&contains));
         Some(RequiredDelivery { actor: actor?, phase, surface: surface?, contains })
     }
 
-    fn need(&mut self, value: &Value, path: &NodePath) -> Option<Need> {
-        let fields = self.mapping(value, path, &["actor", "tools"])?;
-        let actor = self.required(fields, path, "actor", NEEDS_EXAMPLE);
-        let Some(tools) = fields.get("tools") else {
-            self.error(path, "`tools` is missing").help = Some(NEEDS_EXAMPLE.to_owned());
+    fn need(&mut self, at: &Placed<'_>) -> Option<Need> {
+        if !self.is_mapping(at, &["actor", "tools"]) {
             return None;
-        };
-        let tools = self.list(tools, &path.clone().key("tools"), NEEDS_EXAMPLE, Self::text);
+        }
+        let actor = self.required_text(at, "actor", NEEDS_EXAMPLE);
+        let tools = self.required(at, "tools", NEEDS_EXAMPLE)?;
+        let tools = self.list(&tools, NEEDS_EXAMPLE, Self::text);
         Some(Need { actor: actor?, tools })
     }
 
     /// The extension of an item of a state, which has these keys; gives the steps that it has.
-    fn item(&mut self, value: &Value, path: &NodePath, keys: &[&str]) -> Vec<ResponseStep> {
-        let Some(fields) = self.mapping(value, path, keys) else { return Vec::new() };
-        if let Some(value) =
-            fields.get("content").filter(|value| value.is_null() || value.is_boolean() || value.is_number())
-            && keys.contains(&"content")
-        {
-            let path = path.clone().key("content");
-            self.error(&path, format!("`{value}` is no content")).help =
-                Some("write a text, a mapping such as `{text: …}`, or a list of them".to_owned());
-        }
-        if let Some(value) = fields.get("completions").filter(|_| keys.contains(&"completions")) {
-            self.completions(value, &path.clone().key("completions"));
-        }
-        let Some(during) = fields.get("during").filter(|_| keys.contains(&"during")) else {
+    fn item(&mut self, at: &Placed<'_>, keys: &[&str]) -> Vec<ResponseStep> {
+        if !self.is_mapping(at, keys) {
             return Vec::new();
-        };
-        self.list(during, &path.clone().key("during"), STEPS, Self::step)
+        }
+        let field = |key| at.get(key).filter(|_| keys.contains(&key));
+        if let Some(Placed { value, path }) = field("content")
+            && (value.is_null() || value.is_boolean() || value.is_number())
+        {
+            let help = "write a text, a mapping such as `{text: …}`, or a list of them";
+            self.error(path, format!("`{value}` is no content"), help);
+        }
+        if let Some(completions) = field("completions") {
+            self.completions(&completions);
+        }
+        field("during").map(|during| self.list(&during, STEPS, Self::step)).unwrap_or_default()
     }
 
-    fn completions(&mut self, value: &Value, path: &NodePath) {
+    fn completions(&mut self, at: &Placed<'_>) {
         const HELP: &str = "name the argument, and what completes it: `{day: [Monday, Tuesday]}`";
-        let Some(fields) = value.as_object() else {
-            self.error(path, "this must be a mapping").help = Some(HELP.to_owned());
-            return;
-        };
-        for (argument, value) in fields.iter().filter(|(_, value)| !value.is_array() && !value.is_object()) {
-            self.error(&path.clone().key(argument), format!("`{value}` is no completion")).help =
-                Some(HELP.to_owned());
+        if !at.value.is_object() {
+            self.error(at.path.clone(), "this must be a mapping", HELP);
+        }
+        for (argument, value) in at.fields().filter(|(_, value)| !value.is_array() && !value.is_object()) {
+            self.error(at.path.clone().key(argument), format!("`{value}` is no completion"), HELP);
         }
     }
 
-    fn step(&mut self, value: &Value, path: &NodePath) -> Option<ResponseStep> {
-        let fields = self.mapping(value, path, &["send", "wait_ms", "disconnect"])?;
-        let mut known = fields.iter();
-        let (Some((key, value)), None) = (known.next(), known.next()) else {
-            self.error(path, "this must be one step").help = Some(STEPS.to_owned());
+    fn step(&mut self, at: &Placed<'_>) -> Option<ResponseStep> {
+        if !self.is_mapping(at, &["send", "wait_ms", "disconnect"]) {
+            return None;
+        }
+        let mut fields = at.fields();
+        let (Some((key, value)), None) = (fields.next(), fields.next()) else {
+            self.error(at.path.clone(), "this must be one step", STEPS);
             return None;
         };
-        let path = path.clone().key(key);
+        let step = Placed { value, path: at.path.clone().key(key) };
         match key.as_str() {
-            "send" => {
-                let fields = self.mapping(value, &path, &["method", "params"])?;
-                let method = self.required(fields, &path, "method", STEPS)?;
+            "send" if self.is_mapping(&step, &["method", "params"]) => {
+                let method = self.required_text(&step, "method", STEPS)?;
                 Some(ResponseStep::Send { method })
             }
-            "wait_ms" => self.milliseconds(value, &path).map(ResponseStep::Wait),
-            "disconnect" => {
+            "wait_ms" => self.milliseconds(&step).map(ResponseStep::Wait),
+            "disconnect" if value.is_null() || self.is_mapping(&step, &["retry_ms"]) => {
                 const DEFAULT: Duration = Duration::from_secs(1);
-                let retry = match value {
-                    Value::Null => None,
-                    _ => self.mapping(value, &path, &["retry_ms"])?.get("retry_ms"),
-                };
-                let retry =
-                    retry.map_or(Some(DEFAULT), |value| self.milliseconds(value, &path.key("retry_ms")));
+                let retry = step.get("retry_ms").map_or(Some(DEFAULT), |retry| self.milliseconds(&retry));
                 retry.map(ResponseStep::Disconnect)
             }
             _ => None,
         }
     }
 
-    fn milliseconds(&mut self, value: &Value, path: &NodePath) -> Option<Duration> {
-        let duration = value.as_u64().map(Duration::from_millis);
+    fn milliseconds(&mut self, at: &Placed<'_>) -> Option<Duration> {
+        let duration = at.value.as_u64().map(Duration::from_millis);
         if duration.is_none() {
-            self.error(path, "this must be a number of milliseconds").help =
-                Some("for example `50`".to_owned());
+            self.error(at.path.clone(), "this must be a number of milliseconds", "for example `50`");
         }
         duration
     }
@@ -370,43 +358,35 @@ impl Reader {
     /// The names of actors and phases: an entry for an actor that does not exist would guard nothing.
     fn references(&mut self, document: &Document) {
         let path = NodePath::root().key("attack").key(KEY);
-        let entries = |key: &str| {
-            document.attack.extensions.get(KEY).and_then(|own| own.get(key)?.as_array()).into_iter().flatten()
-        };
+        let own = document.attack.extensions.get(KEY).map(|value| Placed { value, path });
+        let entries =
+            |key: &str| own.iter().filter_map(|own| own.get(key)).flat_map(Placed::items).collect::<Vec<_>>();
         let actors = ActorNames::all(document);
-        for (index, entry) in entries("delivered").enumerate() {
-            let path = path.clone().key("delivered").index(index);
-            if let Some(actor) = self.actor(&actors, entry, &path)
-                && let Some(phase) = entry.get("phase").and_then(Value::as_str)
+        for entry in entries("delivered") {
+            if let Some(actor) = self.actor(&actors, &entry)
+                && let Some((phase, Placed { path, .. })) =
+                    entry.get("phase").and_then(|at| Some((at.value.as_str()?, at)))
                 && !actor.phases.iter().any(|name| name == phase)
             {
-                let names = actor.phases.iter().map(String::as_str);
-                self.unknown("phase", phase, &path.key("phase"), names);
+                self.unknown("phase", phase, path, actor.phases.iter().map(String::as_str));
             }
         }
-        for (index, entry) in entries("needs").enumerate() {
-            let path = path.clone().key("needs").index(index);
-            if let Some(actor) = self.actor(&actors, entry, &path)
+        for entry in entries("needs") {
+            if let Some(actor) = self.actor(&actors, &entry)
                 && actor.mode.is_some_and(|mode| Mode::of(mode) != Mode::McpClient)
             {
                 let message = "this actor attacks no MCP server, so it needs no tools of one";
-                self.error(&path.key("actor"), message).help =
-                    Some("name an actor of mode `mcp_client`".to_owned());
+                self.error(entry.path.key("actor"), message, "name an actor of mode `mcp_client`");
             }
         }
     }
 
-    fn actor<'a>(
-        &mut self,
-        actors: &'a [ActorNames<'a>],
-        entry: &Value,
-        path: &NodePath,
-    ) -> Option<&'a ActorNames<'a>> {
-        let wanted = entry.get("actor")?.as_str()?;
+    fn actor<'a>(&mut self, actors: &'a [ActorNames<'a>], entry: &Placed<'_>) -> Option<&'a ActorNames<'a>> {
+        let Placed { value, path } = entry.get("actor")?;
+        let wanted = value.as_str()?;
         let found = actors.iter().find(|actor| actor.name == wanted);
         if found.is_none() {
-            let names = actors.iter().map(|actor| actor.name);
-            self.unknown("actor", wanted, &path.clone().key("actor"), names);
+            self.unknown("actor", wanted, path, actors.iter().map(|actor| actor.name));
         }
         found
     }
@@ -415,15 +395,13 @@ impl Reader {
         &mut self,
         what: &str,
         wanted: &str,
-        path: &NodePath,
+        path: NodePath,
         known: impl Iterator<Item = &'n str> + Clone,
     ) {
-        let error = self.error(path, format!("there is no {what} `{wanted}`"));
+        let error = self.error(path, format!("there is no {what} `{wanted}`"), "");
         error.meant = nearest(wanted, known.clone()).map(str::to_owned);
-        if error.meant.is_none() {
-            let known: Vec<_> = known.take(8).map(|name| format!("`{name}`")).collect();
-            error.help = Some(format!("this document has {}", known.join(", ")));
-        }
+        let known: Vec<_> = known.take(8).map(|name| format!("`{name}`")).collect();
+        error.help = error.meant.is_none().then(|| format!("this document has {}", known.join(", ")));
     }
 
     /// Places of the format where nothing reads `x-sortie`.
@@ -452,42 +430,33 @@ impl Reader {
         }
     }
 
-    fn misplaced(&mut self, path: &NodePath) {
-        let error = self.error(&path.clone().key(KEY), format!("nothing reads `{KEY}` here"));
-        error.is_key = true;
-        error.help = Some(
-            "`prompt`, `delivered` and `needs` stand in the one of `attack`; of an MCP server, `during` in that of a response, \
-             `content` and `completions` in that of a resource, template or prompt"
-                .to_owned(),
-        );
+    fn misplaced(&mut self, holder: &NodePath) {
+        let help = "`prompt`, `delivered` and `needs` stand in the one of `attack`; of an MCP server, `during` in that of a response, \
+                    `content` and `completions` in that of a resource, template or prompt";
+        self.error(holder.clone().key(KEY), format!("nothing reads `{KEY}` here"), help).is_key = true;
     }
 
     /// What stands in a state: on itself, on the items of its lists, and on their responses. What is below is content.
-    fn state(&mut self, state: &Value, path: &NodePath, known: &[(&str, &[&str], &[&str])]) {
-        let Some(fields) = state.as_object() else { return };
-        if fields.contains_key(KEY) {
-            self.misplaced(path);
+    fn state(&mut self, state: &Placed<'_>, known: &[(&str, &[&str], &[&str])]) {
+        if state.value.is_object() {
+            self.stands_in(state, &[]);
         }
-        for (key, list) in fields {
+        for (key, _) in state.fields() {
             let (_, item_keys, response_keys) =
                 known.iter().find(|(name, ..)| name == key).copied().unwrap_or(("", &[], &[]));
-            for (index, item) in list.as_array().into_iter().flatten().enumerate() {
-                let path = path.clone().key(key).index(index);
-                self.stands_in(item, &path, item_keys);
-                let responses = item.get("responses").and_then(Value::as_array);
-                for (index, response) in responses.into_iter().flatten().enumerate() {
-                    self.stands_in(response, &path.clone().key("responses").index(index), response_keys);
+            for item in state.get(key).into_iter().flat_map(Placed::items) {
+                self.stands_in(&item, item_keys);
+                for response in item.get("responses").into_iter().flat_map(Placed::items) {
+                    self.stands_in(&response, response_keys);
                 }
             }
         }
     }
 
-    fn stands_in(&mut self, holder: &Value, path: &NodePath, keys: &[&str]) {
+    fn stands_in(&mut self, holder: &Placed<'_>, keys: &[&str]) {
         match holder.get(KEY) {
-            Some(_) if keys.is_empty() => self.misplaced(path),
-            Some(value) => {
-                self.item(value, &path.clone().key(KEY), keys);
-            }
+            Some(_) if keys.is_empty() => self.misplaced(&holder.path),
+            Some(own) => _ = self.item(&own, keys),
             None => {}
         }
     }
