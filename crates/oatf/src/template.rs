@@ -161,8 +161,9 @@ pub fn interpolate_value<S: std::hash::BuildHasher>(
     (filled, warnings)
 }
 
+/// A value with another text in place of every one that may hold a template; keys are left alone.
 // Values come from documents (at most 100 deep) or JSON readers (at most 128), so recursion is bounded.
-fn fill(value: &Value, interpolate: &mut impl FnMut(&str) -> String) -> Value {
+pub fn fill(value: &Value, interpolate: &mut impl FnMut(&str) -> String) -> Value {
     match value {
         Value::String(text) if text.contains("{{") => Value::String(interpolate(text)),
         Value::Array(items) => items.iter().map(|item| fill(item, interpolate)).collect(),

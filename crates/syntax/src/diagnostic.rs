@@ -173,44 +173,31 @@ impl Diagnostic {
 #[derive(Debug, Default)]
 pub struct Findings {
     kept: Vec<Diagnostic>,
-    errors: usize,
-    warnings: usize,
+    /// How many of each severity, kept or not.
+    counts: [usize; DiagnosticSeverity::ALL.len()],
 }
 
 impl Findings {
-    fn count(&mut self, severity: DiagnosticSeverity) -> &mut usize {
-        match severity {
-            DiagnosticSeverity::Error => &mut self.errors,
-            DiagnosticSeverity::Warning => &mut self.warnings,
-        }
-    }
-
     /// Counts a finding, and says whether it is still worth describing.
     pub fn has_room(&mut self, severity: DiagnosticSeverity) -> bool {
-        let count = self.count(severity);
-        *count += 1;
-        *count <= MAX_FINDINGS
+        let has_room = !self.is_full(severity);
+        self.counts[severity as usize] += 1;
+        has_room
     }
 
     /// Whether no more findings of this severity will be kept.
     pub fn is_full(&self, severity: DiagnosticSeverity) -> bool {
-        let count = match severity {
-            DiagnosticSeverity::Error => self.errors,
-            DiagnosticSeverity::Warning => self.warnings,
-        };
-        count >= MAX_FINDINGS
+        self.counts[severity as usize] >= MAX_FINDINGS
     }
 
     /// How many errors there were, kept or not.
     pub fn errors(&self) -> usize {
-        self.errors
+        self.counts[DiagnosticSeverity::Error as usize]
     }
 
     /// Keeps a finding that there was room for.
     pub fn keep(&mut self, finding: Diagnostic) -> &mut Diagnostic {
-        self.kept.push(finding);
-        let last = self.kept.len() - 1;
-        &mut self.kept[last]
+        self.kept.push_mut(finding)
     }
 
     /// Keeps a finding, if there is room for it.
@@ -227,7 +214,7 @@ impl Findings {
 
     /// The findings, in the order of the source; the last of a kind says how many were left out.
     pub fn finish(self) -> Vec<Diagnostic> {
-        let Self { mut kept, errors, warnings } = self;
+        let Self { mut kept, counts } = self;
         Diagnostic::sort(&mut kept);
         for finding in &mut kept {
             // A repair is the best help there is, also for who reads no labels.
@@ -235,12 +222,10 @@ impl Findings {
                 finding.help.push(fix.title.clone());
             }
         }
-        for (severity, count) in
-            [(DiagnosticSeverity::Error, errors), (DiagnosticSeverity::Warning, warnings)]
-        {
+        for (severity, count) in DiagnosticSeverity::ALL.iter().zip(counts) {
             let left_out = count.saturating_sub(MAX_FINDINGS);
             if left_out > 0
-                && let Some(last) = kept.iter_mut().rfind(|finding| finding.severity == severity)
+                && let Some(last) = kept.iter_mut().rfind(|finding| finding.severity == *severity)
             {
                 last.help.push(format!("{left_out} more like this or worse are left out: mend these first"));
             }

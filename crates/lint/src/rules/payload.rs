@@ -3,6 +3,7 @@
 //! Only what can be told from the document is here. A default that a runner fills in, or an answer that
 //! depends on the request, is not.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use serde_json::{Map, Value, json};
@@ -11,7 +12,7 @@ use sortie_oatf::bindings::Side;
 use sortie_oatf::extension::KEY;
 use sortie_oatf::model::{Action, ActionKind, Document, Mode};
 use sortie_oatf::rules::execution_path;
-use sortie_oatf::template::{Piece, pieces};
+use sortie_oatf::template::{Piece, fill, pieces};
 use sortie_syntax::NodePath;
 
 use super::states::items;
@@ -300,35 +301,26 @@ fn without(fields: &Map<String, Value>, left_out: &[&str]) -> Value {
 }
 
 fn readings(value: &Value) -> Vec<Value> {
-    let mut has_templates = false;
-    let empty = fill(value, "", &mut has_templates);
-    if has_templates { vec![empty, fill(value, "\u{fffc}", &mut has_templates)] } else { vec![empty] }
-}
-
-// Recursion here and below is bounded by the depth of documents.
-fn fill(value: &Value, with: &str, found: &mut bool) -> Value {
-    match value {
-        Value::String(text) if text.contains("{{") => {
-            let filled = pieces(text).map(|piece| match piece {
+    let has_templates = Cell::new(false);
+    let filled = |with: &str| {
+        fill(value, &mut |text| {
+            let pieces = pieces(text).map(|piece| match piece {
                 Piece::Text(text) | Piece::Unclosed { text, .. } => text,
                 Piece::Escaped => "{{",
                 Piece::Reference { .. } => {
-                    *found = true;
+                    has_templates.set(true);
                     with
                 }
             });
-            Value::String(filled.collect())
-        }
-        Value::Array(items) => items.iter().map(|item| fill(item, with, found)).collect(),
-        Value::Object(fields) => {
-            let filled = fields.iter().map(|(key, value)| (key.clone(), fill(value, with, found)));
-            Value::Object(filled.collect())
-        }
-        scalar => scalar.clone(),
-    }
+            pieces.collect()
+        })
+    };
+    let empty = filled("");
+    if has_templates.get() { vec![empty, filled("\u{fffc}")] } else { vec![empty] }
 }
 
 /// How long a value is as text, about.
+// Recursion is bounded by the depth of documents.
 pub(super) fn weight(value: &Value) -> usize {
     1 + match value {
         Value::String(text) => text.len(),

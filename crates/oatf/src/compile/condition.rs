@@ -69,8 +69,7 @@ impl CompiledCondition {
                 .map(|text| Operator::Contains(Box::new(Finder::new(text).into_owned()))),
         );
         if let Some(pattern) = &condition.regex {
-            let regex = Regex::new(pattern).map_err(|error| CompileError::regex(pattern, error))?;
-            operators.push(Operator::Regex(regex));
+            operators.push(Operator::Regex(CompileError::regex(pattern)?));
         }
         Ok(Self { exists: condition.exists, operators: operators.into() })
     }
@@ -208,7 +207,7 @@ impl CompiledPredicate {
     /// Compiles a predicate.
     pub fn new(predicate: &MatchPredicate) -> Result<Self, CompileError> {
         let entries = predicate.iter().map(|(path, condition)| {
-            let simple = SimplePath::parse(path).map_err(|error| CompileError::path(path, error))?;
+            let simple = CompileError::path(path, SimplePath::parse)?;
             Ok((simple, CompiledCondition::new(condition)?))
         });
         Ok(Self { entries: entries.collect::<Result<_, CompileError>>()? })

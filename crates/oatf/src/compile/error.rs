@@ -3,7 +3,7 @@
 use sortie_expr::cel::SyntaxError;
 use sortie_expr::jsonpath::JsonPathError;
 use sortie_expr::path::PathError;
-use sortie_expr::re2::Re2Error;
+use sortie_expr::re2::{Re2Error, Regex};
 
 use crate::duration::DurationError;
 use crate::error::{EvaluationError, EvaluationErrorKind};
@@ -47,12 +47,15 @@ pub enum CompileError {
 }
 
 impl CompileError {
-    pub(super) fn path(path: &str, error: PathError) -> Self {
-        Self::Path { path: path.to_owned(), error }
+    /// The path that a text is.
+    pub(super) fn path<P>(path: &str, parse: impl FnOnce(&str) -> Result<P, PathError>) -> Result<P, Self> {
+        parse(path).map_err(|error| Self::Path { path: path.to_owned(), error })
     }
 
-    pub(super) fn regex(pattern: &str, error: Re2Error) -> Self {
-        Self::Regex { pattern: pattern.to_owned(), message: error.message }
+    /// The pattern that a text is, compiled.
+    pub(super) fn regex(pattern: &str) -> Result<Regex, Self> {
+        let refused = |error: Re2Error| Self::Regex { pattern: pattern.to_owned(), message: error.message };
+        Regex::new(pattern).map_err(refused)
     }
 }
 

@@ -232,7 +232,7 @@ impl CompiledPattern {
             (None, Some(shorthand)) => CompiledCondition::new(&Condition::Match(shorthand.clone()))?,
             (None, None) => return Err(CompileError::Incomplete("the pattern has no condition")),
         };
-        let target = WildcardPath::parse(target).map_err(|error| CompileError::path(target, error))?;
+        let target = CompileError::path(target, WildcardPath::parse)?;
         Ok(Self { target, condition })
     }
 
@@ -274,7 +274,7 @@ pub(crate) struct CompiledExpression {
 impl CompiledExpression {
     pub(crate) fn new(expression: &ExpressionMatch, target: &str) -> Result<Self, CompileError> {
         let variables = expression.variables.iter().flatten().map(|(name, path)| {
-            let simple = SimplePath::parse(path).map_err(|error| CompileError::path(path, error))?;
+            let simple = CompileError::path(path, SimplePath::parse)?;
             Ok((name.as_str().into(), simple))
         });
         let program = Program::compile(&expression.cel)?;
@@ -282,7 +282,7 @@ impl CompiledExpression {
         Ok(Self {
             program: program.into(),
             variables: variables.collect::<Result<_, CompileError>>()?,
-            target: WildcardPath::parse(target).map_err(|error| CompileError::path(target, error))?,
+            target: CompileError::path(target, WildcardPath::parse)?,
         })
     }
 
@@ -333,7 +333,7 @@ pub(crate) struct CompiledSemantic {
 impl CompiledSemantic {
     fn new(semantic: &SemanticMatch, target: &str) -> Result<Self, CompileError> {
         let target = semantic.target.as_deref().unwrap_or(target);
-        let target = WildcardPath::parse(target).map_err(|error| CompileError::path(target, error))?;
+        let target = CompileError::path(target, WildcardPath::parse)?;
         Ok(Self { target, semantic: semantic.clone() })
     }
 

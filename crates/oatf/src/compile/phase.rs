@@ -94,10 +94,7 @@ impl CompiledExtractor {
     pub fn new(extractor: &Extractor) -> Result<Self, CompileError> {
         let selector = match extractor.r#type {
             ExtractorType::JsonPath => Selector::JsonPath(jsonpath::parse(&extractor.selector)?),
-            ExtractorType::Regex => Selector::Regex(
-                Regex::new(&extractor.selector)
-                    .map_err(|error| CompileError::regex(&extractor.selector, error))?,
-            ),
+            ExtractorType::Regex => Selector::Regex(CompileError::regex(&extractor.selector)?),
         };
         Ok(Self { name: extractor.name.clone(), source: extractor.source, selector })
     }
@@ -108,19 +105,17 @@ impl CompiledExtractor {
             return None;
         }
         match &self.selector {
-            Selector::JsonPath(path) => match path.query(message).first()? {
-                Value::String(text) => Some(text.clone()),
-                other => Some(json::text(other)),
-            },
-            Selector::Regex(regex) => {
-                let text = match message {
-                    Value::String(text) => Cow::Borrowed(text.as_str()),
-                    other => Cow::Owned(json::text(other)),
-                };
-                regex.first_group(&text).map(str::to_owned)
+            Selector::JsonPath(path) => {
+                path.query(message).first().map(|value| as_written(value).into_owned())
             }
+            Selector::Regex(regex) => regex.first_group(&as_written(message)).map(str::to_owned),
         }
     }
+}
+
+/// A string as it is, the rest as JSON in the order of its keys.
+fn as_written(value: &Value) -> Cow<'_, str> {
+    value.as_str().map_or_else(|| json::text(value).into(), Cow::Borrowed)
 }
 
 /// A response list, ready to choose from.

@@ -32,9 +32,6 @@ impl PartialEq for Origin {
 }
 
 impl Document {
-    /// Its fields, in the order of the specification.
-    pub const FIELDS: &'static [&'static str] = &["oatf", "$schema", "attack"];
-
     /// The tree this document was parsed from; `None` for one made in memory.
     pub fn tree(&self) -> Option<&Tree> {
         self.origin.0.as_deref()

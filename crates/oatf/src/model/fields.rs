@@ -12,10 +12,10 @@ use sortie_syntax::{Reader, is_null};
 
 use super::{
     Action, Actor, Attack, Category, Classification, Condition, Correlation, CorrelationLogic, Direction,
-    Execution, ExpressionMatch, Extensions, Extractor, ExtractorSource, ExtractorType, FrameworkMapping,
-    Impact, Indicator, IndicatorMethod, LogAction, LogLevel, MatchCondition, MatchPredicate, PatternMatch,
-    Phase, Reference, Relationship, SemanticExamples, SemanticIntentClass, SemanticMatch, SendAction,
-    Severity, SeverityLevel, Status, Tier, Trigger,
+    Document, Execution, ExpressionMatch, Extensions, Extractor, ExtractorSource, ExtractorType,
+    FrameworkMapping, Impact, Indicator, IndicatorMethod, LogAction, LogLevel, MatchCondition,
+    MatchPredicate, PatternMatch, Phase, Reference, Relationship, SemanticExamples, SemanticIntentClass,
+    SemanticMatch, SendAction, Severity, SeverityLevel, Status, Tier, Trigger,
 };
 use crate::{parse, serialize};
 
@@ -245,6 +245,16 @@ macro_rules! write_value {
     };
 }
 
+/// Declares the names of fields.
+macro_rules! fields {
+    ($type:ident: $($field:ident $(= $name:literal)?),+) => {
+        impl $type {
+            /// Its fields, in the order of the specification.
+            pub const FIELDS: &'static [&'static str] = &[$(name!($field $($name)?)),+];
+        }
+    };
+}
+
 /// Declares an object: what must stand there, what it is called, its fields, and those that it needs.
 macro_rules! object {
     (
@@ -255,10 +265,7 @@ macro_rules! object {
         $(or_only $only:ident)?
         $(needs $rule:literal { $($needed:tt: $help:literal,)+ })?
     ) => {
-        impl $type {
-            /// Its fields, in the order of the specification.
-            pub const FIELDS: &'static [&'static str] = &[$(name!($field $($name)?)),+];
-        }
+        fields! { $type: $($field $(= $name)?),+ }
 
         impl Object for $type {
             const NAMES: &'static [&'static str] = Self::FIELDS;
@@ -304,6 +311,8 @@ macro_rules! object {
         }
     };
 }
+
+fields! { Document: oatf, schema = "$schema", attack }
 
 object! {
     Attack: "an attack", "an attack" {
@@ -388,6 +397,11 @@ object! {
     needs "P-010" {
         target: "name the field to examine, such as `target: \"arguments\"`; `\"\"` is the whole message",
     }
+}
+
+// `target`, `condition`, and the operators of the shorthand form.
+fields! {
+    PatternMatch: target, condition, contains, starts_with, ends_with, regex, any_of, gt, lt, gte, lte, exists
 }
 
 object! {

@@ -68,24 +68,6 @@ pub struct PatternMatch {
     pub shorthand: Option<MatchCondition>,
 }
 
-impl PatternMatch {
-    /// Its keys, in the order they are written: `target`, `condition`, and the operators of the shorthand form.
-    pub const FIELDS: &[&str] = &[
-        "target",
-        "condition",
-        "contains",
-        "starts_with",
-        "ends_with",
-        "regex",
-        "any_of",
-        "gt",
-        "lt",
-        "gte",
-        "lte",
-        "exists",
-    ];
-}
-
 /// Evaluates a CEL expression.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExpressionMatch {

@@ -7,6 +7,7 @@ use sortie_syntax::listed;
 
 use crate::bindings;
 use crate::duration::parse_duration;
+use crate::model::fields::Object;
 use crate::model::{ActionKind, Trigger};
 use crate::rules::Rule;
 use crate::rules::report::{NewFinding, Shown};
@@ -51,15 +52,10 @@ pub(super) const V_008: Rule = Rule::error("V-008", "§11.1.7", include_str!("v0
                     }
                 }
                 several => {
-                    let count = several.len();
-                    let mut finding = report
-                        .add(
-                            list.path.clone(),
-                            format!("{count} phases have no `trigger`; only the last may"),
-                        )
-                        .help(
-                            "a phase without `trigger` never ends: say for all but the last what ends them",
-                        );
+                    let message = format!("{} phases have no `trigger`; only the last may", several.len());
+                    let help =
+                        "a phase without `trigger` never ends: say for all but the last what ends them";
+                    let mut finding = report.add(list.path.clone(), message).help(help);
                     for index in several {
                         finding = finding.also(&list.path.clone().index(*index), "nothing ends this phase");
                     }
@@ -109,27 +105,22 @@ pub(super) const V_011: Rule = Rule::error("V-011", "§11.1.7", include_str!("v0
 pub(super) const V_019: Rule = Rule::error("V-019", "§5.3", include_str!("v019.md"))
     .titled("`count` and `match` need an event")
     .check(Some(|document, report| {
-        for list in document.phase_lists() {
-            for (index, phase) in list.phases.iter().enumerate() {
-                let Some(trigger) = &phase.trigger else { continue };
-                let given = [("count", trigger.count.is_some()), ("match", trigger.r#match.is_some())];
-                if trigger.event.is_some() || !given.iter().any(|(_, is_given)| *is_given) {
-                    continue;
-                }
-                let path = list.path.clone().index(index).key("trigger");
-                if report.is_unreadable(&path.clone().key("event")) {
-                    continue;
-                }
-                let keys: Vec<_> = given.iter().filter_map(|(key, given)| given.then_some(*key)).collect();
-                let mut finding = report
-                    .add(path.clone(), format!("the trigger has {} and no `event`", listed(&keys)))
-                    .help("name the event to wait for, such as `event: tools/call`");
-                for key in keys {
-                    let text = if key == "count" { "counts nothing" } else { "matches nothing" };
-                    finding = finding.also(&path.clone().key(key), text);
-                }
+        document.each_phase(|phase| {
+            let Some(trigger) = &phase.phase.trigger else { return };
+            let keys: Vec<_> =
+                trigger.given().into_iter().filter(|key| matches!(*key, "count" | "match")).collect();
+            let at = phase.at.key("trigger");
+            if trigger.event.is_some() || keys.is_empty() || report.is_unreadable(&at.key("event").path()) {
+                return;
             }
-        }
+            let mut finding = report
+                .add(at, format!("the trigger has {} and no `event`", listed(&keys)))
+                .help("name the event to wait for, such as `event: tools/call`");
+            for key in keys {
+                let text = if key == "count" { "counts nothing" } else { "matches nothing" };
+                finding = finding.also(&at.key(key).path(), text);
+            }
+        });
     }));
 
 /// Trigger events are known to the mode of their actor.
