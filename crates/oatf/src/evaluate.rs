@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::compile::{
     CompiledCondition, CompiledExpression, CompiledExtractor, CompiledIndicator, CompiledPattern,
-    CompiledPredicate, CompiledResponses, CompiledTrigger, Evaluators, IndicatorOutcome,
+    CompiledPredicate, CompiledResponses, CompiledTrigger, Evaluators, IndicatorOutcome, NO_CEL,
 };
 use crate::error::{EvaluationError, EvaluationErrorKind};
 use crate::extension_points::{CelEvaluator, SemanticEvaluator};
@@ -43,12 +43,8 @@ pub fn evaluate_expression(
     message: &Value,
     cel_evaluator: Option<&dyn CelEvaluator>,
 ) -> Result<bool, EvaluationError> {
-    let Some(cel) = cel_evaluator else {
-        return Err(EvaluationError::new(
-            EvaluationErrorKind::UnsupportedMethod,
-            "there is no CEL evaluator",
-        ));
-    };
+    let missing = || EvaluationError::new(EvaluationErrorKind::UnsupportedMethod, NO_CEL);
+    let cel = cel_evaluator.ok_or_else(missing)?;
     CompiledExpression::new(expression, "")?.is_match(message, cel)
 }
 
@@ -79,7 +75,7 @@ impl IndicatorOutcome {
             Ok(compiled) => compiled.evaluate(message, evaluators),
             // Without an evaluator an expression is skipped, whatever it says.
             Err(_) if indicator.expression.is_some() && evaluators.cel.is_none() => {
-                IndicatorOutcome::Skipped("there is no CEL evaluator")
+                IndicatorOutcome::Skipped(NO_CEL)
             }
             Err(error) => IndicatorOutcome::Error(error.into()),
         }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 use sortie_oatf::model::{Document, Mode};
-use sortie_oatf::rules::RuleReport;
+use sortie_oatf::rules::{RuleReport, Scope};
 use sortie_syntax::{Edit, NodePath, Span};
 
 use super::Rule;
@@ -16,7 +16,7 @@ pub(super) const L_004: Rule = Rule::warning("L-004", "", include_str!("l004.md"
     .check(Some(|document, report| {
         // A template where none is filled is a mistake of its own (L-005), and still a use.
         let references = filled(document).into_iter().chain(misplaced(document));
-        let used: HashSet<_> = references.map(|reference| (reference.actor, reference.name)).collect();
+        let used: HashSet<_> = references.map(|reference| (reference.scope.map(|scope| scope.actor), reference.name)).collect();
         let qualified_uses: HashSet<_> = used.iter().map(|(_, name)| *name).collect();
         for list in document.phase_lists() {
             let actor = list.actor_name();
@@ -50,14 +50,15 @@ pub(super) const L_005: Rule = Rule::warning("L-005", "§5.6", include_str!("l00
     .titled("a template can be filled where it stands")
     .check(Some(|document, report| {
         let lists = document.phase_lists();
-        let extracts = |reference: &Reference<'_>, phase: usize| {
-            let mut own = lists.iter().filter(|list| reference.actor == Some(list.actor_name()));
+        let extracts = |reference: &Reference<'_>, actor: &str, phase: usize| {
+            let mut own = lists.iter().filter(|list| actor == list.actor_name());
             own.any(|list| {
                 let extractors = list.phases.get(phase).into_iter().flat_map(|phase| &phase.extractors);
                 extractors.flatten().any(|extractor| extractor.name == reference.name)
             })
         };
-        for reference in filled(document).into_iter().filter(|reference| reference.on_enter) {
+        for reference in filled(document) {
+            let Some(Scope { actor, phase, on_enter: true }) = reference.scope else { continue };
             if of_message(reference.name) {
                 add(
                     report,
@@ -65,9 +66,9 @@ pub(super) const L_005: Rule = Rule::warning("L-005", "§5.6", include_str!("l00
                     "entry actions run before a message is seen, so this is always empty",
                     "extract the value in an earlier phase, and use the extractor's name here",
                 );
-            } else if let Some(phase) = reference.phase
-                && extracts(&reference, phase)
-                && !(0..phase).any(|earlier| extracts(&reference, earlier))
+            } else if let Some(phase) = phase
+                && extracts(&reference, actor, phase)
+                && !(0..phase).any(|earlier| extracts(&reference, actor, earlier))
             {
                 add(
                     report,

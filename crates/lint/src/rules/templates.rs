@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 use sortie_oatf::model::{Condition, Document, MatchCondition};
-use sortie_oatf::rules::TemplateText;
+use sortie_oatf::rules::Scope;
 use sortie_oatf::template::{Piece, pieces};
 use sortie_syntax::NodePath;
 
@@ -15,19 +15,15 @@ pub(super) struct Reference<'d> {
     /// Where the scalar stands, and what part of its text the reference is.
     pub(super) path: NodePath,
     pub(super) at: Range<usize>,
-    /// The actor whose extractors a bare name means; `None` outside actors.
-    pub(super) actor: Option<&'d str>,
-    /// The position of the phase among those of the actor.
-    pub(super) phase: Option<usize>,
-    /// Whether it stands in an entry action, which is filled before the phase has seen a message.
-    pub(super) on_enter: bool,
+    /// Whose it is; `None` outside actors.
+    pub(super) scope: Option<Scope<'d>>,
 }
 
 /// Every reference in a place where templates are filled: in states and entry actions.
 pub(super) fn filled(document: &Document) -> Vec<Reference<'_>> {
     let mut found = Found::default();
-    for TemplateText { path, text, actor, phase, on_enter } in document.templates() {
-        (found.actor, found.phase, found.on_enter) = (Some(actor), phase, on_enter);
+    for (path, text, scope) in document.templates() {
+        found.scope = Some(scope);
         found.text(text, &path);
     }
     found.references
@@ -37,7 +33,7 @@ pub(super) fn filled(document: &Document) -> Vec<Reference<'_>> {
 pub(super) fn misplaced(document: &Document) -> Vec<Reference<'_>> {
     let mut found = Found::default();
     for list in document.phase_lists() {
-        found.actor = Some(list.actor_name());
+        found.scope = Some(Scope { actor: list.actor_name(), phase: None, on_enter: false });
         for (path, phase) in list.iter() {
             let Some(trigger) = &phase.trigger else { continue };
             let path = path.key("trigger");
@@ -49,7 +45,7 @@ pub(super) fn misplaced(document: &Document) -> Vec<Reference<'_>> {
             }
         }
     }
-    found.actor = None;
+    found.scope = None;
     for (path, indicator) in document.indicators() {
         found.given(Some(&indicator.target), &path, "target");
         found.given(indicator.surface.as_ref(), &path, "surface");
@@ -75,18 +71,14 @@ pub(super) fn misplaced(document: &Document) -> Vec<Reference<'_>> {
 #[derive(Default)]
 struct Found<'d> {
     references: Vec<Reference<'d>>,
-    actor: Option<&'d str>,
-    phase: Option<usize>,
-    on_enter: bool,
+    scope: Option<Scope<'d>>,
 }
 
 impl<'d> Found<'d> {
     fn text(&mut self, text: &'d str, path: &NodePath) {
-        let Self { actor, phase, on_enter, .. } = *self;
+        let scope = self.scope;
         self.references.extend(pieces(text).filter_map(|piece| match piece {
-            Piece::Reference { name, at } => {
-                Some(Reference { name, path: path.clone(), at, actor, phase, on_enter })
-            }
+            Piece::Reference { name, at } => Some(Reference { name, path: path.clone(), at, scope }),
             _ => None,
         }));
     }

@@ -58,11 +58,7 @@ pub struct CompiledPhase {
 impl Compiled {
     /// Compiles a document.
     pub fn new(document: Validated) -> Result<Self, CompileError> {
-        let indicators = document.attack.indicators.iter().flatten().enumerate();
-        let indicators = indicators.map(|(index, indicator)| compiled_indicator(&document, index, indicator));
-        let indicators = indicators.collect::<Result<_, CompileError>>()?;
-        let actors = compiled_actors(&document)?;
-        Ok(Self { document, indicators, actors })
+        Self::build(document, None)
     }
 
     /// Compiles another version of the document, and takes over what has not changed: compiling a pattern costs more
@@ -85,19 +81,23 @@ impl Compiled {
     /// assert_eq!(other.indicators()[0].direction, Some(Direction::Request));
     /// ```
     pub fn again(&self, document: Validated) -> Result<Self, CompileError> {
-        let before = self.document.attack.indicators.as_deref().unwrap_or_default();
-        let mut indicators = Vec::with_capacity(before.len());
+        Self::build(document, Some(self))
+    }
+
+    fn build(document: Validated, before: Option<&Self>) -> Result<Self, CompileError> {
+        let old = before.and_then(|before| before.document.attack.indicators.as_deref()).unwrap_or_default();
+        let mut indicators = Vec::new();
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
-            let same = before.get(index).filter(|before| *before == indicator);
-            indicators.push(match same.and_then(|_| self.indicators.get(index)) {
+            let same = before.filter(|_| old.get(index) == Some(indicator));
+            indicators.push(match same.and_then(|before| before.indicators.get(index)) {
                 Some(same) => same.clone(),
                 None => compiled_indicator(&document, index, indicator)?,
             });
         }
-        let actors = if document.attack.execution == self.document.attack.execution {
-            self.actors.clone()
-        } else {
-            compiled_actors(&document)?
+        let execution = &document.attack.execution;
+        let actors = match before.filter(|before| before.document.attack.execution == *execution) {
+            Some(before) => before.actors.clone(),
+            None => execution.actors.iter().flatten().map(CompiledActor::new).collect::<Result<_, _>>()?,
         };
         Ok(Self { document, indicators, actors })
     }
@@ -150,10 +150,6 @@ fn compiled_indicator(
     let asking = path.join(&deciding_field(indicator));
     compiled.line = document.line_column_of(&asking).map(|at| at.line);
     Ok(compiled)
-}
-
-fn compiled_actors(document: &Validated) -> Result<Vec<CompiledActor>, CompileError> {
-    document.attack.execution.actors.iter().flatten().map(CompiledActor::new).collect()
 }
 
 /// The field of an indicator that holds what decides, so that evidence can name its line.

@@ -107,6 +107,15 @@ enum Method {
     Semantic(CompiledSemantic),
 }
 
+pub(crate) const NO_CEL: &str = "there is no CEL evaluator";
+
+impl Method {
+    /// What is missing where it cannot be evaluated.
+    fn lacks(&self) -> &'static str {
+        if let Self::Expression(_) = self { NO_CEL } else { "there is no semantic evaluator" }
+    }
+}
+
 impl CompiledIndicator {
     /// Compiles a normalised indicator.
     pub fn new(indicator: &Indicator) -> Result<Self, CompileError> {
@@ -139,16 +148,15 @@ impl CompiledIndicator {
         if !self.is_about(message) {
             return IndicatorOutcome::NotMatched;
         }
-        let found = match &self.method {
-            Method::Pattern(pattern) => Ok(pattern.evaluate(message)),
-            Method::Expression(expression) => match evaluators.cel {
-                None => return IndicatorOutcome::Skipped("there is no CEL evaluator"),
-                Some(cel) => expression.evaluate(message, cel),
-            },
-            Method::Semantic(semantic) => match evaluators.semantic {
-                None => return IndicatorOutcome::Skipped("there is no semantic evaluator"),
-                Some(engine) => semantic.evaluate(message, engine),
-            },
+        let found = match (&self.method, evaluators) {
+            (Method::Pattern(pattern), _) => Ok(pattern.evaluate(message)),
+            (Method::Expression(expression), Evaluators { cel: Some(cel), .. }) => {
+                expression.evaluate(message, cel)
+            }
+            (Method::Semantic(semantic), Evaluators { semantic: Some(engine), .. }) => {
+                semantic.evaluate(message, engine)
+            }
+            (method, _) => return IndicatorOutcome::Skipped(method.lacks()),
         };
         match found {
             Ok(None) => IndicatorOutcome::NotMatched,
@@ -172,22 +180,15 @@ impl CompiledIndicator {
         if !self.is_about(message) {
             return Ok(false);
         }
-        match &self.method {
-            Method::Pattern(pattern) => Ok(pattern.is_match(message)),
-            Method::Expression(expression) => match evaluators.cel {
-                None => Err(EvaluationError::new(
-                    EvaluationErrorKind::UnsupportedMethod,
-                    "there is no CEL evaluator",
-                )),
-                Some(cel) => expression.is_match(message, cel),
-            },
-            Method::Semantic(semantic) => match evaluators.semantic {
-                None => Err(EvaluationError::new(
-                    EvaluationErrorKind::UnsupportedMethod,
-                    "there is no semantic evaluator",
-                )),
-                Some(engine) => semantic.evaluate(message, engine).map(|found| found.is_some()),
-            },
+        match (&self.method, evaluators) {
+            (Method::Pattern(pattern), _) => Ok(pattern.is_match(message)),
+            (Method::Expression(expression), Evaluators { cel: Some(cel), .. }) => {
+                expression.is_match(message, cel)
+            }
+            (Method::Semantic(semantic), Evaluators { semantic: Some(engine), .. }) => {
+                semantic.evaluate(message, engine).map(|found| found.is_some())
+            }
+            (method, _) => Err(EvaluationError::new(EvaluationErrorKind::UnsupportedMethod, method.lacks())),
         }
     }
 }

@@ -15,6 +15,6 @@ pub use condition::{CompiledCondition, CompiledPredicate};
 pub use document::{Compiled, CompiledActor, CompiledPhase};
 pub use error::CompileError;
 pub use evidence::{MAX_EXCERPT_CHARS, MatchEvidence};
-pub(crate) use indicator::{CompiledExpression, CompiledPattern};
+pub(crate) use indicator::{CompiledExpression, CompiledPattern, NO_CEL};
 pub use indicator::{CompiledIndicator, Evaluators, IndicatorOutcome};
 pub use phase::{CompiledExtractor, CompiledResponses, CompiledTrigger};

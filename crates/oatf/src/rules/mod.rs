@@ -12,8 +12,9 @@ mod validation;
 mod walk;
 mod warning;
 
-pub use places::{PhaseList, PlacedState, TemplateText, execution_path};
+pub use places::{PhaseList, PlacedState, execution_path};
 pub use report::{NewFinding, RuleReport};
+pub use walk::Scope;
 
 use sortie_syntax::{Diagnostic, NodePath};
 

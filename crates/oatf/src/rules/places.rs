@@ -45,20 +45,6 @@ pub struct PlacedState<'d> {
     pub mode: Option<&'d str>,
 }
 
-/// A text that may hold a template, and where it stands.
-pub struct TemplateText<'d> {
-    /// Where it stands.
-    pub path: NodePath,
-    /// The text.
-    pub text: &'d str,
-    /// The actor whose extractors a bare name means.
-    pub actor: &'d str,
-    /// The position of the phase among those of the actor; `None` in the single-phase form.
-    pub phase: Option<usize>,
-    /// Whether it stands in an entry action, which is filled before the phase has seen a message.
-    pub on_enter: bool,
-}
-
 /// The path of `execution`.
 pub fn execution_path() -> NodePath {
     NodePath::root().key("attack").key("execution")
@@ -109,13 +95,10 @@ impl Document {
         found
     }
 
-    /// Every text that may hold a template, where templates are filled: in states and entry actions.
-    pub fn templates(&self) -> Vec<TemplateText<'_>> {
+    /// Every text that may hold a template with its path, where templates are filled: in states and entry actions.
+    pub fn templates(&self) -> Vec<(NodePath, &str, Scope<'_>)> {
         let mut found = Vec::new();
-        self.each_template(|at, text, scope| {
-            let Scope { actor, phase, on_enter } = scope;
-            found.push(TemplateText { path: at.path(), text, actor, phase, on_enter });
-        });
+        self.each_template(|at, text, scope| found.push((at.path(), text, scope)));
         found
     }
 

@@ -84,13 +84,13 @@ pub(crate) struct PhaseAt<'t, 'd> {
 
 /// Whose phase something belongs to, and which.
 #[derive(Clone, Copy)]
-pub(crate) struct Scope<'d> {
-    /// The name of the actor.
-    pub(crate) actor: &'d str,
+pub struct Scope<'d> {
+    /// The name of the actor, whose extractors a bare name means.
+    pub actor: &'d str,
     /// The position of the phase among those of the actor; `None` in the single-phase form.
-    pub(crate) phase: Option<usize>,
+    pub phase: Option<usize>,
     /// Whether it stands in an entry action, which is filled before the phase has seen a message.
-    pub(crate) on_enter: bool,
+    pub on_enter: bool,
 }
 
 /// A `state`, and where it stands.

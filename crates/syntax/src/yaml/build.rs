@@ -148,17 +148,14 @@ impl<'t> Builder<'t> {
                 let span = trim_block(self.text, span, style);
                 self.add(StoredNode { span, stored });
             }
-            Event::SequenceStart(style, ..) => self.frames.push(Frame::Sequence {
-                items: Vec::new(),
-                span,
-                flow: style == StructureStyle::Flow,
-            }),
-            Event::MappingStart(style, ..) => self.frames.push(Frame::Mapping {
-                entries: Vec::new(),
-                key: None,
-                span,
-                flow: style == StructureStyle::Flow,
-            }),
+            Event::SequenceStart(style, ..) => {
+                let flow = style == StructureStyle::Flow;
+                self.frames.push(Frame::Sequence { items: Vec::new(), span, flow });
+            }
+            Event::MappingStart(style, ..) => {
+                let flow = style == StructureStyle::Flow;
+                self.frames.push(Frame::Mapping { entries: Vec::new(), key: None, span, flow });
+            }
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 let path = self.path(&self.frames);
@@ -223,24 +220,18 @@ impl<'t> Builder<'t> {
 
     fn close(&mut self, end: Span) {
         let Some(frame) = self.frames.pop() else { return };
-        let node = match frame {
+        let (span, flow, last, stored) = match frame {
             Frame::Sequence { items, span, flow } => {
-                let last = items.last().map(|last| self.nodes[last.0 as usize].span.end);
-                StoredNode {
-                    span: collection_span(span, last, flow, end),
-                    stored: Stored::Sequence { items: items.into(), flow },
-                }
+                (span, flow, items.last().copied(), Stored::Sequence { items: items.into(), flow })
             }
             Frame::Mapping { entries, span, flow, .. } => {
-                let last = entries.last().map(|last| self.nodes[last.value.0 as usize].span.end);
                 self.report_duplicates(&entries);
-                StoredNode {
-                    span: collection_span(span, last, flow, end),
-                    stored: Stored::Mapping { entries: entries.into(), flow },
-                }
+                let last = entries.last().map(|last| last.value);
+                (span, flow, last, Stored::Mapping { entries: entries.into(), flow })
             }
         };
-        self.add(node);
+        let last = last.map(|last| self.nodes[last.0 as usize].span.end);
+        self.add(StoredNode { span: collection_span(span, last, flow, end), stored });
     }
 
     /// Adds a finished node to the collection it stands in.

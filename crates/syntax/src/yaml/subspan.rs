@@ -33,66 +33,43 @@ impl Tree {
     }
 }
 
-/// For each byte of the text, and its end, the byte of the source it comes from.
-fn single_quoted(source: &str) -> Option<Vec<usize>> {
+/// For each byte of the text, and its end, the byte of the source it comes from. `piece` says of the byte at a place how many
+/// bytes of the text come from how many of the source there.
+fn quoted(source: &str, piece: impl Fn(usize) -> Option<(usize, usize)>) -> Option<Vec<usize>> {
     let mut offsets = Vec::with_capacity(source.len());
-    let mut at = 1;
     let end = source.len().checked_sub(1)?;
-    let bytes = source.as_bytes();
+    let mut at = 1;
     while at < end {
-        if bytes[at] == b'\n' {
-            return None;
-        }
-        offsets.push(at);
-        at += if bytes[at] == b'\'' { 2 } else { 1 };
+        let (bytes, length) = piece(at).filter(|_| source.as_bytes()[at] != b'\n')?;
+        offsets.extend(std::iter::repeat_n(at, bytes));
+        at += length;
     }
     offsets.push(end);
     Some(offsets)
 }
 
+fn single_quoted(source: &str) -> Option<Vec<usize>> {
+    quoted(source, |at| Some((1, if source.as_bytes()[at] == b'\'' { 2 } else { 1 })))
+}
+
 fn double_quoted(source: &str) -> Option<Vec<usize>> {
-    let mut offsets = Vec::with_capacity(source.len());
-    let mut at = 1;
-    let end = source.len().checked_sub(1)?;
-    let bytes = source.as_bytes();
-    while at < end {
-        match bytes[at] {
-            b'\n' => return None,
-            b'\\' => {
-                let digits = match bytes.get(at + 1)? {
-                    b'x' => 2,
-                    b'u' => 4,
-                    b'U' => 8,
-                    b'\n' | b'\r' => return None,
-                    // NEL, no-break space, and the line and paragraph separators are longer than a byte.
-                    b'N' | b'_' => {
-                        offsets.extend([at; 2]);
-                        at += 2;
-                        continue;
-                    }
-                    b'L' | b'P' => {
-                        offsets.extend([at; 3]);
-                        at += 2;
-                        continue;
-                    }
-                    _ => {
-                        offsets.push(at);
-                        at += 2;
-                        continue;
-                    }
-                };
-                let code = u32::from_str_radix(source.get(at + 2..at + 2 + digits)?, 16).ok()?;
-                offsets.extend(vec![at; char::from_u32(code)?.len_utf8()]);
-                at += 2 + digits;
-            }
-            _ => {
-                offsets.push(at);
-                at += 1;
-            }
+    quoted(source, |at| {
+        if source.as_bytes()[at] != b'\\' {
+            return Some((1, 1));
         }
-    }
-    offsets.push(end);
-    Some(offsets)
+        let digits = match source.as_bytes().get(at + 1)? {
+            b'x' => 2,
+            b'u' => 4,
+            b'U' => 8,
+            b'\n' | b'\r' => return None,
+            // NEL, no-break space, and the line and paragraph separators are longer than a byte.
+            b'N' | b'_' => return Some((2, 2)),
+            b'L' | b'P' => return Some((3, 2)),
+            _ => return Some((1, 2)),
+        };
+        let code = u32::from_str_radix(source.get(at + 2..at + 2 + digits)?, 16).ok()?;
+        Some((char::from_u32(code)?.len_utf8(), 2 + digits))
+    })
 }
 
 fn literal(source: &str, text: &str) -> Option<Vec<usize>> {
