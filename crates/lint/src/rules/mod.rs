@@ -21,9 +21,13 @@ use indicators::{L_002, L_008, L_009, L_011};
 use phases::{L_006, L_017};
 use references::{L_004, L_005, L_007};
 use responses::{L_019, L_021};
-use sortie_oatf::rules::Rule;
+use sortie_oatf::model::Document;
+use sortie_oatf::rules::RuleReport;
 use states::{L_013, L_018, L_020};
 use targets::{L_001, L_010, L_022};
+
+/// A lint. One that is not about the text of a document has no check.
+pub(crate) type Rule = sortie_syntax::Rule<Option<fn(&Document, &mut RuleReport<'_>)>>;
 
 pub(crate) const RULES: &[&Rule] = &[
     &L_001, &L_002, &L_003, &L_004, &L_005, &L_006, &L_007, &L_008, &L_009, &L_010, &L_011, &L_012, &L_013,

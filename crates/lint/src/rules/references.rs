@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 use sortie_oatf::model::{Document, Mode};
-use sortie_oatf::rules::{RuleReport, Scope};
+use sortie_oatf::rules::{PhaseScope, RuleReport};
 use sortie_syntax::{Edit, NodePath, Span};
 
 use super::Rule;
@@ -58,7 +58,7 @@ pub(super) const L_005: Rule = Rule::warning("L-005", "§5.6", include_str!("l00
             })
         };
         for reference in filled(document) {
-            let Some(Scope { actor, phase, on_enter: true }) = reference.scope else { continue };
+            let Some(PhaseScope { actor, phase, on_enter: true }) = reference.scope else { continue };
             if of_message(reference.name) {
                 add(
                     report,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 use sortie_oatf::model::{Condition, Document, MatchCondition};
-use sortie_oatf::rules::Scope;
+use sortie_oatf::rules::PhaseScope;
 use sortie_oatf::template::{Piece, pieces};
 use sortie_syntax::NodePath;
 
@@ -16,7 +16,7 @@ pub(super) struct Reference<'d> {
     pub(super) path: NodePath,
     pub(super) at: Range<usize>,
     /// Whose it is; `None` outside actors.
-    pub(super) scope: Option<Scope<'d>>,
+    pub(super) scope: Option<PhaseScope<'d>>,
 }
 
 /// Every reference in a place where templates are filled: in states and entry actions.
@@ -33,7 +33,7 @@ pub(super) fn filled(document: &Document) -> Vec<Reference<'_>> {
 pub(super) fn misplaced(document: &Document) -> Vec<Reference<'_>> {
     let mut found = Found::default();
     for list in document.phase_lists() {
-        found.scope = Some(Scope { actor: list.actor_name(), phase: None, on_enter: false });
+        found.scope = Some(PhaseScope { actor: list.actor_name(), phase: None, on_enter: false });
         for (path, phase) in list.iter() {
             let Some(trigger) = &phase.trigger else { continue };
             let path = path.key("trigger");
@@ -71,7 +71,7 @@ pub(super) fn misplaced(document: &Document) -> Vec<Reference<'_>> {
 #[derive(Default)]
 struct Found<'d> {
     references: Vec<Reference<'d>>,
-    scope: Option<Scope<'d>>,
+    scope: Option<PhaseScope<'d>>,
 }
 
 impl<'d> Found<'d> {

@@ -14,14 +14,14 @@ mod warning;
 
 pub use places::{PhaseList, PlacedState, execution_path};
 pub use report::{NewFinding, RuleReport};
-pub use walk::Scope;
+pub use walk::PhaseScope;
 
 use sortie_syntax::{Diagnostic, NodePath};
 
 use crate::model::Document;
 
 /// A rule about documents. One that is found while parsing has no check, nor has one that is not about the text.
-pub type Rule = sortie_syntax::Rule<Option<fn(&Document, &mut RuleReport<'_>)>>;
+pub(crate) type Rule = sortie_syntax::Rule<Option<fn(&Document, &mut RuleReport<'_>)>>;
 
 /// What the specification asks for, and what we ask for where it is silent.
 pub(crate) const CONFORMANCE: &[&[&Rule]] = &[validation::RULES, structure::RULES, warning::RULES];

@@ -4,7 +4,7 @@ use serde_json::Value;
 use sortie_syntax::NodePath;
 
 use crate::model::{Actor, Condition, Document, Extractor, Indicator, Phase};
-use crate::rules::walk::{ConditionAt, Scope};
+use crate::rules::walk::{ConditionAt, PhaseScope};
 
 /// A list of phases: an actor's, or the one of the multi-phase form.
 pub struct PhaseList<'d> {
@@ -96,7 +96,7 @@ impl Document {
     }
 
     /// Every text that may hold a template with its path, where templates are filled: in states and entry actions.
-    pub fn templates(&self) -> Vec<(NodePath, &str, Scope<'_>)> {
+    pub fn templates(&self) -> Vec<(NodePath, &str, PhaseScope<'_>)> {
         let mut found = Vec::new();
         self.each_template(|at, text, scope| found.push((at.path(), text, scope)));
         found

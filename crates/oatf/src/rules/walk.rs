@@ -77,14 +77,14 @@ impl From<Trail<'_>> for NodePath {
 pub(crate) struct PhaseAt<'t, 'd> {
     pub(crate) at: Trail<'t>,
     pub(crate) phase: &'d Phase,
-    pub(crate) scope: Scope<'d>,
+    pub(crate) scope: PhaseScope<'d>,
     /// The mode of the phase: its own, or the inherited one.
     pub(crate) mode: Option<&'d str>,
 }
 
 /// Whose phase something belongs to, and which.
 #[derive(Clone, Copy)]
-pub struct Scope<'d> {
+pub struct PhaseScope<'d> {
     /// The name of the actor, whose extractors a bare name means.
     pub actor: &'d str,
     /// The position of the phase among those of the actor; `None` in the single-phase form.
@@ -97,7 +97,7 @@ pub struct Scope<'d> {
 pub(crate) struct StateAt<'t, 'd> {
     pub(crate) at: Trail<'t>,
     pub(crate) value: &'d Value,
-    pub(crate) scope: Scope<'d>,
+    pub(crate) scope: PhaseScope<'d>,
     pub(crate) mode: Option<&'d str>,
 }
 
@@ -185,7 +185,7 @@ impl Document {
                 visit(&PhaseAt {
                     at: at.index(index),
                     phase,
-                    scope: Scope { actor, phase: Some(index), on_enter: false },
+                    scope: PhaseScope { actor, phase: Some(index), on_enter: false },
                     mode: phase.mode.as_deref().or(inherited),
                 });
             }
@@ -202,7 +202,7 @@ impl Document {
     pub(crate) fn each_state<'d>(&'d self, mut visit: impl FnMut(&StateAt<'_, 'd>)) {
         let execution = &self.attack.execution;
         if let Some(value) = &execution.state {
-            let scope = Scope { actor: "default", phase: None, on_enter: false };
+            let scope = PhaseScope { actor: "default", phase: None, on_enter: false };
             visit(&StateAt { at: EXECUTION.key("state"), value, scope, mode: execution.mode.as_deref() });
         }
         self.each_phase(|phase| {
@@ -289,12 +289,12 @@ impl Document {
     }
 
     /// Visits every text that holds `{{`, where templates are filled: in states and entry actions.
-    pub(crate) fn each_template<'d>(&'d self, mut visit: impl FnMut(&Trail<'_>, &'d str, Scope<'d>)) {
+    pub(crate) fn each_template<'d>(&'d self, mut visit: impl FnMut(&Trail<'_>, &'d str, PhaseScope<'d>)) {
         self.each_state(|state| {
             each_template_in(state.value, &state.at, &mut |at, text| visit(at, text, state.scope));
         });
         self.each_phase(|phase| {
-            let scope = Scope { on_enter: true, ..phase.scope };
+            let scope = PhaseScope { on_enter: true, ..phase.scope };
             for (index, action) in phase.phase.on_enter.iter().flatten().enumerate() {
                 let at = phase.at.key("on_enter");
                 let at = at.index(index);

@@ -7,7 +7,7 @@ use sortie_syntax::nearest;
 
 use crate::rules::Rule;
 use crate::rules::report::{NewFinding, Shown};
-use crate::rules::walk::{Cast, EXTRACTOR_NAMES, Reference, Scope, is_name};
+use crate::rules::walk::{Cast, EXTRACTOR_NAMES, PhaseScope, Reference, is_name};
 use crate::template::{Piece, pieces};
 
 /// Every `{{name}}` and `{{actor.name}}` names an extractor that may have captured something by then: one of
@@ -36,7 +36,7 @@ pub(super) const W_004: Rule = Rule::warning("W-004", "§5.6", include_str!("w00
         });
     }));
 
-fn stands_for_something(cast: &Cast<'_>, reference: Reference<'_>, scope: Scope<'_>) -> bool {
+fn stands_for_something(cast: &Cast<'_>, reference: Reference<'_>, scope: PhaseScope<'_>) -> bool {
     match reference {
         Reference::Message => true,
         // Of an actor that is none, V-032 speaks.
@@ -55,7 +55,7 @@ fn explain<'d>(
     cast: &Cast<'d>,
     name: &str,
     range: Range<usize>,
-    scope: Scope<'_>,
+    scope: PhaseScope<'_>,
 ) {
     let finding = finding.help("it becomes empty text; to send the braces themselves, write `\\{{`");
     let trimmed = name.trim();
