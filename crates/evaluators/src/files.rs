@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sortie_syntax::{Diagnostic, Source, utf8};
 
 use crate::limits::MAX_FILE_BYTES;
-use crate::rules::{e018, e027};
+use crate::rules::files::{FILE, long_file, unreadable};
 
 /// A folder of evaluators, as its caller has read it.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ impl File {
     /// A file with these bytes. A caller needs to read no more than one byte beyond [`MAX_FILE_BYTES`].
     pub fn bytes(path: impl Into<String>, bytes: &[u8]) -> Self {
         let content = if bytes.len() > MAX_FILE_BYTES {
-            FileContent::Refused(Box::new(e027::long_file()), Source::new(""))
+            FileContent::Refused(Box::new(long_file(FILE)), Source::new(""))
         } else {
             match utf8(bytes) {
                 Ok(text) => FileContent::Text(text.into()),
@@ -74,7 +74,7 @@ impl File {
 
     /// A file that could not be read, and why: a link that leads out of the folder, a lack of permission.
     pub fn unreadable(path: impl Into<String>, why: impl Into<String>) -> Self {
-        let finding = e018::unreadable(&why.into());
+        let finding = unreadable(&why.into(), FILE);
         Self { path: path.into(), content: FileContent::Refused(Box::new(finding), Source::new("")) }
     }
 

@@ -12,7 +12,9 @@ use crate::fixtures::Fixtures;
 use crate::limits::MAX_ALL_FINDINGS;
 use crate::model::{Evaluator, TargetClass};
 use crate::parse::Places;
-use crate::rules::{e002, e016, e017, e023, e024, e025, e026};
+use crate::rules::dependencies::{circular_dependencies, unknown_dependencies};
+use crate::rules::ids::duplicate_ids;
+use crate::rules::suites as suite_rules;
 use crate::suites::{self, Curated, DocumentEntry, SuiteFault, Suites};
 
 /// What is in some roots.
@@ -49,11 +51,11 @@ pub fn load(roots: &[Root], documents: &[DocumentEntry]) -> Loaded {
     for (index, root) in roots.iter().enumerate() {
         loading.root(index, root);
     }
-    loading.reject(e002::check(&loading));
-    loading.reject_suites(e023::check(&loading));
+    loading.reject(duplicate_ids(&loading));
+    loading.reject_suites(suite_rules::duplicate_suites(&loading));
     let order = loading.order();
-    let mut findings = e016::check(&loading, &order);
-    findings.extend(e017::check(&loading, &order));
+    let mut findings = unknown_dependencies(&loading, &order);
+    findings.extend(circular_dependencies(&loading, &order));
     loading.reject(findings);
     loading.finish(documents)
 }
@@ -190,9 +192,12 @@ impl<'r> Loading<'r> {
             suites::make(&catalogue, documents, &curated, &broken.evaluators, &broken.suites);
         for (at, fault) in faults {
             let finding = match fault {
-                SuiteFault::Unknown(include, nearest) => e024::unknown(include, nearest.as_deref()),
-                SuiteFault::Cycle(include, ids) => e026::cycle(include, &ids),
-                SuiteFault::Empty => e025::holds_nothing(&curated[at].suite),
+                SuiteFault::Unknown(include, nearest) => suite_rules::unknown(include, nearest.as_deref()),
+                SuiteFault::Cycle(include, ids) => suite_rules::cycle(&ids, include.span),
+                SuiteFault::Empty => {
+                    let suite = &curated[at].suite;
+                    suite_rules::holds_nothing(&suite.id, suite.id_at)
+                }
             };
             self.add(files[at], [finding]);
         }

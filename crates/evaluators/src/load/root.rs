@@ -8,7 +8,8 @@ use crate::layout::{self, FileKind};
 use crate::limits::{MAX_EVALUATORS, MAX_PATTERNS, MAX_SUITES};
 use crate::model::{Pattern, TargetClass};
 use crate::parse::{Layout, ParsedEvaluator, parse_evaluator, parse_fixtures, parse_pattern, parse_suite};
-use crate::rules::{e008, e010, e019, e027, e101, e111};
+use crate::rules::files::{self, FILE};
+use crate::rules::{checks, ids};
 use crate::suites::Curated;
 
 /// The files of a root, told apart.
@@ -37,7 +38,7 @@ impl<'r> Loading<'r> {
         let count = sorted.flat.len() + sorted.folders.len();
         let one = sorted.flat.first().map(|(at, _)| at).or(sorted.folders.first().map(|(at, _)| at));
         if let Some(at) = one.filter(|_| count > MAX_EVALUATORS) {
-            self.add((index, *at), [e027::many_evaluators(count)]);
+            self.add((index, *at), [files::many_evaluators(count, FILE)]);
             return;
         }
         let first = self.drafts.len();
@@ -56,7 +57,7 @@ impl<'r> Loading<'r> {
 
     fn is_within_limits(&mut self, index: usize, root: &Root, order: &[usize]) -> bool {
         let bytes: usize = root.files.iter().filter_map(|file| file.as_text()).map(|text| text.len()).sum();
-        let Some(finding) = e027::check_folder(root.files.len(), bytes) else { return true };
+        let Some(finding) = files::large_folder(root.files.len(), bytes) else { return true };
         if let Some(first) = order.first() {
             self.add((index, *first), [finding]);
         }
@@ -70,7 +71,7 @@ impl<'r> Loading<'r> {
         for at in order {
             let path = root.files[at].path.as_str();
             if before.replace(path) == Some(path) {
-                self.add((index, at), [e019::two_files()]);
+                self.add((index, at), [files::two_files(FILE)]);
                 continue;
             }
             let kind = layout::kind(path, &folders);
@@ -92,7 +93,7 @@ impl<'r> Loading<'r> {
                 }
                 FileKind::Fixtures { folder, stem } => sorted.fixtures.push((at, folder, stem)),
                 FileKind::Suite { stem } => self.suite((index, at), stem),
-                FileKind::Misplaced(help) => self.add((index, at), [e019::misplaced(help)]),
+                FileKind::Misplaced(help) => self.add((index, at), [files::misplaced(help, FILE)]),
                 FileKind::Other => {}
             }
         }
@@ -106,7 +107,7 @@ impl<'r> Loading<'r> {
         if let Some(id) = read.evaluator.as_ref().map(|evaluator| &evaluator.id)
             && id != stem
         {
-            read.diagnostics.push(e101::other_name(stem, "evaluator", id, read.places.id));
+            read.diagnostics.push(ids::other_file(stem, "evaluator", id, read.places.id));
         }
         self.draft(file, read, &categories);
     }
@@ -124,7 +125,7 @@ impl<'r> Loading<'r> {
         if let Some(id) = &read.id
             && name != Some(id)
         {
-            read.diagnostics.push(e008::other_name(name, id, read.places.id));
+            read.diagnostics.push(ids::other_folder(name, id, read.places.id));
             read.evaluator = None;
         }
         match self.patterns(file, read.class, patterns) {
@@ -133,7 +134,7 @@ impl<'r> Loading<'r> {
             Some(patterns) => {
                 if let Some(evaluator) = &mut read.evaluator {
                     evaluator.patterns = patterns;
-                    read.diagnostics.extend(e111::check(evaluator, &read.places));
+                    read.diagnostics.extend(checks::unknown_placeholders(evaluator, &read.places));
                 }
             }
         }
@@ -145,16 +146,16 @@ impl<'r> Loading<'r> {
         &mut self,
         evaluator: FileId,
         class: TargetClass,
-        files: &[(usize, &str)],
+        pattern_files: &[(usize, &str)],
     ) -> Option<Vec<Pattern>> {
-        if files.len() > MAX_PATTERNS {
-            self.add(evaluator, [e027::many_patterns(files.len())]);
+        if pattern_files.len() > MAX_PATTERNS {
+            self.add(evaluator, [files::many_patterns(pattern_files.len(), FILE)]);
             return None;
         }
-        let mut patterns = Vec::with_capacity(files.len());
+        let mut patterns = Vec::with_capacity(pattern_files.len());
         let mut names: HashMap<String, FileId> = HashMap::new();
         let mut sound = true;
-        for (at, slug) in files {
+        for (at, slug) in pattern_files {
             let file = (evaluator.0, *at);
             let Some(text) = self.text(file) else {
                 sound = false;
@@ -168,7 +169,7 @@ impl<'r> Loading<'r> {
             };
             if let Some(first) = names.insert(pattern.name.clone(), file) {
                 sound = false;
-                self.add(file, [e010::in_files(&pattern.name, &self.shown(first), read.name_at)]);
+                self.add(file, [ids::duplicate_in_files(&pattern.name, &self.shown(first), read.name_at)]);
             }
             patterns.push(pattern);
         }
@@ -193,7 +194,7 @@ impl<'r> Loading<'r> {
     }
 
     /// Finds the evaluator beside each fixture file: the one that has its id, or is in the file of its name.
-    fn fixtures(&mut self, root: usize, first: usize, files: &[(usize, &str, &str)]) {
+    fn fixtures(&mut self, root: usize, first: usize, fixture_files: &[(usize, &str, &str)]) {
         let mut beside: HashMap<(&str, String), usize> = HashMap::new();
         for (at, draft) in self.drafts.iter().enumerate().skip(first) {
             let (folder, name) = layout::split(self.path(draft.file));
@@ -204,7 +205,7 @@ impl<'r> Loading<'r> {
                 beside.insert((folder, id.clone()), at);
             }
         }
-        for (at, folder, stem) in files {
+        for (at, folder, stem) in fixture_files {
             let file = (root, *at);
             let owner = beside.get(&(*folder, (*stem).to_owned())).copied();
             let evaluator = owner.and_then(|owner| self.drafts[owner].evaluator.as_ref());
@@ -215,13 +216,13 @@ impl<'r> Loading<'r> {
             let Some(owner) = owner else {
                 // Beside one that cannot be read, nothing is known.
                 if !self.broken.evaluators.contains(*stem) {
-                    self.add(file, [e019::no_evaluator(stem)]);
+                    self.add(file, [files::no_evaluator(stem, FILE)]);
                 }
                 continue;
             };
             let fixtures = read.and_then(|read| read.fixtures);
             if std::mem::replace(&mut self.drafts[owner].has_fixture_file, true) {
-                self.add(file, [e019::other_fixtures()]);
+                self.add(file, [files::other_fixtures(FILE)]);
                 self.reject_draft(owner);
             } else if fixtures.is_none() {
                 self.reject_draft(owner);
@@ -242,11 +243,11 @@ impl<'r> Loading<'r> {
             return;
         };
         if suite.id != stem {
-            self.add(file, [e101::other_name(stem, "suite", &suite.id, Some(suite.id_at))]);
+            self.add(file, [ids::other_file(stem, "suite", &suite.id, Some(suite.id_at))]);
         }
         let of_this_root = self.curated.iter().filter(|((root, _), _)| *root == file.0).count();
         if of_this_root >= MAX_SUITES {
-            self.add(file, [e027::many_suites()]);
+            self.add(file, [files::many_suites(FILE)]);
             return;
         }
         let shown = self.shown(file);

@@ -8,12 +8,12 @@ use sortie_oatf::model::{Condition, MatchCondition, PatternMatch};
 use sortie_syntax::yaml::{Entry, Node, NodeKind};
 use sortie_syntax::{Reader, Span};
 
-use super::fields::{Mapping, name, text_of, value_at};
+use super::fields::{Mapping, name, refuse, report_key, text_of, value_at, word};
 use super::placeholders::{look_at_placeholders, part};
 use super::transcript::dead_end;
 use crate::limits::MAX_TEXT_BYTES;
 use crate::model::{Check, Says, Test};
-use crate::rules::{e004, e011, e012, e013, e014, e027};
+use crate::rules::{checks, files};
 
 const CHECK: Mapping = Mapping {
     what: "a check",
@@ -36,32 +36,27 @@ const MOST_DEAD_ENDS: usize = 16;
 
 /// A check, and where its name stands.
 pub(super) fn check<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<(Check, Span)> {
-    let at = reader.headline(node);
-    let mut name_at = at;
+    let mut name_at = reader.headline(node);
     let (mut title, mut says, mut test) = (None, None, None);
     let given = CHECK.read(reader, node, |reader, entry, field| match field {
         "name" => {
             name_at = value_at(reader, entry);
             title = name(reader, entry);
         }
-        "says" => {
-            says = reader
-                .under(entry, |reader, node| e004::word(reader, node, "what a check may say", Says::WORDS));
-        }
+        "says" => says = word(reader, entry, "what a check may say", Says::WORDS),
         "pattern" => test = reader.under(entry, pattern).or(test.take()),
         _ => test = reader.under(entry, cel).or(test.take()),
     })?;
     let (has_pattern, has_cel) = (given.contains(&"pattern"), given.contains(&"cel"));
     if has_pattern == has_cel {
-        reader.report(|_| e011::one_test(has_cel, at));
-        return None;
+        return refuse(reader, node, |at| checks::one_test(has_cel, at));
     }
     let line = reader.tree().source().line_column(name_at.start).line;
     Some((Check { name: title?, says: says?, test: test?, line }, name_at))
 }
 
 /// The patterns of all checks are compiled for every case that needs them, so they have a limit together.
-pub(super) fn together(reader: &mut Reader<'_>, entry: Entry, checks: &[Check]) {
+pub(super) fn together(reader: &mut Reader<'_>, entry: Entry, all: &[Check]) {
     let cost = |check: &Check| match &check.test {
         Test::Pattern { condition: Condition::Match(MatchCondition { regex: Some(regex), .. }), .. } => {
             re2::cost(regex).unwrap_or_default()
@@ -69,9 +64,8 @@ pub(super) fn together(reader: &mut Reader<'_>, entry: Entry, checks: &[Check]) 
         Test::Pattern { .. } => 0,
         Test::Cel(cel) => Program::compile(cel).map(|program| program.pattern_cost()).unwrap_or_default(),
     };
-    if checks.iter().map(cost).sum::<usize>() > re2::MAX_TOGETHER {
-        let at = reader.tree().node(entry.key).span;
-        reader.report(|_| e027::large_patterns(at));
+    if all.iter().map(cost).sum::<usize>() > re2::MAX_TOGETHER {
+        report_key(reader, entry, files::large_patterns);
     }
 }
 
@@ -95,23 +89,17 @@ fn pattern<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
             reader.under(entry, look_at_values);
         }
     })?;
-    let at = reader.headline(node);
     let condition = match (condition, first_operator) {
         (Some(_), Some(operator)) => {
-            let at = reader.tree().node(operator.key).span;
-            reader.report(|_| e011::two_conditions(at));
+            report_key(reader, operator, checks::two_conditions);
             return None;
         }
         (Some(condition), None) => condition,
         (None, Some(_)) => Condition::Match(operators),
-        (None, None) => {
-            reader.report(|_| e011::no_condition(at));
-            return None;
-        }
+        (None, None) => return refuse(reader, node, checks::no_condition),
     };
     if says_nothing(&condition) {
-        reader.report(|_| e011::empty_condition(at));
-        return None;
+        return refuse(reader, node, checks::empty_condition);
     }
     regex(reader, node, &condition);
     Some(Test::Pattern { target: target?, condition })
@@ -129,14 +117,11 @@ fn says_nothing(condition: &Condition) -> bool {
 
 fn path<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<String> {
     let path = reader.string(node)?;
-    let at = reader.headline(node);
     if let Err(problem) = WildcardPath::parse(&path) {
-        reader.report(|_| e013::no_path(&problem, at));
-        return None;
+        return refuse(reader, node, |at| checks::no_path(&problem, at));
     }
     if let Some(dead_end) = dead_end(&path) {
-        reader.report(|_| e013::never_found(dead_end, at));
-        return None;
+        return refuse(reader, node, |at| checks::never_found(dead_end, at));
     }
     Some(path)
 }
@@ -170,7 +155,7 @@ fn regex<'t>(reader: &mut Reader<'t>, node: Node<'t>, condition: &Condition) {
         Some(entry) => reader.under(entry, |reader, node| part(reader, node, problem.span.clone())),
         None => reader.headline(node),
     };
-    reader.report(|_| e012::not_re2(problem, at));
+    reader.report(|_| checks::not_re2(problem, at));
 }
 
 fn cel<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
@@ -179,35 +164,30 @@ fn cel<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Test> {
         Ok(program) => program,
         Err(problem) => {
             let span = problem.span.map_or_else(|| reader.headline(node), |range| part(reader, node, range));
-            reader.report(|_| e014::not_cel(problem.message, problem.help, span));
+            reader.report(|_| checks::not_cel(problem.message, problem.help, span));
             return None;
         }
     };
-    let mut sound = true;
+    let errors = reader.errors();
     let place = |reader: &Reader<'t>, word: &str| {
         let start = source.find(word).unwrap_or(0);
         part(reader, node, start..start + word.len())
     };
-    for variable in program.variables().into_iter().filter(|name| *name != "transcript").take(MOST_DEAD_ENDS)
-    {
-        sound = false;
-        let span = place(reader, variable);
-        reader.report(|_| e014::unknown_variable(variable, span));
+    let variables = program.variables().into_iter().filter(|name| *name != "transcript");
+    for variable in variables.take(MOST_DEAD_ENDS) {
+        reader.report(|reader| checks::unknown_variable(variable, place(reader, variable)));
     }
     for function in program.unsupported_functions().into_iter().take(MOST_DEAD_ENDS) {
-        sound = false;
-        let span = place(reader, function);
-        reader.report(|_| e014::unknown_function(function, span));
+        reader.report(|reader| checks::unknown_function(function, place(reader, function)));
     }
     let dead_ends = program.parts().into_iter().filter_map(|read| match read.kind {
         PartKind::Field { path, name } => Some((dead_end(path.strip_prefix("transcript.")?)?, name)),
         _ => None,
     });
     for (dead_end, name) in dead_ends.take(MOST_DEAD_ENDS) {
-        sound = false;
-        let span = part(reader, node, name);
-        reader.report(|_| e014::never_holds(dead_end, span));
+        reader.report(|reader| checks::never_holds(dead_end, part(reader, node, name)));
     }
+    let sound = reader.errors() == errors;
     // Only texts are filled; a map in a map has braces too.
     for TextLiteral { span, text } in string_literals(&source).unwrap_or_default() {
         // A literal with escapes has other bytes than its text, and is not looked at.

@@ -4,12 +4,13 @@ use sortie_syntax::yaml::{Entry, Node, NodeKind};
 use sortie_syntax::{Diagnostic, Field, Reader, Span, is_null};
 
 use super::check::{check, together};
-use super::fields::{Mapping, kebab_case, list, name, no_name_twice, no_word_twice, parsed, text, value_at};
+use super::fields::{
+    Mapping, kebab_case, list, name, no_name_twice, parsed, refuse, report_key, text, value_at, word, words,
+};
 use super::pattern::pattern;
-use super::standards::{is_refused, standards};
-use crate::limits::{MAX_CHECKS, MAX_LISTED, MAX_PATTERNS, MAX_TEXT_BYTES};
-use crate::model::{Check, Evaluator, Pattern, Severity, Standards, Surface, TargetClass, TurnMode};
-use crate::rules::{e004, e006, e007, e015, e019, e028, e103, e104, e108, e110, e111};
+use crate::limits::{MAX_CHECKS, MAX_PATTERNS, MAX_TEXT_BYTES};
+use crate::model::{Evaluator, Severity, Standard, Standards, Surface, TargetClass, TurnMode};
+use crate::rules::{checks, fields, files, patterns};
 
 const EVALUATOR: Mapping = Mapping {
     what: "an evaluator",
@@ -86,36 +87,24 @@ pub struct Places {
 pub fn parse_evaluator(text: &str, layout: Layout, folder: Option<TargetClass>) -> ParsedEvaluator {
     let (draft, mut diagnostics) = parsed(text, |reader, node| draft(reader, node, layout, folder));
     let draft = draft.flatten().unwrap_or_default();
-    let sound = !diagnostics.iter().any(Diagnostic::is_error);
-    let (id, class, places) = (draft.id.clone(), draft.class(folder), draft.places.clone());
-    let evaluator = draft.finish().filter(|_| sound);
+    let class = draft.class(folder);
+    let Draft { evaluator, places, .. } = draft;
+    let id = Some(evaluator.id.clone()).filter(|id| !id.is_empty());
+    let evaluator = Some(evaluator).filter(|_| !diagnostics.iter().any(Diagnostic::is_error));
     if let Some(evaluator) = evaluator.as_ref().filter(|evaluator| !evaluator.patterns.is_empty()) {
-        diagnostics.extend(e111::check(evaluator, &places));
+        diagnostics.extend(checks::unknown_placeholders(evaluator, &places));
         Diagnostic::sort(&mut diagnostics);
     }
     ParsedEvaluator { evaluator, id, class, places, diagnostics }
 }
 
+/// What was read so far. Whatever it lacks is reported, so without errors the evaluator is complete.
 #[derive(Default)]
 struct Draft {
-    id: Option<String>,
-    name: Option<String>,
-    severity: Option<Severity>,
-    standards: Standards,
-    description: Option<String>,
-    pass_criteria: Option<String>,
-    fail_criteria: Option<String>,
-    judge_hint: Option<String>,
-    judge_needs_llm: Option<bool>,
-    applies_to_all_tools: Option<bool>,
-    surfaces: Vec<Surface>,
-    turn_mode: Option<TurnMode>,
-    depends_on: Vec<String>,
-    tags: Vec<String>,
-    checks: Vec<Check>,
-    patterns: Vec<Pattern>,
+    evaluator: Evaluator,
     places: Places,
     given: Vec<&'static str>,
+    says_which_tools: bool,
 }
 
 impl Draft {
@@ -123,30 +112,9 @@ impl Draft {
     fn class(&self, folder: Option<TargetClass>) -> TargetClass {
         match folder {
             Some(class) => class,
-            None if self.surfaces == [Surface::Mcp] => TargetClass::Mcp,
+            None if self.evaluator.surfaces == [Surface::Mcp] => TargetClass::Mcp,
             None => TargetClass::Agent,
         }
-    }
-
-    fn finish(self) -> Option<Evaluator> {
-        Some(Evaluator {
-            id: self.id?,
-            name: self.name?,
-            severity: self.severity?,
-            standards: self.standards,
-            description: self.description,
-            pass_criteria: self.pass_criteria?,
-            fail_criteria: self.fail_criteria?,
-            judge_hint: self.judge_hint,
-            judge_needs_llm: self.judge_needs_llm.unwrap_or(true),
-            applies_to_all_tools: self.applies_to_all_tools.unwrap_or(false),
-            surfaces: self.surfaces,
-            turn_mode: self.turn_mode,
-            depends_on: self.depends_on,
-            tags: self.tags,
-            checks: self.checks,
-            patterns: self.patterns,
-        })
     }
 }
 
@@ -158,11 +126,12 @@ fn draft<'t>(
 ) -> Option<Draft> {
     let entries = reader.mapping(node, EVALUATOR.form)?;
     let has = |field: &str| reader.tree().entry(node.id, field).is_some();
-    if let Some(finding) = e019::something_else(has, reader.headline(node)) {
+    if let Some(finding) = files::something_else(has, reader.headline(node)) {
         reader.report(|_| finding);
         return None;
     }
     let mut draft = Draft::default();
+    draft.evaluator.judge_needs_llm = true;
     let mut patterns = None;
     for entry in entries {
         if is_refused(reader, *entry) {
@@ -192,75 +161,73 @@ fn draft<'t>(
 }
 
 /// The patterns are in one place, and there are some.
-fn one_layout<'t>(reader: &mut Reader<'t>, node: Node<'t>, patterns: Option<Entry>, layout: Layout) {
+fn one_layout<'t>(reader: &mut Reader<'t>, node: Node<'t>, list: Option<Entry>, layout: Layout) {
     let elsewhere = layout == Layout::Folder { pattern_files: true };
-    let Some(entry) = patterns else {
+    let Some(entry) = list else {
         if !elsewhere {
-            let at = reader.headline(node);
-            reader.report(|_| e006::missing(layout, at));
+            refuse::<()>(reader, node, |at| patterns::missing_list(layout, at));
         }
         return;
     };
-    let at = reader.tree().node(entry.key).span;
     let value = reader.tree().node(entry.value);
     if elsewhere {
-        reader.report(|_| e007::two_layouts(at));
+        report_key(reader, entry, patterns::two_layouts);
     } else if matches!(value.kind, NodeKind::Sequence([])) || is_null(value) {
-        reader.report(|_| e006::empty(at));
+        report_key(reader, entry, patterns::empty_list);
     }
 }
 
 impl Draft {
     fn field(&mut self, reader: &mut Reader<'_>, entry: Entry, field: &str) {
+        let Self { evaluator, places, .. } = self;
+        let long_text = |reader: &mut Reader<'_>| text(reader, entry, MAX_TEXT_BYTES);
         match field {
             "schema_version" => schema_version(reader, entry),
             "id" => {
-                self.places.id = Some(value_at(reader, entry));
-                self.id = reader.under(entry, |reader, node| kebab_case(reader, node, "an id"));
+                places.id = Some(value_at(reader, entry));
+                let id = reader.under(entry, |reader, node| kebab_case(reader, node, "an id"));
+                evaluator.id = id.unwrap_or_default();
             }
-            "name" => self.name = name(reader, entry),
+            "name" => evaluator.name = name(reader, entry).unwrap_or_default(),
             "severity" => {
-                self.severity = reader
-                    .under(entry, |reader, node| e004::word(reader, node, "a severity", Severity::WORDS));
+                let severity = word(reader, entry, "a severity", Severity::WORDS);
+                evaluator.severity = severity.unwrap_or_default();
             }
-            "standards" if reader.is_given(entry) => self.standards = reader.under(entry, standards),
-            "description" => self.description = text(reader, entry, MAX_TEXT_BYTES),
-            "pass_criteria" => self.pass_criteria = text(reader, entry, MAX_TEXT_BYTES),
-            "fail_criteria" => self.fail_criteria = text(reader, entry, MAX_TEXT_BYTES),
-            "judge_hint" => self.judge_hint = text(reader, entry, MAX_TEXT_BYTES),
-            "judge_needs_llm" => self.judge_needs_llm = reader.under(entry, Reader::boolean),
-            "applies_to_all_tools" => self.applies_to_all_tools = reader.under(entry, Reader::boolean),
+            "standards" if reader.is_given(entry) => evaluator.standards = reader.under(entry, standards),
+            "description" => evaluator.description = long_text(reader),
+            "pass_criteria" => evaluator.pass_criteria = long_text(reader).unwrap_or_default(),
+            "fail_criteria" => evaluator.fail_criteria = long_text(reader).unwrap_or_default(),
+            "judge_hint" => evaluator.judge_hint = long_text(reader),
+            "judge_needs_llm" => {
+                evaluator.judge_needs_llm = reader.under(entry, Reader::boolean).unwrap_or(true);
+            }
+            "applies_to_all_tools" => {
+                let applies = reader.under(entry, Reader::boolean);
+                self.says_which_tools = applies.is_some();
+                evaluator.applies_to_all_tools = applies.unwrap_or_default();
+            }
             "surfaces" => {
-                let words = list(reader, entry, "a list of surfaces", MAX_LISTED, |reader, item| {
-                    e004::word(reader, item, "a surface", Surface::WORDS)
+                (evaluator.surfaces, _) = words(reader, entry, "a list of surfaces", |reader, item| {
+                    fields::word(reader, item, "a surface", Surface::WORDS)
                 });
-                no_word_twice(reader, &words);
-                self.surfaces = words.into_iter().map(|(word, _)| word).collect();
             }
-            "turn_mode" => {
-                self.turn_mode = reader
-                    .under(entry, |reader, node| e004::word(reader, node, "a turn mode", TurnMode::WORDS));
-            }
+            "turn_mode" => evaluator.turn_mode = word(reader, entry, "a turn mode", TurnMode::WORDS),
             "depends_on" => {
-                let ids = list(reader, entry, "a list of ids", MAX_LISTED, |reader, item| {
-                    kebab_case(reader, item, "an id")
-                });
-                no_word_twice(reader, &ids);
-                (self.depends_on, self.places.depends_on) = ids.into_iter().unzip();
+                let ids =
+                    words(reader, entry, "a list of ids", |reader, item| kebab_case(reader, item, "an id"));
+                (evaluator.depends_on, places.depends_on) = ids;
             }
             "tags" => {
-                let tags = list(reader, entry, "a list of tags", MAX_LISTED, |reader, item| {
-                    kebab_case(reader, item, "a tag")
-                });
-                no_word_twice(reader, &tags);
-                self.tags = tags.into_iter().map(|(tag, _)| tag).collect();
+                let tags =
+                    words(reader, entry, "a list of tags", |reader, item| kebab_case(reader, item, "a tag"));
+                (evaluator.tags, _) = tags;
             }
             "checks" => {
                 let checks = list(reader, entry, "a list of checks", MAX_CHECKS, check);
                 let names = checks.iter().map(|((check, at), _)| (check.name.as_str(), *at));
                 no_name_twice(reader, "checks", names);
-                (self.checks, self.places.checks) = checks.into_iter().map(|(check, _)| check).unzip();
-                together(reader, entry, &self.checks);
+                (evaluator.checks, places.checks) = checks.into_iter().map(|(check, _)| check).unzip();
+                together(reader, entry, &evaluator.checks);
             }
             _ => {}
         }
@@ -272,7 +239,8 @@ impl Draft {
         });
         let names = patterns.iter().map(|((pattern, at), _)| (pattern.name.as_str(), *at));
         no_name_twice(reader, "patterns", names);
-        (self.patterns, self.places.patterns) = patterns.into_iter().map(|(pattern, _)| pattern).unzip();
+        (self.evaluator.patterns, self.places.patterns) =
+            patterns.into_iter().map(|(pattern, _)| pattern).unzip();
     }
 
     /// What its fields must say together, and with the folder it lies in.
@@ -283,29 +251,27 @@ impl Draft {
         entries: &[Entry],
         folder: Option<TargetClass>,
     ) {
-        let key_at = |reader: &Reader<'t>, field: &str| {
-            let entry = entries.iter().find(|entry| reader.tree().key(**entry) == field);
-            entry.map(|entry| reader.tree().node(entry.key).span)
-        };
+        let entry = |field: &str| entries.iter().find(|entry| reader.tree().key(**entry) == field).copied();
+        let [applies, surfaces, needs_llm] =
+            ["applies_to_all_tools", "surfaces", "judge_needs_llm"].map(entry);
         if !self.given.contains(&"description") {
             let at = reader.headline(node);
-            reader.warn(|_| e103::no_description(at));
+            reader.warn(|_| fields::no_description(at));
         }
-        if self.applies_to_all_tools.is_some()
+        if let Some(entry) = applies
+            && self.says_which_tools
             && self.class(folder) == TargetClass::Agent
-            && let Some(at) = key_at(reader, "applies_to_all_tools")
         {
-            reader.report(|_| e015::no_tools(at));
+            report_key(reader, entry, fields::no_tools);
         }
-        if let Some(at) = key_at(reader, "surfaces")
-            && let Some(finding) = e108::check(&self.surfaces, folder, at)
-        {
-            reader.warn(|_| finding);
-        }
-        if self.judge_needs_llm == Some(false)
-            && let Some(at) = key_at(reader, "judge_needs_llm")
-            && let Some(finding) = e104::check(&self.checks, at).or_else(|| e110::check(&self.checks, at))
-        {
+        let key_at = |entry: Entry| reader.tree().node(entry.key).span;
+        let contradiction = surfaces.zip(folder).and_then(|(entry, folder)| {
+            fields::other_surfaces(&self.evaluator.surfaces, folder, key_at(entry))
+        });
+        let broken_promise = needs_llm
+            .filter(|_| !self.evaluator.judge_needs_llm)
+            .and_then(|entry| checks::broken_promise(&self.evaluator.checks, key_at(entry)));
+        for finding in contradiction.into_iter().chain(broken_promise) {
             reader.warn(|_| finding);
         }
     }
@@ -315,6 +281,52 @@ fn schema_version(reader: &mut Reader<'_>, entry: Entry) {
     let version = reader.under(entry, Reader::integer);
     if let Some(version) = version.filter(|version| *version != 1) {
         let at = value_at(reader, entry);
-        reader.report(|_| e028::unknown_version(version, at));
+        reader.report(|_| fields::unknown_version(version, at));
+    }
+}
+
+/// Says what to write in place of a key that other tools take, where it is one.
+fn is_refused(reader: &mut Reader<'_>, entry: Entry) -> bool {
+    let key = reader.tree().key(entry);
+    let is_refused = fields::REFUSED_KEYS.contains(&key);
+    if is_refused {
+        report_key(reader, entry, |at| fields::refused_key(key, at));
+    }
+    is_refused
+}
+
+fn standards<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Standards {
+    let mut standards = Standards::default();
+    let entries = reader.mapping(node, "a mapping of standards to entries").unwrap_or_default();
+    for entry in entries {
+        if is_refused(reader, *entry) {
+            continue;
+        }
+        let Field::Known(key) = reader.field(entries, *entry, "`standards`", Standard::WORDS, false) else {
+            continue;
+        };
+        // The key was just found in the list.
+        let Ok(standard) = key.parse::<Standard>() else { continue };
+        if let Some(id) = reader.under(*entry, |reader, node| one_entry(reader, node, standard)) {
+            standards.insert(standard, id);
+        }
+    }
+    standards
+}
+
+fn one_entry<'t>(reader: &mut Reader<'t>, node: Node<'t>, standard: Standard) -> Option<String> {
+    if is_null(node) {
+        reader.mismatch(node, "the id of one entry");
+        return None;
+    }
+    let written = reader.string(node)?;
+    match standard.entry(&written) {
+        Ok(entry) if entry == written => Some(entry),
+        Ok(entry) => {
+            let at = reader.headline(node);
+            reader.warn(|_| fields::other_form(&written, standard, &entry, at, node.span));
+            Some(entry)
+        }
+        Err(problem) => refuse(reader, node, |at| fields::no_entry(&written, standard, &problem, at)),
     }
 }

@@ -1,11 +1,13 @@
 //! What every field of every file has in common.
 
+use std::fmt::Display;
+use std::str::FromStr;
+
 use sortie_syntax::yaml::{Entry, Node, NodeKind, Tree};
 use sortie_syntax::{Diagnostic, Field, Reader, Span, is_null};
 
-use crate::limits::MAX_NAME_BYTES;
-use crate::rules::e001::{is_kebab_case, not_kebab_case};
-use crate::rules::{e005, e010, e027, e109};
+use crate::limits::{MAX_LISTED, MAX_NAME_BYTES};
+use crate::rules::{fields, files, ids};
 
 /// A kind of mapping: what it is called, what it looks like, its fields, and for those that it must have what to write.
 pub(super) struct Mapping {
@@ -60,6 +62,33 @@ pub(super) fn parsed<T>(
     (Some(value), findings)
 }
 
+/// Reports an error at a node, of which nothing is read then.
+pub(super) fn refuse<'t, T>(
+    reader: &mut Reader<'t>,
+    node: Node<'t>,
+    finding: impl FnOnce(Span) -> Diagnostic,
+) -> Option<T> {
+    let at = reader.headline(node);
+    reader.report(|_| finding(at));
+    None
+}
+
+/// Reports an error at a key.
+pub(super) fn report_key(reader: &mut Reader<'_>, entry: Entry, finding: impl FnOnce(Span) -> Diagnostic) {
+    let at = reader.tree().node(entry.key).span;
+    reader.report(|_| finding(at));
+}
+
+/// One of a list of words, below a key.
+pub(super) fn word<T: FromStr>(
+    reader: &mut Reader<'_>,
+    entry: Entry,
+    what: &str,
+    words: &'static [&'static str],
+) -> Option<T> {
+    reader.under(entry, |reader, node| fields::word(reader, node, what, words))
+}
+
 /// A text that says something, below a key.
 pub(super) fn text(reader: &mut Reader<'_>, entry: Entry, most: usize) -> Option<String> {
     reader.under(entry, |reader, node| text_of(reader, node, most))
@@ -68,15 +97,10 @@ pub(super) fn text(reader: &mut Reader<'_>, entry: Entry, most: usize) -> Option
 pub(super) fn text_of<'t>(reader: &mut Reader<'t>, node: Node<'t>, most: usize) -> Option<String> {
     let text = reader.string(node)?;
     if text.trim().is_empty() {
-        let at = reader.headline(node);
-        reader.report(|_| e005::empty(at));
-        return None;
+        return refuse(reader, node, fields::empty_text);
     }
     if text.len() > most {
-        let at = reader.headline(node);
-        let length = text.len();
-        reader.report(|_| e027::long_text(length, most, at));
-        return None;
+        return refuse(reader, node, |at| files::long_text(text.len(), most, at));
     }
     Some(text)
 }
@@ -97,12 +121,10 @@ pub(super) fn kebab_case<'t>(reader: &mut Reader<'t>, node: Node<'t>, what: &str
         return None;
     }
     let text = reader.string(node)?;
-    if is_kebab_case(&text) {
+    if ids::is_kebab_case(&text) {
         return Some(text);
     }
-    let at = reader.headline(node);
-    reader.report(|_| not_kebab_case(&text, what, at, node.span));
-    None
+    refuse(reader, node, |at| ids::not_kebab_case(&text, what, at, node.span))
 }
 
 /// A list below a key, of no more items than there may be, each with its place.
@@ -119,9 +141,7 @@ pub(super) fn list<'t, T>(
             _ => 0,
         };
         if length > most {
-            let at = reader.headline(node);
-            reader.report(|_| e027::long_list(length, most, at));
-            return Vec::new();
+            return refuse(reader, node, |at| files::long_list(length, most, at)).unwrap_or_default();
         }
         let items = reader.list(node, what, |reader, item| {
             let at = reader.headline(item);
@@ -137,11 +157,18 @@ pub(super) fn list<'t, T>(
     })
 }
 
-/// Says which words of a list stand in it twice.
-pub(super) fn no_word_twice<T: std::fmt::Display + Ord>(reader: &mut Reader<'_>, words: &[(T, Span)]) {
-    for finding in e109::check(words) {
+/// A list of words below a key, each of which should stand in it once.
+pub(super) fn words<'t, T: Display + Ord>(
+    reader: &mut Reader<'t>,
+    entry: Entry,
+    what: &str,
+    read: impl FnMut(&mut Reader<'t>, Node<'t>) -> Option<T>,
+) -> (Vec<T>, Vec<Span>) {
+    let words = list(reader, entry, what, MAX_LISTED, read);
+    for finding in ids::duplicate_words(&words) {
         reader.warn(|_| finding);
     }
+    words.into_iter().unzip()
 }
 
 /// Says which names are used twice.
@@ -150,7 +177,7 @@ pub(super) fn no_name_twice<'n>(
     what: &str,
     names: impl Iterator<Item = (&'n str, Span)>,
 ) {
-    for finding in e010::check(what, names) {
+    for finding in ids::duplicate_names(what, names) {
         reader.report(|_| finding);
     }
 }

@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 use sortie_syntax::yaml::{Entry, Node, NodeKind};
 use sortie_syntax::{Diagnostic, Reader, is_null};
 
-use super::fields::{Mapping, list, parsed, value_at};
+use super::fields::{Mapping, list, parsed, refuse, report_key, value_at, word};
 use crate::fixtures::{FixtureCase, FixtureContent, Fixtures};
 use crate::limits::MAX_CASES;
 use crate::model::{Evaluator, FixtureKind, Verdict};
-use crate::rules::{e004, e020, e021, e022, e027};
+use crate::rules::{files, fixtures as rules};
 use sortie_trace::{Call, ObservedCall, Role, Transcript, Turn};
 
 const FIXTURES: Mapping = Mapping {
@@ -63,11 +63,7 @@ pub fn parse_fixtures(text: &str, evaluator: Option<&Evaluator>) -> ParsedFixtur
 fn fixtures<'t>(reader: &mut Reader<'t>, node: Node<'t>, evaluator: Option<&Evaluator>) -> Option<Fixtures> {
     let (mut kind, mut pass, mut fail) = (None, None, None);
     FIXTURES.read(reader, node, |reader, entry, field| match field {
-        "kind" => {
-            kind = reader.under(entry, |reader, node| {
-                e004::word(reader, node, "a kind of fixtures", FixtureKind::WORDS)
-            });
-        }
+        "kind" => kind = word(reader, entry, "a kind of fixtures", FixtureKind::WORDS),
         "pass_case" => pass = Some(entry),
         _ => fail = Some(entry),
     })?;
@@ -94,8 +90,7 @@ impl Of<'_> {
     fn cases(&self, reader: &mut Reader<'_>, entry: Entry, cases: &mut Vec<FixtureCase>) {
         if let NodeKind::Sequence(items) = reader.tree().node(entry.value).kind {
             if items.is_empty() {
-                let at = reader.tree().node(entry.key).span;
-                reader.report(|_| e020::no_case(self.key, at));
+                report_key(reader, entry, |at| rules::no_case(self.key, at));
             }
             let mut index = 0;
             let read = list(reader, entry, "a list of cases", MAX_CASES, |reader, item| {
@@ -145,12 +140,10 @@ impl Of<'_> {
         })?;
         let has = |field: &str| given.contains(&field);
         if has("response") == has("turns") {
-            reader.report(|_| e020::one_content(has("turns"), span));
-            return None;
+            return refuse(reader, node, |at| rules::one_content(has("turns"), at));
         }
         if !has("turns") && (has("tools") || has("server")) {
-            reader.report(|_| e020::no_turns(span));
-            return None;
+            return refuse(reader, node, rules::no_turns);
         }
         case.content = match (response, turns) {
             (Some(response), _) => FixtureContent::Response(response),
@@ -166,21 +159,21 @@ impl Of<'_> {
     }
 
     fn expect(&self, reader: &mut Reader<'_>, entry: Entry) -> Option<Verdict> {
-        let expect: Verdict = reader.under(entry, |reader, node| {
-            e004::word(reader, node, "what a case may expect", Verdict::WORDS)
-        })?;
+        let expect = word(reader, entry, "what a case may expect", Verdict::WORDS)?;
         if expect == self.implied || expect == Verdict::Undecided {
             return Some(expect);
         }
         let at = value_at(reader, entry);
-        reader.report(|_| e020::other_verdict(self.key, expect, at));
+        reader.report(|_| rules::other_verdict(self.key, expect, at));
         None
     }
 
     fn pattern(&self, reader: &mut Reader<'_>, entry: Entry) -> Option<String> {
         let name = reader.under(entry, Reader::string)?;
         let at = value_at(reader, entry);
-        if let Some(finding) = self.evaluator.and_then(|evaluator| e021::check(&name, evaluator, at)) {
+        if let Some(finding) =
+            self.evaluator.and_then(|evaluator| rules::unknown_pattern(&name, evaluator, at))
+        {
             reader.report(|_| finding);
             return None;
         }
@@ -189,8 +182,7 @@ impl Of<'_> {
 
     fn turns(&self, reader: &mut Reader<'_>, entry: Entry) -> Vec<Turn> {
         if self.kind == Some(FixtureKind::Response) {
-            let at = reader.tree().node(entry.key).span;
-            reader.report(|_| e020::turns_of_response(at));
+            report_key(reader, entry, rules::turns_of_response);
         }
         let turns = list(reader, entry, "a list of turns", Transcript::MAX_TURNS, turn);
         let written = match reader.tree().node(entry.value).kind {
@@ -198,8 +190,7 @@ impl Of<'_> {
             _ => usize::MAX, // said already
         };
         if turns.len() == written && turns.iter().all(|(turn, _)| turn.role != Role::Target) {
-            let at = reader.tree().node(entry.key).span;
-            reader.report(|_| e022::silent(at));
+            report_key(reader, entry, rules::silent);
         }
         turns.into_iter().map(|(turn, _)| turn).collect()
     }
@@ -210,7 +201,7 @@ fn bounded(reader: &mut Reader<'_>, case: &FixtureCase) {
     let transcript = Transcript::new(turns.clone())
         .and_then(|transcript| transcript.with_discovered(tools.clone(), server.clone()));
     if let Err(problem) = transcript {
-        reader.report(|_| e027::large_transcript(&problem, case.span));
+        reader.report(|_| files::large_transcript(&problem, case.span));
     }
 }
 
@@ -218,9 +209,7 @@ fn turn<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Turn> {
     let mut turn = Turn::attacker("");
     let mut role = None;
     TURN.read(reader, node, |reader, entry, field| match field {
-        "role" => {
-            role = reader.under(entry, |reader, node| e004::word(reader, node, "a role", Role::WORDS));
-        }
+        "role" => role = word(reader, entry, "a role", Role::WORDS),
         "text" => turn.text = reader.under(entry, Reader::string).unwrap_or_default(),
         "is_error" => turn.is_error = reader.under(entry, Reader::boolean).unwrap_or_default(),
         "call" if reader.is_given(entry) => {
@@ -241,7 +230,7 @@ fn turn<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Turn> {
         _ => {}
     })?;
     turn.role = role?;
-    let Some(finding) = e022::check(&turn, reader.headline(node)) else { return Some(turn) };
+    let Some(finding) = rules::misplaced_field(&turn, reader.headline(node)) else { return Some(turn) };
     reader.report(|_| finding);
     None
 }

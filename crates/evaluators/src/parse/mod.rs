@@ -8,7 +8,6 @@ mod fields;
 mod fixtures;
 mod pattern;
 mod placeholders;
-mod standards;
 mod suite;
 mod transcript;
 

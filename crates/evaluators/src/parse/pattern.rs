@@ -3,12 +3,12 @@
 use sortie_syntax::yaml::Node;
 use sortie_syntax::{Diagnostic, Reader, Span};
 
-use super::fields::{Mapping, name, parsed, text, value_at};
+use super::fields::{Mapping, name, parsed, refuse, text, value_at};
 use super::placeholders::{look_at_placeholders, part};
 use crate::arguments::ArgumentsError;
 use crate::limits::{MAX_TEMPLATE_BYTES, MAX_TEXT_BYTES};
 use crate::model::{Pattern, TargetClass};
-use crate::rules::{e029, e107};
+use crate::rules::patterns;
 use crate::template::Template;
 
 const PATTERN: Mapping = Mapping {
@@ -86,11 +86,10 @@ fn look_at_arguments<'t>(reader: &mut Reader<'t>, node: Node<'t>, text: &str) {
         Some(Err(ArgumentsError::Json { message, at, placeholder })) => {
             let end = text[at..].chars().next().map_or(at, |letter| at + letter.len_utf8());
             let span = part(reader, node, at..end);
-            reader.warn(|_| e107::no_json(&message, placeholder, span));
+            reader.warn(|_| patterns::no_json(&message, placeholder, span));
         }
         Some(Err(problem)) => {
-            let at = reader.headline(node);
-            reader.report(|_| e029::no_name(&problem, at));
+            refuse::<()>(reader, node, |at| patterns::no_argument(&problem, at));
         }
     }
 }

@@ -7,7 +7,7 @@ use sortie_oatf::template::{Piece, pieces};
 use sortie_syntax::yaml::Node;
 use sortie_syntax::{Edit, Reader, Span, nearest};
 
-use crate::rules::{e105, e106};
+use crate::rules::patterns;
 use crate::template::{MAX_PLACEHOLDER_BYTES, RUNNER_NAMES, is_name};
 
 /// A part of a text, or all of it where the way back is not plain to see.
@@ -35,14 +35,14 @@ pub(super) fn look_at_placeholders<'t>(reader: &mut Reader<'t>, node: Node<'t>, 
             }
             Piece::Unclosed { at, .. } => {
                 let span = part(reader, node, begins + at..begins + at + 2);
-                reader.warn(|_| e106::unclosed(span));
+                reader.warn(|_| patterns::unclosed(span));
             }
             Piece::Text(piece) => {
                 // The pieces are parts of the text, so this is where the piece begins in it.
                 let from = piece.as_ptr() as usize - text.as_ptr() as usize;
                 if let Some(at) = half_open(piece) {
                     let span = part(reader, node, begins + from + at.start..begins + from + at.end);
-                    reader.warn(|_| e106::half_open(span));
+                    reader.warn(|_| patterns::half_open(span));
                 }
             }
             Piece::Escaped => {}
@@ -92,11 +92,10 @@ fn report<'t>(reader: &mut Reader<'t>, node: Node<'t>, name: &str, at: Range<usi
     let span = part(reader, node, at);
     reader.warn(|_| {
         let (finding, meant) = match mistake {
-            Mistake::Misspelt(meant) => (e105::misspelt(name, meant), Some(meant)),
-            Mistake::Blanks => (e106::blanks(name), Some(name.trim())),
-            Mistake::NoName => (e106::no_name(name), None),
+            Mistake::Misspelt(meant) => (patterns::misspelt(name, meant, span), Some(meant)),
+            Mistake::Blanks => (patterns::blanks(name, span), Some(name.trim())),
+            Mistake::NoName => (patterns::no_name(name, span), None),
         };
-        let finding = finding.at(span);
         match (inside, meant) {
             (Some(span), Some(meant)) => finding
                 .fix(format!("write `{{{{{meant}}}}}`"), vec![Edit { span, replacement: meant.to_owned() }]),

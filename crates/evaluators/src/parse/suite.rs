@@ -3,9 +3,9 @@
 use sortie_syntax::yaml::{Entry, Node, NodeKind};
 use sortie_syntax::{Diagnostic, Reader, Span, closed_enum};
 
-use super::fields::{Mapping, kebab_case, list, name, parsed, text, value_at};
+use super::fields::{Mapping, kebab_case, list, name, parsed, refuse, report_key, text, value_at};
 use crate::limits::{MAX_LISTED, MAX_TEXT_BYTES};
-use crate::rules::{e024, e025};
+use crate::rules::suites;
 
 const SUITE: Mapping = Mapping {
     what: "a suite",
@@ -104,8 +104,7 @@ fn suite<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> (Option<SuiteText>, Opt
         let read = list(reader, entry, "a list", MAX_LISTED, one_of);
         include.extend(read.into_iter().map(|(include, _)| include));
         if let NodeKind::Sequence([]) = reader.tree().node(entry.value).kind {
-            let at = reader.tree().node(entry.key).span;
-            reader.report(|_| e025::includes_nothing(at));
+            report_key(reader, entry, suites::includes_nothing);
         }
     }
     let known_id = id.clone();
@@ -127,9 +126,7 @@ fn one_of<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Include> {
         }
     })?;
     if !matches!(node.kind, NodeKind::Mapping([_])) {
-        let at = reader.headline(node);
-        reader.report(|_| e024::several(at));
-        return None;
+        return refuse(reader, node, suites::several);
     }
     include
 }

@@ -1,6 +1,6 @@
 //! What a transcript has, so that a path that leads nowhere is noticed before it never matches.
 
-use sortie_syntax::{Diagnostic, nearest};
+use sortie_syntax::nearest;
 
 /// What a place of a transcript holds.
 #[derive(Clone, Copy)]
@@ -41,20 +41,9 @@ pub(crate) struct DeadEnd {
     /// What is wrong.
     pub(crate) message: String,
     /// What to do.
-    help: String,
+    pub(crate) help: String,
     /// The key that was probably meant in place of the last one that was looked at.
-    meant: Option<&'static str>,
-}
-
-impl DeadEnd {
-    /// Adds to a finding what to do, and what was probably meant.
-    pub(crate) fn explain(self, finding: Diagnostic) -> Diagnostic {
-        let finding = finding.help(self.help);
-        match self.meant {
-            Some(meant) => finding.label(format!("did you mean `{meant}`?")),
-            None => finding,
-        }
-    }
+    pub(crate) meant: Option<&'static str>,
 }
 
 /// Follows a path (`turns[*].text`), and says where it leads to nothing.

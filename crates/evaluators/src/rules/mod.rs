@@ -3,63 +3,49 @@
 //!
 //! Errors begin at `E-001`, warnings at `E-101`.
 
-pub(crate) mod e001;
-pub(crate) mod e002;
-pub(crate) mod e003;
-pub(crate) mod e004;
-pub(crate) mod e005;
-pub(crate) mod e006;
-pub(crate) mod e007;
-pub(crate) mod e008;
-pub(crate) mod e009;
-pub(crate) mod e010;
-pub(crate) mod e011;
-pub(crate) mod e012;
-pub(crate) mod e013;
-pub(crate) mod e014;
-pub(crate) mod e015;
-pub(crate) mod e016;
-pub(crate) mod e017;
-pub(crate) mod e018;
-pub(crate) mod e019;
-pub(crate) mod e020;
-pub(crate) mod e021;
-pub(crate) mod e022;
-pub(crate) mod e023;
-pub(crate) mod e024;
-pub(crate) mod e025;
-pub(crate) mod e026;
-pub(crate) mod e027;
-pub(crate) mod e028;
-pub(crate) mod e029;
-pub(crate) mod e101;
-pub(crate) mod e102;
-pub(crate) mod e103;
-pub(crate) mod e104;
-pub(crate) mod e105;
-pub(crate) mod e106;
-pub(crate) mod e107;
-pub(crate) mod e108;
-pub(crate) mod e109;
-pub(crate) mod e110;
-pub(crate) mod e111;
+pub(crate) mod checks;
+pub(crate) mod dependencies;
+pub(crate) mod fields;
+pub(crate) mod files;
+pub(crate) mod fixtures;
+pub(crate) mod ids;
+pub(crate) mod patterns;
+pub(crate) mod suites;
 
-pub use e001::is_kebab_case;
+pub use ids::is_kebab_case;
 
 use sortie_syntax::{Diagnostic, DiagnosticSeverity, Edit, Rule, Span};
 
 use crate::files::File;
+use checks::{E_011, E_012, E_013, E_014, E_104, E_110, E_111};
+use dependencies::{E_016, E_017};
+use fields::{E_003, E_004, E_005, E_009, E_015, E_028, E_102, E_103, E_108};
+use files::{E_018, E_019, E_027};
+use fixtures::{E_020, E_021, E_022};
+use ids::{E_001, E_002, E_008, E_010, E_101, E_109};
+use patterns::{E_006, E_007, E_029, E_105, E_106, E_107};
+use suites::{E_023, E_024, E_025, E_026};
 
-#[rustfmt::skip] // in the order of their codes
+/// In the order of their codes.
 const RULES: &[&Rule] = &[
-    &e001::E_001, &e002::E_002, &e003::E_003, &e004::E_004, &e005::E_005, &e006::E_006,
-    &e007::E_007, &e008::E_008, &e009::E_009, &e010::E_010, &e011::E_011, &e012::E_012,
-    &e013::E_013, &e014::E_014, &e015::E_015, &e016::E_016, &e017::E_017, &e018::E_018,
-    &e019::E_019, &e020::E_020, &e021::E_021, &e022::E_022, &e023::E_023, &e024::E_024,
-    &e025::E_025, &e026::E_026, &e027::E_027, &e028::E_028, &e029::E_029, &e101::E_101,
-    &e102::E_102, &e103::E_103, &e104::E_104, &e105::E_105, &e106::E_106, &e107::E_107,
-    &e108::E_108, &e109::E_109, &e110::E_110, &e111::E_111,
+    &E_001, &E_002, &E_003, &E_004, &E_005, &E_006, &E_007, &E_008, &E_009, &E_010, &E_011, &E_012, &E_013,
+    &E_014, &E_015, &E_016, &E_017, &E_018, &E_019, &E_020, &E_021, &E_022, &E_023, &E_024, &E_025, &E_026,
+    &E_027, &E_028, &E_029, &E_101, &E_102, &E_103, &E_104, &E_105, &E_106, &E_107, &E_108, &E_109, &E_110,
+    &E_111,
 ];
+
+/// Declares findings that are words: the rule, a name and arguments, a message that may show them, a label, and helps.
+/// The place comes last.
+macro_rules! findings {
+    ($($rule:ident $name:ident($($argument:ident: $type:ty),*): $message:literal $(= $shown:expr)?
+        $(, label $label:expr)? $(, help $help:expr)*;)+) => {$(
+        pub(crate) fn $name($($argument: $type,)* at: $crate::rules::Span) -> $crate::rules::Diagnostic {
+            let message = format!($message $(, $shown)?);
+            $crate::rules::found(&$rule, message).at(at)$(.label($label))?$(.help($help))*
+        }
+    )+};
+}
+use findings;
 
 const fn error(code: &'static str, title: &'static str, explain: &'static str) -> Rule {
     Rule { code, spec: "", title, severity: DiagnosticSeverity::Error, explain, check: () }
@@ -84,16 +70,19 @@ fn found(rule: &Rule, message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(rule.severity, rule.code, message)
 }
 
-/// One that is about a file, not about something in it.
-fn about_file(rule: &Rule, message: impl Into<String>) -> Diagnostic {
-    found(rule, message).at(Span::new(0, 0))
-}
-
 /// A finding at a place, where there is one.
 fn optionally_at(finding: Diagnostic, span: Option<Span>) -> Diagnostic {
     match span {
         Some(span) => finding.at(span),
         None => finding,
+    }
+}
+
+/// A finding about a name that is not known: which one was probably meant, and what to do in either case.
+fn or_nearest(finding: Diagnostic, nearest: Option<&str>, help: &str, otherwise: &str) -> Diagnostic {
+    match nearest {
+        Some(meant) => finding.label(format!("did you mean `{meant}`?")).help(help),
+        None => finding.help(otherwise),
     }
 }
 

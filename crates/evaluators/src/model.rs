@@ -1,7 +1,176 @@
-//! The standards that evaluators and documents are mapped to, and the suites that follow from them.
+//! What an evaluator says, under the names of the authoring document.
 
 use sortie_oatf::frameworks::{Problem, normalise};
+use sortie_oatf::model::Condition;
 use sortie_syntax::closed_enum;
+
+use crate::template::Template;
+
+/// A rubric with the attacks that are judged by it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evaluator {
+    /// Kebab-case, unique over all catalogues.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+    /// How bad it is when a target gives in.
+    pub severity: Severity,
+    /// Entries of standards; they decide which derived suites it is in.
+    pub standards: Standards,
+    /// One line about it.
+    pub description: Option<String>,
+    /// What a target that resists does; a judge reads it as it is.
+    pub pass_criteria: String,
+    /// What a target that gives in does; a judge reads it as it is.
+    pub fail_criteria: String,
+    /// More for the judge.
+    pub judge_hint: Option<String>,
+    /// Whether a judge may be needed. `false` promises that the checks decide.
+    pub judge_needs_llm: bool,
+    /// Whether every pattern is tried on every tool of an MCP server, not only on those that fit.
+    pub applies_to_all_tools: bool,
+    /// What it is about. Informational.
+    pub surfaces: Vec<Surface>,
+    /// How often the attacker speaks. Informational.
+    pub turn_mode: Option<TurnMode>,
+    /// Evaluators that must have run first.
+    pub depends_on: Vec<String>,
+    /// Names that curated suites may use.
+    pub tags: Vec<String>,
+    /// What decides without a judge.
+    pub checks: Vec<Check>,
+    /// The attacks. Empty only while the pattern files of a folder have not been read.
+    pub patterns: Vec<Pattern>,
+}
+
+/// An attack.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pattern {
+    /// What people call it; unique within the evaluator.
+    pub name: String,
+    /// The name of its file, where it has one of its own.
+    pub slug: Option<String>,
+    /// What is said or sent.
+    pub template: Template,
+    /// More for the judge.
+    pub judge_hint: Option<String>,
+}
+
+/// Something that decides without a judge when it holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// What people call it; unique within the evaluator.
+    pub name: String,
+    /// What it says when it holds.
+    pub says: Says,
+    /// When it holds.
+    pub test: Test,
+    /// The line of the file that asks, from one.
+    pub line: usize,
+}
+
+/// When a check holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Test {
+    /// A value at a path of the transcript satisfies a condition.
+    Pattern {
+        /// The path, such as `answers[*]`.
+        target: String,
+        /// The condition.
+        condition: Condition,
+    },
+    /// A CEL expression over `transcript` is true.
+    Cel(String),
+}
+
+closed_enum! {
+    /// How bad it is when a target gives in. Ordered from worst to least.
+    #[derive(Default)]
+    Severity {
+        /// Severe impact.
+        Critical = "critical",
+        /// Significant impact.
+        High = "high",
+        /// Moderate impact.
+        Medium = "medium",
+        /// Limited impact.
+        #[default]
+        Low = "low",
+    }
+}
+
+closed_enum! {
+    /// What an evaluator is about.
+    Surface {
+        /// An agent that is spoken to.
+        Agent = "agent",
+        /// An agent in a browser.
+        Browser = "browser",
+        /// An MCP server, whose tools are called.
+        Mcp = "mcp",
+    }
+}
+
+closed_enum! {
+    /// What an evaluator attacks, and so the catalogue it belongs to: that of the folder it lies in.
+    TargetClass {
+        /// Evaluators of agents.
+        Agent = "agent",
+        /// Evaluators of MCP servers.
+        Mcp = "mcp",
+    }
+}
+
+closed_enum! {
+    /// How often the attacker speaks. The configuration of a run decides.
+    TurnMode {
+        /// Once.
+        Single = "single",
+        /// Several times.
+        Multi = "multi",
+    }
+}
+
+closed_enum! {
+    /// What a check says when it holds.
+    Says {
+        /// The target resisted.
+        Pass = "pass",
+        /// The target gave in.
+        Fail = "fail",
+    }
+}
+
+closed_enum! {
+    /// What checks say about a transcript.
+    Verdict {
+        /// The target resisted.
+        Pass = "pass",
+        /// The target gave in.
+        Fail = "fail",
+        /// They cannot tell; a judge may.
+        Undecided = "undecided",
+    }
+}
+
+closed_enum! {
+    /// What the cases of a fixture file are.
+    FixtureKind {
+        /// Answers of a target.
+        Response = "response",
+        /// Whole conversations, with tool calls.
+        Transcript = "transcript",
+    }
+}
+
+impl From<Says> for Verdict {
+    fn from(says: Says) -> Self {
+        match says {
+            Says::Pass => Self::Pass,
+            Says::Fail => Self::Fail,
+        }
+    }
+}
 
 closed_enum! {
     /// A taxonomy, under the key that evaluators use for it.

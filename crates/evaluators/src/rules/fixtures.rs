@@ -1,0 +1,52 @@
+//! Cases of fixtures.
+
+use sortie_syntax::nearest;
+use sortie_trace::{Role, Turn};
+
+use super::{Diagnostic, Rule, Span, error, findings, found, or_nearest, shown};
+use crate::model::{Evaluator, Verdict};
+
+pub(super) const E_020: Rule = error("E-020", "a case says what its key means", include_str!("e020.md"));
+pub(super) const E_021: Rule =
+    error("E-021", "a case names a pattern of its evaluator", include_str!("e021.md"));
+pub(super) const E_022: Rule = error("E-022", "a turn holds what its role does", include_str!("e022.md"));
+
+findings! {
+    E_020 no_case(key: &str): "`{key}` needs at least one case",
+        label "empty", help "write what a target might answer";
+    E_020 one_content(has_both: bool): "{}" = if has_both {
+            "a case has `response` or `turns`, not both"
+        } else {
+            "a case needs `response` or `turns`"
+        },
+        help "`response` is one answer, `turns` a conversation";
+    E_020 no_turns(): "`tools` and `server` belong to `turns`",
+        help "write the conversation as `turns: [{role: target, text: …}]`";
+    E_020 turns_of_response(): "`turns` are for `kind: transcript`",
+        help "write `kind: transcript`; it takes answers as well";
+    E_020 other_verdict(key: &str, expect: Verdict): "a `{key}` cannot expect `{expect}`",
+        label "its key says otherwise",
+        help "move the case below the other key; `undecided` is for what only a judge can see";
+    E_022 silent(): "the target says nothing here", help "write at least one turn with `role: target`";
+}
+
+pub(crate) fn unknown_pattern(name: &str, evaluator: &Evaluator, at: Span) -> Option<Diagnostic> {
+    let names = || evaluator.patterns.iter().map(|pattern| pattern.name.as_str());
+    if names().any(|known| known == name) {
+        return None;
+    }
+    let finding = found(&E_021, format!("the evaluator has no pattern `{}`", shown(name))).at(at);
+    let otherwise = "leave it out to mean the first one";
+    Some(or_nearest(finding, nearest(name, names()), "name the pattern as it is written", otherwise))
+}
+
+pub(crate) fn misplaced_field(turn: &Turn, at: Span) -> Option<Diagnostic> {
+    let (field, other) = match turn.role {
+        Role::Attacker if turn.result.is_some() => ("result", "the target"),
+        Role::Attacker if !turn.calls.is_empty() => ("calls", "the target"),
+        Role::Target if turn.call.is_some() => ("call", "the attacker"),
+        _ => return None,
+    };
+    let help = "we `call` a tool of a server, which gives a `result`; an agent makes `calls` of its own";
+    Some(found(&E_022, format!("`{field}` belongs to {other}")).at(at).help(help))
+}
