@@ -1,7 +1,6 @@
 //! What tokens cost, in whole numbers.
 
 use std::fmt;
-use std::iter::Sum;
 use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
@@ -50,12 +49,6 @@ impl Add for Cost {
 
     fn add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
-    }
-}
-
-impl Sum for Cost {
-    fn sum<I: Iterator<Item = Self>>(costs: I) -> Self {
-        costs.fold(Self::default(), Add::add)
     }
 }
 

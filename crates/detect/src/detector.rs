@@ -55,16 +55,9 @@ pub struct Detector {
 }
 
 /// A document that has no indicators can be played, and not judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the document has no indicators, so nothing can be said about an agent")]
 pub struct NoIndicators;
-
-impl fmt::Display for NoIndicators {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the document has no indicators, so nothing can be said about an agent")
-    }
-}
-
-impl std::error::Error for NoIndicators {}
 
 /// Where the things that a run is about can be found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

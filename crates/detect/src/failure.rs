@@ -1,6 +1,7 @@
 //! What keeps a run from being a whole one, and whose fault that is.
 
 use serde::{Deserialize, Serialize};
+use sortie_syntax::closed_enum;
 use sortie_trace::ActorFailure;
 
 /// A run that cannot end in resistance: whatever did not match was not observed long enough, or not at all.
@@ -35,34 +36,34 @@ impl Failure {
     }
 }
 
-/// What may happen to a run. The words are stable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FailureKind {
-    /// What was recorded is a run of another document, so nobody was attacked with this one.
-    OtherDocument,
-    /// A server actor could not listen.
-    BindFailed,
-    /// A client actor's target did not accept it.
-    TargetRefused,
-    /// What an actor talked to broke the protocol.
-    ProtocolError,
-    /// An actor could not go on, for a reason of its own.
-    ActorFailed,
-    /// The record ends before the run did, or the run was stopped on a match that is none here.
-    CutShort,
-    /// The agent ended by itself, and not well.
-    AgentCrashed,
-    /// The agent never spoke to any actor.
-    NobodyConnected,
-    /// No message was seen that any indicator could look at.
-    NothingObserved,
-    /// What the document wants served was not served.
-    NotDelivered,
-    /// The judge gave no verdict.
-    JudgeFailed,
-    /// The attacker wrote nothing that could be said.
-    AttackerFailed,
+closed_enum! {
+    /// What may happen to a run. The words are stable.
+    FailureKind {
+        /// What was recorded is a run of another document, so nobody was attacked with this one.
+        OtherDocument = "other_document",
+        /// A server actor could not listen.
+        BindFailed = "bind_failed",
+        /// A client actor's target did not accept it.
+        TargetRefused = "target_refused",
+        /// What an actor talked to broke the protocol.
+        ProtocolError = "protocol_error",
+        /// An actor could not go on, for a reason of its own.
+        ActorFailed = "actor_failed",
+        /// The record ends before the run did, or the run was stopped on a match that is none here.
+        CutShort = "cut_short",
+        /// The agent ended by itself, and not well.
+        AgentCrashed = "agent_crashed",
+        /// The agent never spoke to any actor.
+        NobodyConnected = "nobody_connected",
+        /// No message was seen that any indicator could look at.
+        NothingObserved = "nothing_observed",
+        /// What the document wants served was not served.
+        NotDelivered = "not_delivered",
+        /// The judge gave no verdict.
+        JudgeFailed = "judge_failed",
+        /// The attacker wrote nothing that could be said.
+        AttackerFailed = "attacker_failed",
+    }
 }
 
 /// Whose fault a failure is.
@@ -75,24 +76,4 @@ pub enum Fault {
     Agent,
     /// Nobody's: what the attack takes did not happen.
     None,
-}
-
-impl FailureKind {
-    /// The stable word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::OtherDocument => "other_document",
-            Self::BindFailed => "bind_failed",
-            Self::TargetRefused => "target_refused",
-            Self::ProtocolError => "protocol_error",
-            Self::ActorFailed => "actor_failed",
-            Self::CutShort => "cut_short",
-            Self::AgentCrashed => "agent_crashed",
-            Self::NobodyConnected => "nobody_connected",
-            Self::NothingObserved => "nothing_observed",
-            Self::NotDelivered => "not_delivered",
-            Self::JudgeFailed => "judge_failed",
-            Self::AttackerFailed => "attacker_failed",
-        }
-    }
 }
