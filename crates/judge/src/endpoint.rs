@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sortie_syntax::closed_enum;
 use thiserror::Error;
 use url::{Host, Url};
 
@@ -46,35 +47,36 @@ pub struct ModelEndpoint {
     pub extra: Map<String, Value>,
 }
 
-/// What is spoken at an endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum EndpointKind {
-    /// Chat completions as `OpenAI` has them, and many servers with it.
-    OpenAi,
-    /// Messages as Anthropic has them.
-    Anthropic,
+closed_enum! {
+    /// What is spoken at an endpoint.
+    EndpointKind {
+        /// Chat completions as `OpenAI` has them, and many servers with it.
+        OpenAi = "openai",
+        /// Messages as Anthropic has them.
+        Anthropic = "anthropic",
+    }
 }
 
-/// A parameter that not every model takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Parameter {
-    /// `temperature`, which is 0.
-    Temperature,
-    /// `seed`. Anthropic has none.
-    Seed,
+closed_enum! {
+    /// A parameter that not every model takes.
+    Parameter {
+        /// It is 0.
+        Temperature = "temperature",
+        /// Anthropic has none.
+        Seed = "seed",
+    }
 }
 
-/// What the bound of an answer is called in chat completions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OutputBound {
-    /// `max_tokens`.
-    #[default]
-    MaxTokens,
-    /// `max_completion_tokens`, which models that think before they answer want.
-    MaxCompletionTokens,
+closed_enum! {
+    /// What the bound of an answer is called in chat completions.
+    #[derive(Default)]
+    OutputBound {
+        /// The common name.
+        #[default]
+        MaxTokens = "max_tokens",
+        /// What models that think before they answer want.
+        MaxCompletionTokens = "max_completion_tokens",
+    }
 }
 
 /// An endpoint cannot be used as it is written.
@@ -160,11 +162,7 @@ impl ModelEndpoint {
 
     /// Its name in the cache and in errors: what is spoken, and where. The model is part of each request.
     pub fn identity(&self) -> String {
-        let kind = match self.kind {
-            EndpointKind::OpenAi => "openai",
-            EndpointKind::Anthropic => "anthropic",
-        };
-        format!("{kind} {}", without_user(self.base_url.trim_end_matches('/')))
+        format!("{} {}", self.kind, without_user(self.base_url.trim_end_matches('/')))
     }
 
     pub(crate) fn sends(&self, parameter: Parameter) -> bool {

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::prompt::{Prompt, Speaker, Usage};
-use crate::{EndpointKind, ModelEndpoint, OutputBound, Parameter};
+use super::prompt::{Prompt, Usage};
+use crate::{EndpointKind, ModelEndpoint, Parameter};
 
 /// What an answer says.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,22 +17,12 @@ pub(super) enum Said {
 pub(super) fn request(endpoint: &ModelEndpoint, prompt: &Prompt, ordinal: u32) -> Value {
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(endpoint.model));
-    let said = prompt.said.iter().map(|(speaker, text)| {
-        let role = match speaker {
-            Speaker::User => "user",
-            Speaker::Assistant => "assistant",
-        };
-        json!({"role": role, "content": text})
-    });
+    let said = prompt.said.iter().map(|(speaker, text)| json!({"role": speaker, "content": text}));
     match endpoint.kind {
         EndpointKind::OpenAi => {
             let system = json!({"role": "system", "content": prompt.system});
             body.insert("messages".to_owned(), std::iter::once(system).chain(said).collect());
-            let bound = match endpoint.output_bound {
-                OutputBound::MaxTokens => "max_tokens",
-                OutputBound::MaxCompletionTokens => "max_completion_tokens",
-            };
-            body.insert(bound.to_owned(), json!(prompt.max_output_tokens));
+            body.insert(endpoint.output_bound.to_string(), json!(prompt.max_output_tokens));
             if endpoint.sends(Parameter::Seed) {
                 body.insert("seed".to_owned(), json!(endpoint.seed.wrapping_add(ordinal)));
             }
