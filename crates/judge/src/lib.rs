@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`ModelEndpoint`], [`Secret`], [`Model`] | asks an OpenAI-compatible or an Anthropic endpoint: bounded, retried, no redirects; the key goes to its endpoint and nowhere else |
 //! | [`Budget`] | calls, tokens and cost over all tasks, never exceeded |
-//! | [`Exchanges`] | what was said to models and targets, whole, in one file: recorded, used again, replayed |
+//! | [`Exchanges`] | what was said to models, whole, in one file: recorded, used again, replayed |
 //! | [`Judge`] | a transcript and a [`Rubric`] to [`Judged`](sortie_detect::Judged) |
 //! | [`Calibration`](sortie_detect::Calibration) | fixtures and [`injections`] to sensitivity, specificity and [`Trust`](sortie_detect::Trust), with exact intervals |
 //! | [`SemanticJudge`], [`CheckedExamples`] | the engine of semantic indicators, used only where it gets their examples right |

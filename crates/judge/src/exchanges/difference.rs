@@ -4,8 +4,6 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::file::ExchangePayload;
-
 /// How much of a text is shown beside where it differs.
 const SHOWN: usize = 40;
 
@@ -75,22 +73,10 @@ pub(super) struct Difference {
     pub(super) asked: String,
 }
 
-pub(super) fn difference(recorded: &ExchangePayload, asked: &ExchangePayload) -> Option<Difference> {
-    match (recorded, asked) {
-        (ExchangePayload::Json(recorded), ExchangePayload::Json(asked)) => {
-            let mut walk = Walk { shared: 0, at: String::new() };
-            let (recorded, asked) = walk.differ(recorded, asked)?;
-            Some(Difference { shared: walk.shared, at: walk.at, recorded, asked })
-        }
-        (recorded, asked) if recorded == asked => None,
-        (recorded, asked) => {
-            let brief = |payload: &ExchangePayload| match payload {
-                ExchangePayload::Json(_) => "JSON".to_owned(),
-                ExchangePayload::Bytes(bytes) => format!("{} bytes", bytes.len()),
-            };
-            Some(Difference { shared: 0, at: "/".to_owned(), recorded: brief(recorded), asked: brief(asked) })
-        }
-    }
+pub(super) fn difference(recorded: &Value, asked: &Value) -> Option<Difference> {
+    let mut walk = Walk { shared: 0, at: String::new() };
+    let (recorded, asked) = walk.differ(recorded, asked)?;
+    Some(Difference { shared: walk.shared, at: walk.at, recorded, asked })
 }
 
 struct Walk {
@@ -102,32 +88,17 @@ impl Walk {
     fn differ(&mut self, recorded: &Value, asked: &Value) -> Option<(String, String)> {
         match (recorded, asked) {
             (Value::Object(a), Value::Object(b)) => {
-                for (name, recorded) in a {
-                    let Some(asked) = b.get(name) else {
-                        self.enter(name);
-                        return Some((brief(recorded), "nothing".to_owned()));
-                    };
-                    let length = self.at.len();
-                    self.enter(name);
-                    if let Some(found) = self.differ(recorded, asked) {
-                        return Some(found);
-                    }
-                    self.at.truncate(length);
-                }
-                let added = b.iter().find(|(name, _)| !a.contains_key(*name))?;
-                self.enter(added.0);
-                Some(("nothing".to_owned(), brief(added.1)))
+                let kept = a.iter().map(|(name, recorded)| (name, Some(recorded), b.get(name)));
+                let added = b.iter().filter(|(name, _)| !a.contains_key(*name));
+                let mut both = kept.chain(added.map(|(name, asked)| (name, None, Some(asked))));
+                both.find_map(|(name, recorded, asked)| self.within(name, recorded, asked))
             }
             (Value::Array(a), Value::Array(b)) => {
-                for (index, (recorded, asked)) in a.iter().zip(b).enumerate() {
-                    let length = self.at.len();
-                    self.enter(&index.to_string());
-                    if let Some(found) = self.differ(recorded, asked) {
-                        return Some(found);
-                    }
-                    self.at.truncate(length);
-                }
-                (a.len() != b.len()).then(|| (format!("{} items", a.len()), format!("{} items", b.len())))
+                let mut both = a.iter().zip(b).enumerate();
+                let found = both.find_map(|(at, (a, b))| self.within(&at.to_string(), Some(a), Some(b)));
+                found.or_else(|| {
+                    (a.len() != b.len()).then(|| (format!("{} items", a.len()), format!("{} items", b.len())))
+                })
             }
             (Value::String(a), Value::String(b)) => {
                 let same = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
@@ -141,9 +112,25 @@ impl Walk {
         }
     }
 
-    fn enter(&mut self, name: &str) {
+    /// The same one step further in. The path stays where they differ.
+    fn within(
+        &mut self,
+        name: &str,
+        recorded: Option<&Value>,
+        asked: Option<&Value>,
+    ) -> Option<(String, String)> {
+        let length = self.at.len();
         self.at.push('/');
         self.at.push_str(&name.replace('~', "~0").replace('/', "~1"));
+        let shown = |value: Option<&Value>| value.map_or_else(|| "nothing".to_owned(), brief);
+        let found = match (recorded, asked) {
+            (Some(recorded), Some(asked)) => self.differ(recorded, asked),
+            _ => Some((shown(recorded), shown(asked))),
+        };
+        if found.is_none() {
+            self.at.truncate(length);
+        }
+        found
     }
 }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! {"format":"sortie-exchanges","version":1}
 //! {"endpoint":"openai http://127.0.0.1:8080/v1","purpose":"judge …","ordinal":0,"request":{"json":{…}},"answer":{"json":{…}}}
-//! {"endpoint":"…","purpose":"…","ordinal":0,"request":{"b64":"…"},"failure":{"json":{…}}}
+//! {"endpoint":"…","purpose":"…","ordinal":0,"request":{"json":{…}},"failure":{"json":{…}}}
 //! ```
 
 use serde::{Deserialize, Serialize};
@@ -14,25 +14,14 @@ pub const FORMAT_VERSION: u32 = 1;
 
 const FORMAT: &str = "sortie-exchanges";
 
-/// What goes one way.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum ExchangePayload {
-    /// JSON.
-    #[serde(rename = "json")]
-    Json(Value),
-    /// Anything else.
-    #[serde(rename = "b64", with = "as_base64")]
-    Bytes(Vec<u8>),
-}
-
 /// How an exchange ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExchangeOutcome {
     /// With an answer.
-    Answer(ExchangePayload),
+    Answer(Value),
     /// Without one. It is replayed, so that a repeated run fails as the first one did; a live run does not use it
     /// again.
-    Failure(ExchangePayload),
+    Failure(Value),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -54,30 +43,37 @@ impl Header {
     }
 }
 
+/// What goes one way.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Payload {
+    pub(super) json: Value,
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Line {
     pub(super) endpoint: String,
     pub(super) purpose: String,
     pub(super) ordinal: u32,
-    pub(super) request: ExchangePayload,
+    pub(super) request: Payload,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    answer: Option<ExchangePayload>,
+    answer: Option<Payload>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    failure: Option<ExchangePayload>,
+    failure: Option<Payload>,
 }
 
 impl Line {
     pub(super) fn new(key: &super::Key, purpose: &str, outcome: ExchangeOutcome) -> Self {
         let (answer, failure) = match outcome {
-            ExchangeOutcome::Answer(payload) => (Some(payload), None),
-            ExchangeOutcome::Failure(payload) => (None, Some(payload)),
+            ExchangeOutcome::Answer(json) => (Some(Payload { json }), None),
+            ExchangeOutcome::Failure(json) => (None, Some(Payload { json })),
         };
         Self {
             endpoint: key.endpoint.clone(),
             purpose: purpose.to_owned(),
             ordinal: key.ordinal,
-            request: key.request.clone(),
+            request: Payload { json: key.request.clone() },
             answer,
             failure,
         }
@@ -97,22 +93,7 @@ impl Line {
     }
 
     pub(super) fn into_outcome(self) -> Option<ExchangeOutcome> {
-        self.answer.map(ExchangeOutcome::Answer).or(self.failure.map(ExchangeOutcome::Failure))
-    }
-}
-
-mod as_base64 {
-    use base64::Engine as _;
-    use base64::engine::general_purpose::STANDARD;
-    use serde::de::Error as _;
-    use serde::{Deserialize as _, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&STANDARD.encode(bytes))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        STANDARD.decode(text).map_err(D::Error::custom)
+        let answer = self.answer.map(|answer| ExchangeOutcome::Answer(answer.json));
+        answer.or(self.failure.map(|failure| ExchangeOutcome::Failure(failure.json)))
     }
 }

@@ -5,8 +5,6 @@ use std::fmt;
 use ring::digest;
 use serde_json::{Map, Value};
 
-use super::file::ExchangePayload;
-
 /// What tells one exchange from another: with whom, what was asked, and for the how manieth time.
 ///
 /// None of it may hold a credential: keys go into headers, and headers are not part of it.
@@ -15,23 +13,19 @@ pub struct Key {
     /// With whom, such as [`ModelEndpoint::identity`](crate::ModelEndpoint::identity).
     pub endpoint: String,
     /// What was asked.
-    pub request: ExchangePayload,
+    pub request: Value,
     /// Keeps equal requests apart which are to have answers of their own, such as votes.
     pub ordinal: u32,
 }
 
 /// A key's SHA-256.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
 impl Key {
     /// A key whose request has its members in order.
-    pub fn new(endpoint: impl Into<String>, request: ExchangePayload, ordinal: u32) -> Self {
-        let request = match request {
-            ExchangePayload::Json(value) => ExchangePayload::Json(canonical(&value)),
-            bytes @ ExchangePayload::Bytes(_) => bytes,
-        };
-        Self { endpoint: endpoint.into(), request, ordinal }
+    pub fn new(endpoint: impl Into<String>, request: &Value, ordinal: u32) -> Self {
+        Self { endpoint: endpoint.into(), request: canonical(request), ordinal }
     }
 
     /// The same for equal keys, and for no others.
@@ -44,33 +38,17 @@ impl Key {
         };
         part(b"sortie exchange 1");
         part(self.endpoint.as_bytes());
-        match &self.request {
-            ExchangePayload::Json(value) => {
-                part(b"json");
-                part(value.to_string().as_bytes());
-            }
-            ExchangePayload::Bytes(bytes) => {
-                part(b"bytes");
-                part(bytes);
-            }
-        }
+        part(b"json");
+        part(self.request.to_string().as_bytes());
         part(&self.ordinal.to_le_bytes());
-        Digest::finish(context)
+        context.finish().into()
     }
 }
 
 impl Digest {
     /// Of any bytes.
     pub(crate) fn of(bytes: &[u8]) -> Self {
-        let mut context = digest::Context::new(&digest::SHA256);
-        context.update(bytes);
-        Self::finish(context)
-    }
-
-    fn finish(context: digest::Context) -> Self {
-        let mut bytes = [0; 32];
-        bytes.copy_from_slice(context.finish().as_ref());
-        Self(bytes)
+        Self::from(digest::digest(&digest::SHA256, bytes))
     }
 
     /// Its first eight bytes as a number, for whatever should look random and be the same each time.
@@ -80,15 +58,17 @@ impl Digest {
     }
 }
 
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+impl From<digest::Digest> for Digest {
+    fn from(digest: digest::Digest) -> Self {
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(digest.as_ref());
+        Self(bytes)
     }
 }
 
-impl fmt::Debug for Digest {
+impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 

@@ -138,7 +138,7 @@ impl Log {
             } else {
                 let line = Line::read(&bytes).ok_or_else(|| self.damaged(number))?;
                 // Not taken from the file: a key is what the request says, not what a line claims.
-                let key = Key::new(&line.endpoint, line.request.clone(), line.ordinal);
+                let key = Key::new(&line.endpoint, &line.request.json, line.ordinal);
                 self.index(key.digest(), &line, Place { from: self.end, length });
             }
             self.end += length as u64;
@@ -191,7 +191,7 @@ impl Log {
             if line.endpoint != key.endpoint {
                 continue;
             }
-            let Some(found) = difference(&line.request, &key.request) else { continue };
+            let Some(found) = difference(&line.request.json, &key.request) else { continue };
             if best.as_ref().is_none_or(|(shared, _)| found.shared > *shared) {
                 let (at, recorded, asked) = (found.at, found.recorded, found.asked);
                 let near = Near::Request { purpose: line.purpose, at, recorded, asked };

@@ -1,4 +1,4 @@
-//! What was said to models and targets, kept so that a run can be repeated without them.
+//! What was said to models, kept so that a run can be repeated without them.
 
 mod difference;
 mod file;
@@ -7,6 +7,6 @@ mod log;
 mod store;
 
 pub use difference::{Miss, Near};
-pub use file::{ExchangeOutcome, ExchangePayload, FORMAT_VERSION};
+pub use file::{ExchangeOutcome, FORMAT_VERSION};
 pub use key::{Digest, Key};
 pub use store::{Bounds, ExchangeError, ExchangeMode, ExchangeSource, Exchanged, Exchanges};

@@ -114,7 +114,7 @@ pub enum ExchangeSource {
     Repeated,
 }
 
-/// Exchanges with models and targets. Clones share it.
+/// Exchanges with models. Clones share it.
 ///
 /// Within one run equal keys have one exchange: whoever asks second waits and gets what the first one got. So a replay, in
 /// which there is only one to be had, says the same.

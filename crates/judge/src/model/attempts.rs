@@ -17,7 +17,7 @@ use super::error::ModelError;
 use super::prompt::{Completion, Prompt};
 use super::reply::{Lost, Reply};
 use super::retry::{self, RetryPolicy};
-use crate::exchanges::{ExchangeMode, ExchangePayload, ExchangeSource, Key};
+use crate::exchanges::{ExchangeMode, ExchangeSource, Key};
 use crate::{Budget, BudgetError, EndpointKind, Exchanges, ModelEndpoint, Secret};
 use sortie_detect::{Cost, Spent};
 
@@ -111,7 +111,7 @@ impl Model {
     pub async fn ask(&self, prompt: &Prompt, purpose: &str, ordinal: u32) -> Result<Completion, ModelError> {
         let inner = &*self.0;
         let request = dialect::request(&inner.endpoint, prompt, ordinal);
-        let key = Key::new(inner.endpoint.identity(), ExchangePayload::Json(request.clone()), ordinal);
+        let key = Key::new(inner.endpoint.identity(), &request, ordinal);
         let spread = key.digest().number();
         let most = inner.most(&request, prompt)?;
         let live = || async move { Ok(inner.attempt(&request, most, spread).await?.into_outcome()) };

@@ -7,7 +7,7 @@ use super::dialect::{self, Said};
 use super::error::ModelError;
 use super::prompt::Completion;
 use crate::EndpointKind;
-use crate::exchanges::{ExchangeOutcome, ExchangePayload};
+use crate::exchanges::ExchangeOutcome;
 use sortie_detect::Spent;
 
 /// How much of a complaint is shown.
@@ -57,17 +57,13 @@ impl Reply {
     pub(super) fn into_outcome(self) -> ExchangeOutcome {
         let success = self.is_success();
         // Strings and numbers only.
-        let payload =
-            ExchangePayload::Json(serde_json::to_value(self).unwrap_or_else(|_| json!({"attempts": 0})));
-        if success { ExchangeOutcome::Answer(payload) } else { ExchangeOutcome::Failure(payload) }
+        let reply = serde_json::to_value(self).unwrap_or_else(|_| json!({"attempts": 0}));
+        if success { ExchangeOutcome::Answer(reply) } else { ExchangeOutcome::Failure(reply) }
     }
 
     pub(super) fn from_outcome(outcome: ExchangeOutcome) -> Result<Self, ModelError> {
-        let (ExchangeOutcome::Answer(payload) | ExchangeOutcome::Failure(payload)) = outcome;
-        let ExchangePayload::Json(value) = payload else {
-            return Err(ModelError::Malformed("the recorded exchange is not one with a model".to_owned()));
-        };
-        serde_json::from_value(value)
+        let (ExchangeOutcome::Answer(reply) | ExchangeOutcome::Failure(reply)) = outcome;
+        serde_json::from_value(reply)
             .map_err(|error| ModelError::Malformed(format!("the recorded exchange is none: {error}")))
     }
 

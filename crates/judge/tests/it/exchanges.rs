@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use sortie_judge::exchanges::{
-    Bounds, ExchangeError, ExchangeMode, ExchangeOutcome, ExchangePayload, Exchanged, Key, Miss, Near,
+    Bounds, ExchangeError, ExchangeMode, ExchangeOutcome, Exchanged, Key, Miss, Near,
 };
 use sortie_judge::{Budget, Exchanges, ModelError};
 
@@ -30,11 +30,11 @@ fn file() -> (tempfile::TempDir, PathBuf) {
 }
 
 fn key(request: &str, ordinal: u32) -> Key {
-    Key::new("somewhere", ExchangePayload::Json(json!({"ask": request})), ordinal)
+    Key::new("somewhere", &json!({"ask": request}), ordinal)
 }
 
 fn answer(text: &str) -> ExchangeOutcome {
-    ExchangeOutcome::Answer(ExchangePayload::Json(json!(text)))
+    ExchangeOutcome::Answer(json!(text))
 }
 
 #[tokio::test]
@@ -143,12 +143,7 @@ async fn a_miss_names_what_is_missing_and_what_differs() {
         "not recorded: judge sky, asking elsewhere; recorded are exchanges with somewhere"
     );
     assert_eq!(
-        miss(Key::new(
-            "somewhere",
-            ExchangePayload::Json(json!({"ask": "Is the sky blue today?", "n": 2})),
-            0
-        ))
-        .await,
+        miss(Key::new("somewhere", &json!({"ask": "Is the sky blue today?", "n": 2}), 0)).await,
         "not recorded: judge sky, asking somewhere; the request recorded for judge sky has `nothing` at `/n`, this \
          one `2`"
     );
@@ -239,21 +234,19 @@ fn a_store_has_one_writer_and_an_end() {
 }
 
 #[test]
-fn bytes_are_kept_as_they_are_and_keys_do_not_depend_on_order() {
+fn failures_are_kept_and_keys_do_not_depend_on_order() {
     let (_folder, path) = file();
-    let bytes = |text: &[u8]| ExchangePayload::Bytes(text.to_vec());
     let store = open(&path, LIVE);
-    let target = Key::new("cmd ./agent", bytes(b"\xff\x00line\n"), 0);
-    store.record(&target, "case 1", ExchangeOutcome::Failure(bytes(b"\x80"))).unwrap();
+    let failure = ExchangeOutcome::Failure(json!("no\u{0} answer\n"));
+    store.record(&key("A?", 0), "case 1", failure.clone()).unwrap();
     drop(store);
-    let found = open(&path, ExchangeMode::Replay).find(&target).unwrap();
-    assert_eq!(found, Some(ExchangeOutcome::Failure(bytes(b"\x80"))));
-    let one = Key::new("e", ExchangePayload::Json(json!({"a": {"x": 1, "y": 2}, "b": 3})), 0);
-    let two = Key::new("e", ExchangePayload::Json(json!({"b": 3, "a": {"y": 2, "x": 1}})), 0);
+    assert_eq!(open(&path, ExchangeMode::Replay).find(&key("A?", 0)).unwrap(), Some(failure));
+    let one = Key::new("e", &json!({"a": {"x": 1, "y": 2}, "b": 3}), 0);
+    let two = Key::new("e", &json!({"b": 3, "a": {"y": 2, "x": 1}}), 0);
     assert_eq!(one.digest(), two.digest());
     // No part can be moved into its neighbour.
-    let text = |endpoint: &str, request: &str| Key::new(endpoint, bytes(request.as_bytes()), 0).digest();
-    assert_ne!(text("ab", "c"), text("a", "bc"));
+    let number = |endpoint: &str, request: u32| Key::new(endpoint, &json!(request), 0).digest();
+    assert_ne!(number("e1", 2), number("e", 12));
 }
 
 #[tokio::test]
