@@ -37,12 +37,14 @@ struct FixtureCounts {
 impl FixtureReport<'_> {
     /// How many cases its checks get wrong.
     pub fn wrong(&self) -> usize {
-        self.counts().wrong
+        FixtureCounts::of(&self.outcomes).wrong
     }
+}
 
-    fn counts(&self) -> FixtureCounts {
-        let mut counts = FixtureCounts::default();
-        for outcome in &self.outcomes {
+impl FixtureCounts {
+    fn of<'o>(outcomes: impl IntoIterator<Item = &'o FixtureOutcome>) -> Self {
+        let mut counts = Self::default();
+        for outcome in outcomes {
             match outcome.result {
                 FixtureResult::Right => counts.right += 1,
                 FixtureResult::Wrong => counts.wrong += 1,
@@ -52,18 +54,9 @@ impl FixtureReport<'_> {
         }
         counts
     }
-}
 
-impl FixtureCounts {
     fn all(self) -> usize {
         self.right + self.wrong + self.left
-    }
-
-    fn add(&mut self, other: Self) {
-        self.right += other.right;
-        self.wrong += other.wrong;
-        self.left += other.left;
-        self.decided += other.decided;
     }
 
     /// How many of a hundred cases the checks decide, rounded down: nothing is all that is not all.
@@ -85,15 +78,10 @@ impl FixtureCounts {
 /// For people: a line for each evaluator, whatever is wrong below it, and all of it together.
 pub fn write_fixtures(out: &mut dyn Write, tested: &[FixtureReport<'_>], color: bool) -> io::Result<()> {
     let width = tested.iter().map(|tested| tested.entry.evaluator.id.len()).max().unwrap_or(0);
-    let mut totals = FixtureCounts::default();
-    let mut without = 0;
-    for tested in tested {
-        if tested.outcomes.is_empty() {
-            without += 1;
-            continue;
-        }
-        let counts = tested.counts();
-        totals.add(counts);
+    let totals = FixtureCounts::of(tested.iter().flat_map(|tested| &tested.outcomes));
+    let without = tested.iter().filter(|tested| tested.outcomes.is_empty()).count();
+    for tested in tested.iter().filter(|tested| !tested.outcomes.is_empty()) {
+        let counts = FixtureCounts::of(&tested.outcomes);
         let id = style::paint(color, style::STRONG, &format!("{:width$}", tested.entry.evaluator.id));
         writeln!(out, "{id}  {:>3} % decided  {}", counts.share(), words(counts, color))?;
         for outcome in tested.outcomes.iter().filter(|outcome| outcome.result == FixtureResult::Wrong) {
@@ -171,21 +159,18 @@ fn write_wrong(
 
 /// The same for programs.
 pub fn write_fixtures_json(out: &mut dyn Write, tested: &[FixtureReport<'_>]) -> io::Result<()> {
-    let mut totals = FixtureCounts::default();
-    let evaluators: Vec<Value> = tested
-        .iter()
-        .map(|tested| {
-            totals.add(tested.counts());
-            json!({
-                "id": tested.entry.evaluator.id,
-                "file": tested.evaluator,
-                "fixtures": (!tested.fixtures.is_empty()).then_some(&tested.fixtures),
-                "totals": tested.counts().json(),
-                "cases": tested.outcomes.iter().map(case).collect::<Vec<_>>(),
-            })
+    let totals = FixtureCounts::of(tested.iter().flat_map(|tested| &tested.outcomes)).json();
+    let evaluators = tested.iter().map(|tested| {
+        json!({
+            "id": tested.entry.evaluator.id,
+            "file": tested.evaluator,
+            "fixtures": (!tested.fixtures.is_empty()).then_some(&tested.fixtures),
+            "totals": FixtureCounts::of(&tested.outcomes).json(),
+            "cases": tested.outcomes.iter().map(case).collect::<Vec<_>>(),
         })
-        .collect();
-    write_json(out, &json!({ "version": VERSION, "evaluators": evaluators, "totals": totals.json() }))
+    });
+    let evaluators: Vec<Value> = evaluators.collect();
+    write_json(out, &json!({ "version": VERSION, "evaluators": evaluators, "totals": totals }))
 }
 
 fn case(outcome: &FixtureOutcome) -> Value {

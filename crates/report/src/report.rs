@@ -9,7 +9,7 @@ use crate::SuiteTable;
 pub const VERSION: u32 = 2;
 
 /// What came of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// [`VERSION`].
     pub version: u32,
@@ -32,14 +32,7 @@ pub struct Report {
 impl Report {
     /// A report of these cases, all of them played, without suites and models.
     pub fn new(runs: impl IntoIterator<Item = Outcome>) -> Self {
-        Self {
-            version: VERSION,
-            runs: runs.into_iter().collect(),
-            unfinished: Vec::new(),
-            stopped: None,
-            suites: Vec::new(),
-            models: None,
-        }
+        Self { version: VERSION, runs: runs.into_iter().collect(), ..Self::default() }
     }
 
     /// What all of it counts as.

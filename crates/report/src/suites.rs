@@ -132,13 +132,11 @@ impl FrameworkTable {
             entry,
             counts,
         };
-        let mut entries: Vec<_> = all
-            .into_iter()
-            .map(|entry| {
-                let counts = counted.remove(&entry).unwrap_or_default();
-                row(entry, counts)
-            })
-            .collect();
+        let known = all.into_iter().map(|entry| {
+            let counts = counted.remove(&entry).unwrap_or_default();
+            row(entry, counts)
+        });
+        let mut entries: Vec<_> = known.collect();
         entries.extend(counted.into_iter().map(|(entry, counts)| row(entry, counts)));
         let not_covered: Vec<_> =
             entries.iter().filter(|row| row.counts.decided() == 0).map(|row| row.entry.clone()).collect();

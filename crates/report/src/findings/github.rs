@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Checked, FindingTotals, Reporter};
+use super::{Checked, Reporter, message_and_help};
 use crate::visible;
 
 /// One line for each finding.
@@ -17,17 +17,8 @@ impl Reporter for GitHub {
                 let at = checked.source.line_column(span.start);
                 write!(out, ",line={},col={}", at.line, at.column)?;
             }
-            let mut text = finding.message.clone();
-            for help in &finding.help {
-                text.push_str("\nhelp: ");
-                text.push_str(help);
-            }
-            writeln!(out, ",title={}::{}", property(finding.code), data(&text))?;
+            writeln!(out, ",title={}::{}", property(finding.code), data(&message_and_help(finding)))?;
         }
-        Ok(())
-    }
-
-    fn finish(&mut self, _: &FindingTotals, _: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }
 }

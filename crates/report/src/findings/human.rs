@@ -197,6 +197,12 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
+    /// What is shown of a finding about the word `wrong` of a text.
+    fn marked(text: &str) -> String {
+        let start = text.find("wrong").unwrap();
+        rendered(text, vec![finding(Span::new(start, start + 5))])
+    }
+
     fn finding(span: Span) -> Diagnostic {
         let mut finding = Diagnostic::new(DiagnosticSeverity::Error, "X-001", "wrong");
         finding.span = Some(span);
@@ -207,8 +213,7 @@ mod tests {
     #[test]
     fn control_characters_are_shown_and_the_underline_stays_below_its_text() {
         let text = "a: \u{1b}[31m\u{202e}x\u{200b} wrong\r\nb: 1\r\n";
-        let start = text.find("wrong").unwrap();
-        let shown = rendered(text, vec![finding(Span::new(start, start + 5))]);
+        let shown = marked(text);
         let expected = "\
 error[X-001]: wrong
  --> a.yaml:1:13
@@ -223,16 +228,14 @@ error[X-001]: wrong
     #[test]
     fn a_line_too_long_to_be_shown_is_pointed_at() {
         let text = format!("a: {}wrong{}\n", "x".repeat(500_000), "y".repeat(500_000));
-        let start = text.find("wrong").unwrap();
-        let shown = rendered(&text, vec![finding(Span::new(start, start + 5))]);
+        let shown = marked(&text);
         assert_eq!(shown, "error[X-001]: wrong\n--> a.yaml:1:500004\n = note: here\n\n");
     }
 
     #[test]
     fn of_a_long_line_the_part_that_matters_is_shown() {
         let text = format!("a: {}wrong{}\n", "x".repeat(5_000), "y".repeat(5_000));
-        let start = text.find("wrong").unwrap();
-        let shown = rendered(&text, vec![finding(Span::new(start, start + 5))]);
+        let shown = marked(&text);
         assert!(shown.contains("--> a.yaml:1:5004"), "{shown}");
         assert!(shown.contains("xwrongy") && shown.contains("^^^^^ here"), "{shown}");
         assert!(shown.len() < 1_000, "{shown}");

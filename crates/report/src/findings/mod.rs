@@ -93,7 +93,18 @@ pub trait Reporter {
     fn file(&mut self, checked: &Checked, out: &mut dyn Write) -> io::Result<()>;
 
     /// Reports that there are no more.
-    fn finish(&mut self, totals: &FindingTotals, out: &mut dyn Write) -> io::Result<()>;
+    fn finish(&mut self, _totals: &FindingTotals, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A finding in plain text: what happened, and on lines of their own what to do.
+fn message_and_help(finding: &Diagnostic) -> String {
+    [finding.message.as_str()]
+        .into_iter()
+        .chain(finding.help.iter().map(String::as_str))
+        .collect::<Vec<_>>()
+        .join("\nhelp: ")
 }
 
 /// Every rule there is, families together, in the order of their codes.

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use sortie_syntax::{Diagnostic, DiagnosticSeverity, Fix, Span};
+use sortie_syntax::{Diagnostic, Fix, Span};
 
-use super::{Checked, FindingTotals, Reporter, rule};
+use super::{Checked, FindingTotals, Reporter, message_and_help, rule};
 use crate::{markdown, write_json};
 
 /// Collects everything, and writes one log with one run at the end.
@@ -65,24 +65,15 @@ fn descriptor(code: &str) -> Value {
 }
 
 fn result(checked: &Checked, finding: &Diagnostic, index: usize) -> Value {
-    let mut text = finding.message.clone();
-    for help in &finding.help {
-        text.push_str("\nhelp: ");
-        text.push_str(help);
-    }
     let mut location = json!({ "physicalLocation": physical(checked, finding.span) });
     if let Some(path) = &finding.path {
         location["logicalLocations"] = json!([{ "fullyQualifiedName": path.to_string() }]);
     }
-    let level = match finding.severity {
-        DiagnosticSeverity::Error => "error",
-        DiagnosticSeverity::Warning => "warning",
-    };
     let mut result = json!({
         "ruleId": finding.code,
         "ruleIndex": index,
-        "level": level,
-        "message": { "text": text },
+        "level": finding.severity.as_str(),
+        "message": { "text": message_and_help(finding) },
         "locations": [location],
     });
     if !finding.labels.is_empty() {
