@@ -205,19 +205,21 @@ impl Found {
         notes
     }
 
-    /// The same file under two paths is read once.
     fn add(&mut self, path: PathBuf) {
-        let identity = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-        if self.seen.insert(identity) {
+        if self.is_new(&path) {
             self.inputs.push(DocumentInput::File(path));
         }
     }
 
     fn add_evaluator(&mut self, path: PathBuf, top: Option<&Path>) {
-        let identity = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-        if self.seen.insert(identity) {
+        if self.is_new(&path) {
             self.evaluators.push((path, top.map(Path::to_path_buf)));
         }
+    }
+
+    /// The same file under two paths is read once.
+    fn is_new(&mut self, path: &Path) -> bool {
+        self.seen.insert(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
     }
 
     /// Looks through a folder, by name. What starts with a dot is hidden, and stays so.

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
+use serde_json::json;
 use sortie_oatf::Validated;
-use sortie_oatf::model::{Attack, Category, SeverityLevel, Tier};
+use sortie_oatf::model::Attack;
 use sortie_report::{counted, style, write_json};
 
 use crate::{BundledDocument, Coverage, Dimension, Member};
@@ -17,24 +17,6 @@ const WIDTH: usize = 100;
 
 /// A list with more members than this is not shown one by one.
 const ROWS: usize = 25;
-
-#[derive(Serialize)]
-struct Listed<'l> {
-    version: u32,
-    documents: Vec<Row<'l>>,
-}
-
-#[derive(Serialize)]
-struct Row<'l> {
-    id: &'l str,
-    name: Option<&'l str>,
-    file: &'l str,
-    modes: Vec<&'l str>,
-    category: Option<Category>,
-    severity: Option<SeverityLevel>,
-    tier: Option<Tier>,
-    tags: &'l [String],
-}
 
 /// Writes documents of the library for people. `all` is how many there are.
 pub fn write_list(
@@ -60,18 +42,18 @@ pub fn write_list_json(out: &mut dyn Write, chosen: &[&(&BundledDocument, Valida
     let documents = chosen.iter().map(|(entry, document)| {
         let attack = &document.attack;
         let class = attack.classification.as_ref();
-        Row {
-            id: entry.id(),
-            name: attack.name.as_deref(),
-            file: entry.path,
-            modes: modes(attack),
-            category: class.and_then(|class| class.category),
-            severity: attack.severity.as_ref().map(|severity| severity.level),
-            tier: attack.indicators.iter().flatten().filter_map(|indicator| indicator.tier).max(),
-            tags: class.and_then(|class| class.tags.as_deref()).unwrap_or_default(),
-        }
+        json!({
+            "id": entry.id(),
+            "name": attack.name,
+            "file": entry.path,
+            "modes": modes(attack),
+            "category": class.and_then(|class| class.category),
+            "severity": attack.severity.as_ref().map(|severity| severity.level),
+            "tier": attack.indicators.iter().flatten().filter_map(|indicator| indicator.tier).max(),
+            "tags": class.and_then(|class| class.tags.as_deref()).unwrap_or_default(),
+        })
     });
-    write_json(out, &Listed { version: VERSION, documents: documents.collect() })
+    write_json(out, &json!({"version": VERSION, "documents": documents.collect::<Vec<_>>()}))
 }
 
 /// The modes of its actors, each once.

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_recognised() {
+    fn documents_are_recognised_also_when_they_are_broken_and_other_files_are_not() {
         for text in [
             "oatf: \"0.1\"\nattack: {}\n",
             "# a comment\n---\nattack:\n  name: x\n",
@@ -151,14 +151,7 @@ mod tests {
             "{x: {attack: 1}, attack: {}}",
             "{\n  \"a\": \"}\\\"{\",\n  \"attack\": {}\n}",
             "name: first\noatf:\n",
-        ] {
-            assert!(is_document(text), "{text}");
-        }
-    }
-
-    #[test]
-    fn broken_documents_are_recognised() {
-        for text in [
+            // Broken.
             "\tbad\noatf: 0.1\nattack: [",
             "oatf: \"0.1\nattack: {{",
             "@x\nattack:\n  a: b: c\n",
@@ -167,10 +160,6 @@ mod tests {
         ] {
             assert!(is_document(text), "{text}");
         }
-    }
-
-    #[test]
-    fn other_files_are_not() {
         for text in [
             "",
             "# oatf: 0.1\n",

@@ -72,14 +72,7 @@ impl EvaluatorScope {
                 let below = below(file, &folder);
                 self.place(folder, Extent::Read(part)).meant.push(below);
             }
-            (None, Some(folder)) => {
-                let below = below(file, folder);
-                let place = self.place(folder.to_owned(), Extent::Files(Vec::new()));
-                if let Extent::Files(files) = &mut place.extent {
-                    files.push(file.to_owned());
-                }
-                place.meant.push(below);
-            }
+            (None, Some(folder)) => self.add_files(folder, vec![file.to_owned()], vec![below(file, folder)]),
             (None, None) => self.alone(file),
         }
     }
@@ -99,12 +92,7 @@ impl EvaluatorScope {
             let name = below(folder, root);
             let mut files: Vec<PathBuf> = yaml_in(folder);
             files.extend(yaml_in(&folder.join("patterns")));
-            let place = self.place(root.to_owned(), Extent::Files(Vec::new()));
-            if let Extent::Files(own) = &mut place.extent {
-                own.extend(files);
-            }
-            place.meant.push(name);
-            return;
+            return self.add_files(root, files, vec![name]);
         }
         let root = if own.as_os_str().is_empty() { Path::new(".") } else { own };
         let text = path.to_string_lossy();
@@ -114,8 +102,11 @@ impl EvaluatorScope {
         };
         let files = [path.to_owned(), PathBuf::from(other)];
         let files: Vec<PathBuf> = files.into_iter().filter(|file| file.is_file()).collect();
-        let meant = files.iter().map(|file| below(file, root));
-        let meant: Vec<_> = meant.collect();
+        let meant = files.iter().map(|file| below(file, root)).collect();
+        self.add_files(root, files, meant);
+    }
+
+    fn add_files(&mut self, root: &Path, files: Vec<PathBuf>, meant: Vec<String>) {
         let place = self.place(root.to_owned(), Extent::Files(Vec::new()));
         if let Extent::Files(own) = &mut place.extent {
             own.extend(files);
