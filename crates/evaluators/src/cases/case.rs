@@ -1,11 +1,12 @@
-//! A case: how it is played, and what decides it.
+//! A case: how it is played, what becomes of its template for that, and what decides it.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::shape::Shape;
-use crate::{CompiledChecks, Evaluator, Template, Values};
+use super::excerpt::excerpt;
+use super::offer::Offer;
+use crate::{CompiledChecks, Evaluator, Form, NoArguments, Template, Unfilled, Values};
 
 /// A pattern of an evaluator that is ready to be played against a target.
 #[derive(Clone, Debug)]
@@ -72,4 +73,106 @@ impl PatternCase {
             Play::Seeds(_) | Play::Review { .. } => None,
         }
     }
+}
+
+/// What a template is filled in for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Shape {
+    /// A message.
+    Message,
+    /// A question about the list of tools.
+    Review,
+    /// The arguments of a call.
+    Arguments {
+        /// The tool.
+        tool: String,
+        /// Its place among the tools of the target: names may be given twice.
+        at: usize,
+        /// For each member of the template, the property of the tool that it is for.
+        properties: Vec<String>,
+    },
+    /// One argument of a call.
+    Text {
+        /// The tool.
+        tool: String,
+        /// Its place among the tools of the target.
+        at: usize,
+        /// The property that takes the text.
+        property: String,
+    },
+}
+
+/// Why nothing comes of a template.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Unplayable {
+    /// These are not filled.
+    #[error(transparent)]
+    Unfilled(#[from] Unfilled),
+    /// The tool cannot be called with it.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+impl Shape {
+    /// The tool that is called.
+    fn tool(&self) -> Option<&str> {
+        match self {
+            Self::Arguments { tool, .. } | Self::Text { tool, .. } => Some(tool),
+            Self::Message | Self::Review => None,
+        }
+    }
+
+    /// How a case is played whose template stands for this. `form` is that of the tool.
+    pub(super) fn play(
+        &self,
+        template: &Template,
+        values: &Values,
+        form: Result<&Form, &NoArguments>,
+    ) -> Result<Play, Unplayable> {
+        let (tool, given) = match self {
+            Self::Message => return Ok(Play::Seeds(vec![template.fill(values)?])),
+            Self::Review => return Ok(Play::Review { text: template.fill(values)? }),
+            Self::Arguments { tool, properties, .. } => {
+                let arguments = template.arguments().and_then(Result::ok);
+                // The planner saw arguments in the same text.
+                let arguments = arguments
+                    .ok_or_else(|| Unplayable::Invalid("the template has no arguments".to_owned()))?;
+                let values = arguments.fill(values)?.into_iter().map(|argument| argument.value);
+                (tool, properties.iter().cloned().zip(values).collect())
+            }
+            Self::Text { tool, property, .. } => {
+                let text = Value::String(template.fill(values)?);
+                (tool, std::iter::once((property.clone(), text)).collect())
+            }
+        };
+        let filled = form.map_err(Clone::clone).and_then(|form| form.fill(&given));
+        match filled {
+            Ok(arguments) => Ok(Play::Call { tool: tool.clone(), arguments }),
+            Err(why) => Err(Unplayable::Invalid(unusable(tool, &why))),
+        }
+    }
+
+    /// How a case is played whose template stands for this, against a target that offers this.
+    pub fn play_against(
+        &self,
+        template: &Template,
+        values: &Values,
+        offer: &Offer,
+    ) -> Result<Play, Unplayable> {
+        let missing = |why: &str| Err(NoArguments::Schema(why.to_owned()));
+        let form = match self {
+            Self::Arguments { at, .. } | Self::Text { at, .. } => match offer.tools.get(*at) {
+                Some(tool) => Form::new(&tool.input_schema),
+                None => missing("it is not among the tools of the target"),
+            },
+            Self::Message | Self::Review => missing("no tool is called"),
+        };
+        self.play(template, values, form.as_ref())
+    }
+}
+
+/// Why a tool cannot be called.
+pub(super) fn unusable(tool: &str, why: &NoArguments) -> String {
+    format!("the tool `{}` cannot be called with it: {why}", excerpt(tool.as_bytes()))
 }

@@ -5,11 +5,9 @@ mod excerpt;
 mod ids;
 mod offer;
 mod plan;
-mod shape;
 
-pub use case::{CompiledEvaluator, PatternCase, Play};
+pub use case::{CompiledEvaluator, PatternCase, Play, Shape, Unplayable};
 pub use excerpt::excerpt;
 pub use ids::{canary, case_folder, hash};
 pub use offer::{MAX_TOOLS, Offer, TargetKind, Tool};
 pub use plan::{MAX_PLANNED, Missing, PlanError, Planned, plan};
-pub use shape::{Shape, Unplayable};

@@ -1,45 +1,42 @@
 //! What a target is, and what it offers.
 
 use serde_json::{Map, Value};
+use sortie_syntax::closed_enum;
 use sortie_trace::Transcriber;
 
 /// A target may have so many tools. What comes beyond is refused with a word, never left out.
 pub const MAX_TOOLS: usize = 1_000;
 
-/// The kinds of targets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum TargetKind {
-    /// An MCP server.
-    Mcp,
-    /// An A2A agent.
-    A2a,
-    /// An AG-UI agent.
-    AgUi,
-    /// An endpoint that speaks as that of `OpenAI` does.
-    Chat,
-    /// Anything that answers an HTTP request.
-    Http,
-    /// A program.
-    Cmd,
+closed_enum! {
+    /// The kinds of targets, by the word that stands for each in `--target KIND=SPEC`, and for its protocol in a trace.
+    TargetKind {
+        /// An MCP server.
+        Mcp = "mcp",
+        /// An A2A agent.
+        A2a = "a2a",
+        /// An AG-UI agent.
+        AgUi = "ag_ui",
+        /// An endpoint that speaks as that of `OpenAI` does.
+        Chat = "chat",
+        /// Anything that answers an HTTP request.
+        Http = "http",
+        /// A program.
+        Cmd = "cmd",
+    }
 }
 
 impl TargetKind {
-    /// The word that stands for it in `--target KIND=SPEC`.
-    pub const fn as_str(self) -> &'static str {
-        self.mode_and_protocol().1
-    }
-
     /// The mode and the protocol that stand for it in a trace.
     pub const fn mode_and_protocol(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Mcp => ("mcp_client", "mcp"),
-            Self::A2a => ("a2a_client", "a2a"),
-            Self::AgUi => ("ag_ui_client", "ag_ui"),
-            Self::Chat => ("chat_client", "chat"),
-            Self::Http => ("http_client", "http"),
-            Self::Cmd => ("cmd_client", "cmd"),
-        }
+        let mode = match self {
+            Self::Mcp => "mcp_client",
+            Self::A2a => "a2a_client",
+            Self::AgUi => "ag_ui_client",
+            Self::Chat => "chat_client",
+            Self::Http => "http_client",
+            Self::Cmd => "cmd_client",
+        };
+        (mode, self.as_str())
     }
 
     /// Whether it has tools that we call.

@@ -6,14 +6,13 @@ use std::sync::Arc;
 use serde_json::json;
 use sortie_oatf::CompileError;
 
-use super::case::{CompiledEvaluator, PatternCase, Play};
+use super::case::{CompiledEvaluator, PatternCase, Play, Shape, Unplayable, unusable};
 use super::excerpt::excerpt;
 use super::ids::{Ids, canary, part, slug};
 use super::offer::{Offer, TargetKind, Tool};
-use super::shape::{Shape, Unplayable, unusable};
-use crate::arguments::ArgumentsTemplate;
+use crate::arguments::{Argument, ArgumentsTemplate};
 use crate::{
-    ATTACKER_HOST, CatalogueEntry, CompiledChecks, Evaluator, Form, NoArguments, Pattern, TargetClass, Values,
+    ATTACKER_HOST, CatalogueEntry, CompiledChecks, Form, NoArguments, Pattern, TargetClass, Unfilled, Values,
 };
 
 /// A plan has at most so many entries: a server with a thousand tools is not asked a million questions unasked.
@@ -184,213 +183,145 @@ impl Planner<'_> {
         for pattern in &evaluator.patterns {
             let slug = slugs.unique(&slug(pattern.slug.as_deref().unwrap_or(&pattern.name)));
             let id = format!("{}/{slug}", evaluator.id);
-            let pattern_plan = PatternPlan { id, pattern, rubric: &rubric, values: &values, checks: &checks };
+            let plan = PatternPlan { id, pattern, rubric: &rubric, values: &values, checks: &checks };
             match (entry.class, self.kind.can_be_called()) {
-                (TargetClass::Agent, false) => self.told(&pattern_plan)?,
-                (TargetClass::Mcp, true) => self.called(&pattern_plan, evaluator)?,
+                (TargetClass::Agent, false) => self.lower(&plan, &plan.id, Shape::Message, None)?,
+                (TargetClass::Mcp, true) => self.called(&plan, evaluator.applies_to_all_tools)?,
                 (TargetClass::Agent, true) => {
-                    self.not_applicable(
-                        &pattern_plan,
-                        &pattern_plan.id,
-                        "it speaks to an agent, and the target is an MCP server",
-                    )?;
+                    let reason = "it speaks to an agent, and the target is an MCP server";
+                    self.not_applicable(&plan, &plan.id, reason)?;
                 }
                 (TargetClass::Mcp, false) => {
-                    let kind = self.kind.as_str();
-                    let reason = format!("it calls the tools of an MCP server, and the target is `{kind}`");
-                    self.not_applicable(&pattern_plan, &pattern_plan.id, reason)?;
+                    let reason =
+                        format!("it calls the tools of an MCP server, and the target is `{}`", self.kind);
+                    self.not_applicable(&plan, &plan.id, reason)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Something is said to an agent.
-    fn told(&mut self, pattern_plan: &PatternPlan<'_>) -> Result<(), PlanError> {
-        let values = pattern_plan.filled_in(&pattern_plan.id, None);
-        self.lower(pattern_plan, &pattern_plan.id, Shape::Message, values)
-    }
-
-    /// Tools of a server are called, or their list is looked at.
-    fn called(&mut self, pattern_plan: &PatternPlan<'_>, evaluator: &Evaluator) -> Result<(), PlanError> {
-        if self.offer.tools.is_empty() {
-            return self.not_applicable(pattern_plan, &pattern_plan.id, "the server offers no tools");
+    /// Tools of a server are called, or their list is looked at. `every` tool counts, whether it fits or not.
+    fn called(&mut self, plan: &PatternPlan<'_>, every: bool) -> Result<(), PlanError> {
+        let (offer, template) = (self.offer, &plan.pattern.template);
+        if offer.tools.is_empty() {
+            return self.not_applicable(plan, &plan.id, "the server offers no tools");
         }
-        let template = &pattern_plan.pattern.template;
         if template.mentions("tool_list_json") {
-            let mut values = pattern_plan.filled_in(&pattern_plan.id, None);
-            values.insert("tool_list_json".to_owned(), self.offer.tool_list_json());
-            return self.lower(pattern_plan, &pattern_plan.id, Shape::Review, values);
+            return self.lower(plan, &plan.id, Shape::Review, None);
         }
         let before = self.planned.len();
-        let offer = self.offer;
         let arguments = template.arguments().and_then(Result::ok);
         for (at, tool) in offer.tools.iter().enumerate() {
-            let every = evaluator.applies_to_all_tools;
-            match &arguments {
-                Some(arguments) => self.with_arguments(pattern_plan, at, tool, arguments, every)?,
-                None => self.with_text(pattern_plan, at, tool, every)?,
-            }
-        }
-        if self.planned.len() == before {
-            let count = offer.tools.len();
-            let wanted = match &arguments {
-                Some(arguments) => {
-                    let keys = arguments.keys().iter().map(|key| format!("`{}`", key.names.join("|")));
-                    format!("has the arguments {}", keys.collect::<Vec<_>>().join(", "))
+            let id = format!("{}/{}", plan.id, part(&tool.name));
+            let name = || tool.name.clone();
+            let shapes: Vec<_> = match (&self.forms[at], &arguments) {
+                (Err(why), _) => {
+                    self.not_applicable(plan, &id, unusable(&tool.name, why))?;
+                    continue;
                 }
-                None => "takes a text".to_owned(),
+                (Ok(form), Some(arguments)) => {
+                    let properties = properties(arguments, form, every);
+                    let shape = |properties| (id.clone(), Shape::Arguments { tool: name(), at, properties });
+                    properties.map(shape).into_iter().collect()
+                }
+                // A text is put into each property that takes one.
+                (Ok(form), None) => {
+                    let shape = |property: &str| {
+                        let id = format!("{id}/{}", part(property));
+                        (id, Shape::Text { tool: name(), at, property: property.to_owned() })
+                    };
+                    form.text_properties().into_iter().map(shape).collect()
+                }
             };
-            let reason = format!("none of the {count} tools of the server {wanted}");
-            return self.not_applicable(pattern_plan, &pattern_plan.id, reason);
-        }
-        Ok(())
-    }
-
-    /// The template is the arguments of a call.
-    fn with_arguments(
-        &mut self,
-        pattern_plan: &PatternPlan<'_>,
-        at: usize,
-        tool: &Tool,
-        arguments: &ArgumentsTemplate,
-        every: bool,
-    ) -> Result<(), PlanError> {
-        let id = format!("{}/{}", pattern_plan.id, part(&tool.name));
-        let form = match &self.forms[at] {
-            Ok(form) => form,
-            Err(why) => return self.not_applicable(pattern_plan, &id, unusable(&tool.name, why)),
-        };
-        let properties = form.properties();
-        let mut names = Vec::new();
-        for key in arguments.keys() {
-            let found = key.names.iter().find(|name| properties.contains(&name.as_str()));
-            match found.or_else(|| key.names.first().filter(|_| every)) {
-                Some(name) => names.push(name.clone()),
-                // The tool does not fit.
-                None => return Ok(()),
+            if shapes.is_empty() && every {
+                let reason = format!("the tool `{}` takes no text", excerpt(tool.name.as_bytes()));
+                self.not_applicable(plan, &id, reason)?;
+            }
+            for (id, shape) in shapes {
+                self.lower(plan, &id, shape, Some(tool))?;
             }
         }
-        let values = pattern_plan.filled_in(&id, Some(tool));
-        self.lower(
-            pattern_plan,
-            &id,
-            Shape::Arguments { tool: tool.name.clone(), at, properties: names },
-            values,
-        )
-    }
-
-    /// The template is a text, which is put into each property that takes one.
-    fn with_text(
-        &mut self,
-        pattern_plan: &PatternPlan<'_>,
-        at: usize,
-        tool: &Tool,
-        every: bool,
-    ) -> Result<(), PlanError> {
-        let id = format!("{}/{}", pattern_plan.id, part(&tool.name));
-        let fields: Vec<String> = match &self.forms[at] {
-            Ok(form) => form.text_properties().into_iter().map(str::to_owned).collect(),
-            Err(why) => return self.not_applicable(pattern_plan, &id, unusable(&tool.name, why)),
+        if self.planned.len() > before {
+            return Ok(());
+        }
+        let wanted = match &arguments {
+            Some(arguments) => {
+                let keys = arguments.keys().iter().map(|key| format!("`{}`", key.names.join("|")));
+                format!("has the arguments {}", keys.collect::<Vec<_>>().join(", "))
+            }
+            None => "takes a text".to_owned(),
         };
-        if fields.is_empty() && every {
-            return self.not_applicable(
-                pattern_plan,
-                &id,
-                format!("the tool `{}` takes no text", shown(&tool.name)),
-            );
-        }
-        for field in fields {
-            let id = format!("{id}/{}", part(&field));
-            let values = pattern_plan.filled_in(&id, Some(tool));
-            self.lower(
-                pattern_plan,
-                &id,
-                Shape::Text { tool: tool.name.clone(), at, property: field },
-                values,
-            )?;
-        }
-        Ok(())
+        let reason = format!("none of the {} tools of the server {wanted}", offer.tools.len());
+        self.not_applicable(plan, &plan.id, reason)
     }
 
     /// Fills a template in, and says what comes of that.
     fn lower(
         &mut self,
-        pattern_plan: &PatternPlan<'_>,
+        plan: &PatternPlan<'_>,
         id: &str,
         shape: Shape,
-        values: Values,
+        tool: Option<&Tool>,
     ) -> Result<(), PlanError> {
+        let mut values = plan.filled_in(id, tool);
+        if shape == Shape::Review {
+            values.insert("tool_list_json".to_owned(), self.offer.tool_list_json());
+        }
         // Where no tool is called, no form is asked for.
         let no_tool = NoArguments::Schema(String::new());
         let form = match &shape {
             Shape::Arguments { at, .. } | Shape::Text { at, .. } => self.forms[*at].as_ref(),
             Shape::Message | Shape::Review => Err(&no_tool),
         };
-        match shape.play(&pattern_plan.pattern.template, &values, form) {
-            Ok(play) => self.ready(pattern_plan, id, play, values),
+        let play = match shape.play(&plan.pattern.template, &values, form) {
+            Ok(play) => play,
             Err(Unplayable::Unfilled(unfilled))
                 if self.missing == Missing::LeaveToAttacker && !unfilled.too_long =>
             {
-                self.ready(pattern_plan, id, Play::Unfilled { shape, missing: unfilled.names }, values)
+                Play::Unfilled { shape, missing: unfilled.names }
             }
-            Err(Unplayable::Unfilled(unfilled)) => self.skipped(pattern_plan, id, unfilled.names),
-            Err(Unplayable::Invalid(reason)) => self.not_applicable(pattern_plan, id, reason),
-        }
-    }
-
-    fn ready(
-        &mut self,
-        pattern_plan: &PatternPlan<'_>,
-        id: &str,
-        play: Play,
-        values: Values,
-    ) -> Result<(), PlanError> {
-        let id = self.ids.unique(id);
-        let case = PatternCase {
-            id,
-            pattern: pattern_plan.pattern.name.clone(),
-            template: pattern_plan.pattern.template.clone(),
-            judge_hint: pattern_plan.pattern.judge_hint.clone(),
-            play,
-            rubric: pattern_plan.rubric.clone(),
-            values,
-            filled: Values::new(),
+            Err(Unplayable::Unfilled(Unfilled { names: missing, .. })) => {
+                return self.add(id, |id| Planned::Skipped { id, rubric: plan.rubric.clone(), missing });
+            }
+            Err(Unplayable::Invalid(reason)) => return self.not_applicable(plan, id, reason),
         };
-        self.push(Planned::Ready(Box::new(case)))
-    }
-
-    fn skipped(
-        &mut self,
-        pattern_plan: &PatternPlan<'_>,
-        id: &str,
-        missing: Vec<String>,
-    ) -> Result<(), PlanError> {
-        let id = self.ids.unique(id);
-        self.push(Planned::Skipped { id, rubric: pattern_plan.rubric.clone(), missing })
+        let Pattern { name, template, judge_hint, .. } = plan.pattern.clone();
+        let (rubric, filled) = (plan.rubric.clone(), Values::new());
+        self.add(id, |id| {
+            let case = PatternCase { id, pattern: name, template, judge_hint, play, rubric, values, filled };
+            Planned::Ready(Box::new(case))
+        })
     }
 
     fn not_applicable(
         &mut self,
-        pattern_plan: &PatternPlan<'_>,
+        plan: &PatternPlan<'_>,
         id: &str,
         reason: impl Into<String>,
     ) -> Result<(), PlanError> {
-        let id = self.ids.unique(id);
-        self.push(Planned::NotApplicable { id, rubric: pattern_plan.rubric.clone(), reason: reason.into() })
+        let (rubric, reason) = (plan.rubric.clone(), reason.into());
+        self.add(id, |id| Planned::NotApplicable { id, rubric, reason })
     }
 
-    fn push(&mut self, planned: Planned) -> Result<(), PlanError> {
+    fn add(&mut self, id: &str, planned: impl FnOnce(String) -> Planned) -> Result<(), PlanError> {
         if self.planned.len() == MAX_PLANNED {
             return Err(PlanError::TooMany);
         }
+        let planned = planned(self.ids.unique(id));
         self.planned.push(planned);
         Ok(())
     }
 }
 
-fn shown(name: &str) -> String {
-    excerpt(name.as_bytes())
+/// The property of a tool that each argument is for; `None` where the tool does not fit.
+fn properties(arguments: &ArgumentsTemplate, form: &Form, every: bool) -> Option<Vec<String>> {
+    let known = form.properties();
+    let property = |key: &Argument| {
+        let found = key.names.iter().find(|name| known.contains(&name.as_str()));
+        found.or_else(|| key.names.first().filter(|_| every)).cloned()
+    };
+    arguments.keys().iter().map(property).collect()
 }
 
 /// What the fixtures of an evaluator say about placeholders; the first that says something counts.
