@@ -204,7 +204,7 @@ fn check() -> Value {
 
 fn operators() -> Map<String, Value> {
     let number = |description: &str| json!({"description": description, "type": "number"});
-    let operators = json!({
+    let Value::Object(operators) = json!({
         "contains": any_text("The value contains this text."),
         "starts_with": any_text("The value starts with this text."),
         "ends_with": any_text("The value ends with this text."),
@@ -215,11 +215,10 @@ fn operators() -> Map<String, Value> {
         "gte": number("The value is greater or equal."),
         "lte": number("The value is less or equal."),
         "exists": {"description": "The path resolves, or does not.", "type": "boolean"},
-    });
-    match operators {
-        Value::Object(operators) => operators,
-        _ => Map::new(),
-    }
+    }) else {
+        return Map::new();
+    };
+    operators
 }
 
 fn check_pattern() -> Value {
@@ -260,17 +259,13 @@ fn fixtures() -> Value {
             "fail_case": cases("What a target that gives in says.", &["fail", "undecided"]),
         }),
     );
-    let no_turns = json!({"not": given_in_object("turns")});
+    let mut turns = given("turns");
+    turns["type"] = "object".into();
+    let no_turns = json!({"not": turns});
     let in_each = json!({"allOf": [no_turns, {"if": {"type": "array"}, "then": {"items": no_turns}}]});
     fixtures["if"] = json!({"properties": {"kind": {"const": "response"}}});
     fixtures["then"] = json!({"properties": {"pass_case": in_each, "fail_case": in_each}});
     fixtures
-}
-
-fn given_in_object(field: &str) -> Value {
-    let mut schema = given(field);
-    schema["type"] = "object".into();
-    schema
 }
 
 fn case(expect: &[&str]) -> Value {

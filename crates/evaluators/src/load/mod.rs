@@ -94,17 +94,15 @@ pub(crate) struct Loading<'r> {
     findings: Vec<(FileId, Vec<Diagnostic>)>,
     findings_of: HashMap<FileId, usize>,
     kept: usize,
-    left_out: usize,
-    has_errors: bool,
-    others: Vec<String>,
-    files: usize,
+    /// What is known of the result so far.
+    loaded: Loaded,
 }
 
 impl<'r> Loading<'r> {
     /// Keeps findings, as long as there is room; that there was an error is never forgotten.
     fn add(&mut self, file: FileId, findings: impl IntoIterator<Item = Diagnostic>) {
         for finding in findings {
-            self.has_errors |= finding.is_error();
+            self.loaded.has_errors |= finding.is_error();
             if self.kept < MAX_ALL_FINDINGS {
                 self.kept += 1;
                 let at = *self.findings_of.entry(file).or_insert(self.findings.len());
@@ -113,7 +111,7 @@ impl<'r> Loading<'r> {
                 }
                 self.findings[at].1.push(finding);
             } else {
-                self.left_out += 1;
+                self.loaded.left_out += 1;
             }
         }
     }
@@ -202,15 +200,7 @@ impl<'r> Loading<'r> {
             self.add(files[at], [finding]);
         }
         let findings = self.sorted_findings();
-        Loaded {
-            catalogue,
-            suites,
-            findings,
-            others: self.others,
-            files: self.files,
-            left_out: self.left_out,
-            has_errors: self.has_errors,
-        }
+        Loaded { catalogue, suites, findings, ..self.loaded }
     }
 
     fn sorted_findings(&mut self) -> Vec<FileDiagnostics> {

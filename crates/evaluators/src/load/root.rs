@@ -78,10 +78,10 @@ impl<'r> Loading<'r> {
             // What could not be read may have been anything: a folder of evaluators behind a link.
             let is_refused = matches!(root.files[at].content, FileContent::Refused(..));
             if kind == FileKind::Other && !is_refused {
-                self.others.push(root.shown(path));
+                self.loaded.others.push(root.shown(path));
                 continue;
             }
-            self.files += 1;
+            self.loaded.files += 1;
             if let FileContent::Refused(finding, _) = &root.files[at].content {
                 self.add((index, at), [(**finding).clone()]);
             }
