@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use sortie_syntax::nearest;
 
-use crate::depends;
+use crate::depends::walk;
 use crate::fixtures::Fixtures;
 use crate::model::{Evaluator, TargetClass};
 
@@ -106,6 +106,12 @@ impl Catalogue {
     /// The evaluators with these ids and all that must run before them, each after what it depends on; otherwise in the
     /// order of their ids. Ids that are not there are left out.
     pub fn in_order<'i>(&self, ids: impl IntoIterator<Item = &'i str>) -> Vec<&CatalogueEntry> {
-        depends::in_order(self, ids)
+        let mut wanted: Vec<&str> = ids.into_iter().collect();
+        wanted.sort_unstable();
+        let at = |id: &str| self.by_id.get(id).copied();
+        let depends_on =
+            |of: usize, nth: usize| self.entries[of].evaluator.depends_on.get(nth).map(|id| at(id));
+        let order = walk(self.entries.len(), wanted.into_iter().filter_map(at), depends_on, |_, _| true);
+        order.into_iter().map(|at| &self.entries[at]).collect()
     }
 }

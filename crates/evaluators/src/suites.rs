@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::catalogue::{Catalogue, MOST_SUGGESTIONS, Unknown};
-use crate::depends::shortened;
+use crate::depends::{shortened, walk};
 use crate::model::Standard;
 use crate::parse::{Include, IncludeKind, SuiteText};
 
@@ -66,7 +66,7 @@ impl Suites {
 
     /// The suite with this id or alias, or which was probably meant.
     pub fn resolve(&self, name: &str) -> Result<&Suite, Unknown> {
-        let id = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, id)| *id);
+        let id = suite_id(name);
         let found = self.0.binary_search_by(|suite| suite.id.as_str().cmp(id));
         found.map(|at| &self.0[at]).map_err(|_| {
             let aliases = ALIASES.iter().map(|(alias, _)| *alias);
@@ -79,6 +79,11 @@ impl Suites {
         let holds = |suite: &&Suite| suite.evaluators.binary_search_by(|own| own.as_str().cmp(id)).is_ok();
         self.0.iter().filter(holds).map(|suite| suite.id.as_str())
     }
+}
+
+/// The id that a name means.
+fn suite_id(name: &str) -> &str {
+    ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, id)| id)
 }
 
 /// Whether an id is taken by a suite that follows from a standard, or by an alias.
@@ -221,50 +226,22 @@ struct Resolver<'d, 'c> {
 }
 
 impl<'c> Resolver<'_, 'c> {
-    fn suite_id(name: &str) -> &str {
-        ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, id)| id)
-    }
-
     /// The suites, each after those it includes. One that includes itself is left out.
     fn in_order(&self, faults: &mut Vec<(usize, SuiteFault<'c>)>) -> Vec<usize> {
-        let mut state = vec![0u8; self.curated.len()];
-        let mut ordered = Vec::new();
-        for start in 0..self.curated.len() {
-            if state[start] != 0 {
-                continue;
-            }
-            let mut way = vec![(start, 0)];
-            state[start] = 1;
-            while let Some((at, next)) = way.last_mut() {
-                let at = *at;
-                let Some(include) = self.curated[at].suite.include.get(*next) else {
-                    state[at] = 2;
-                    ordered.push(at);
-                    way.pop();
-                    continue;
-                };
-                *next += 1;
-                if include.kind != IncludeKind::Suite {
-                    continue;
-                }
-                match self.by_id.get(Self::suite_id(&include.name)) {
-                    Some(to) if state[*to] == 0 => {
-                        state[*to] = 1;
-                        way.push((*to, 0));
-                    }
-                    Some(to) if state[*to] == 1 => {
-                        let from = way.iter().position(|(at, _)| at == to).unwrap_or(0);
-                        let on_the_way: Vec<&str> =
-                            way[from..].iter().map(|(at, _)| self.curated[*at].suite.id.as_str()).collect();
-                        let ids = shortened(&on_the_way).chain([include.name.as_str()]).map(str::to_owned);
-                        let ids = ids.collect();
-                        faults.push((at, SuiteFault::Cycle(include, ids)));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        ordered
+        let includes = |at: usize| &self.curated[at].suite.include;
+        let edge = |at: usize, nth: usize| {
+            let suite = |include: &Include| self.by_id.get(suite_id(&include.name)).copied();
+            let include = includes(at).get(nth)?;
+            Some(if include.kind == IncludeKind::Suite { suite(include) } else { None })
+        };
+        walk(self.curated.len(), 0..self.curated.len(), edge, |way, nth| {
+            let last = way[way.len() - 1];
+            let include = &includes(last)[nth];
+            let on_the_way: Vec<&str> = way.iter().map(|at| self.curated[*at].suite.id.as_str()).collect();
+            let ids = shortened(&on_the_way).chain([include.name.as_str()]).map(str::to_owned);
+            faults.push((last, SuiteFault::Cycle(include, ids.collect())));
+            true
+        })
     }
 
     /// What is in a suite.
@@ -277,16 +254,11 @@ impl<'c> Resolver<'_, 'c> {
         let mut members = Members::default();
         for include in &self.curated[at].suite.include {
             let suggests = faults.len() < MOST_SUGGESTIONS;
-            let nearest = match self.one(include, known, suggests, &mut members) {
-                Ok(()) => continue,
-                Err(Missing::Unknown(nearest)) => nearest,
-                Err(Missing::SaidElsewhere) => {
-                    members.incomplete = true;
-                    continue;
-                }
-            };
+            let Err(missing) = self.one(include, known, suggests, &mut members) else { continue };
             members.incomplete = true;
-            if faults.len() < MOST_FAULTS {
+            if let Missing::Unknown(nearest) = missing
+                && faults.len() < MOST_FAULTS
+            {
                 faults.push((at, SuiteFault::Unknown(include, nearest)));
             }
         }
@@ -325,7 +297,7 @@ impl<'c> Resolver<'_, 'c> {
                 }
             }
             IncludeKind::Suite => {
-                let id = Self::suite_id(name);
+                let id = suite_id(name);
                 match known.get(id) {
                     Some(other) => members.add(other),
                     // A cycle, which is said elsewhere, or a derived suite that holds nothing.

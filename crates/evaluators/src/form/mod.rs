@@ -15,6 +15,7 @@ mod views;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Map, Value};
 
+use crate::cases::excerpt;
 use build::Builder;
 use choices::Search;
 
@@ -90,7 +91,7 @@ impl Form {
             // A format is a word for people in most drafts, and an attacker need not honour it.
             .should_validate_formats(false)
             .build(schema)
-            .map_err(|error| NoArguments::Schema(excerpt(&error.to_string())))?;
+            .map_err(|error| NoArguments::Schema(excerpt(error.to_string().as_bytes())))?;
         Ok(Self { schema: schema.clone(), validator })
     }
 
@@ -161,7 +162,7 @@ impl Form {
         cost::bounded(&self.schema, &made).map_err(NoArguments::Schema)?;
         if let Err(error) = self.validator.validate(&made) {
             let path = error.instance_path().to_string();
-            let why = excerpt(&error.masked().to_string());
+            let why = excerpt(error.masked().to_string().as_bytes());
             return Err(NoArguments::Invalid { path, why });
         }
         match made {
@@ -198,23 +199,6 @@ impl Form {
     fn root_views(&self) -> Vec<&Map<String, Value>> {
         views::certain(&self.schema, vec![&self.schema])
     }
-}
-
-/// The beginning of what a schema says, on one line and without characters that would do something.
-fn excerpt(text: &str) -> String {
-    const LENGTH: usize = 200;
-    let mut letters = text.trim().chars();
-    let mut short = String::new();
-    for letter in letters.by_ref().take(LENGTH) {
-        match letter {
-            '\'' | '"' => short.push(letter),
-            letter => short.extend(letter.escape_debug()),
-        }
-    }
-    if letters.next().is_some() {
-        short.push('…');
-    }
-    short
 }
 
 #[cfg(test)]

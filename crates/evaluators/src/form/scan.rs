@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::views::resolve;
+use crate::cases::excerpt;
+use crate::depends::walk;
 
 /// Values in a schema, all together.
 const MAX_NODES: usize = 20_000;
@@ -144,73 +146,37 @@ impl<'s> Scan<'s> {
 
     /// Follows what leads from schema to schema: without end, too far, or to too many.
     fn follow(&self) -> Result<(), String> {
-        let chain =
-            self.longest(|edges| &edges.same, &|lengths| lengths.iter().copied().max().unwrap_or(0) + 1)?;
-        if chain > MAX_CHAIN as u64 {
+        let count = self.edges.len();
+        let mut circular = false;
+        let same = |at: usize, nth: usize| self.edges[at].same.get(nth).map(|to| Some(*to));
+        let order = walk(count, 0..count, same, |_, _| {
+            circular = true;
+            false
+        });
+        if circular {
+            return Err("it refers to itself in a circle".to_owned());
+        }
+        let mut chains = vec![0; count];
+        for at in order {
+            chains[at] = 1 + self.edges[at].same.iter().map(|to| chains[*to]).max().unwrap_or(0);
+        }
+        if chains.into_iter().max() > Some(MAX_CHAIN) {
             return Err(format!("more than {MAX_CHAIN} references follow each other, which are the limit"));
         }
-        if self.expanded() > MAX_EXPANDED {
+        // How many schemas there are when references are followed. One that leads back to itself is counted once.
+        let all = |at: usize| self.edges[at].same.iter().chain(&self.edges[at].parts).copied();
+        let mut sums = vec![1; count];
+        for at in walk(count, [0], |at, nth| all(at).nth(nth).map(Some), |_, _| true) {
+            sums[at] = all(at).map(|to| sums[to]).fold(1, u64::saturating_add);
+        }
+        if sums[0] > MAX_EXPANDED {
             return Err(format!("it has more than {MAX_EXPANDED} schemas when references are followed"));
         }
         Ok(())
-    }
-
-    /// The most that any schema comes to; a circle is an error.
-    fn longest(
-        &self,
-        next: impl Fn(&Edges) -> &Vec<usize>,
-        sum: &dyn Fn(&[u64]) -> u64,
-    ) -> Result<u64, String> {
-        let mut known: Vec<Option<u64>> = vec![None; self.edges.len()];
-        let mut on_the_way = vec![false; self.edges.len()];
-        for start in 0..self.edges.len() {
-            let mut way = vec![(start, 0)];
-            while let Some((at, done)) = way.pop() {
-                if known[at].is_some() {
-                    continue;
-                }
-                on_the_way[at] = true;
-                let next = next(&self.edges[at]);
-                if let Some(&to) = next.get(done) {
-                    way.push((at, done + 1));
-                    if on_the_way[to] {
-                        return Err("it refers to itself in a circle".to_owned());
-                    }
-                    way.push((to, 0));
-                } else {
-                    let values: Vec<u64> = next.iter().filter_map(|to| known[*to]).collect();
-                    known[at] = Some(sum(&values));
-                    on_the_way[at] = false;
-                }
-            }
-        }
-        Ok(known.into_iter().flatten().max().unwrap_or(0))
-    }
-
-    /// How many schemas there are when references are followed. One that leads back to itself is counted once.
-    fn expanded(&self) -> u64 {
-        let mut known: Vec<Option<u64>> = vec![None; self.edges.len()];
-        let mut way = vec![(0, 0)];
-        let mut entered = vec![false; self.edges.len()];
-        while let Some((at, done)) = way.pop() {
-            entered[at] = true;
-            let edges = &self.edges[at];
-            if let Some(&to) = edges.same.iter().chain(&edges.parts).nth(done) {
-                way.push((at, done + 1));
-                if !entered[to] {
-                    way.push((to, 0));
-                }
-            } else {
-                let next = edges.same.iter().chain(&edges.parts);
-                let sum = next.map(|to| known[*to].unwrap_or(1)).fold(1, u64::saturating_add);
-                known[at] = Some(sum);
-            }
-        }
-        known[0].unwrap_or(1)
     }
 }
 
 fn shown(reference: &str) -> String {
     let elsewhere = if reference.starts_with('#') { "which is not there" } else { "which is elsewhere" };
-    format!("`{}`, {elsewhere}", super::excerpt(reference))
+    format!("`{}`, {elsewhere}", excerpt(reference.as_bytes()))
 }
