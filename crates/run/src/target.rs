@@ -6,33 +6,16 @@ use std::str::FromStr;
 use serde_json::Value;
 use sortie_engine::modes::Address;
 use sortie_engine::targets::{CmdProtocol, TargetKind};
+use sortie_oatf::bindings::known_modes;
 
 use crate::SpecError;
 
 /// The kinds, for people.
 pub(crate) const KINDS: &str = "`mcp`, `a2a`, `ag_ui`, `chat`, `http` or `cmd`";
 
-/// The kind with that name.
-pub(crate) fn kind(text: &str) -> Option<TargetKind> {
-    let all = [
-        TargetKind::Mcp,
-        TargetKind::A2a,
-        TargetKind::AgUi,
-        TargetKind::Chat,
-        TargetKind::Http,
-        TargetKind::Cmd,
-    ];
-    all.into_iter().find(|kind| kind.as_str() == text)
-}
-
 /// The mode of the actors that attack a target of this kind. What only evaluators attack has none.
-pub(crate) const fn mode(kind: TargetKind) -> Option<&'static str> {
-    match kind {
-        TargetKind::Mcp => Some("mcp_client"),
-        TargetKind::A2a => Some("a2a_client"),
-        TargetKind::AgUi => Some("ag_ui_client"),
-        _ => None,
-    }
+pub(crate) fn mode(kind: TargetKind) -> Option<&'static str> {
+    known_modes().iter().copied().find(|mode| *mode == kind.mode_and_protocol().0)
 }
 
 /// What is to be attacked, and by which actor; without its name, by those that speak its protocol.
@@ -81,13 +64,8 @@ fn place(text: &str) -> Result<TargetPlace, SpecError> {
     let form = || SpecError(format!("write `KIND=SPEC` or `ACTOR=KIND=SPEC`: KIND is {KINDS}"));
     let (word, spec) = text.split_once('=').ok_or_else(form)?;
     // Not repeated where it is no word: it may be a URL with a password in it.
-    let kind = match kind(word) {
-        Some(kind) => kind,
-        None if is_actor(word) => {
-            return Err(SpecError(format!("`{word}` is no kind of target: {}", form())));
-        }
-        None => return Err(form()),
-    };
+    let unknown = || SpecError(format!("`{word}` is no kind of target: {}", form()));
+    let kind = word.parse().map_err(|()| if is_actor(word) { unknown() } else { form() })?;
     Ok(TargetPlace::Given(kind, address(kind, spec)?))
 }
 

@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use sortie_evaluators::Values;
+use sortie_judge::ModelEndpoint;
 use sortie_library::LoadError;
 use sortie_report::files::FileError;
 use sortie_report::findings::Checked;
 use sortie_syntax::{Diagnostic, Source, suggestion};
 use toml::de::DeTable;
 
-pub(crate) use models::{NamedModel, kind as model_kind};
+pub(crate) use models::kind as model_kind;
 use reader::Reader;
 pub(crate) use tables::{NamedAgent, NamedTarget};
 
@@ -36,7 +37,7 @@ pub struct Config {
     pub evaluators: Vec<PathBuf>,
     agents: BTreeMap<String, NamedAgent>,
     targets: BTreeMap<String, NamedTarget>,
-    models: BTreeMap<String, NamedModel>,
+    models: BTreeMap<String, ModelEndpoint>,
     values: Values,
     profiles: BTreeMap<String, Values>,
 }
@@ -89,7 +90,7 @@ impl Config {
             match key.get_ref().as_ref() {
                 "agents" => {
                     for ((at, name), table) in reader.named(value, "an agent") {
-                        self.agents.extend(reader.agent(at, table).map(|agent| (name, agent)));
+                        self.agents.insert(name, reader.agent(at, table));
                     }
                 }
                 "targets" => {
@@ -99,13 +100,13 @@ impl Config {
                 }
                 "models" => {
                     for ((at, name), table) in reader.named(value, "a model") {
-                        self.models.extend(reader.model(at, table).map(|model| (name, model)));
+                        self.models.insert(name, reader.model(at, table));
                     }
                 }
                 "evaluators" => self.evaluators = reader.folders(value),
                 "values" => match value.get_ref().as_table() {
                     Some(table) => self.values = reader.values(table),
-                    None => reader.wrong(value.span(), "values are a table of texts".into(), None),
+                    None => reader.wrong(value.span(), "values are a table of texts", None),
                 },
                 "profiles" => {
                     for ((_, name), table) in reader.named(value, "a profile") {
@@ -125,7 +126,7 @@ impl Config {
         find("target `@", "targets", name, &self.targets)
     }
 
-    pub(crate) fn model(&self, name: &str) -> Result<&NamedModel, SetupError> {
+    pub(crate) fn model(&self, name: &str) -> Result<&ModelEndpoint, SetupError> {
         find("model `@", "models", name, &self.models)
     }
 

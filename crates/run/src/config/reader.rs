@@ -1,5 +1,6 @@
 //! Reads TOML tables, and takes note of everything that is wrong with them.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use sortie_syntax::{Diagnostic, DiagnosticSeverity, Span, suggestion};
@@ -16,7 +17,7 @@ pub(super) struct Reader {
 }
 
 pub(super) type Key<'i> = Spanned<std::borrow::Cow<'i, str>>;
-type Entry<'t, 'i> = (&'t Key<'i>, &'t Spanned<DeValue<'i>>);
+pub(super) type Entry<'t, 'i> = (&'t Key<'i>, &'t Spanned<DeValue<'i>>);
 
 impl Reader {
     /// The tables of a table, each with its name and where that is.
@@ -24,7 +25,7 @@ impl Reader {
         &mut self,
         value: &'t Spanned<DeValue<'i>>,
         what: &str,
-    ) -> Vec<((std::ops::Range<usize>, String), &'t DeTable<'i>)> {
+    ) -> Vec<((Range<usize>, String), &'t DeTable<'i>)> {
         let Some(table) = value.get_ref().as_table() else {
             self.wrong(value.span(), format!("{what} is a table with a name"), None);
             return Vec::new();
@@ -39,26 +40,43 @@ impl Reader {
         named
     }
 
-    /// A list of folders.
-    pub(super) fn folders(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<PathBuf> {
+    /// A list of texts; `form` says so where it is none.
+    pub(super) fn list<T>(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        form: &str,
+        read: impl Fn(&str) -> Result<T, SpecError>,
+    ) -> Vec<T> {
         let Some(items) = value.get_ref().as_array() else {
-            self.wrong(value.span(), "this is a list of folders: `[\"evaluators\"]`".into(), None);
+            self.wrong(value.span(), form, None);
             return Vec::new();
         };
-        let folder = |text: &str| match text {
+        items.iter().filter_map(|item| self.text(item, &read)).collect()
+    }
+
+    /// A list of folders.
+    pub(super) fn folders(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<PathBuf> {
+        self.list(value, "this is a list of folders: `[\"evaluators\"]`", |text| match text {
             "" => Err("a folder has a name".into()),
             text => Ok(PathBuf::from(text)),
-        };
-        items.iter().filter_map(|item| self.text(item, folder)).collect()
+        })
     }
 
     /// A list of names of environment variables.
     pub(super) fn names(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<String> {
-        let Some(items) = value.get_ref().as_array() else {
-            self.wrong(value.span(), "this is a list of names of environment variables".into(), None);
-            return Vec::new();
-        };
-        items.iter().filter_map(|item| self.text(item, variable_name)).collect()
+        self.list(value, "this is a list of names of environment variables", variable_name)
+    }
+
+    /// Any text.
+    pub(super) fn plain(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
+        self.text(value, |text| Ok(text.to_owned()))
+    }
+
+    /// Notes which fields a table lacks.
+    pub(super) fn require(&mut self, at: &Range<usize>, table: &DeTable<'_>, what: &str, fields: &[&str]) {
+        for field in fields.iter().filter(|field| !has(table, field)) {
+            self.wrong(at.clone(), format!("{what} needs a `{field}`"), None);
+        }
     }
 
     pub(super) fn text<T>(
@@ -67,10 +85,10 @@ impl Reader {
         read: impl FnOnce(&str) -> Result<T, SpecError>,
     ) -> Option<T> {
         let Some(text) = value.get_ref().as_str() else {
-            self.wrong(value.span(), "this is a text, between quotes".into(), None);
+            self.wrong(value.span(), "this is a text, between quotes", None);
             return None;
         };
-        read(text).map_err(|error| self.wrong(value.span(), error.to_string(), None)).ok()
+        read(text).map_err(|error| self.wrong(value.span(), error.0, None)).ok()
     }
 
     /// Where a secret is. What is written in its place is not shown: it may be the secret itself.
@@ -88,7 +106,7 @@ impl Reader {
         self.wrong(key.span(), message, suggestion(key.get_ref(), known.iter().copied()));
     }
 
-    pub(super) fn wrong(&mut self, at: std::ops::Range<usize>, message: String, help: Option<String>) {
+    pub(super) fn wrong(&mut self, at: Range<usize>, message: impl Into<String>, help: Option<String>) {
         let mut finding = Diagnostic::new(DiagnosticSeverity::Error, "", message);
         finding.span = Some(Span::new(at.start, at.end));
         finding.help.extend(help);

@@ -133,14 +133,9 @@ impl ModelSetup {
         let Some(at) = &spec.at else { return Ok(None) };
         let fail = |error: String| SetupError::usage(format!("`--{role}`: {error}"));
         let (mut endpoint, mut key) = if let Some(name) = at.strip_prefix('@') {
-            let named = config.model(name)?;
-            let mut endpoint = ModelEndpoint::new(named.kind, &named.url, &named.model);
-            endpoint.prices = named.prices;
-            endpoint.without.clone_from(&named.without);
-            endpoint.seed = named.seed;
-            endpoint.output_bound = named.output_bound;
-            endpoint.extra.clone_from(&named.extra);
-            (endpoint, named.key.clone())
+            let endpoint = config.model(name)?.clone();
+            let key = endpoint.key_env.clone().map(FromEnv);
+            (endpoint, key)
         } else {
             let (kind, url) = at.split_once('=').ok_or_else(|| {
                 fail("write `openai=URL`, `anthropic=URL` or `@NAME` of sortie.toml".to_owned())

@@ -10,7 +10,7 @@ use sortie_oatf::model::{Actor, Mode, extract_protocol};
 use super::{Resolver, clients};
 use crate::SetupError;
 use crate::environment::{FromEnv, environment};
-use crate::target::{KINDS, TargetPlace, TargetSettings, TargetSpec, mode};
+use crate::target::{TargetPlace, TargetSettings, TargetSpec, mode};
 
 /// The body that an `http` target is sent unless something else is asked for.
 const BODY: &str = r#"{"message": "{{message}}"}"#;
@@ -118,7 +118,6 @@ impl Resolver<'_> {
                 };
                 Target::Cmd(CmdTarget { command, env: at.env, protocol: protocol.unwrap_or_default() })
             }
-            _ => return Err(fail(format!("KIND is {KINDS}"))),
         }))
     }
 
