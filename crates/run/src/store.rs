@@ -47,11 +47,8 @@ pub enum StoreError {
         source: io::Error,
     },
     /// It is no folder of a run.
-    #[error("`{}` is no folder of a run: it has no `{RUN}`", .path.display())]
-    NoRun {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("`{}` is no folder of a run: it has no `{RUN}`", .0.display())]
+    NoRun(PathBuf),
     /// A file does not hold what it should.
     #[error("`{}`, line {line}: {why}: the file was changed, or is of another version", .path.display())]
     Broken {
@@ -63,17 +60,11 @@ pub enum StoreError {
         why: String,
     },
     /// It belongs to a run of other cases.
-    #[error("`{}` is of a run of other cases: name the same documents, evaluators, values and target, or begin a new run", .path.display())]
-    OtherCases {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("`{}` is of a run of other cases: name the same documents, evaluators, values and target, or begin a new run", .0.display())]
+    OtherCases(PathBuf),
     /// It attacked another target.
-    #[error("the run in `{}` attacked another target: name the same target, or begin a new run", .path.display())]
-    OtherTarget {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("the run in `{}` attacked another target: name the same target, or begin a new run", .0.display())]
+    OtherTarget(PathBuf),
 }
 
 /// What a run is: `run.json`.
@@ -153,20 +144,16 @@ impl RunStore {
     pub fn resume(folder: &Path, info: &RunInfo) -> Result<Self, StoreError> {
         let found = load_info(folder)?;
         if found.target != info.target {
-            return Err(StoreError::OtherTarget { path: folder.to_owned() });
+            return Err(StoreError::OtherTarget(folder.to_owned()));
         }
         if found.cases != info.cases {
-            return Err(StoreError::OtherCases { path: folder.join(RUN) });
+            return Err(StoreError::OtherCases(folder.join(RUN)));
         }
         let path = folder.join(RESULTS);
         let io = io_at(&path);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(&io)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let mut file = options.open(&path).map_err(&io)?;
         let (whole, outcomes) = load_outcomes(&file, &path)?;
         file.set_len(whole).map_err(&io)?;
         file.seek(SeekFrom::Start(whole)).map_err(&io)?;
@@ -208,12 +195,8 @@ impl RunStore {
             lines.push(b'\n');
             Ok(())
         });
-        written
-            .and_then(|()| {
-                self.file.write_all(&lines)?;
-                self.file.sync_data()
-            })
-            .map_err(io_at(&path))?;
+        let written = written.and_then(|()| self.file.write_all(&lines));
+        written.and_then(|()| self.file.sync_data()).map_err(io_at(&path))?;
         self.done.extend(outcomes.iter().map(|outcome| (outcome.id.clone(), outcome.clone())));
         Ok(())
     }
@@ -270,7 +253,7 @@ fn report_of(info: &RunInfo, mut take: impl FnMut(&str) -> Option<Outcome>) -> R
 pub fn load_info(folder: &Path) -> Result<RunInfo, StoreError> {
     let path = folder.join(RUN);
     if !path.is_file() {
-        return Err(StoreError::NoRun { path: folder.to_owned() });
+        return Err(StoreError::NoRun(folder.to_owned()));
     }
     let info: RunInfo = load_json(&path)?;
     if info.version != VERSION {

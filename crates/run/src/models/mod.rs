@@ -91,7 +91,7 @@ impl OpenModels {
 
     /// Fills placeholders and writes further turns.
     pub fn attacker(&self) -> Option<Arc<dyn CaseAttacker>> {
-        self.attacker.clone().map(|attacker| Arc::new(WritingAttacker::new(attacker)) as _)
+        self.attacker.clone().map(|attacker| Arc::new(WritingAttacker(attacker)) as _)
     }
 
     /// Scores texts for semantic indicators: a local model where one was asked for, else the judge.
@@ -154,10 +154,12 @@ fn semantic(
     asked: &ModelSetup,
     judge: Option<&Model>,
 ) -> Result<Option<Arc<dyn SemanticEngine>>, SetupError> {
-    match &asked.request.embeddings {
-        Some(folder) => embeddings(folder).map(Some),
-        None => by_judge(judge),
+    if let Some(folder) = &asked.request.embeddings {
+        return embeddings(folder).map(Some);
     }
+    let engine = judge.cloned().map(SemanticJudge::new).transpose();
+    let engine = engine.map_err(|error| SetupError::usage(error.to_string()))?;
+    Ok(engine.map(|engine| Arc::new(CheckedExamples::new(engine)) as _))
 }
 
 #[cfg(not(feature = "embeddings"))]
@@ -170,10 +172,4 @@ fn embeddings(folder: &Path) -> Result<Arc<dyn SemanticEngine>, SetupError> {
     let embeddings = sortie_judge::Embeddings::load(folder)
         .map_err(|error| SetupError::usage(format!("`--embeddings`: {error}")))?;
     Ok(Arc::new(CheckedExamples::new(embeddings)))
-}
-
-fn by_judge(judge: Option<&Model>) -> Result<Option<Arc<dyn SemanticEngine>>, SetupError> {
-    let engine = judge.cloned().map(SemanticJudge::new).transpose();
-    let engine = engine.map_err(|error| SetupError::usage(error.to_string()))?;
-    Ok(engine.map(|engine| Arc::new(CheckedExamples::new(engine)) as _))
 }

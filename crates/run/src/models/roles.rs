@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sortie_detect::{Calibration, Judged, Reason, Trust, Vote};
 use sortie_engine::cases::{AttackError, BoxFuture, BudgetExhausted, CaseAttacker, CaseJudge, PatternCase};
 use sortie_engine::targets::Offer;
-use sortie_evaluators::{CatalogueEntry, Template, Values};
+use sortie_evaluators::{CatalogueEntry, Values};
 use sortie_judge::{
     Attacker, AttackerError, Judge, Labelled, Model, ModelError, Offers, Rubric, Situation, calibrate,
     injections,
@@ -86,22 +86,6 @@ impl RubricJudge {
             Trust::Earned | Trust::Unknown => None,
         }
     }
-
-    async fn say(&self, case: &PatternCase, transcript: &Transcript) -> Result<Judged, BudgetExhausted> {
-        // Before trust: what was not measured for want of a budget says nothing about the judge.
-        if let Some(refused) = self.judge.model().budget().exhausted() {
-            return Err(BudgetExhausted(refused.to_string()));
-        }
-        if let Some(reason) = self.distrust(&case.rubric.evaluator.id) {
-            return Ok(Judged::Error { reason, votes: Vec::new() });
-        }
-        let purpose = format!("judge {}", case.id);
-        let judged = self.judge.judge(&rubric(case), transcript, &purpose).await;
-        match refusal(&judged) {
-            Some(refused) => Err(BudgetExhausted(refused)),
-            None => Ok(judged),
-        }
-    }
 }
 
 /// What a case is judged by.
@@ -130,73 +114,40 @@ impl CaseJudge for RubricJudge {
         case: &'j PatternCase,
         transcript: &'j Transcript,
     ) -> BoxFuture<'j, Result<Judged, BudgetExhausted>> {
-        Box::pin(self.say(case, transcript))
+        Box::pin(async move {
+            // Before trust: what was not measured for want of a budget says nothing about the judge.
+            if let Some(refused) = self.judge.model().budget().exhausted() {
+                return Err(BudgetExhausted(refused.to_string()));
+            }
+            if let Some(reason) = self.distrust(&case.rubric.evaluator.id) {
+                return Ok(Judged::Error { reason, votes: Vec::new() });
+            }
+            let purpose = format!("judge {}", case.id);
+            let judged = self.judge.judge(&rubric(case), transcript, &purpose).await;
+            refusal(&judged).map_or(Ok(judged), |refused| Err(BudgetExhausted(refused)))
+        })
     }
 }
 
 /// An attacker that fills placeholders and goes on with conversations.
-pub(super) struct WritingAttacker(Attacker);
+pub(super) struct WritingAttacker(pub(super) Attacker);
+
+/// What a target offers, as an attacker is told.
+fn offers(offer: &Offer) -> Offers {
+    let about = match (&offer.server, &offer.card) {
+        (server, None) if server.is_empty() => Value::Null,
+        (server, None) => json!(server),
+        (_, Some(card)) => card.clone(),
+    };
+    Offers { tools: offer.raw_tools(), about }
+}
 
 /// What an attacker is told about a case.
-struct Told<'c> {
-    rubric: Rubric,
-    pattern: &'c str,
-    template: Template,
-    offers: Offers,
+fn situation<'c>(case: &'c PatternCase, rubric: &'c Rubric, offers: &'c Offers) -> Situation<'c> {
+    Situation { rubric, pattern: &case.pattern, template: &case.template, offers }
 }
 
-impl WritingAttacker {
-    pub(super) fn new(attacker: Attacker) -> Self {
-        Self(attacker)
-    }
-
-    async fn values(
-        &self,
-        case: &PatternCase,
-        offer: &Offer,
-        names: &[String],
-    ) -> Result<Values, AttackError> {
-        let told = Told::new(case, offer);
-        let names: Vec<_> = names.iter().map(String::as_str).collect();
-        let purpose = format!("fill {}", case.id);
-        self.0.fill(told.situation(), &names, &purpose).await.map_err(|error| attack_error(&error))
-    }
-
-    async fn follow_up(
-        &self,
-        case: &PatternCase,
-        offer: &Offer,
-        so_far: &Transcript,
-    ) -> Result<Option<String>, AttackError> {
-        let told = Told::new(case, offer);
-        let purpose = format!("attack {}, turn {}", case.id, so_far.turns().len() / 2 + 1);
-        let message = self.0.follow_up(told.situation(), so_far, &purpose).await;
-        message.map(Some).map_err(|error| attack_error(&error))
-    }
-}
-
-impl<'c> Told<'c> {
-    fn new(case: &'c PatternCase, offer: &Offer) -> Self {
-        let about = match (&offer.server, &offer.card) {
-            (server, None) if server.is_empty() => Value::Null,
-            (server, None) => json!(server),
-            (_, Some(card)) => card.clone(),
-        };
-        Self {
-            rubric: rubric(case),
-            pattern: &case.pattern,
-            template: case.template.clone(),
-            offers: Offers { tools: offer.raw_tools(), about },
-        }
-    }
-
-    fn situation(&self) -> Situation<'_> {
-        let Self { rubric, pattern, template, offers } = self;
-        Situation { rubric, pattern, template, offers }
-    }
-}
-
-fn attack_error(error: &AttackerError) -> AttackError {
+fn attack_error(error: AttackerError) -> AttackError {
     match error {
         AttackerError::Model(ModelError::Budget(error)) => BudgetExhausted(error.to_string()).into(),
         error => AttackError::Failed(error.to_string()),
@@ -210,7 +161,12 @@ impl CaseAttacker for WritingAttacker {
         offer: &'a Offer,
         names: &'a [String],
     ) -> BoxFuture<'a, Result<Values, AttackError>> {
-        Box::pin(self.values(case, offer, names))
+        Box::pin(async move {
+            let names: Vec<_> = names.iter().map(String::as_str).collect();
+            let (rubric, offers, purpose) = (rubric(case), offers(offer), format!("fill {}", case.id));
+            let filled = self.0.fill(situation(case, &rubric, &offers), &names, &purpose).await;
+            filled.map_err(attack_error)
+        })
     }
 
     fn next<'a>(
@@ -219,6 +175,11 @@ impl CaseAttacker for WritingAttacker {
         offer: &'a Offer,
         so_far: &'a Transcript,
     ) -> BoxFuture<'a, Result<Option<String>, AttackError>> {
-        Box::pin(self.follow_up(case, offer, so_far))
+        Box::pin(async move {
+            let (rubric, offers) = (rubric(case), offers(offer));
+            let purpose = format!("attack {}, turn {}", case.id, so_far.turns().len() / 2 + 1);
+            let message = self.0.follow_up(situation(case, &rubric, &offers), so_far, &purpose).await;
+            message.map(Some).map_err(attack_error)
+        })
     }
 }
