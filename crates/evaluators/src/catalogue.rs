@@ -1,7 +1,5 @@
 //! Everything that loaded, by id.
 
-use std::collections::HashMap;
-
 use sortie_syntax::nearest;
 
 use crate::depends::walk;
@@ -12,7 +10,6 @@ use crate::model::{Evaluator, TargetClass};
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
     entries: Vec<CatalogueEntry>,
-    by_id: HashMap<String, usize>,
 }
 
 /// An evaluator, and where it comes from.
@@ -77,9 +74,11 @@ impl CatalogueEntry {
 impl Catalogue {
     pub(crate) fn new(mut entries: Vec<CatalogueEntry>) -> Self {
         entries.sort_by(|a, b| a.evaluator.id.cmp(&b.evaluator.id));
-        let by_id =
-            entries.iter().enumerate().map(|(index, entry)| (entry.evaluator.id.clone(), index)).collect();
-        Self { entries, by_id }
+        Self { entries }
+    }
+
+    fn position(&self, id: &str) -> Option<usize> {
+        self.entries.binary_search_by(|entry| entry.evaluator.id.as_str().cmp(id)).ok()
     }
 
     /// All of them, in the order of their ids.
@@ -94,7 +93,7 @@ impl Catalogue {
 
     /// The one with this id.
     pub fn get(&self, id: &str) -> Option<&CatalogueEntry> {
-        self.by_id.get(id).map(|index| &self.entries[*index])
+        self.position(id).map(|at| &self.entries[at])
     }
 
     /// The one with this id, or which was probably meant.
@@ -108,7 +107,7 @@ impl Catalogue {
     pub fn in_order<'i>(&self, ids: impl IntoIterator<Item = &'i str>) -> Vec<&CatalogueEntry> {
         let mut wanted: Vec<&str> = ids.into_iter().collect();
         wanted.sort_unstable();
-        let at = |id: &str| self.by_id.get(id).copied();
+        let at = |id: &str| self.position(id);
         let depends_on =
             |of: usize, nth: usize| self.entries[of].evaluator.depends_on.get(nth).map(|id| at(id));
         let order = walk(self.entries.len(), wanted.into_iter().filter_map(at), depends_on, |_, _| true);

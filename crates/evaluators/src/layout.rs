@@ -8,34 +8,15 @@ use crate::model::TargetClass;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FileKind<'p> {
     /// `<…>/<stem>.yaml`
-    Flat {
-        /// The name of the file.
-        stem: &'p str,
-    },
-    /// `<…>/<folder>/evaluator.yaml`
-    Folder {
-        /// The name of the folder; `None` where it is the root.
-        name: Option<&'p str>,
-    },
+    Flat { stem: &'p str },
+    /// `<…>/<name>/evaluator.yaml`; `None` where the folder is the root.
+    Folder { name: Option<&'p str> },
     /// `<folder>/patterns/<slug>.yaml`
-    Pattern {
-        /// The path of the folder of its evaluator.
-        folder: &'p str,
-        /// The name of the file.
-        slug: &'p str,
-    },
-    /// `<…>/<stem>.test.yaml`
-    Fixtures {
-        /// The path of the folder it lies in.
-        folder: &'p str,
-        /// The name of the file.
-        stem: &'p str,
-    },
-    /// `suites/<…>.yaml`
-    Suite {
-        /// The name of the file.
-        stem: &'p str,
-    },
+    Pattern { folder: &'p str, slug: &'p str },
+    /// `<folder>/<stem>.test.yaml`
+    Fixtures { folder: &'p str, stem: &'p str },
+    /// `suites/<…>/<stem>.yaml`
+    Suite { stem: &'p str },
     /// YAML where none is looked for, and what to do about it.
     Misplaced(&'static str),
     /// Something else.
@@ -128,47 +109,26 @@ mod tests {
     }
 
     #[test]
-    fn both_layouts_are_found() {
-        assert_eq!(
-            kinds(&[
-                "mcp/files/a.yaml",
-                "mcp/files/a.test.yaml",
-                "b/evaluator.yaml",
-                "b/patterns/evaluator.yaml"
-            ]),
-            [
-                FileKind::Flat { stem: "a" },
-                FileKind::Fixtures { folder: "mcp/files", stem: "a" },
-                FileKind::Folder { name: Some("b") },
-                FileKind::Pattern { folder: "b", slug: "evaluator" },
-            ]
-        );
-    }
-
-    #[test]
-    fn nothing_is_read_as_something_else() {
-        let found = kinds(&[
-            "b/evaluator.yaml",
-            "b/c.yaml",
-            "b/patterns/deep/c.yaml",
-            "c.yml",
-            "README.md",
-            "suites/s.yaml",
-        ]);
-        assert!(
-            matches!(found[1..4], [FileKind::Misplaced(_), FileKind::Misplaced(_), FileKind::Misplaced(_)]),
-            "{found:?}"
-        );
-        assert_eq!(found[4..], [FileKind::Other, FileKind::Suite { stem: "s" }]);
-        assert_eq!(
-            kinds(&["evaluator.yaml", "a.yaml"]),
-            [FileKind::Folder { name: None }, FileKind::Flat { stem: "a" }]
-        );
-        assert_eq!(
-            kinds(&["patterns/a.yaml"]),
-            [FileKind::Flat { stem: "a" }],
-            "a category may have any name"
-        );
+    fn a_file_is_what_its_place_says_and_nothing_else() {
+        use FileKind::{Fixtures, Flat, Folder, Misplaced, Other, Pattern, Suite};
+        for (paths, expected) in [
+            (
+                &["mcp/a.yaml", "mcp/a.test.yaml"][..],
+                &[Flat { stem: "a" }, Fixtures { folder: "mcp", stem: "a" }][..],
+            ),
+            (
+                &["b/evaluator.yaml", "b/patterns/evaluator.yaml"],
+                &[Folder { name: Some("b") }, Pattern { folder: "b", slug: "evaluator" }],
+            ),
+            (&["evaluator.yaml", "a.yaml"], &[Folder { name: None }, Flat { stem: "a" }]),
+            (&["README.md", "suites/s.yaml"], &[Other, Suite { stem: "s" }]),
+            // A category may have any name.
+            (&["patterns/a.yaml"], &[Flat { stem: "a" }]),
+        ] {
+            assert_eq!(kinds(paths), expected);
+        }
+        let found = kinds(&["b/evaluator.yaml", "b/c.yaml", "b/patterns/deep/c.yaml", "c.yml"]);
+        assert!(matches!(found[1..], [Misplaced(_), Misplaced(_), Misplaced(_)]), "{found:?}");
     }
 
     #[test]

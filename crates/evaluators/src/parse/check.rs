@@ -9,7 +9,7 @@ use sortie_syntax::yaml::{Entry, Node, NodeKind};
 use sortie_syntax::{Reader, Span};
 
 use super::fields::{Mapping, name, refuse, report_key, text_of, value_at, word};
-use super::placeholders::{look_at_placeholders, part};
+use super::pattern::{look_at_placeholders, part};
 use super::transcript::dead_end;
 use crate::limits::MAX_TEXT_BYTES;
 use crate::model::{Check, Says, Test};

@@ -213,17 +213,13 @@ fn turn<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Turn> {
         "text" => turn.text = reader.under(entry, Reader::string).unwrap_or_default(),
         "is_error" => turn.is_error = reader.under(entry, Reader::boolean).unwrap_or_default(),
         "call" if reader.is_given(entry) => {
-            turn.call = reader.under(entry, |reader, node| {
-                let (name, arguments, _, _) = call(reader, node, &CALL)?;
-                Some(Call { name, arguments })
-            });
+            let made = reader.under(entry, |reader, node| call(reader, node, &CALL));
+            turn.call = made.map(|ObservedCall { name, arguments, .. }| Call { name, arguments });
         }
         "result" if reader.is_given(entry) => turn.result = Some(reader.under(entry, Reader::value)),
         "calls" => {
             let calls = list(reader, entry, "a list of calls", Transcript::MAX_TURNS, |reader, node| {
-                let (name, arguments, result, is_error) = call(reader, node, &OBSERVED)?;
-                let result = result.unwrap_or_else(|| Value::String(String::new()));
-                Some(ObservedCall { name, arguments, result, is_error })
+                call(reader, node, &OBSERVED)
             });
             turn.calls = calls.into_iter().map(|(call, _)| call).collect();
         }
@@ -235,20 +231,18 @@ fn turn<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Turn> {
     None
 }
 
-type ParsedCall = (String, Map<String, Value>, Option<Value>, bool);
-
-fn call<'t>(reader: &mut Reader<'t>, node: Node<'t>, kind: &Mapping) -> Option<ParsedCall> {
-    let (mut name, mut arguments, mut result, mut is_error) = (None, Map::new(), None, false);
+fn call<'t>(reader: &mut Reader<'t>, node: Node<'t>, kind: &Mapping) -> Option<ObservedCall> {
+    let (mut name, mut arguments, mut result, mut is_error) = (None, Map::new(), "".into(), false);
     kind.read(reader, node, |reader, entry, field| match field {
         "name" => name = reader.under(entry, Reader::string),
         "arguments" if reader.is_given(entry) => {
             arguments = reader.under(entry, object).unwrap_or_default();
         }
-        "result" if reader.is_given(entry) => result = Some(reader.under(entry, Reader::value)),
+        "result" if reader.is_given(entry) => result = reader.under(entry, Reader::value),
         "is_error" => is_error = reader.under(entry, Reader::boolean).unwrap_or_default(),
         _ => {}
     })?;
-    Some((name?, arguments, result, is_error))
+    Some(ObservedCall { name: name?, arguments, result, is_error })
 }
 
 fn object<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Map<String, Value>> {

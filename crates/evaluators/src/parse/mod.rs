@@ -7,7 +7,6 @@ mod evaluator;
 mod fields;
 mod fixtures;
 mod pattern;
-mod placeholders;
 mod suite;
 mod transcript;
 
