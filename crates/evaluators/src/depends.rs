@@ -19,13 +19,13 @@ const MOST_CYCLES: usize = 100;
 /// Walks a graph depth first from these nodes, and gives what it meets, each after those that its edges lead to.
 ///
 /// `edge` gives the nth edge of a node; one may lead nowhere. Where an edge leads back to a node on the way, `cycle` gets
-/// the way from that node on and the number of the edge of its last one, and says whether to go on.
+/// the way, with how many edges of each were taken, and that node; and says whether to go on.
 // An explicit stack: a chain may be as long as there are nodes.
 pub(crate) fn walk(
     nodes: usize,
     from: impl IntoIterator<Item = usize>,
     edge: impl Fn(usize, usize) -> Option<Option<usize>>,
-    mut cycle: impl FnMut(&[usize], usize) -> bool,
+    mut cycle: impl FnMut(&[(usize, usize)], usize) -> bool,
 ) -> Vec<usize> {
     // 0 is unseen, 1 on the way, 2 done.
     let mut state = vec![0u8; nodes];
@@ -49,13 +49,7 @@ pub(crate) fn walk(
                     state[to] = 1;
                     way.push((to, 0));
                 }
-                Some(Some(to)) if state[to] == 1 => {
-                    let nodes: Vec<usize> =
-                        way.iter().map(|(at, _)| *at).skip_while(|at| *at != to).collect();
-                    if !cycle(&nodes, nth) {
-                        return met;
-                    }
-                }
+                Some(Some(to)) if state[to] == 1 && !cycle(&way, to) => return met,
                 Some(_) => {}
             }
         }
@@ -69,21 +63,26 @@ pub(crate) fn cycles<'e>(evaluators: &[(&'e str, &'e [String])]) -> Vec<Cycle> {
     // What is not there is said elsewhere.
     let edge = |at: usize, nth: usize| evaluators[at].1.get(nth).map(|id| index.get(id.as_str()).copied());
     let mut found = Vec::new();
-    walk(evaluators.len(), 0..evaluators.len(), edge, |way, closes| {
-        let last = way[way.len() - 1];
-        let on_the_way: Vec<&str> = way.iter().map(|at| evaluators[*at].0).collect();
-        let ids = shortened(&on_the_way).chain([evaluators[last].1[closes].as_str()]);
-        found.push(Cycle { ids: ids.map(str::to_owned).collect(), last, closes });
+    walk(evaluators.len(), 0..evaluators.len(), edge, |way, to| {
+        let (last, taken) = way[way.len() - 1];
+        let ids = told_cycle(way, to, |at| evaluators[at].0, &evaluators[last].1[taken - 1]);
+        found.push(Cycle { ids, last, closes: taken - 1 });
         found.len() < MOST_CYCLES
     });
     found
 }
 
-/// The beginning and the end of a long way.
-pub(crate) fn shortened<'i>(ids: &'i [&'i str]) -> impl Iterator<Item = &'i str> {
+/// The ids on a way from the node that it comes back to, and what that is called at its end. Of a long one, beginning and end.
+pub(crate) fn told_cycle<'i>(
+    way: &[(usize, usize)],
+    to: usize,
+    id: impl Fn(usize) -> &'i str,
+    back: &str,
+) -> Vec<String> {
     const SHOWN: usize = 5;
-    let cut = ids.len() > 2 * SHOWN + 1;
-    let (first, last) =
-        if cut { (&ids[..SHOWN], &ids[ids.len() - SHOWN..]) } else { (ids, &ids[ids.len()..]) };
-    first.iter().copied().chain(cut.then_some("…")).chain(last.iter().copied())
+    let mut ids: Vec<&str> = way.iter().map(|(at, _)| *at).skip_while(|at| *at != to).map(id).collect();
+    if ids.len() > 2 * SHOWN + 1 {
+        ids.splice(SHOWN..ids.len() - SHOWN, ["…"]);
+    }
+    ids.into_iter().chain([back]).map(str::to_owned).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::catalogue::{Catalogue, MOST_SUGGESTIONS, Unknown};
-use crate::depends::{shortened, walk};
+use crate::depends::{told_cycle, walk};
 use crate::model::Standard;
 use crate::parse::{Include, IncludeKind, SuiteText};
 
@@ -234,12 +234,11 @@ impl<'c> Resolver<'_, 'c> {
             let include = includes(at).get(nth)?;
             Some(if include.kind == IncludeKind::Suite { suite(include) } else { None })
         };
-        walk(self.curated.len(), 0..self.curated.len(), edge, |way, nth| {
-            let last = way[way.len() - 1];
-            let include = &includes(last)[nth];
-            let on_the_way: Vec<&str> = way.iter().map(|at| self.curated[*at].suite.id.as_str()).collect();
-            let ids = shortened(&on_the_way).chain([include.name.as_str()]).map(str::to_owned);
-            faults.push((last, SuiteFault::Cycle(include, ids.collect())));
+        walk(self.curated.len(), 0..self.curated.len(), edge, |way, to| {
+            let (last, taken) = way[way.len() - 1];
+            let include = &includes(last)[taken - 1];
+            let ids = told_cycle(way, to, |at| &self.curated[at].suite.id, &include.name);
+            faults.push((last, SuiteFault::Cycle(include, ids)));
             true
         })
     }

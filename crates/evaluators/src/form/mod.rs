@@ -6,7 +6,6 @@
 
 mod build;
 mod choices;
-mod cost;
 mod pattern;
 mod scalar;
 mod scan;
@@ -159,7 +158,7 @@ impl Form {
 
     fn check(&self, made: Map<String, Value>) -> Result<Map<String, Value>, NoArguments> {
         let made = Value::Object(made);
-        cost::bounded(&self.schema, &made).map_err(NoArguments::Schema)?;
+        scan::bounded(&self.schema, &made).map_err(NoArguments::Schema)?;
         if let Err(error) = self.validator.validate(&made) {
             let path = error.instance_path().to_string();
             let why = excerpt(error.masked().to_string().as_bytes());

@@ -1,10 +1,11 @@
-//! What a schema may ask of us: its size, where it refers to, whether it goes in circles.
+//! What a schema may ask of us: its size, where it refers to, whether it goes in circles, and how much work it is to
+//! validate a value, which is counted before it is done.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::views::resolve;
+use super::views::{list, resolve};
 use crate::cases::excerpt;
 use crate::depends::walk;
 
@@ -16,6 +17,9 @@ const MAX_DEPTH: usize = 64;
 const MAX_EXPANDED: u64 = 50_000;
 /// How many schemas may lead from one to the next for the same value.
 const MAX_CHAIN: usize = 32;
+
+/// So many schemas are asked about parts of one value.
+const MAX_STEPS: u64 = 200_000;
 
 /// Keys whose schemas are about the same value.
 const SAME: &[&str] = &["allOf", "anyOf", "oneOf", "not", "if", "then", "else"];
@@ -179,4 +183,58 @@ impl<'s> Scan<'s> {
 fn shown(reference: &str) -> String {
     let elsewhere = if reference.starts_with('#') { "which is not there" } else { "which is elsewhere" };
     format!("`{}`, {elsewhere}", excerpt(reference.as_bytes()))
+}
+
+/// Counts what a validator would do, and says when that is too much.
+pub(super) fn bounded(root: &Value, value: &Value) -> Result<(), String> {
+    let mut left = MAX_STEPS;
+    // A circle was refused before, and both schema and value are finite, so this ends; it is bounded anyway.
+    let mut waiting = vec![(root, value)];
+    while let Some((schema, value)) = waiting.pop() {
+        left = left.checked_sub(1).ok_or("to check a value against it takes too long")?;
+        let Value::Object(view) = schema else { continue };
+        same(root, view, |next| waiting.push((next, value)));
+        parts(view, value, |schema, value| waiting.push((schema, value)));
+    }
+    Ok(())
+}
+
+fn same<'s>(root: &'s Value, view: &'s Map<String, Value>, mut visit: impl FnMut(&'s Value)) {
+    let reference = view.get("$ref").and_then(Value::as_str);
+    reference.and_then(|reference| resolve(root, reference)).into_iter().for_each(&mut visit);
+    for key in ["allOf", "anyOf", "oneOf"] {
+        list(view, key).into_iter().for_each(&mut visit);
+    }
+    for key in ["not", "if", "then", "else"] {
+        view.get(key).into_iter().for_each(&mut visit);
+    }
+    for key in ["dependentSchemas", "dependencies"] {
+        view.get(key).and_then(Value::as_object).into_iter().flat_map(Map::values).for_each(&mut visit);
+    }
+}
+
+fn parts<'s>(view: &'s Map<String, Value>, value: &'s Value, mut visit: impl FnMut(&'s Value, &'s Value)) {
+    match value {
+        Value::Object(map) => {
+            let named = view.get("properties").and_then(Value::as_object);
+            let rest =
+                ["additionalProperties", "unevaluatedProperties", "propertyNames"].map(|key| view.get(key));
+            let patterns = view.get("patternProperties").and_then(Value::as_object);
+            for (key, part) in map {
+                named.and_then(|named| named.get(key)).into_iter().for_each(|schema| visit(schema, part));
+                rest.into_iter().flatten().for_each(|schema| visit(schema, part));
+                patterns.into_iter().flat_map(Map::values).for_each(|schema| visit(schema, part));
+            }
+        }
+        Value::Array(items) => {
+            let lists: Vec<&Value> =
+                ["prefixItems", "items"].iter().flat_map(|key| list(view, key)).collect();
+            let all = ["items", "additionalItems", "unevaluatedItems", "contains"].map(|key| view.get(key));
+            for (at, item) in items.iter().enumerate() {
+                lists.get(at).into_iter().for_each(|schema| visit(schema, item));
+                all.into_iter().flatten().for_each(|schema| visit(schema, item));
+            }
+        }
+        _ => {}
+    }
 }
