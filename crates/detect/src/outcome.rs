@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use sortie_evaluators::{Severity, Values};
 use sortie_oatf::model::{AttackResult, EvaluationSummary, IndicatorResult, Tier};
 use sortie_syntax::closed_enum;
-use sortie_trace::Transcript;
-use sortie_trace::{Direction, Observed, Sender, StopReason};
+use sortie_trace::{Direction, Observed, Sender, StopReason, Transcript};
 
 use crate::failure::Failure;
 use crate::judged::Judged;
@@ -148,12 +147,7 @@ impl From<AttackResult> for CaseResult {
 /// A document's result, as the specification has it: what was not played is an error there.
 impl From<CaseResult> for AttackResult {
     fn from(result: CaseResult) -> Self {
-        match result {
-            CaseResult::Exploited => Self::Exploited,
-            CaseResult::Partial => Self::Partial,
-            CaseResult::NotExploited => Self::NotExploited,
-            CaseResult::Error | CaseResult::Skipped | CaseResult::NotApplicable => Self::Error,
-        }
+        result.as_str().parse().unwrap_or(Self::Error)
     }
 }
 

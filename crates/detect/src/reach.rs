@@ -7,19 +7,16 @@ use crate::outcome::{ActorSummary, PhaseSummary};
 
 /// The actors of a document, before anything has happened.
 pub(crate) fn actors(attack: &Attack) -> Vec<ActorSummary> {
+    let phase = |name: &Option<String>| PhaseSummary {
+        name: name.clone().unwrap_or_default(),
+        entered: false,
+        served: 0,
+    };
     let actors = attack.execution.actors.iter().flatten().map(|actor| ActorSummary {
         name: actor.name.clone(),
         mode: actor.mode.clone(),
         connected: false,
-        phases: actor
-            .phases
-            .iter()
-            .map(|phase| PhaseSummary {
-                name: phase.name.clone().unwrap_or_default(),
-                entered: false,
-                served: 0,
-            })
-            .collect(),
+        phases: actor.phases.iter().map(|own| phase(&own.name)).collect(),
     });
     actors.collect()
 }

@@ -81,31 +81,25 @@ impl Tally {
     }
 
     pub(crate) fn sum(&self) -> Sum<'_> {
-        match &self.state {
-            State::NotMatched => {
-                Sum { result: IndicatorResult::NotMatched, text: None, at: None, evidence: None }
-            }
-            State::Skipped(reason) => Sum {
-                result: IndicatorResult::Skipped,
-                text: Some((*reason).to_owned()),
-                at: None,
-                evidence: None,
-            },
+        let (result, text, at) = match &self.state {
+            State::NotMatched => (IndicatorResult::NotMatched, None, None),
+            State::Skipped(reason) => (IndicatorResult::Skipped, Some((*reason).to_owned()), None),
             State::Failed { first, reason, count } => {
-                let seq = first.seen.seq;
                 let more = match count {
                     1 => String::new(),
                     count => format!(", and of {} more", count - 1),
                 };
-                let text = format!("{reason} (of message {seq}{more})");
-                Sum { result: IndicatorResult::Error, text: Some(text), at: Some(first), evidence: None }
+                let text = format!("{reason} (of message {}{more})", first.seen.seq);
+                (IndicatorResult::Error, Some(text), Some(first))
             }
-            State::Matched { at, evidence } => Sum {
-                result: IndicatorResult::Matched,
-                text: Some(evidence.to_string()),
-                at: Some(at),
-                evidence: Some(evidence),
-            },
-        }
+            State::Matched { at, evidence } => {
+                (IndicatorResult::Matched, Some(evidence.to_string()), Some(at))
+            }
+        };
+        let evidence = match &self.state {
+            State::Matched { evidence, .. } => Some(&**evidence),
+            _ => None,
+        };
+        Sum { result, text, at, evidence }
     }
 }
