@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::difference::{Near, difference};
 use super::file::{ExchangeOutcome, FORMAT_VERSION, Header, Line};
@@ -18,10 +18,10 @@ const ORDINALS: u32 = 32;
 
 #[derive(Debug)]
 pub(super) struct Log {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     file: File,
     /// Where the last whole line ends.
-    end: u64,
+    pub(super) end: u64,
     places: HashMap<Digest, Place>,
     /// For the sake of misses.
     by_purpose: HashMap<String, Vec<Place>>,
@@ -63,16 +63,6 @@ impl Log {
     pub(super) fn find(&mut self, digest: Digest) -> Result<Option<ExchangeOutcome>, ExchangeError> {
         let Some(&place) = self.places.get(&digest) else { return Ok(None) };
         Ok(self.line(place)?.into_outcome())
-    }
-
-    /// Its file.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Where the last whole line ends.
-    pub(super) fn end(&self) -> u64 {
-        self.end
     }
 
     /// A second handle, with which to wait for the disk while others read and write.

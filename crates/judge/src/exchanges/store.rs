@@ -222,7 +222,7 @@ impl Exchanges {
             return Err(ExchangeError::TooLarge { bytes: bytes.len(), bound });
         }
         log.append(&bytes, key.digest(), &line, self.0.bounds.file_bytes)?;
-        let end = log.end();
+        let end = log.end;
         drop(log);
         self.sync(end)
     }
@@ -235,15 +235,13 @@ impl Exchanges {
         if *upto >= end {
             return Ok(());
         }
-        let written = self.log().map_or(0, |log| log.end());
-        let taken = file.sync_data();
-        taken.map_err(|source| ExchangeError::Io { path: self.path(), source })?;
+        let written = self.log().map_or(0, |log| log.end);
+        file.sync_data().map_err(|source| {
+            let path = self.log().map(|log| log.path.clone()).unwrap_or_default();
+            ExchangeError::Io { path, source }
+        })?;
         *upto = written;
         Ok(())
-    }
-
-    fn path(&self) -> PathBuf {
-        self.log().map_or_else(PathBuf::new, |log| log.path().to_owned())
     }
 
     /// Why a key is not there.

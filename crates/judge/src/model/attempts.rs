@@ -18,8 +18,8 @@ use super::prompt::{Completion, Prompt};
 use super::reply::{Lost, Reply};
 use super::retry::{self, RetryPolicy};
 use crate::exchanges::{ExchangeMode, ExchangeSource, Key};
-use crate::{Budget, BudgetError, EndpointKind, Exchanges, ModelEndpoint, Secret};
-use sortie_detect::{Cost, Spent};
+use crate::{Budget, BudgetError, EndpointKind, Exchanges, ModelEndpoint, PROMPT_VERSION, Secret};
+use sortie_detect::{Cost, Provenance, Spent};
 
 /// The version of messages that is spoken with Anthropic.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
@@ -97,6 +97,18 @@ impl Model {
     /// Where it is.
     pub fn endpoint(&self) -> &ModelEndpoint {
         &self.0.endpoint
+    }
+
+    /// Who answers, under the name that it gives itself, where it did.
+    pub(crate) fn provenance(&self, named: Option<String>) -> Provenance {
+        let endpoint = self.endpoint();
+        let model = named.unwrap_or_else(|| endpoint.model.clone());
+        Provenance {
+            engine: "model".to_owned(),
+            endpoint: endpoint.identity(),
+            model,
+            version: PROMPT_VERSION,
+        }
     }
 
     /// What it may spend.

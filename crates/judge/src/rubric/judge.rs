@@ -7,7 +7,7 @@ use sortie_trace::Transcript;
 use tokio::task::JoinSet;
 
 use super::answer;
-use super::question::{PROMPT_VERSION, Rubric, again, fenced, question};
+use super::question::{Rubric, again, fenced, question};
 use super::quotes::TargetWords;
 use crate::exchanges::ExchangeError;
 use crate::{Completion, Model, ModelError, Prompt};
@@ -53,8 +53,7 @@ impl Judge {
 
     /// Who judges, as far as it is known without asking.
     pub fn provenance(&self) -> Provenance {
-        let endpoint = self.model.endpoint();
-        self.judged_by(endpoint.model.clone())
+        self.model.provenance(None)
     }
 
     /// Judges a transcript. `purpose` says to people what for: `judge path-escape / Parent folders`.
@@ -89,8 +88,7 @@ impl Judge {
         votes.sort_by_key(|(ordinal, _)| *ordinal);
         let model = votes.iter().find_map(|(_, (_, model))| model.clone());
         let votes = votes.into_iter().map(|(_, (vote, _))| vote).collect();
-        let asked_for = || self.model.endpoint().model.clone();
-        count(votes, self.judged_by(model.unwrap_or_else(asked_for)))
+        count(votes, self.model.provenance(model))
     }
 
     /// One vote, and the model as it names itself.
@@ -118,7 +116,7 @@ impl Judge {
         model: &mut Option<String>,
     ) -> Result<Ruling, Reason> {
         let first = self.model.ask(question, purpose, ordinal).await?;
-        *model = named(&first);
+        *model = Some(first.model.clone()).filter(|model| !model.is_empty());
         let why = match rule(&first, words)? {
             Ok(ruling) => return Ok(ruling),
             Err(why) => why,
@@ -130,15 +128,6 @@ impl Judge {
             Err(why) => Err(Reason::Evidence(why)),
         }
     }
-
-    fn judged_by(&self, model: String) -> Provenance {
-        let endpoint = self.model.endpoint().identity();
-        Provenance { engine: "model".to_owned(), endpoint, model, version: PROMPT_VERSION }
-    }
-}
-
-fn named(completion: &Completion) -> Option<String> {
-    Some(completion.model.clone()).filter(|model| !model.is_empty())
 }
 
 /// What an answer rules; or why its evidence does not hold.

@@ -9,7 +9,7 @@ use sortie_oatf::{EvaluationError, EvaluationErrorKind, SemanticEvaluator};
 use super::examples::SemanticEngine;
 use crate::blocking::{Bridge, BridgeError};
 use crate::fence::Fenced;
-use crate::{Model, ModelError, PROMPT_VERSION, Prompt, structured};
+use crate::{Model, ModelError, Prompt, structured};
 use sortie_detect::Provenance;
 
 /// Bytes of a text with its examples, as the model sees them.
@@ -152,13 +152,6 @@ impl SemanticEvaluator for SemanticJudge {
 
 impl SemanticEngine for SemanticJudge {
     fn provenance(&self) -> Provenance {
-        let endpoint = self.model.endpoint();
-        let named = self.named.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Provenance {
-            engine: "model".to_owned(),
-            endpoint: endpoint.identity(),
-            model: named.unwrap_or_else(|| endpoint.model.clone()),
-            version: PROMPT_VERSION,
-        }
+        self.model.provenance(self.named.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 }
