@@ -3,7 +3,6 @@
 //! Documents are hostile input, and attack documents hold characters on purpose that a terminal would obey, hide or reorder.
 //! Each is replaced by one that is one column wide, so that what is underlined stays underlined.
 
-mod markdown;
 pub mod style;
 
 use std::borrow::Cow;
@@ -13,8 +12,6 @@ use serde::Serialize;
 use similar::TextDiff;
 use sortie_syntax::shown::is_hidden;
 use unicode_width::UnicodeWidthStr as _;
-
-pub use markdown::markdown;
 
 /// The text with every control, bidirectional and invisible character replaced; line ends and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
@@ -103,6 +100,53 @@ pub fn write_json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()>
     out.write_all(b"\n")
 }
 
+/// Pages as they read best in a terminal: headings stand out, code blocks are indented.
+pub fn markdown(text: &str, color: bool) -> String {
+    let mut shown = String::with_capacity(text.len() + text.len() / 8);
+    let mut in_code = false;
+    for line in text.lines() {
+        if line.starts_with("```") {
+            in_code = !in_code;
+            continue;
+        }
+        if in_code {
+            if !line.is_empty() {
+                shown.push_str("    ");
+                shown.push_str(&style::paint(color, style::CODE, line));
+            }
+        } else if let Some(heading) = line.strip_prefix("## ") {
+            let style = match heading {
+                "Wrong" => style::ERROR,
+                "Right" => style::NOTE,
+                _ => style::HEADING,
+            };
+            shown.push_str(&style::paint(color, style, heading));
+        } else {
+            shown.push_str(&inline(line, color));
+        }
+        shown.push('\n');
+    }
+    shown
+}
+
+/// Colours what stands between backticks.
+fn inline(line: &str, color: bool) -> String {
+    // A code span may go on in the next line; then nothing here is certain.
+    if !color || line.matches('`').count() % 2 == 1 {
+        return line.to_owned();
+    }
+    let mut shown = String::with_capacity(line.len());
+    for (position, part) in line.split('`').enumerate() {
+        // Every second part is code.
+        if position % 2 == 1 {
+            shown.push_str(&style::paint(color, style::CODE, part));
+        } else {
+            shown.push_str(part);
+        }
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,5 +191,11 @@ mod tests {
         let written = String::from_utf8(written).unwrap();
         assert_eq!(written, "\"a\\u001b[31m \\u009b2J \\u202e \\udb40\\udc41 ü\"\n");
         assert_eq!(serde_json::from_str::<String>(&written).unwrap(), hostile);
+    }
+
+    #[test]
+    fn a_page_reads_well_without_colour() {
+        let page = "Some `code`.\n\n## Wrong\n```yaml\na: 1\n\nb: 2\n```\n";
+        assert_eq!(markdown(page, false), "Some `code`.\n\nWrong\n    a: 1\n\n    b: 2\n");
     }
 }
