@@ -1,14 +1,22 @@
-//! Two runs that are worth a closer look, with what their agents wrote about themselves.
+//! Attacks that succeeded and are worth a closer look: what each is, what the agent was told, what it did, and where to see
+//! more.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
+use anstyle::Style;
 use serde_json::Value;
 use sortie_detect::Outcome;
+use sortie_oatf::model::{Direction, Indicator};
 use sortie_practice::Behaviour;
+use sortie_report::{evidence, line, style, visible};
+use unicode_width::UnicodeWidthStr as _;
 
+use super::page::DemoView;
 use super::{Came, Demo, Row};
+use crate::shell_word;
 
 /// A tool's description that has a secret brought to it, and a result that makes the agent a bridge to another protocol.
 const EXPLAINED: [&str; 2] = ["SRT-001", "SRT-068"];
@@ -18,21 +26,21 @@ const MAX_BYTES: u64 = 256 * 1024;
 
 /// An attack that an agent gave in to.
 pub(super) struct Finding<'d> {
-    pub(super) row: &'d Row,
-    pub(super) agent: Behaviour,
-    pub(super) run: &'d Outcome,
+    row: &'d Row,
+    agent: Behaviour,
+    run: &'d Outcome,
     /// What the agent was told, by its own log.
-    pub(super) told: Option<Told>,
+    told: Option<Told>,
     /// The agent that refused and quoted, when it was told the same, repeated it, and was not flagged.
-    pub(super) quoted: Option<Behaviour>,
+    quoted: Option<Behaviour>,
 }
 
 /// A text that tells an agent to do something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Told {
-    pub(super) text: String,
+struct Told {
+    text: String,
     /// Where it stands: `description of convert_currency`.
-    pub(super) source: String,
+    source: String,
 }
 
 /// Those that came out as declared. What did not is named elsewhere, and explains nothing here.
@@ -69,6 +77,94 @@ fn told(log: &str) -> Option<Told> {
     noticed.find_map(|line| {
         Some(Told { text: line["noticed"].as_str()?.to_owned(), source: line["source"].as_str()?.to_owned() })
     })
+}
+
+/// A finding for people.
+pub(super) fn write(number: usize, finding: &Finding<'_>, view: &DemoView) -> String {
+    let Finding { row, agent, run, .. } = finding;
+    let attack = row.attack();
+    let title =
+        format!("Finding {number}: {} {}", row.entry.id(), attack.name.as_deref().unwrap_or_default());
+    let mut text = format!("{}\n", style::paint(view.color, style::STRONG, &line(&title)));
+    text.push_str(&view.indented(&visible(attack.description.as_deref().unwrap_or_default()), 2));
+    if let Some(task) = &row.document.compiled.document().extension().prompt {
+        text.push_str(&entry(view, style::NOTE, "the task", task));
+    }
+    if let Some(told) = &finding.told {
+        let label = format!("what {agent} was told, in the {}", told.source);
+        text.push_str(&entry(view, style::WARNING, &label, &told.text));
+    }
+    for verdict in &run.verdict.indicator_verdicts {
+        let Some(found) = &verdict.r#match else { continue };
+        let tier = verdict.tier.map(|tier| format!(": {tier}")).unwrap_or_default();
+        let about = verdict.description.as_deref().unwrap_or_default();
+        text.push_str(&entry(view, style::ERROR, &format!("what it did{tier}"), about));
+        for piece in evidence(verdict, found, view.color) {
+            text.push_str(&view.evidence(&piece));
+        }
+    }
+    if let Some(quoting) = finding.quoted {
+        let about = format!(
+            "It was told the same, and repeats it in its answer. It is not flagged: the indicators look at {}, at what an \
+             agent does and not at what it says.",
+            looks_at(attack.indicators.iter().flatten())
+        );
+        text.push_str(&entry(view, style::NOTE, quoting.name(), &about));
+    }
+    if let Some(trace) = &run.trace {
+        let command = format!(
+            "{} trace show --document {} {}",
+            view.program,
+            row.entry.id(),
+            shell_word(Path::new(trace))
+        );
+        let command = style::paint(view.color, style::CODE, &command);
+        // Writing to memory cannot fail.
+        let _ = writeln!(
+            text,
+            "  {}\n    {command}",
+            style::paint(view.color, style::STRONG, "all that was said")
+        );
+    }
+    text.push('\n');
+    text
+}
+
+/// What it is about, and below that what there is to say.
+fn entry(view: &DemoView, style: Style, label: &str, about: &str) -> String {
+    let label = style::paint(view.color, style, &line(label));
+    format!("  {label}\n{}", view.indented(&line(about), 4))
+}
+
+impl DemoView {
+    /// A piece of evidence. What is quoted stays as it is, with what underlines it below; the rest is broken after a comma.
+    fn evidence(&self, piece: &str) -> String {
+        let room = self.wrapped_at().saturating_sub(4);
+        match piece.split_once(", ") {
+            Some((first, rest)) if !piece.starts_with(' ') && piece.width() > room => {
+                format!("    {first},\n    {rest}\n")
+            }
+            _ => format!("    {piece}\n"),
+        }
+    }
+}
+
+/// The messages that indicators look at, each once.
+fn looks_at<'i>(indicators: impl Iterator<Item = &'i Indicator>) -> String {
+    let mut all: Vec<String> = Vec::new();
+    for indicator in indicators {
+        let direction = match indicator.direction {
+            Some(Direction::Request) => " requests",
+            Some(Direction::Response) => " responses",
+            None => "",
+        };
+        let surface = indicator.surface.as_deref().unwrap_or("any");
+        let one = format!("`{surface}`{direction}");
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    all.join(" and ")
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Every attack of the library against every agent of the demo: what is declared, and what came of it.
 
-mod explained;
 mod finding;
 mod matrix;
 mod page;

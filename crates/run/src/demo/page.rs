@@ -6,8 +6,7 @@ use serde::Serialize;
 use sortie_detect::Outcome;
 use sortie_report::{VERSION, counted, style, wrap};
 
-use super::finding::findings;
-use super::{AGENTS, Came, Declared, Demo, explained, matrix, totals};
+use super::{AGENTS, Came, Declared, Demo, finding, matrix, totals};
 use crate::shell_word;
 
 /// How wide text is for people, unless their terminal is narrower.
@@ -29,8 +28,8 @@ impl DemoView {
         let mut text = self.headline(demo);
         text.push_str(&matrix::write(demo, self.color, self.columns));
         text.push_str(&totals::write(demo, self.color, self.wrapped_at()));
-        for (at, finding) in findings(demo).iter().enumerate() {
-            text.push_str(&explained::write(at + 1, finding, self));
+        for (at, found) in finding::findings(demo).iter().enumerate() {
+            text.push_str(&finding::write(at + 1, found, self));
         }
         text.push_str(&self.next(demo));
         text

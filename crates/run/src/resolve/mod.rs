@@ -159,28 +159,28 @@ impl Resolver<'_> {
         &self,
         documents: &dyn Fn() -> D,
     ) -> Result<(), SetupError> {
-        let names = |side: Side| {
+        let names = |(_, is_on_it): Side| {
             let actors = documents().flat_map(actors);
-            actors.filter(move |actor| side.has(actor)).map(|actor| actor.name.as_str())
+            actors.filter(move |actor| is_on_it(actor)).map(|actor| actor.name.as_str())
         };
         let check = |option: &str, asked: Option<&str>, side: Side| match asked {
             Some(actor) if !names(side).any(|name| name == actor) => {
-                let kind = side.as_str();
+                let kind = side.0;
                 let failure = SetupError::usage(format!("`{option}`: there is no {kind} actor `{actor}`"));
                 Err(suggestion(actor, names(side)).into_iter().fold(failure, SetupError::with_help))
             }
             None if names(side).next().is_none() => {
-                let kind = side.as_str();
+                let kind = side.0;
                 Err(SetupError::usage(format!("`{option}` is for nobody: there is no {kind} actor")))
             }
             _ => Ok(()),
         };
         for asked in &self.request.listen {
-            check("--listen", asked.actor.as_deref(), Side::Server)?;
+            check("--listen", asked.actor.as_deref(), SERVER)?;
         }
         let for_evaluators = |actor: Option<&String>| actor.is_none() && self.evaluators;
         for asked in self.request.targets.iter().filter(|asked| !for_evaluators(asked.actor.as_ref())) {
-            check("--target", asked.actor.as_deref(), Side::Client)?;
+            check("--target", asked.actor.as_deref(), CLIENT)?;
             let kind = self.kind(asked)?;
             let of_kind =
                 |actor: &Actor| mode(kind).is_some_and(|mode| Mode::of(mode) == Mode::of(&actor.mode));
@@ -196,7 +196,7 @@ impl Resolver<'_> {
         let others = others.chain(self.request.bearers.iter().map(|asked| ("--target-bearer", &asked.actor)));
         let others = others.chain(self.request.target_env.iter().map(|asked| ("--target-env", &asked.actor)));
         for (option, actor) in others.filter(|(_, actor)| !for_evaluators(actor.as_ref())) {
-            check(option, actor.as_deref(), Side::Client)?;
+            check(option, actor.as_deref(), CLIENT)?;
         }
         if !self.request.env.is_empty() && self.request.agent.is_none() {
             return Err(SetupError::usage("`--env` is for nobody: there is no `--agent`"));
@@ -205,7 +205,7 @@ impl Resolver<'_> {
     }
 
     fn listen(&self, document: &NamedDocument) -> Result<BTreeMap<String, SocketAddr>, SetupError> {
-        let servers: Vec<_> = actors(document).filter(|actor| Side::Server.has(actor)).collect();
+        let servers: Vec<_> = actors(document).filter(|actor| SERVER.1(actor)).collect();
         let mut listen = BTreeMap::new();
         for asked in &self.request.listen {
             let meant = servers.iter().filter(|actor| match &asked.actor {
@@ -257,25 +257,8 @@ fn find_program(program: &str) -> Result<(), SetupError> {
     if found { Ok(()) } else { Err(SetupError::usage(format!("there is no program `{program}`"))) }
 }
 
-/// The side of a protocol that an actor plays.
-#[derive(Clone, Copy)]
-enum Side {
-    Server,
-    Client,
-}
+/// The side of a protocol that an actor plays: its name, and whether an actor is on it.
+type Side = (&'static str, fn(&Actor) -> bool);
 
-impl Side {
-    fn has(self, actor: &Actor) -> bool {
-        match self {
-            Self::Server => Mode::of(&actor.mode).is_server(),
-            Self::Client => Mode::of(&actor.mode).is_client(),
-        }
-    }
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Server => "server",
-            Self::Client => "client",
-        }
-    }
-}
+const SERVER: Side = ("server", |actor| Mode::of(&actor.mode).is_server());
+const CLIENT: Side = ("client", |actor| Mode::of(&actor.mode).is_client());
