@@ -10,8 +10,7 @@ use crate::catalogue::{Catalogue, CatalogueEntry};
 use crate::files::{FileContent, FileDiagnostics, Root};
 use crate::fixtures::Fixtures;
 use crate::limits::MAX_ALL_FINDINGS;
-use crate::model::{Evaluator, TargetClass};
-use crate::parse::Places;
+use crate::parse::ParsedEvaluator;
 use crate::rules::dependencies::{circular_dependencies, unknown_dependencies};
 use crate::rules::ids::duplicate_ids;
 use crate::rules::suites as suite_rules;
@@ -66,11 +65,8 @@ pub(crate) type FileId = (usize, usize);
 /// An evaluator on its way into the catalogue.
 pub(crate) struct Draft {
     pub(crate) file: FileId,
-    pub(crate) id: Option<String>,
-    /// `None` where there is an error in any of its files.
-    pub(crate) evaluator: Option<Evaluator>,
-    pub(crate) places: Places,
-    class: TargetClass,
+    /// Without its evaluator, where there is an error in any of its files.
+    pub(crate) read: ParsedEvaluator,
     categories: Vec<String>,
     fixtures: Option<Fixtures>,
     has_fixture_file: bool,
@@ -144,8 +140,8 @@ impl<'r> Loading<'r> {
     /// An evaluator with an error in any of its files does not load.
     fn reject_draft(&mut self, draft: usize) {
         let draft = &mut self.drafts[draft];
-        draft.evaluator = None;
-        self.broken.evaluators.extend(draft.id.clone());
+        draft.read.evaluator = None;
+        self.broken.evaluators.extend(draft.read.id.clone());
     }
 
     fn reject(&mut self, findings: Vec<(usize, Diagnostic)>) {
@@ -166,8 +162,8 @@ impl<'r> Loading<'r> {
     /// The evaluators without errors, in the order of their ids.
     fn order(&self) -> Vec<usize> {
         let mut order: Vec<usize> =
-            (0..self.drafts.len()).filter(|at| self.drafts[*at].evaluator.is_some()).collect();
-        order.sort_by(|a, b| self.drafts[*a].id.cmp(&self.drafts[*b].id));
+            (0..self.drafts.len()).filter(|at| self.drafts[*at].read.evaluator.is_some()).collect();
+        order.sort_by(|a, b| self.drafts[*a].read.id.cmp(&self.drafts[*b].read.id));
         order
     }
 
@@ -175,8 +171,8 @@ impl<'r> Loading<'r> {
         let drafts = std::mem::take(&mut self.drafts);
         let entries = drafts.into_iter().filter_map(|draft| {
             Some(CatalogueEntry {
-                evaluator: draft.evaluator?,
-                class: draft.class,
+                evaluator: draft.read.evaluator?,
+                class: draft.read.class,
                 categories: draft.categories,
                 root: draft.file.0,
                 file: self.path(draft.file).to_owned(),

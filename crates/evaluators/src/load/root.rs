@@ -176,21 +176,13 @@ impl<'r> Loading<'r> {
         sound.then_some(patterns)
     }
 
-    fn draft(&mut self, file: FileId, read: ParsedEvaluator, categories: &[&str]) {
+    fn draft(&mut self, file: FileId, mut read: ParsedEvaluator, categories: &[&str]) {
         if let (None, Some(id)) = (&read.evaluator, &read.id) {
             self.broken.evaluators.insert(id.clone());
         }
-        self.add(file, read.diagnostics);
-        self.drafts.push(Draft {
-            file,
-            id: read.id,
-            evaluator: read.evaluator,
-            places: read.places,
-            class: read.class,
-            categories: categories.iter().map(|category| (*category).to_owned()).collect(),
-            fixtures: None,
-            has_fixture_file: false,
-        });
+        self.add(file, std::mem::take(&mut read.diagnostics));
+        let categories = categories.iter().map(|category| (*category).to_owned()).collect();
+        self.drafts.push(Draft { file, read, categories, fixtures: None, has_fixture_file: false });
     }
 
     /// Finds the evaluator beside each fixture file: the one that has its id, or is in the file of its name.
@@ -201,14 +193,14 @@ impl<'r> Loading<'r> {
             if name != "evaluator.yaml" {
                 beside.insert((folder, name.trim_end_matches(".yaml").to_owned()), at);
             }
-            if let Some(id) = &draft.id {
+            if let Some(id) = &draft.read.id {
                 beside.insert((folder, id.clone()), at);
             }
         }
         for (at, folder, stem) in fixture_files {
             let file = (root, *at);
             let owner = beside.get(&(*folder, (*stem).to_owned())).copied();
-            let evaluator = owner.and_then(|owner| self.drafts[owner].evaluator.as_ref());
+            let evaluator = owner.and_then(|owner| self.drafts[owner].read.evaluator.as_ref());
             let read = self.text(file).map(|text| parse_fixtures(text, evaluator));
             if let Some(read) = &read {
                 self.add(file, read.diagnostics.clone());

@@ -12,11 +12,11 @@ pub(super) const E_016: Rule = error("E-016", "a dependency is an evaluator", in
 
 /// Every evaluator depends on evaluators. Of one that is broken, nothing is said.
 pub(crate) fn unknown_dependencies(loading: &Loading<'_>, order: &[usize]) -> Vec<(usize, Diagnostic)> {
-    let ids = || order.iter().filter_map(|at| loading.drafts[*at].id.as_deref());
+    let ids = || order.iter().filter_map(|at| loading.drafts[*at].read.id.as_deref());
     let known: HashSet<&str> = ids().collect();
     let mut findings = Vec::new();
     for at in order {
-        let draft = &loading.drafts[*at];
+        let draft = &loading.drafts[*at].read;
         let depends_on = draft.evaluator.iter().flat_map(|evaluator| &evaluator.depends_on);
         for (id, span) in depends_on.zip(&draft.places.depends_on) {
             if known.contains(id.as_str()) || loading.broken.evaluators.contains(id) {
@@ -42,7 +42,7 @@ pub(super) const E_017: Rule = error("E-017", "dependencies have no cycle", incl
 pub(crate) fn circular_dependencies(loading: &Loading<'_>, order: &[usize]) -> Vec<(usize, Diagnostic)> {
     let graph: Vec<(&str, &[String])> = order
         .iter()
-        .filter_map(|at| loading.drafts[*at].evaluator.as_ref())
+        .filter_map(|at| loading.drafts[*at].read.evaluator.as_ref())
         .map(|evaluator| (evaluator.id.as_str(), evaluator.depends_on.as_slice()))
         .collect();
     let findings = cycles(&graph).into_iter().map(|cycle| {
@@ -50,7 +50,8 @@ pub(crate) fn circular_dependencies(loading: &Loading<'_>, order: &[usize]) -> V
         let at = order[cycle.last];
         let message = format!("these evaluators wait for each other: {}", way(&cycle.ids));
         let finding = found(&E_017, message).help("remove one of these dependencies: nothing can run first");
-        (at, optionally_at(finding, loading.drafts[at].places.depends_on.get(cycle.closes).copied()))
+        let places = &loading.drafts[at].read.places;
+        (at, optionally_at(finding, places.depends_on.get(cycle.closes).copied()))
     });
     findings.collect()
 }

@@ -66,16 +66,16 @@ pub(crate) fn duplicate_ids(loading: &Loading<'_>) -> Vec<(usize, Diagnostic)> {
     let mut first: HashMap<&str, usize> = HashMap::new();
     let mut findings = Vec::new();
     for (at, draft) in loading.drafts.iter().enumerate() {
-        let Some(id) = &draft.id else { continue };
+        let Some(id) = &draft.read.id else { continue };
         let Some(earlier) = first.get(id.as_str()).map(|earlier| &loading.drafts[*earlier]) else {
             first.insert(id, at);
             continue;
         };
         let finding = found(&E_002, format!("two evaluators have the id `{id}`"))
             .label("second use")
-            .help(format!("the other is `{}`", loading.place(earlier.file, earlier.places.id)))
+            .help(format!("the other is `{}`", loading.place(earlier.file, earlier.read.places.id)))
             .help("ids are unique over `agent/`, `mcp/` and all folders that are loaded together");
-        findings.push((at, optionally_at(finding, draft.places.id)));
+        findings.push((at, optionally_at(finding, draft.read.places.id)));
     }
     findings
 }
