@@ -60,7 +60,6 @@ impl ArgumentsTemplate {
         rest.trim_start().starts_with(['"', '}']) && !rest.starts_with('{')
     }
 
-    /// Parses a text.
     pub(crate) fn parse(text: &str) -> Result<Self, ArgumentsError> {
         let map: Entries = serde_json::from_str(text).map_err(|error| {
             let at = offset(text, error.line(), error.column());

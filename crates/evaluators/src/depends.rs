@@ -9,7 +9,6 @@ pub(crate) struct Cycle {
     pub(crate) ids: Vec<String>,
     /// Index of the one before last, which comes back to the first.
     pub(crate) last: usize,
-    /// Index into its `depends_on`.
     pub(crate) closes: usize,
 }
 

@@ -6,7 +6,6 @@ use crate::catalogue::{Catalogue, CatalogueEntry};
 use crate::model::TargetClass;
 use crate::suites::Suites;
 
-/// The version of the catalogue's form.
 const CATALOGUE_VERSION: u32 = 1;
 
 impl Catalogue {

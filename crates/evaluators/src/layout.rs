@@ -8,18 +8,29 @@ use crate::model::TargetClass;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FileKind<'p> {
     /// `<…>/<stem>.yaml`
-    Flat { stem: &'p str },
+    Flat {
+        stem: &'p str,
+    },
     /// `<…>/<name>/evaluator.yaml`; `None` where the folder is the root.
-    Folder { name: Option<&'p str> },
+    Folder {
+        name: Option<&'p str>,
+    },
     /// `<folder>/patterns/<slug>.yaml`
-    Pattern { folder: &'p str, slug: &'p str },
+    Pattern {
+        folder: &'p str,
+        slug: &'p str,
+    },
     /// `<folder>/<stem>.test.yaml`
-    Fixtures { folder: &'p str, stem: &'p str },
+    Fixtures {
+        folder: &'p str,
+        stem: &'p str,
+    },
     /// `suites/<…>/<stem>.yaml`
-    Suite { stem: &'p str },
+    Suite {
+        stem: &'p str,
+    },
     /// YAML where none is looked for, and what to do about it.
     Misplaced(&'static str),
-    /// Something else.
     Other,
 }
 

@@ -294,24 +294,14 @@ fn case(expect: &[&str]) -> Value {
 }
 
 fn turns() -> Value {
-    let call = object(
-        "Our call of a tool.",
-        &["name"],
-        &json!({
-            "name": any_text("The tool."),
-            "arguments": optional(json!({"description": "What it is given.", "type": "object"})),
-        }),
-    );
-    let observed = object(
-        "A call that the target made.",
-        &["name"],
-        &json!({
-            "name": any_text("The tool."),
-            "arguments": optional(json!({"description": "What it is given.", "type": "object"})),
-            "result": {"description": "What it gave."},
-            "is_error": boolean("Whether the tool failed."),
-        }),
-    );
+    let mut properties = json!({
+        "name": any_text("The tool."),
+        "arguments": optional(json!({"description": "What it is given.", "type": "object"})),
+    });
+    let call = object("Our call of a tool.", &["name"], &properties);
+    properties["result"] = json!({"description": "What it gave."});
+    properties["is_error"] = boolean("Whether the tool failed.");
+    let observed = object("A call that the target made.", &["name"], &properties);
     let mut turn = object(
         "What one side says.",
         &["role"],

@@ -172,7 +172,6 @@ impl Shape {
     }
 }
 
-/// Why a tool cannot be called.
 pub(super) fn unusable(tool: &str, why: &NoArguments) -> String {
     format!("the tool `{}` cannot be called with it: {why}", excerpt(tool.as_bytes()))
 }

@@ -67,12 +67,9 @@ pub fn canary(id: &str) -> String {
 
 /// Ten hexadecimal digits.
 pub fn hash(text: &str) -> String {
-    use std::fmt::Write as _;
-    let mut hash = String::new();
-    for byte in &digest(&SHA256, text.as_bytes()).as_ref()[..5] {
-        let _ = write!(hash, "{byte:02x}"); // writing to a string cannot fail
-    }
-    hash
+    let digest = digest(&SHA256, text.as_bytes());
+    let number = digest.as_ref()[..5].iter().fold(0, |number: u64, byte| number << 8 | u64::from(*byte));
+    format!("{number:010x}")
 }
 
 /// Ids that were given.
@@ -117,10 +114,7 @@ mod tests {
 
     #[test]
     fn a_canary_is_stable_and_a_files_name_is_short() {
-        assert_eq!(
-            canary("path-escape/parent-folders/read_file"),
-            canary("path-escape/parent-folders/read_file")
-        );
+        assert_eq!(canary("path-escape/parent-folders"), canary("path-escape/parent-folders"));
         assert_eq!(canary("a").len(), "canary-".len() + 10);
         assert_ne!(canary("a"), canary("b"));
     }

@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::NoArguments;
 use super::choices::Choices;
-use super::scalar;
 use super::views::{chosen, list, names};
+use super::{NoArguments, scalar};
 
 /// Values that are made for one call.
 const MAX_VALUES: usize = 2_000;
@@ -19,22 +18,17 @@ type View<'s> = &'s Map<String, Value>;
 /// Makes the arguments of one call.
 pub(super) struct Builder<'s> {
     root: &'s Value,
-    choices: Choices,
+    pub(super) choices: Choices,
     left: usize,
     /// Where the value is that is being made.
     path: Vec<String>,
 }
 
-/// Why there is no value.
 type Why = String;
 
 impl<'s> Builder<'s> {
     pub(super) fn new(root: &'s Value, choices: Choices) -> Self {
         Self { root, choices, left: MAX_VALUES, path: Vec::new() }
-    }
-
-    pub(super) fn into_choices(self) -> Choices {
-        self.choices
     }
 
     /// The arguments: those that are given, and what is required besides.
@@ -48,13 +42,9 @@ impl<'s> Builder<'s> {
             }
             self.object(&views, given.clone(), 0)
         });
-        made.map_err(|why| NoArguments::NoValue {
-            path: if self.path.is_empty() {
-                "arguments".to_owned()
-            } else {
-                self.path.concat().trim_start_matches('.').to_owned()
-            },
-            why,
+        made.map_err(|why| {
+            let path = self.path.concat().trim_start_matches('.').to_owned();
+            NoArguments::NoValue { path: if path.is_empty() { "arguments".to_owned() } else { path }, why }
         })
     }
 
@@ -121,11 +111,9 @@ impl<'s> Builder<'s> {
         depth: usize,
     ) -> Result<Map<String, Value>, Why> {
         let mut made = given;
-        let mut wanted: Vec<&'s str> = Vec::new();
-        for view in views {
-            wanted.extend(list(view, "required").into_iter().filter_map(Value::as_str));
-        }
-        self.members(views, &mut made, &wanted, depth)?;
+        let required = views.iter().flat_map(|view| list(view, "required"));
+        let wanted: Vec<&'s str> = required.filter_map(Value::as_str).collect();
+        wanted.iter().try_for_each(|name| self.member(views, &mut made, name, depth))?;
         // What is there may require more. Each round adds something, or is the last.
         loop {
             let mut more: Vec<&'s str> = Vec::new();
@@ -142,7 +130,7 @@ impl<'s> Builder<'s> {
             if more.is_empty() {
                 break;
             }
-            self.members(views, &mut made, &more, depth)?;
+            more.iter().try_for_each(|name| self.member(views, &mut made, name, depth))?;
         }
         let least = scalar::most_of(views, "minProperties").unwrap_or(0);
         if least > MAX_ITEMS + wanted.len() as u64 {
@@ -153,7 +141,7 @@ impl<'s> Builder<'s> {
             let known: Vec<&'s str> = known.map(|(name, _)| name.as_str()).collect();
             for name in known {
                 if (made.len() as u64) < least {
-                    self.members(views, &mut made, &[name], depth)?;
+                    self.member(views, &mut made, name, depth)?;
                 }
             }
         }
@@ -163,16 +151,6 @@ impl<'s> Builder<'s> {
             number += 1;
         }
         Ok(made)
-    }
-
-    fn members(
-        &mut self,
-        views: &[View<'s>],
-        made: &mut Map<String, Value>,
-        wanted: &[&str],
-        depth: usize,
-    ) -> Result<(), Why> {
-        wanted.iter().try_for_each(|name| self.member(views, made, name, depth))
     }
 
     fn member(

@@ -125,7 +125,7 @@ impl Form {
                     first.get_or_insert(why);
                 }
             }
-            search.failed(&builder.into_choices());
+            search.failed(&builder.choices);
         }
         // There is always a first attempt.
         Err(first.unwrap_or_else(|| NoArguments::Schema("nothing was tried".to_owned())))

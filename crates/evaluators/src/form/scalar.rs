@@ -75,12 +75,8 @@ pub(super) fn number(views: &[View<'_>], whole: bool, nth: u64) -> Result<Value,
         let flag = |view: &&View<'_>| view.get(key) == Some(&Value::Bool(true));
         views.iter().filter(flag).filter_map(|view| view.get(of)?.as_f64()).collect::<Vec<_>>()
     };
-    let greatest = |numbers: Vec<f64>| {
-        numbers.into_iter().fold(None, |a: Option<f64>, b| Some(a.map_or(b, |a| a.max(b))))
-    };
-    let smallest = |numbers: Vec<f64>| {
-        numbers.into_iter().fold(None, |a: Option<f64>, b| Some(a.map_or(b, |a| a.min(b))))
-    };
+    let greatest = |numbers: Vec<f64>| numbers.into_iter().reduce(f64::max);
+    let smallest = |numbers: Vec<f64>| numbers.into_iter().reduce(f64::min);
     let low = greatest(bound("minimum").collect());
     let high = smallest(bound("maximum").collect());
     let above = greatest(bound("exclusiveMinimum").chain(flagged("exclusiveMinimum", "minimum")).collect());

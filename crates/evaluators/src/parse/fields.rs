@@ -40,7 +40,6 @@ impl Mapping {
         Some(given)
     }
 
-    /// Says which fields are missing.
     pub(super) fn require<'t>(&self, reader: &mut Reader<'t>, node: Node<'t>, given: &[&str]) {
         for (field, help) in self.required.iter().filter(|(field, _)| !given.contains(field)) {
             reader.missing(node, "P-010", self.what, field, help);
@@ -73,7 +72,6 @@ pub(super) fn refuse<'t, T>(
     None
 }
 
-/// Reports an error at a key.
 pub(super) fn report_key(reader: &mut Reader<'_>, entry: Entry, finding: impl FnOnce(Span) -> Diagnostic) {
     let at = reader.tree().node(entry.key).span;
     reader.report(|_| finding(at));
@@ -171,7 +169,6 @@ pub(super) fn words<'t, T: Display + Ord>(
     words.into_iter().unzip()
 }
 
-/// Says which names are used twice.
 pub(super) fn no_name_twice<'n>(
     reader: &mut Reader<'_>,
     what: &str,

@@ -152,7 +152,6 @@ fn half_open(text: &str) -> Option<Range<usize>> {
 enum Mistake {
     /// A name that the runner fills is misspelt.
     Misspelt(&'static str),
-    /// There are blanks around a name.
     Blanks,
     /// It looks like a name, and is none.
     NoName,

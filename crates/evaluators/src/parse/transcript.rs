@@ -7,11 +7,9 @@ use sortie_syntax::nearest;
 enum Shape {
     /// These keys and no others.
     Keys(&'static [(&'static str, Shape)]),
-    /// A list.
     List(&'static Shape),
     /// A text or a boolean.
     Leaf,
-    /// Anything.
     Free,
 }
 
@@ -38,9 +36,7 @@ const TRANSCRIPT: Shape = Shape::Keys(&[
 
 /// Why a path leads nowhere.
 pub(crate) struct DeadEnd {
-    /// What is wrong.
     pub(crate) message: String,
-    /// What to do.
     pub(crate) help: String,
     /// The key that was probably meant in place of the last one that was looked at.
     pub(crate) meant: Option<&'static str>,
