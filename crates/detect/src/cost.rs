@@ -1,7 +1,6 @@
 //! What tokens cost, in whole numbers.
 
 use std::fmt;
-use std::ops::Add;
 
 use serde::{Deserialize, Serialize};
 
@@ -32,24 +31,6 @@ impl Cost {
     pub fn units(self) -> f64 {
         self.0 as f64 / PICO
     }
-
-    /// What is left of it after another, never less than nothing.
-    #[must_use]
-    pub fn less(self, other: Self) -> Self {
-        Self(self.0.saturating_sub(other.0))
-    }
-
-    fn times(self, count: u64) -> Self {
-        Self(self.0.saturating_mul(count))
-    }
-}
-
-impl Add for Cost {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
-    }
 }
 
 /// With six decimals, rounded up: a cost that is not nothing does not look like nothing.
@@ -73,9 +54,9 @@ pub struct Prices {
 impl Prices {
     /// What tokens cost; `None` when a price is negative or no number.
     pub fn cost(&self, input: u64, output: u64) -> Option<Cost> {
-        let input = Cost::new(self.input_per_million / 1e6)?.times(input);
-        let output = Cost::new(self.output_per_million / 1e6)?.times(output);
-        Some(input + output)
+        let of = |per_million: f64, tokens| Some(Cost::new(per_million / 1e6)?.0.saturating_mul(tokens));
+        let input = of(self.input_per_million, input)?;
+        Some(Cost(input.saturating_add(of(self.output_per_million, output)?)))
     }
 }
 
@@ -96,22 +77,21 @@ impl Spent {
     /// Both together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        Self {
-            calls: self.calls.saturating_add(other.calls),
-            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
-            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
-            cost: self.cost + other.cost,
-        }
+        self.each(other, u64::saturating_add)
     }
 
     /// Without another, never less than nothing.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
+        self.each(other, u64::saturating_sub)
+    }
+
+    fn each(self, other: Self, of: impl Fn(u64, u64) -> u64) -> Self {
         Self {
-            calls: self.calls.saturating_sub(other.calls),
-            input_tokens: self.input_tokens.saturating_sub(other.input_tokens),
-            output_tokens: self.output_tokens.saturating_sub(other.output_tokens),
-            cost: self.cost.less(other.cost),
+            calls: of(self.calls, other.calls),
+            input_tokens: of(self.input_tokens, other.input_tokens),
+            output_tokens: of(self.output_tokens, other.output_tokens),
+            cost: Cost(of(self.cost.0, other.cost.0)),
         }
     }
 

@@ -62,25 +62,24 @@ pub fn clopper_pearson(right: u32, of: u32, confidence: f64) -> Interval {
     let low = match right {
         0 => 0.0,
         // The smallest proportion under which `right` or more is not too rare. It grows with the proportion.
-        _ => crossing(|p| at_least(right, of, p) < tail).0,
+        _ => crossing(|p| at_least(right, of, p) < tail),
     };
     let high = if right == of {
         1.0
     } else {
         // The largest one under which `right` or fewer is not too rare. That is `of - right` or more of the opposite.
-        1.0 - crossing(|q| at_least(of - right, of, q) < tail).0
+        1.0 - crossing(|q| at_least(of - right, of, q) < tail)
     };
     Interval { low, high }
 }
 
-/// Where in 0..1 something that holds below stops to hold: the last place where it does and the first where it does
-/// not.
-fn crossing(holds: impl Fn(f64) -> bool) -> (f64, f64) {
+/// The last place in 0..1 where something holds that holds below it, and not above.
+fn crossing(holds: impl Fn(f64) -> bool) -> f64 {
     let (mut below, mut above) = (0.0, 1.0);
     loop {
         let middle = f64::midpoint(below, above);
         if middle <= below || middle >= above || above - below < 1e-16 {
-            return (below, above);
+            return below;
         }
         if holds(middle) {
             below = middle;
