@@ -68,7 +68,6 @@ impl Delivery {
         Reach { delivered: Delivered::No, missing: missing.collect() }
     }
 
-    /// How it stands.
     pub(crate) fn reach(&self) -> Reach {
         let missing = || self.wanted.iter().filter(|wanted| !wanted.done).map(|wanted| wanted.what.clone());
         let enough = if self.declared {

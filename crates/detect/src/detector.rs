@@ -3,11 +3,14 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::io::BufRead;
 use std::sync::Arc;
 
-use sortie_oatf::model::{Attack, CorrelationLogic, IndicatorResult};
-use sortie_oatf::{Compiled, DefaultCelEvaluator, Evaluators, SemanticEvaluator, compute_verdict};
-use sortie_trace::{Message, Note, Observed, Record, StopReason};
+use sortie_oatf::model::{Attack, CorrelationLogic, Direction as Side, IndicatorResult};
+use sortie_oatf::{
+    Compiled, CompiledIndicator, DefaultCelEvaluator, Evaluators, SemanticEvaluator, compute_verdict,
+};
+use sortie_trace::{Deriver, Direction, Message, Note, Observed, Record, StopReason, Trace, TraceError};
 
 use crate::delivery::Delivery;
 use crate::failure::Failure;
@@ -17,7 +20,6 @@ use crate::outcome::{
     Match, Outcome, Reach, SOURCE, Verdict,
 };
 use crate::reach;
-use crate::selector::{is_selected, is_within_sight};
 use crate::tally::Tally;
 
 /// Watches one run with the indicators of one document.
@@ -368,4 +370,61 @@ impl fmt::Debug for Detector {
             .field("lifecycle", &self.lifecycle)
             .finish_non_exhaustive()
     }
+}
+
+/// Shows every record of a trace to every detector, in one pass: no more than one record is held at a time.
+///
+/// A live run does the same with its records as it writes them.
+pub fn replay<R: BufRead>(trace: R, detectors: &mut [Detector]) -> Result<(), TraceError> {
+    let (header, records) = Trace::open(trace)?;
+    let header = Record::Header(Box::new(header));
+    for detector in &mut *detectors {
+        detector.lifecycle(&header);
+    }
+    let reads_transcript = detectors.iter().any(Detector::reads_transcript);
+    let mut deriver = Deriver::new().with_transcripts(reads_transcript);
+    for record in records {
+        let record = record?;
+        for detector in &mut *detectors {
+            detector.lifecycle(&record);
+        }
+        if let Record::Message(message) = &record {
+            if !detectors.iter().any(|detector| detector.looks_at(message)) {
+                deriver.skip(message);
+                continue;
+            }
+            let observed = deriver.observe(message);
+            for detector in &mut *detectors {
+                detector.observe(&observed);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a message is of the protocol, and on the connection, that an indicator looks at: whether the
+/// indicator could have something to say at all.
+fn is_within_sight(indicator: &CompiledIndicator, message: &Message) -> bool {
+    let wanted = |wanted: &Option<String>, is: &str| wanted.as_deref().is_none_or(|wanted| wanted == is);
+    wanted(&indicator.protocol, &message.protocol) && wanted(&indicator.actor, &message.actor)
+}
+
+/// Whether a message is within sight, and of the operation and of the half of the exchange that an indicator
+/// looks at. No direction given means both.
+fn is_selected(indicator: &CompiledIndicator, message: &Message) -> bool {
+    let operation = indicator.surface.as_deref();
+    let of_operation =
+        operation.is_none_or(|wanted| message.surfaces.iter().any(|surface| surface == wanted));
+    let of_side = match indicator.direction {
+        None => true,
+        Some(Side::Request) => message.direction == Direction::Request,
+        Some(Side::Response) => message.direction == Direction::Response,
+    };
+    of_operation && of_side && is_within_sight(indicator, message)
+}
+
+/// Whether an indicator looks at a message (format specification, §6): it is of the indicator's protocol, operation,
+/// actor and direction, as far as the indicator names them.
+pub fn selects(indicator: &CompiledIndicator, observed: &Observed<'_>) -> bool {
+    is_selected(indicator, observed.record)
 }

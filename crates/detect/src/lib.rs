@@ -27,18 +27,14 @@ mod judged;
 mod lifecycle;
 pub mod outcome;
 mod reach;
-mod replay;
-mod selector;
 mod tally;
 
 pub use calibration::{Calibration, INJECTIONS, Measured, Trust};
 pub use cost::{Cost, Prices, Spent};
-pub use detector::{Detector, NoIndicators, Place};
+pub use detector::{Detector, NoIndicators, Place, replay, selects};
 pub use failure::{Failure, FailureKind, Fault};
 pub use judged::{Judged, Opinion, Provenance, Quote, QuoteSource, Reason, Ruling, Vote};
 pub use outcome::{
     ActorSummary, CaseInfo, CaseResult, Delivered, DocumentInfo, EvaluatorCase, Evidence, EvidenceSource,
     IndicatorFinding, Match, Outcome, Reach, SOURCE, Seen, Standing, Verdict,
 };
-pub use replay::replay;
-pub use selector::selects;

@@ -34,7 +34,6 @@ pub(crate) struct At {
     pub(crate) time: String,
 }
 
-/// What a tally comes to.
 pub(crate) struct Sum<'t> {
     pub(crate) result: IndicatorResult,
     pub(crate) text: Option<String>,
