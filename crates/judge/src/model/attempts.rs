@@ -12,11 +12,9 @@ use sortie_trace::{RedactRule, Redactor};
 use sortie_wire::Limits;
 use sortie_wire::http::{Answer, Client, ClientError, ClientOptions, Response};
 
-use super::dialect;
-use super::error::ModelError;
-use super::prompt::{Completion, Prompt};
 use super::reply::{Lost, Reply};
 use super::retry::{self, RetryPolicy};
+use super::{Completion, ModelError, Prompt, dialect};
 use crate::exchanges::{ExchangeMode, ExchangeSource, Key};
 use crate::{Budget, BudgetError, EndpointKind, Exchanges, ModelEndpoint, PROMPT_VERSION, Secret};
 use sortie_detect::{Cost, Provenance, Spent};
@@ -279,5 +277,5 @@ fn client(kind: EndpointKind, key: Option<&Secret>, options: &ModelOptions) -> R
     let limits = Limits { message_bytes: options.answer_bytes, ..Limits::default() };
     let (connect_timeout, answer_timeout) = (options.connect_timeout, options.answer_timeout);
     Client::new(ClientOptions { headers, connect_timeout, answer_timeout, limits })
-        .map_err(|error| ModelError::Unreachable { message: error.to_string() })
+        .map_err(|error| ModelError::Unreachable(error.to_string()))
 }

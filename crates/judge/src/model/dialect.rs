@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::prompt::{Prompt, Usage};
+use super::{Prompt, Usage};
 use crate::{EndpointKind, ModelEndpoint, Parameter};
 
 /// What an answer says.

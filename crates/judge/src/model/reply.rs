@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::dialect::{self, Said};
-use super::error::ModelError;
-use super::prompt::Completion;
+use super::{Completion, ModelError};
 use crate::EndpointKind;
 use crate::exchanges::ExchangeOutcome;
 use sortie_detect::Spent;
@@ -72,9 +71,7 @@ impl Reply {
         let attempts = self.attempts;
         match &self.lost {
             Some(Lost::TimedOut) => return Err(ModelError::TimedOut { attempts }),
-            Some(Lost::Unreachable(message)) => {
-                return Err(ModelError::Unreachable { message: message.clone() });
-            }
+            Some(Lost::Unreachable(message)) => return Err(ModelError::Unreachable(message.clone())),
             Some(Lost::Broken(message)) => return Err(ModelError::Malformed(message.clone())),
             Some(Lost::TooLarge(bound)) => return Err(ModelError::TooLarge(*bound)),
             None => {}
