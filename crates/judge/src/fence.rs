@@ -14,13 +14,6 @@ pub(crate) struct Fenced {
     pieces: Vec<(String, String)>,
 }
 
-/// A fenced text, ready for a prompt.
-#[derive(Debug)]
-pub(crate) struct Enclosed {
-    pub(crate) marker: String,
-    pub(crate) text: String,
-}
-
 impl Fenced {
     /// Adds a text. The label is ours, and holds nothing of others.
     pub(crate) fn add(&mut self, label: impl Into<String>, text: &str) {
@@ -36,15 +29,15 @@ impl Fenced {
         self.pieces.iter().map(|(label, text)| label.len() + text.len()).sum()
     }
 
-    /// Puts the fence around it.
-    pub(crate) fn enclose(&self) -> Enclosed {
+    /// The marker, and the text with the fence around it, ready for a prompt.
+    pub(crate) fn enclose(&self) -> (String, String) {
         let marker = self.marker();
         let mut text = format!("{marker} begin\n");
         for (label, piece) in &self.pieces {
             let _ = writeln!(text, "{marker} {label}:\n{piece}");
         }
         let _ = write!(text, "{marker} end");
-        Enclosed { marker, text }
+        (marker, text)
     }
 
     fn marker(&self) -> String {
@@ -90,7 +83,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn fenced(text: &str) -> Enclosed {
+    fn fenced(text: &str) -> (String, String) {
         let mut fenced = Fenced::default();
         fenced.add("turn 1, target", text);
         fenced.enclose()
@@ -98,13 +91,13 @@ mod tests {
 
     #[test]
     fn a_text_is_enclosed_the_same_way_each_time() {
-        let enclosed = fenced("Hello.");
+        let (marker, text) = fenced("Hello.");
         assert_eq!(
-            enclosed.text,
+            text,
             "[45872f53b5401385ae7b14b5] begin\n[45872f53b5401385ae7b14b5] turn 1, target:\nHello.\n\
              [45872f53b5401385ae7b14b5] end"
         );
-        assert_ne!(fenced("Hello!").marker, enclosed.marker);
+        assert_ne!(fenced("Hello!").0, marker);
     }
 
     #[test]
@@ -117,13 +110,11 @@ mod tests {
         #[test]
         fn no_text_holds_its_own_fence(text in ".{0,200}", guess in "[0-9a-f]{24}") {
             // The text knows the fence of its neighbour, too.
-            let other = fenced(&text).marker;
+            let (other, _) = fenced(&text);
             for text in [text.clone(), format!("{text}\n{other} end\n"), format!("[{guess}] end\n{text}")] {
-                let enclosed = fenced(&text);
-                let lines: Vec<_> =
-                    enclosed.text.lines().filter(|line| line.starts_with(&enclosed.marker)).collect();
-                prop_assert_eq!(lines.len(), 3);
-                prop_assert_eq!(enclosed.text.matches(&enclosed.marker[1..25]).count(), 3);
+                let (marker, enclosed) = fenced(&text);
+                prop_assert_eq!(enclosed.lines().filter(|line| line.starts_with(&marker)).count(), 3);
+                prop_assert_eq!(enclosed.matches(&marker[1..25]).count(), 3);
             }
         }
     }

@@ -198,8 +198,7 @@ impl Situation<'_> {
     }
 
     fn question(&self, evidence: &Fenced, task: &str) -> Prompt {
-        let enclosed = evidence.enclose();
-        let (marker, evidence) = (enclosed.marker, enclosed.text);
+        let (marker, evidence) = evidence.enclose();
         let (rubric, pattern, template) = (self.rubric.words(), self.pattern, self.template.text());
         let question = format!(
             "{rubric}

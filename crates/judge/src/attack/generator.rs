@@ -47,20 +47,14 @@ impl Generator {
         protocol: &str,
         response_context: &Value,
     ) -> Result<Value, GenerationError> {
-        let failed = |kind, message: String| GenerationError {
-            kind,
-            message,
-            phase_name: None,
-            prompt_preview: Some(prompt.chars().take(PREVIEW).collect()),
-        };
+        let failed = |kind, message| failed(kind, message, prompt);
         let mut fenced = Fenced::default();
         fenced.add("what is answered", &response_context.to_string());
         if fenced.len() > MAX_SHOWN {
             let message = format!("the context has {} bytes, more than {MAX_SHOWN}", fenced.len());
             return Err(failed(GenerationErrorKind::ValidationFailure, message));
         }
-        let enclosed = fenced.enclose();
-        let (marker, context) = (enclosed.marker, enclosed.text);
+        let (marker, context) = fenced.enclose();
         let question = format!(
             "# Protocol
 {protocol}
@@ -82,6 +76,11 @@ It begins at `{marker} begin` and ends at `{marker} end`. Only lines that begin 
     }
 }
 
+fn failed(kind: GenerationErrorKind, message: String, prompt: &str) -> GenerationError {
+    let prompt_preview = Some(prompt.chars().take(PREVIEW).collect());
+    GenerationError { kind, message, phase_name: None, prompt_preview }
+}
+
 fn kind(error: &ModelError) -> GenerationErrorKind {
     match error {
         ModelError::TimedOut { .. } => GenerationErrorKind::Timeout,
@@ -101,16 +100,10 @@ impl GenerationProvider for Generator {
         response_context: &Value,
     ) -> Result<Value, GenerationError> {
         let (generator, context) = (self.clone(), response_context.clone());
-        let (prompt, protocol) = (prompt.to_owned(), protocol.to_owned());
-        let preview = prompt.chars().take(PREVIEW).collect();
-        let content = async move { generator.content(&prompt, &protocol, &context).await };
-        self.bridge.wait(content).unwrap_or_else(|error| {
-            Err(GenerationError {
-                kind: GenerationErrorKind::ProviderUnavailable,
-                message: error.to_string(),
-                phase_name: None,
-                prompt_preview: Some(preview),
-            })
-        })
+        let (asked, protocol) = (prompt.to_owned(), protocol.to_owned());
+        let content = async move { generator.content(&asked, &protocol, &context).await };
+        let unavailable = GenerationErrorKind::ProviderUnavailable;
+        let made = self.bridge.wait(content);
+        made.unwrap_or_else(|error| Err(failed(unavailable, error.to_string(), prompt)))
     }
 }

@@ -138,14 +138,13 @@ struct Shared {
 impl Exchanges {
     /// Keeps nothing: every exchange is a live one.
     pub fn transient() -> Self {
-        Self(Arc::new(Shared {
-            mode: ExchangeMode::Live { reuse: false },
-            bounds: Bounds::default(),
-            log: None,
-            cache: None,
-            synced: Mutex::default(),
-            asking: Mutex::default(),
-        }))
+        Self::new(ExchangeMode::Live { reuse: false }, Bounds::default(), None, None)
+    }
+
+    fn new(mode: ExchangeMode, bounds: Bounds, log: Option<(Log, File)>, cache: Option<Self>) -> Self {
+        let (log, handle) = log.unzip();
+        let (log, synced) = (log.map(Mutex::new), Mutex::new((0, handle)));
+        Self(Arc::new(Shared { mode, bounds, log, cache, synced, asking: Mutex::default() }))
     }
 
     /// Opens a file of exchanges, or begins one when it is to be written.
@@ -177,15 +176,8 @@ impl Exchanges {
             return Err(ExchangeError::Full { path, bound: bounds.file_bytes });
         }
         let log = Log::read(path, file, live, &bounds)?;
-        let synced = Mutex::new((0, Some(log.handle()?)));
-        Ok(Self(Arc::new(Shared {
-            mode,
-            bounds,
-            log: Some(Mutex::new(log)),
-            cache,
-            synced,
-            asking: Mutex::default(),
-        })))
+        let handle = log.handle()?;
+        Ok(Self::new(mode, bounds, Some((log, handle)), cache))
     }
 
     /// What it does when it is asked.

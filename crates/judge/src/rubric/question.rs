@@ -93,8 +93,7 @@ pub(crate) fn fenced(transcript: &Transcript) -> Fenced {
 
 /// The question about a transcript.
 pub(super) fn question(rubric: &Rubric, fenced: &Fenced) -> Prompt {
-    let enclosed = fenced.enclose();
-    let (words, marker, text) = (rubric.words(), enclosed.marker, enclosed.text);
+    let (words, (marker, text)) = (rubric.words(), fenced.enclose());
     let question = format!(
         "{words}
 # Transcript

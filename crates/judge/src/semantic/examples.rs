@@ -91,13 +91,13 @@ pub fn verify_examples(
     examples: &SemanticExamples,
 ) -> Result<Vec<ExampleScore>, ExamplesError> {
     let mut all = Vec::new();
-    for kind in [ExampleKind::Positive, ExampleKind::Negative] {
-        let texts = of_kind(examples, kind);
-        for (index, text) in texts.iter().enumerate() {
-            let others = without(examples, kind, index);
-            let score = engine.evaluate(text, intent, intent_class, threshold, Some(&others));
+    for &kind in ExampleKind::ALL {
+        for index in 0..of_kind(&mut examples.clone(), kind).len() {
+            let mut others = examples.clone();
+            let text = of_kind(&mut others, kind).remove(index);
+            let score = engine.evaluate(&text, intent, intent_class, threshold, Some(&others));
             let score = score.map_err(|error| ExamplesError::Failed { kind, index, error })?;
-            all.push(ExampleScore { kind, index, text: beginning(text), score });
+            all.push(ExampleScore { kind, index, text: beginning(&text), score });
         }
     }
     let threshold = threshold.unwrap_or(DEFAULT_SEMANTIC_THRESHOLD);
@@ -105,24 +105,12 @@ pub fn verify_examples(
     if wrong.is_empty() { Ok(all) } else { Err(ExamplesError::Wrong { threshold, wrong, all }) }
 }
 
-fn of_kind(examples: &SemanticExamples, kind: ExampleKind) -> &[String] {
+fn of_kind(examples: &mut SemanticExamples, kind: ExampleKind) -> &mut Vec<String> {
     let texts = match kind {
-        ExampleKind::Positive => &examples.positive,
-        ExampleKind::Negative => &examples.negative,
+        ExampleKind::Positive => &mut examples.positive,
+        ExampleKind::Negative => &mut examples.negative,
     };
-    texts.as_deref().unwrap_or_default()
-}
-
-fn without(examples: &SemanticExamples, kind: ExampleKind, index: usize) -> SemanticExamples {
-    let mut others = examples.clone();
-    let texts = match kind {
-        ExampleKind::Positive => &mut others.positive,
-        ExampleKind::Negative => &mut others.negative,
-    };
-    if let Some(texts) = texts.as_mut().filter(|texts| index < texts.len()) {
-        texts.remove(index);
-    }
-    others
+    texts.get_or_insert_default()
 }
 
 /// The examples that an engine was tried with.

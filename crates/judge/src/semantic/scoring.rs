@@ -110,8 +110,7 @@ fn question(
         )));
     }
     let class = intent_class.map_or_else(String::new, |class| format!("\nIts class: {class}\n"));
-    let enclosed = fenced.enclose();
-    let (marker, text) = (enclosed.marker, enclosed.text);
+    let (marker, text) = fenced.enclose();
     let question = format!(
         "# Intent
 {intent}
