@@ -86,33 +86,30 @@ pub enum LoadError {
 impl LoadError {
     /// What to do about it.
     pub fn help(&self) -> Option<String> {
-        Some(match self {
-            Self::File(error) => return error.help().map(str::to_owned),
-            Self::NotFound { source, .. } => source.help(),
+        let help = match self {
+            Self::File(error) => error.help()?,
+            Self::NotFound { source, .. } => return Some(source.help()),
             Self::NoDocument(_) => {
                 "in a folder, a document is a file with `oatf` or `attack` at its top level; \
-                                    a file that you name is checked in any case"
-                    .to_owned()
+                 a file that you name is checked in any case"
             }
-            Self::NoIndicators(_) => {
-                "add `indicators`, which say how one sees that the agent gave in".to_owned()
-            }
-            Self::Folder(_) => "split the folder, or name the part of it that is meant".to_owned(),
+            Self::NoIndicators(_) => "add `indicators`, which say how one sees that the agent gave in",
+            Self::Folder(_) => "split the folder, or name the part of it that is meant",
             Self::NotRead { .. } => {
                 "what is empty, starts with a dot or lies too deep is not looked at; move it, or \
-                                     name another folder"
-                    .to_owned()
+                 name another folder"
             }
             Self::UnsoundEvaluators { clash: true, .. } => {
-                "`--without-bundled` leaves out the evaluators that come with Sortie".to_owned()
+                "`--without-bundled` leaves out the evaluators that come with Sortie"
             }
-            Self::NoEvaluator => {
-                "name a folder with `--evaluators DIR`, or leave out `--without-bundled`".to_owned()
+            Self::NoEvaluator => "name a folder with `--evaluators DIR`, or leave out `--without-bundled`",
+            Self::Unknown(Unknown { nearest: Some(nearest), .. }) => {
+                return Some(format!("did you mean `{nearest}`?"));
             }
-            Self::Unknown(Unknown { nearest: Some(nearest), .. }) => format!("did you mean `{nearest}`?"),
-            Self::Unknown(unknown) => format!("`sortie {}s list` shows them all", unknown.what),
+            Self::Unknown(unknown) => return Some(format!("`sortie {}s list` shows them all", unknown.what)),
             _ => return None,
-        })
+        };
+        Some(help.to_owned())
     }
 }
 

@@ -84,47 +84,39 @@ impl SetupError {
 
     /// What to do about it.
     pub fn help(&self) -> Option<String> {
-        Some(match self {
+        let help = match self {
             Self::Input(error) => return error.help(),
-            Self::File(error) => return error.help().map(str::to_owned),
-            Self::NotConfigured { known: Some(known), .. } => known.clone(),
+            Self::File(error) => error.help()?,
+            Self::NotConfigured { known: Some(known), .. } => known,
             Self::NotConfigured { table, name, .. } => {
-                format!("sortie.toml has none; write `[{table}.{name}]` into it")
+                return Some(format!("sortie.toml has none; write `[{table}.{name}]` into it"));
             }
             Self::Environment { .. } => {
-                "it was named on the command line or in sortie.toml; set it, or do not name it".to_owned()
+                "it was named on the command line or in sortie.toml; set it, or do not name it"
             }
-            Self::Misfit { misfit, .. } => return help_for(misfit),
+            Self::Misfit { misfit: Misfit::NoTarget { actor, mode }, .. } => {
+                let protocol = extract_protocol(mode);
+                return Some(format!("say what it attacks: `--target {actor}={protocol}=http://…`"));
+            }
+            Self::Misfit { misfit: Misfit::NotLoopback { .. }, .. } => {
+                "allow that with `--public`, or listen at a loopback address such as `127.0.0.1:0`"
+            }
+            Self::Misfit { misfit: Misfit::Command(CommandError::NoPrompt), .. } => {
+                "give one with `--prompt`, or in the document: `x-sortie: {prompt: …}`"
+            }
+            Self::Misfit { misfit: Misfit::Command(CommandError::Unknown { name, .. }), .. } => {
+                return Some(format!("to hand the braces to the agent as they are, write `{{{{{name}}}}}`"));
+            }
             Self::Usage { help, .. } => return help.clone(),
-            Self::NotDiscovered(_) => {
-                "nothing was played: is the target running, and is it what you named?".to_owned()
-            }
-            Self::Store(StoreError::NoRun { .. }) => {
+            Self::NotDiscovered(_) => "nothing was played: is the target running, and is it what you named?",
+            Self::Store(StoreError::NoRun(_)) => {
                 "`--resume` wants the folder that was named by `--run-dir`, or one of `.sortie/runs`"
-                    .to_owned()
             }
-            Self::CasesAborted(_) => "`--resume` goes on with what is left".to_owned(),
-            Self::Store(_) | Self::Aborted => return None,
-        })
+            Self::CasesAborted(_) => "`--resume` goes on with what is left",
+            Self::Misfit { .. } | Self::Store(_) | Self::Aborted => return None,
+        };
+        Some(help.to_owned())
     }
-}
-
-fn help_for(misfit: &Misfit) -> Option<String> {
-    Some(match misfit {
-        Misfit::NoTarget { actor, mode } => {
-            format!("say what it attacks: `--target {actor}={}=http://…`", extract_protocol(mode))
-        }
-        Misfit::NotLoopback { .. } => {
-            "allow that with `--public`, or listen at a loopback address such as `127.0.0.1:0`".to_owned()
-        }
-        Misfit::Command(CommandError::NoPrompt) => {
-            "give one with `--prompt`, or in the document: `x-sortie: {prompt: …}`".to_owned()
-        }
-        Misfit::Command(CommandError::Unknown { name, .. }) => {
-            format!("to hand the braces to the agent as they are, write `{{{{{name}}}}}`")
-        }
-        _ => return None,
-    })
 }
 
 /// Why a text is no target, address, variable or command. It never repeats what may be a secret.
