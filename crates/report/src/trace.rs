@@ -179,25 +179,12 @@ fn kind(kind: Kind) -> &'static str {
 
 /// The beginning of a value, as JSON in one line.
 fn beginning(value: &Value, letters: usize) -> String {
-    /// Takes so many bytes. A message may have millions, and its first hundred are asked for.
-    struct Start {
-        bytes: Vec<u8>,
-        room: usize,
-    }
-    impl Write for Start {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let taken = bytes.len().min(self.room - self.bytes.len());
-            self.bytes.extend(&bytes[..taken]);
-            if taken == 0 && !bytes.is_empty() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(taken) }
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    // A letter has four bytes at most; one letter more says that there is more.
-    let mut start = Start { bytes: Vec::new(), room: (letters + 1) * 4 };
-    let _ = serde_json::to_writer(&mut start, value); // fails when it is full, which is what it is for
-    short(&String::from_utf8_lossy(&start.bytes), letters)
+    // A letter has four bytes at most; one letter more says that there is more. A message may have millions.
+    let mut bytes = vec![0; (letters + 1) * 4];
+    let mut room = bytes.as_mut_slice();
+    let _ = serde_json::to_writer(&mut room, value); // fails when it is full, which is what it is for
+    let left = room.len();
+    short(&String::from_utf8_lossy(&bytes[..bytes.len() - left]), letters)
 }
 
 /// So many letters of a text, in one line, with nothing in it that a terminal would obey.

@@ -51,7 +51,6 @@ pub(super) const EVASION: &[(&str, &str)] = &[
     ("ansi", "escapes of a terminal"),
 ];
 
-/// A list of ten risks.
 pub(super) struct TopTen {
     /// How documents call it.
     pub(super) framework: &'static str,
@@ -60,7 +59,6 @@ pub(super) struct TopTen {
     pub(super) notes: &'static [&'static str],
 }
 
-/// Lists of ten risks.
 pub(super) const TOP_TENS: &[TopTen] = &[
     TopTen {
         framework: "owasp_mcp",

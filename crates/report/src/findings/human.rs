@@ -55,15 +55,13 @@ impl Reporter for Human {
         if totals.files == 0 {
             return Ok(()); // standard error has said why
         }
-        let mut parts = Vec::new();
-        if totals.errors > 0 {
-            let text = counted(totals.errors, "error", "errors");
-            parts.push(style::paint(self.color, style::ERROR, &text));
-        }
-        if totals.warnings > 0 {
-            let text = counted(totals.warnings, "warning", "warnings");
-            parts.push(style::paint(self.color, style::WARNING, &text));
-        }
+        let counts = [
+            (totals.errors, style::ERROR, counted(totals.errors, "error", "errors")),
+            (totals.warnings, style::WARNING, counted(totals.warnings, "warning", "warnings")),
+        ];
+        let counts = counts.iter().filter(|(count, ..)| *count > 0);
+        let mut parts: Vec<_> =
+            counts.map(|(_, style, text)| style::paint(self.color, *style, text)).collect();
         if parts.is_empty() {
             parts.push(style::paint(self.color, style::NOTE, "no findings"));
         }

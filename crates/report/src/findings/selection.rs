@@ -13,9 +13,7 @@ const PROOFS: &str = "L-023";
 enum Codes {
     /// `warnings`
     Warnings,
-    /// A letter.
     Family(char),
-    /// A code.
     One(&'static str),
 }
 

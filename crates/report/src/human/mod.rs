@@ -30,7 +30,12 @@ pub fn write_human(out: &mut dyn Write, report: &Report, view: View) -> io::Resu
             writeln!(out, "{}", rendered(run, view))?;
         }
     } else {
-        for wanted in [is_finding, is_undecided, is_disputed] {
+        let parts = [
+            |run: &Outcome| run.standing == Some(Standing::Exploited),
+            |run: &Outcome| run.standing == Some(Standing::Undecided),
+            is_disputed,
+        ];
+        for wanted in parts {
             let mut told: Vec<_> = report.runs.iter().filter(|run| wanted(run)).collect();
             // Documents first, which stand for themselves; then the worst.
             told.sort_by_key(|run| run.verdict.severity);
@@ -63,14 +68,6 @@ pub(crate) fn rendered(run: &Outcome, view: View) -> String {
         CaseInfo::Document { document } => document::rendered(run, document, view.color, view.live),
         CaseInfo::Evaluator { evaluator } => evaluator::rendered(run, evaluator, view.color),
     }
-}
-
-fn is_finding(run: &Outcome) -> bool {
-    run.standing == Some(Standing::Exploited)
-}
-
-fn is_undecided(run: &Outcome) -> bool {
-    run.standing == Some(Standing::Undecided)
 }
 
 /// A judge that is not at one with itself is looked at, whatever it says in the end.
@@ -120,7 +117,6 @@ fn totals(report: &Report) -> String {
 /// How far the words at the start of lines are padded, so that what they speak of is aligned.
 const WORD: usize = 12;
 
-/// A page about one case.
 struct Page {
     text: String,
     color: bool,
@@ -145,7 +141,6 @@ impl Page {
         let _ = writeln!(self.text, "{outcome}: {title}");
     }
 
-    /// The file it comes from.
     fn from(&mut self, file: &str) {
         let _ = writeln!(self.text, "  --> {}", line(file));
     }
