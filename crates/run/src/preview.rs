@@ -116,12 +116,8 @@ fn write_actor(out: &mut dyn Write, actor: &PlannedActor, color: bool) -> io::Re
         return writeln!(out, " is left out: nobody here knows its mode");
     }
     if let Some(address) = &actor.listens {
-        let address = address.strip_suffix(":0").map(|ip| format!("{ip}, any free port"));
-        write!(
-            out,
-            " listens at {}",
-            address.as_ref().or(actor.listens.as_ref()).map_or("", |address| address)
-        )?;
+        let free = address.strip_suffix(":0").map(|ip| format!("{ip}, any free port"));
+        write!(out, " listens at {}", free.as_ref().unwrap_or(address))?;
     }
     if let Some(target) = &actor.target {
         write!(out, " attacks {}", line(target))?;

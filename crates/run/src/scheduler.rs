@@ -190,7 +190,6 @@ where
     Ok(Played { store, stopped, partial, failures, aborted })
 }
 
-/// A case that is being played.
 struct Running {
     id: String,
     info: CaseInfo,

@@ -155,7 +155,6 @@ impl SelectedEvaluators {
         }
     }
 
-    /// Counts what came of each suite.
     pub(crate) fn tables(&self, report: &Report) -> Vec<SuiteTable> {
         let documents = library::suite_documents();
         let catalogue = &self.set.loaded.catalogue;

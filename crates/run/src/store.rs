@@ -21,7 +21,6 @@ use sortie_engine::cases::case_folder;
 use sortie_report::{Report, write_json};
 use sortie_trace::TracedTarget;
 
-/// The version of the folder.
 const VERSION: u32 = 1;
 
 /// How long a line may be: the limits of a transcript, and room for escapes.

@@ -69,7 +69,6 @@ fn place(text: &str) -> Result<TargetPlace, SpecError> {
     Ok(TargetPlace::Given(kind, address(kind, spec)?))
 }
 
-/// Where a target is.
 fn address(kind: TargetKind, spec: &str) -> Result<Address, SpecError> {
     if kind == TargetKind::Cmd {
         // An actor that is called `cmd`: no command is called like a target.
@@ -204,7 +203,6 @@ impl TargetSettings {
     }
 }
 
-/// A protocol, from its name.
 pub(crate) fn protocol(text: &str) -> Result<CmdProtocol, SpecError> {
     match text {
         "plain" => Ok(CmdProtocol::Plain),

@@ -10,7 +10,6 @@ use tokio::task::JoinHandle;
 
 use crate::store::{RunStore, StoreError};
 
-/// Takes outcomes to the disk.
 pub(crate) struct Writer {
     /// `None` while it is with the thread.
     store: Option<RunStore>,
@@ -38,7 +37,6 @@ impl Writer {
         self.waiting.len()
     }
 
-    /// Whether all are on disk.
     pub(crate) fn is_done(&self) -> bool {
         self.writing.is_none() && self.waiting.is_empty()
     }
@@ -58,7 +56,6 @@ impl Writer {
         Ok(outcomes)
     }
 
-    /// The store, once all is written.
     pub(crate) fn into_store(self) -> Option<RunStore> {
         self.store
     }
