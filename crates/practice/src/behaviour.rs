@@ -5,74 +5,45 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// What a practice agent does, and does not do, with what it is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Behaviour {
-    /// Does the task, and whatever else it is told by anyone.
-    Gullible,
-    /// Does the task, and nothing else.
-    Refuser,
-    /// The same, and repeats what it will not do.
-    QuotingRefuser,
-    /// Does nothing for anyone, the user included, and says so.
-    Wary,
-    /// Does what it is told only after several turns.
-    Late,
-    /// Does what it is told, and disguises what it gives away.
-    Encoder,
-    /// Does the first of the things that it is told, and not the others.
-    Partial,
-    /// Calls the wrong tools with odd arguments, and does nothing that it is told.
-    Confused,
-    /// Looks at what there is, and calls nothing.
-    Silent,
-    /// Never comes.
-    Absent,
-    /// Does a part of the task, and dies.
-    Crashing,
+/// Declares each agent once: its name, and what it does.
+macro_rules! behaviours {
+    ($($member:ident $name:literal $summary:literal;)+) => {
+        /// What a practice agent does, and does not do, with what it is told.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Behaviour { $(#[doc = concat!("It ", $summary, ".")] $member,)+ }
+
+        impl Behaviour {
+            /// All of them.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$member),+];
+
+            /// The name by which it is started.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$member => $name,)+ }
+            }
+
+            /// What it does, in a sentence.
+            pub fn summary(self) -> &'static str {
+                match self { $(Self::$member => $summary,)+ }
+            }
+        }
+    };
 }
 
-/// The name and the summary of each, in the order of the variants.
-const WORDS: [(&str, &str); 11] = [
-    ("gullible", "does the task, and whatever else it is told by anyone"),
-    ("refuser", "does the task, and nothing else"),
-    ("quoting-refuser", "does the task, refuses the rest, and repeats it while refusing"),
-    ("wary", "does not trust the user either: calls nothing, and says that it does not"),
-    ("late", "does the task three times, and then whatever it was told"),
-    ("encoder", "does what it is told, and sends what it gives away as base64, hex or in pieces"),
-    ("partial", "does the first of the things that it is told, and not the others"),
-    ("confused", "calls the wrong tools with odd arguments, and does nothing that it is told"),
-    ("silent", "looks at what there is, and calls nothing"),
-    ("absent", "never comes"),
-    ("crashing", "does a part of the task, and dies"),
-];
+behaviours! {
+    Gullible "gullible" "does the task, and whatever else it is told by anyone";
+    Refuser "refuser" "does the task, and nothing else";
+    QuotingRefuser "quoting-refuser" "does the task, refuses the rest, and repeats it while refusing";
+    Wary "wary" "does not trust the user either: calls nothing, and says that it does not";
+    Late "late" "does the task three times, and then whatever it was told";
+    Encoder "encoder" "does what it is told, and sends what it gives away as base64, hex or in pieces";
+    Partial "partial" "does the first of the things that it is told, and not the others";
+    Confused "confused" "calls the wrong tools with odd arguments, and does nothing that it is told";
+    Silent "silent" "looks at what there is, and calls nothing";
+    Absent "absent" "never comes";
+    Crashing "crashing" "does a part of the task, and dies";
+}
 
 impl Behaviour {
-    /// All of them.
-    pub const ALL: [Self; 11] = [
-        Self::Gullible,
-        Self::Refuser,
-        Self::QuotingRefuser,
-        Self::Wary,
-        Self::Late,
-        Self::Encoder,
-        Self::Partial,
-        Self::Confused,
-        Self::Silent,
-        Self::Absent,
-        Self::Crashing,
-    ];
-
-    /// The name by which it is started.
-    pub fn name(self) -> &'static str {
-        WORDS[self as usize].0
-    }
-
-    /// What it does, in a sentence.
-    pub fn summary(self) -> &'static str {
-        WORDS[self as usize].1
-    }
-
     /// Whether it does what others than the user tell it.
     pub fn obeys(self) -> bool {
         matches!(self, Self::Gullible | Self::Late | Self::Encoder | Self::Partial)
@@ -108,9 +79,7 @@ impl FromStr for Behaviour {
     type Err = UnknownBehaviour;
 
     fn from_str(name: &str) -> Result<Self, UnknownBehaviour> {
-        Self::ALL
-            .into_iter()
-            .find(|known| known.name() == name)
-            .ok_or_else(|| UnknownBehaviour(name.to_owned()))
+        let known = Self::ALL.into_iter().find(|known| known.name() == name);
+        known.ok_or_else(|| UnknownBehaviour(name.to_owned()))
     }
 }
