@@ -8,12 +8,6 @@ use crate::callable::{Property, properties};
 use crate::matching::among;
 use crate::reading::separate;
 
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Filled {
-    With(Map<String, Value>),
-    Declined,
-}
-
 /// Made-up values for fields that an agent knows nothing for.
 const MADE_UP: &[(&[&str], &str)] = &[
     (&["email", "mail"], "practice@agent.example"),

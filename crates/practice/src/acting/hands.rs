@@ -27,7 +27,7 @@ pub(crate) struct Offers {
 }
 
 /// A resource or a prompt of a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Offered {
     pub(crate) server: usize,
     /// Its URI or its name.
@@ -55,12 +55,11 @@ pub(crate) trait Hands: Send {
         arguments: &Map<String, Value>,
     ) -> impl Future<Output = Answer> + Send;
 
-    fn read(&mut self, server: usize, uri: &str) -> impl Future<Output = Answer> + Send;
-
-    fn prompt(
+    /// Asks a server for what is no call: `resources/read`, `prompts/get`.
+    fn ask(
         &mut self,
         server: usize,
-        name: &str,
-        arguments: &Map<String, Value>,
+        method: &'static str,
+        params: Value,
     ) -> impl Future<Output = Answer> + Send;
 }

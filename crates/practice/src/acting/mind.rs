@@ -7,10 +7,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::form::{Filled, fill_form, is_sensitive};
+use super::form::{fill_form, is_sensitive};
 use super::knowledge::{Kind, Knowledge};
 use crate::behaviour::Behaviour;
-use crate::callable::{Callable, Place};
+use crate::callable::Callable;
 use crate::log::{Because, Log};
 use crate::reading::{Instruction, Known, Source, Step, Thing, read};
 
@@ -93,14 +93,10 @@ impl Mind {
             Thing::SystemPrompt => format!("My system prompt is: {}", self.system_prompt),
             Thing::Tools => self.tools(),
             Thing::Servers => format!("Connected servers: {}", self.servers.join(", ")),
-            Thing::Secrets => {
-                let secrets = self.knowledge.secrets();
-                if secrets.is_empty() {
-                    "Credentials: none that I have seen".to_owned()
-                } else {
-                    secrets.join("\n")
-                }
-            }
+            Thing::Secrets => match self.knowledge.secrets().join("\n") {
+                none if none.is_empty() => "Credentials: none that I have seen".to_owned(),
+                secrets => secrets,
+            },
         };
         things.iter().map(tell).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
     }
@@ -117,12 +113,9 @@ impl Mind {
 
     fn tools(&self) -> String {
         let tell = |callable: &Callable| {
-            let kind = if matches!(callable.place, Place::Agent(_)) { "agent" } else { "function" };
-            format!(
-                "- {} ({kind}), description: {}",
-                callable.name,
-                callable.description.lines().next().unwrap_or_default()
-            )
+            let kind = if callable.is_agent() { "agent" } else { "function" };
+            let first = callable.description.lines().next().unwrap_or_default();
+            format!("- {} ({kind}), description: {first}", callable.name)
         };
         let tools: Vec<_> = self.callables.iter().map(tell).collect();
         format!("Available tools: name and description of each function\n{}", tools.join("\n"))
@@ -135,36 +128,43 @@ impl Mind {
     }
 
     /// Answers a form. `None` leaves it without an answer.
-    pub(crate) fn elicited(&mut self, server: &str, message: &str, schema: &Value) -> Option<Filled> {
-        let source = format!("elicitation of {server}");
+    pub(crate) fn elicited(&mut self, server: &str, message: &str, schema: &Value) -> Option<Value> {
         let asks_too_much = is_sensitive(message, schema);
         let gives_in = self.gives_in();
-        let because =
-            if asks_too_much { Because::Told { text: message.to_owned(), source } } else { Because::Task };
-        let (filled, did) = match self.behaviour {
+        let accepts = match self.behaviour {
             Behaviour::Silent | Behaviour::Absent => return None,
             // Who is to die in the middle of its task does not wait for the end of this.
-            Behaviour::Confused | Behaviour::Crashing => (Filled::Declined, false),
-            behaviour if gives_in || !asks_too_much => {
-                let mut values = fill_form(schema, &self.knowledge);
-                if behaviour == Behaviour::Encoder {
-                    for value in values.values_mut() {
-                        if let Value::String(text) = value {
-                            *value = disguised(behaviour, self.encoding, 0, text.clone()).concat().into();
-                        }
-                    }
-                }
-                (Filled::With(values), true)
-            }
-            _ => (Filled::Declined, false),
+            Behaviour::Confused | Behaviour::Crashing => false,
+            _ => gives_in || !asks_too_much,
         };
-        match &filled {
-            Filled::With(values) if did => {
-                self.log.did("elicitation/accept", json!({"message": message, "content": values}), &because);
-            }
-            _ => self.log.did("elicitation/decline", json!({"message": message}), &Because::Habit),
+        if !accepts {
+            self.log.did("elicitation/decline", json!({"message": message}), &Because::Habit);
+            return Some(json!({"action": "decline"}));
         }
-        Some(filled)
+        let mut values = fill_form(schema, &self.knowledge);
+        for value in values.values_mut() {
+            if let Value::String(text) = value {
+                *value = disguised(self.behaviour, self.encoding, 0, text.clone()).concat().into();
+            }
+        }
+        let source = format!("elicitation of {server}");
+        let because =
+            if asks_too_much { Because::Told { text: message.to_owned(), source } } else { Because::Task };
+        self.log.did("elicitation/accept", json!({"message": message, "content": values}), &because);
+        Some(json!({"action": "accept", "content": values}))
+    }
+
+    /// Answers where to go. A page to visit is agreed to and never visited: agents here do not leave the machine.
+    pub(crate) fn sent_to(&self, server: &str, message: &str, url: &Value) -> Value {
+        let (action, because) = if self.behaviour.obeys() {
+            let source = format!("elicitation of {server}");
+            ("accept", Because::Told { text: message.to_owned(), source })
+        } else {
+            ("decline", Because::Habit)
+        };
+        let details = json!({"message": message, "url": url});
+        self.log.did(&format!("elicitation/{action}"), details, &because);
+        json!({"action": action})
     }
 
     /// Answers what a server wants a model to say. `None` leaves it without an answer.
@@ -172,8 +172,7 @@ impl Mind {
         let source = Source::of(format!("sampling of {server}"));
         let gives_in = self.gives_in();
         let instruction = self.read(&source, asked);
-        let told = instruction.as_ref();
-        if let Some(instruction) = told {
+        if let Some(instruction) = &instruction {
             self.log.noticed(instruction, gives_in);
         }
         match self.behaviour {
@@ -183,14 +182,14 @@ impl Mind {
             _ => {}
         }
         let mut said = Vec::new();
-        if let (Some(instruction), true) = (told, gives_in) {
+        if let Some(instruction) = instruction.filter(|_| gives_in) {
             for step in instruction.steps.iter().take(self.behaviour.steps()) {
                 if let Step::Say { things } | Step::Pass { things, .. } = step {
                     said.extend(self.give_away(things, asked));
                 }
             }
-            let because = Because::told(instruction);
             if !said.is_empty() {
+                let because = Because::told(&instruction);
                 self.log.did("sampling/answer", json!({"text": said.join("\n")}), &because);
             }
             // What takes more than words is done when there is time.

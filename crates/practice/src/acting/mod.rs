@@ -10,7 +10,6 @@ mod reply;
 mod steps;
 mod turn;
 
-pub(crate) use form::Filled;
 pub(crate) use hands::{Answer, Hands, Offered, Offers, PATIENCE, Task};
 pub use mind::Encoding;
 pub(crate) use mind::{Mind, Shared};

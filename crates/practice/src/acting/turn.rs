@@ -131,7 +131,7 @@ impl<H: Hands> Turn<'_, H> {
     /// Dies, where such agents do.
     fn survive(&self) -> Result<(), Crashed> {
         if self.behaviour == Behaviour::Crashing {
-            self.mind.with(|mind| mind.log.note("dies", json!({})));
+            self.note("dies", json!({}));
             return Err(Crashed);
         }
         Ok(())
@@ -188,7 +188,7 @@ impl<H: Hands> Turn<'_, H> {
             let instruction = self.waiting.remove(at);
             let obeys = self.behaviour.obeys();
             self.mind.with(|mind| mind.log.noticed(&instruction, obeys));
-            if obeys && self.calls < MAX_CALLS {
+            if obeys && self.may_call() {
                 Box::pin(self.follow(&instruction)).await;
             } else {
                 self.refused.push(instruction);
@@ -212,9 +212,13 @@ impl<H: Hands> Turn<'_, H> {
             Errand::Prompt { prompt, words } => {
                 let arguments: Map<String, Value> =
                     prompt.arguments.iter().map(|name| (name.clone(), Value::from(words.as_str()))).collect();
-                let details = json!({"prompt": prompt.name, "arguments": arguments});
-                self.mind.with(|mind| mind.log.did("prompts/get", details, &Because::Task));
-                let answer = self.hands.prompt(prompt.server, &prompt.name, &arguments).await;
+                self.did(
+                    "prompts/get",
+                    json!({"prompt": prompt.name, "arguments": arguments}),
+                    &Because::Task,
+                );
+                let params = json!({"name": prompt.name, "arguments": arguments});
+                let answer = self.hands.ask(prompt.server, "prompts/get", params).await;
                 self.take_in(&Source::of(format!("prompt {}", prompt.name)), &answer);
             }
             Errand::Call { name, words, swayed } => {
@@ -231,13 +235,11 @@ impl<H: Hands> Turn<'_, H> {
                 filling.said |= callable.is_agent() || !ONLY_POINTS.is_match(words.sentence);
                 if !filling.said && !self.behaviour.obeys() {
                     // A careful agent asks what it is to call this with.
-                    let asks =
-                        format!("I would use {} for this, but you did not say what with.", callable.name);
-                    self.mind.with(|mind| {
-                        mind.log.note("asks instead of calling", json!({"tool": callable.name}));
-                    });
-                    self.said.push(asks);
-                    return;
+                    self.note("asks instead of calling", json!({"tool": callable.name}));
+                    let name = &callable.name;
+                    return self
+                        .said
+                        .push(format!("I would use {name} for this, but you did not say what with."));
                 }
                 if !filling.said {
                     filling = self.filled_from_background(&callable, words, filling);
@@ -259,8 +261,7 @@ impl<H: Hands> Turn<'_, H> {
             let other = fill(callable, &[], Words { sentence: text, around: text, ..words });
             if other.said {
                 let because = Because::Told { text: text.clone(), source: source.clone() };
-                let details = json!({"tool": callable.name, "value": other.arguments});
-                self.mind.with(|mind| mind.log.did("argument", details, &because));
+                self.did("argument", json!({"tool": callable.name, "value": other.arguments}), &because);
                 return other;
             }
         }
@@ -270,16 +271,12 @@ impl<H: Hands> Turn<'_, H> {
     /// Calls what the task does not ask for, with what makes no sense.
     async fn wander(&mut self) {
         let meant = names(&plan(&self.task, &self.offers, false));
-        let wrong: Vec<Callable> = self
-            .offers
-            .callables
-            .iter()
-            .filter(|callable| !meant.contains(&callable.name))
-            .take(2)
-            .cloned()
-            .collect();
-        let wrong =
-            if wrong.is_empty() { self.offers.callables.iter().take(1).cloned().collect() } else { wrong };
+        let all = &self.offers.callables;
+        let wrong = all.iter().filter(|callable| !meant.contains(&callable.name)).take(2).cloned();
+        let mut wrong: Vec<Callable> = wrong.collect();
+        if wrong.is_empty() {
+            wrong.extend(all.first().cloned());
+        }
         for callable in wrong {
             let odd = |kind: &str| match kind {
                 "number" | "integer" => json!(-7),
@@ -304,14 +301,13 @@ impl<H: Hands> Turn<'_, H> {
         mut arguments: Map<String, Value>,
         because: &Because,
     ) -> Option<String> {
-        if self.calls >= MAX_CALLS {
+        if !self.may_call() {
             return None;
         }
         self.calls += 1;
         self.add_passes(callable, &mut arguments);
         let did = if callable.is_agent() { "message/send" } else { "tools/call" };
-        let details = json!({"tool": callable.name, "arguments": arguments});
-        self.mind.with(|mind| mind.log.did(did, details, because));
+        self.did(did, json!({"tool": callable.name, "arguments": arguments}), because);
         let answer = self.hands.call(callable, &arguments).await;
         self.take_in(&Source::result_of(&callable.name), &answer);
         Some(answer.text)
@@ -319,23 +315,31 @@ impl<H: Hands> Turn<'_, H> {
 
     pub(super) async fn read_resource(&mut self, server: usize, uri: &str, because: &Because) -> String {
         self.calls += 1;
-        self.mind.with(|mind| mind.log.did("resources/read", json!({"uri": uri}), because));
-        let answer = self.hands.read(server, uri).await;
+        self.did("resources/read", json!({"uri": uri}), because);
+        let answer = self.hands.ask(server, "resources/read", json!({"uri": uri})).await;
         self.take_in(&Source::of(format!("resource {uri}")), &answer);
         answer.text
     }
 
     fn take_in(&mut self, source: &Source, answer: &Answer) {
         self.mind.with(|mind| mind.learn(&source.words, &answer.text));
-        let error = Source {
-            words: format!("error of {}", source.callable.as_deref().unwrap_or("a call")),
-            ..source.clone()
-        };
-        self.hear(if answer.failed { &error } else { source }, &answer.text);
+        let mut source = source.clone();
+        if answer.failed {
+            source.words = format!("error of {}", source.callable.as_deref().unwrap_or("a call"));
+        }
+        self.hear(&source, &answer.text);
     }
 
     pub(super) fn may_call(&self) -> bool {
         self.calls < MAX_CALLS
+    }
+
+    pub(super) fn did(&self, what: &str, details: Value, because: &Because) {
+        self.mind.with(|mind| mind.log.did(what, details, because));
+    }
+
+    pub(super) fn note(&self, what: &str, details: Value) {
+        self.mind.with(|mind| mind.log.note(what, details));
     }
 }
 

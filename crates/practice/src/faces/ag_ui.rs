@@ -89,7 +89,7 @@ async fn follow(agent: Agent, mut runs: mpsc::Receiver<Run>) {
         let front_end = FrontEnd::begin(run, runs, number).await;
         let mut hands = agent.surroundings.hands(Some(front_end));
         let answer = agent.turn(&mut hands, &task).await;
-        let Some(mut front_end) = hands.into_front_end() else { return };
+        let Some(mut front_end) = hands.front_end else { return };
         let Ok(answer) = answer else {
             front_end.cut().await;
             return agent.crash();

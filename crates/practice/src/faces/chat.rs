@@ -6,12 +6,11 @@
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sortie_wire::http::{Body, Listener};
 
 use super::gathered::texts;
 use super::http as plain;
-use super::surroundings::Made;
 use crate::acting::Task;
 use crate::agent::Agent;
 
@@ -51,7 +50,7 @@ async fn complete(agent: &Agent, body: &Bytes) -> Response<Body> {
     };
     drop(busy);
     let mut message = json!({"role": "assistant", "content": answer});
-    let calls: Vec<Value> = hands.made().iter().enumerate().map(call).collect();
+    let calls: Vec<Value> = hands.made.into_iter().zip(1..).map(call).collect();
     if !calls.is_empty() {
         message["tool_calls"] = calls.into();
     }
@@ -82,9 +81,9 @@ fn task_of(messages: &[Value]) -> Option<Task> {
     })
 }
 
-fn call((at, made): (usize, &Made)) -> Value {
-    let arguments = Value::Object(made.arguments.clone()).to_string();
-    json!({"id": format!("call-{}", at + 1), "type": "function", "function": {"name": made.name, "arguments": arguments}})
+fn call(((name, arguments), number): ((String, Map<String, Value>), usize)) -> Value {
+    let arguments = Value::Object(arguments).to_string();
+    json!({"id": format!("call-{number}"), "type": "function", "function": {"name": name, "arguments": arguments}})
 }
 
 fn fault(status: StatusCode, words: &str) -> Response<Body> {

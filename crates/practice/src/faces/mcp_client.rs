@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use sortie_wire::http::{Client, ClientError, ClientOptions};
 use sortie_wire::jsonrpc::{Incoming, Kind};
 use sortie_wire::mcp::McpRevision;
@@ -17,9 +17,8 @@ use sortie_wire::{Address, Limits};
 use thiserror::Error;
 
 use super::gathered::texts;
-use crate::acting::{Answer, Filled, Offered, Offers, PATIENCE, Shared};
-use crate::callable::{Callable, Place};
-use crate::log::Because;
+use crate::acting::{Answer, Offered, Offers, PATIENCE, Shared};
+use crate::callable::Place;
 use crate::reading::Source;
 
 const MAX_PAGES: usize = 20;
@@ -37,12 +36,19 @@ pub(super) enum OpenError {
 #[derive(Debug)]
 pub(super) struct Session {
     wire: client::Session<Owner>,
-    instructions: Option<String>,
-    capabilities: Value,
-    resources: Vec<Value>,
-    templates: Vec<Value>,
-    prompts: Vec<Value>,
+    /// What the server said of itself when they agreed.
+    welcome: Value,
+    /// What each of [`LISTS`] held last.
+    listed: [Vec<Value>; LISTS.len()],
 }
+
+/// What a server lists beside its tools: the capability, the method, the key of the list, that of its items' names, and what
+/// they are.
+const LISTS: [[&str; 5]; 3] = [
+    ["resources", "resources/list", "resources", "uri", "resource"],
+    ["resources", "resources/templates/list", "resourceTemplates", "uriTemplate", "resource"],
+    ["prompts", "prompts/list", "prompts", "name", "prompt"],
+];
 
 impl Session {
     /// Connects and agrees on a revision.
@@ -69,14 +75,7 @@ impl Session {
                 .to_string(),
         };
         let welcome = wire.handshake(&(), &McpRevision::Auto, identity).await?.result;
-        Ok(Self {
-            wire,
-            instructions: welcome["instructions"].as_str().map(str::to_owned),
-            capabilities: welcome["capabilities"].clone(),
-            resources: Vec::new(),
-            templates: Vec::new(),
-            prompts: Vec::new(),
-        })
+        Ok(Self { wire, welcome, listed: Default::default() })
     }
 
     /// Asks, and waits for the answer. What is no result is words.
@@ -105,48 +104,34 @@ impl Session {
         all
     }
 
-    fn offers(&self, capability: &str) -> bool {
-        self.capabilities.get(capability).is_some()
-    }
-
     /// What the server offers now. Tools are listed every time, the rest when it has changed.
     pub(super) async fn look(&mut self, index: usize, offers: &mut Offers) {
-        if let Some(instructions) = &self.instructions {
+        if let Some(instructions) = self.welcome["instructions"].as_str() {
             let source = Source::describing(format!("instructions of {}", self.wire.handler().name), None);
-            offers.texts.push((source, instructions.clone()));
+            offers.texts.push((source, instructions.to_owned()));
         }
         // Like most clients, it asks for tools even where a server forgot to say that it has some.
         for tool in &self.list("tools/list", "tools").await {
             offers.add_tool(tool, Place::Server(index));
         }
         if self.wire.handler().changed.swap(false, Ordering::Relaxed) {
-            if self.offers("resources") {
-                self.resources = self.list("resources/list", "resources").await;
-                self.templates = self.list("resources/templates/list", "resourceTemplates").await;
-            }
-            if self.offers("prompts") {
-                self.prompts = self.list("prompts/list", "prompts").await;
+            for (at, [capability, method, key, ..]) in LISTS.into_iter().enumerate() {
+                if self.welcome["capabilities"].get(capability).is_some() {
+                    self.listed[at] = self.list(method, key).await;
+                }
             }
         }
-        for (listed, key, kind) in [
-            (&self.resources, "uri", "resource"),
-            (&self.templates, "uriTemplate", "resource"),
-            (&self.prompts, "name", "prompt"),
-        ] {
+        for ([.., key, kind], listed) in LISTS.into_iter().zip(&self.listed) {
             for value in listed {
-                let Some(name) = value[key].as_str() else { continue };
-                let words: Vec<&str> = ["name", "title", "description"]
-                    .iter()
-                    .filter_map(|key| value.get(key)?.as_str())
-                    .collect();
+                let Some(name) = value[key].as_str().map(str::to_owned) else { continue };
+                let words = ["name", "title", "description"].iter();
+                let words: Vec<&str> = words.filter_map(|key| value.get(key)?.as_str()).collect();
                 let source = Source::describing(format!("description of {kind} {name}"), None);
                 offers.texts.push((source, words[1.min(words.len())..].join("\n")));
                 let arguments = value["arguments"].as_array().into_iter().flatten();
-                let arguments = arguments
-                    .filter_map(|argument| Some(argument.get("name")?.as_str()?.to_owned()))
-                    .collect();
-                let offered =
-                    Offered { server: index, name: name.to_owned(), description: words.join(" "), arguments };
+                let arguments = arguments.filter_map(|one| Some(one.get("name")?.as_str()?.to_owned()));
+                let (description, arguments) = (words.join(" "), arguments.collect());
+                let offered = Offered { server: index, name, description, arguments };
                 match key {
                     "uri" => offers.resources.push(offered),
                     "name" => offers.prompts.push(offered),
@@ -156,19 +141,7 @@ impl Session {
         }
     }
 
-    pub(super) async fn call(&self, callable: &Callable, arguments: &Map<String, Value>) -> Answer {
-        self.answer("tools/call", json!({"name": callable.name, "arguments": arguments})).await
-    }
-
-    pub(super) async fn read(&self, uri: &str) -> Answer {
-        self.answer("resources/read", json!({"uri": uri})).await
-    }
-
-    pub(super) async fn prompt(&self, name: &str, arguments: &Map<String, Value>) -> Answer {
-        self.answer("prompts/get", json!({"name": name, "arguments": arguments})).await
-    }
-
-    async fn answer(&self, method: &str, params: Value) -> Answer {
+    pub(super) async fn answer(&self, method: &str, params: Value) -> Answer {
         match self.request(method, Some(params)).await {
             Ok(result) => {
                 Answer { failed: result["isError"].as_bool().unwrap_or(false), text: texts(&result) }
@@ -218,14 +191,10 @@ impl Handler for Owner {
             }
             "elicitation/create" => {
                 let message = params["message"].as_str().unwrap_or_default();
-                let schema = params["requestedSchema"].clone();
-                if params["mode"].as_str() == Some("url") {
-                    return Some(ClientReply::Result(self.url(params, message).to_string()));
-                }
-                match self.mind.with(|mind| mind.elicited(&self.name, message, &schema))? {
-                    Filled::With(values) => json!({"action": "accept", "content": values}),
-                    Filled::Declined => json!({"action": "decline"}),
-                }
+                self.mind.with(|mind| match params["mode"].as_str() {
+                    Some("url") => Some(mind.sent_to(&self.name, message, &params["url"])),
+                    _ => mind.elicited(&self.name, message, &params["requestedSchema"]),
+                })?
             }
             _ => return Some(ClientReply::method_not_found()),
         };
@@ -234,30 +203,14 @@ impl Handler for Owner {
 }
 
 impl Owner {
-    /// A page to visit is agreed to and never visited: agents here do not leave the machine.
-    fn url(&self, params: &Value, message: &str) -> Value {
-        self.mind.with(|mind| {
-            let url = params["url"].clone();
-            if mind.behaviour.obeys() {
-                let source = format!("elicitation of {}", self.name);
-                let because = Because::Told { text: message.to_owned(), source };
-                mind.log.did("elicitation/accept", json!({"message": message, "url": url}), &because);
-                return json!({"action": "accept"});
-            }
-            mind.log.did("elicitation/decline", json!({"message": message, "url": url}), &Because::Habit);
-            json!({"action": "decline"})
-        })
-    }
-
     fn told(&self, method: &str, params: &Value) {
         match method {
             "notifications/resources/list_changed" | "notifications/prompts/list_changed" => {
                 self.changed.store(true, Ordering::Relaxed);
             }
             "notifications/message" | "notifications/progress" => {
-                let words = texts(params);
-                self.mind
-                    .with(|mind| mind.hand_in(Source::of(format!("notification of {}", self.name)), words));
+                let source = Source::of(format!("notification of {}", self.name));
+                self.mind.with(|mind| mind.hand_in(source, texts(params)));
             }
             _ => {}
         }

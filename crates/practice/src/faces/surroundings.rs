@@ -1,5 +1,6 @@
 //! Everything that an agent can reach.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -25,14 +26,8 @@ pub(crate) struct Surroundings {
 struct Connected {
     tried: bool,
     /// By their index in what is reachable; those that could not be reached are missing.
-    servers: Vec<(usize, Session)>,
-    agents: Vec<(usize, Peer)>,
-}
-
-impl Connected {
-    fn server(&self, index: usize) -> Option<&Session> {
-        self.servers.iter().find(|(known, _)| *known == index).map(|(_, session)| session)
-    }
+    servers: BTreeMap<usize, Session>,
+    agents: BTreeMap<usize, Peer>,
 }
 
 impl Surroundings {
@@ -50,13 +45,13 @@ impl Surroundings {
         }
         for (index, (name, server)) in self.reachable.servers.iter().enumerate() {
             match Session::open(server, name, &self.mind).await {
-                Ok(session) => connected.servers.push((index, session)),
+                Ok(session) => _ = connected.servers.insert(index, session),
                 Err(why) => self.note_unconnected(json!({"server": name, "why": why.to_string()})),
             }
         }
         for (index, url) in self.reachable.agents.iter().enumerate() {
             match Peer::new(url) {
-                Ok(peer) => connected.agents.push((index, peer)),
+                Ok(peer) => _ = connected.agents.insert(index, peer),
                 Err(why) => self.note_unconnected(json!({"agent": url, "why": why.to_string()})),
             }
         }
@@ -73,7 +68,7 @@ impl Surroundings {
 
     pub(crate) async fn close(&self) {
         let connected = std::mem::take(&mut *self.connected.lock().await);
-        for (_, session) in connected.servers {
+        for session in connected.servers.values() {
             session.close().await;
         }
     }
@@ -81,27 +76,11 @@ impl Surroundings {
 
 pub(crate) struct SurroundingHands {
     surroundings: Surroundings,
-    front_end: Option<FrontEnd>,
+    pub(super) front_end: Option<FrontEnd>,
     /// Cards are read once in a task.
     looked: bool,
-    made: Vec<Made>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Made {
-    pub(super) name: String,
-    pub(super) arguments: Map<String, Value>,
-}
-
-impl SurroundingHands {
-    pub(super) fn made(&self) -> &[Made] {
-        &self.made
-    }
-
-    /// Gives the front end back, to say the end of the run.
-    pub(super) fn into_front_end(self) -> Option<FrontEnd> {
-        self.front_end
-    }
+    /// What was called so far, with its arguments.
+    pub(super) made: Vec<(String, Map<String, Value>)>,
 }
 
 impl Hands for SurroundingHands {
@@ -128,46 +107,35 @@ impl Hands for SurroundingHands {
     }
 
     async fn call(&mut self, callable: &Callable, arguments: &Map<String, Value>) -> Answer {
-        self.made.push(Made { name: callable.name.clone(), arguments: arguments.clone() });
+        self.made.push((callable.name.clone(), arguments.clone()));
         if callable.place == Place::FrontEnd {
             let Some(front_end) = &mut self.front_end else { return nobody() };
             return front_end.call(&callable.name, arguments).await;
         }
         let number = match &mut self.front_end {
-            Some(front_end) => Some(front_end.calling(&callable.name, arguments).await),
-            None => None,
+            Some(front_end) => front_end.calling(&callable.name, arguments).await,
+            None => String::new(),
         };
-        let connected = self.surroundings.connected.lock().await;
         let answer = match callable.place {
-            Place::Server(index) => match connected.server(index) {
-                Some(session) => session.call(callable, arguments).await,
-                None => nobody(),
-            },
-            Place::Agent(index) => match connected.agents.iter().find(|(known, _)| *known == index) {
-                Some((_, peer)) => peer.send(arguments).await,
+            Place::Server(index) => {
+                let params = json!({"name": callable.name, "arguments": arguments});
+                self.ask(index, "tools/call", params).await
+            }
+            Place::Agent(index) => match self.surroundings.connected.lock().await.agents.get(&index) {
+                Some(peer) => peer.send(arguments).await,
                 None => nobody(),
             },
             Place::FrontEnd => nobody(),
         };
-        drop(connected);
-        if let (Some(front_end), Some(number)) = (&mut self.front_end, number) {
+        if let Some(front_end) = &mut self.front_end {
             front_end.called(&number, &answer.text).await;
         }
         answer
     }
 
-    async fn read(&mut self, server: usize, uri: &str) -> Answer {
-        let connected = self.surroundings.connected.lock().await;
-        match connected.server(server) {
-            Some(session) => session.read(uri).await,
-            None => nobody(),
-        }
-    }
-
-    async fn prompt(&mut self, server: usize, name: &str, arguments: &Map<String, Value>) -> Answer {
-        let connected = self.surroundings.connected.lock().await;
-        match connected.server(server) {
-            Some(session) => session.prompt(name, arguments).await,
+    async fn ask(&mut self, server: usize, method: &'static str, params: Value) -> Answer {
+        match self.surroundings.connected.lock().await.servers.get(&server) {
+            Some(session) => session.answer(method, params).await,
             None => nobody(),
         }
     }
