@@ -7,7 +7,7 @@ use crate::callable::{Callable, Property};
 use crate::matching::among;
 use crate::reading::{Known, email, given, numbers, paths, quoted, separate, uris};
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Words<'w> {
     pub(crate) sentence: &'w str,
     /// What it belongs to, for what the sentence does not say.
@@ -143,10 +143,8 @@ fn mentioned(property: &Property, sentence: &str) -> Option<String> {
     let (offered, _) = offered.split_once(')')?;
     let offers = offered.split([',', '/', '|']).map(|word| word.trim().trim_matches(['"', '\'', '`']));
     let words: Vec<&str> = sentence.split(|c: char| !c.is_alphanumeric()).collect();
-    offers
-        .filter(|word| !word.is_empty() && !word.contains(' '))
-        .find(|word| words.contains(word))
-        .map(str::to_owned)
+    let mut offers = offers.filter(|word| !word.is_empty() && !word.contains(' '));
+    offers.find(|word| words.contains(word)).map(str::to_owned)
 }
 
 /// What the words say for a field of text, and whether it is surely that.
@@ -154,8 +152,8 @@ fn text(property: &Property, words: Words<'_>) -> Option<(String, bool)> {
     let name = separate(&property.name);
     let parts: Vec<&str> = name.split(' ').collect();
     // A `report_id` is no report.
-    let names_something = parts.len() > 1
-        && parts.last().is_some_and(|last| ["id", "name", "number", "code", "type"].contains(last));
+    let names_something =
+        parts.len() > 1 && parts.last().is_some_and(|last| among("id name number code type", last));
     let is = |names: &str| !names_something && parts.iter().any(|part| among(names, part));
     let anywhere =
         |find: &dyn Fn(&str) -> Option<String>| find(words.sentence).or_else(|| find(words.around));
@@ -200,7 +198,7 @@ fn text(property: &Property, words: Words<'_>) -> Option<(String, bool)> {
     }
     let found = quoted().or_else(|| identifier(words.sentence)).or_else(|| identifier(words.around));
     let found = found.or_else(|| proper(words.sentence)).map(|text| (text, true));
-    found.or_else(|| last(words.sentence).map(|text| (text, false)))
+    found.or_else(|| bare_words(words.sentence).next_back().map(|text| (text.to_owned(), false)))
 }
 
 patterns! {
@@ -211,31 +209,25 @@ patterns! {
 fn after_name(parts: &[&str], sentence: &str) -> Option<String> {
     const SMALL: &str = "id is the a an named called number of name to for with at on in and s profile details status \
         page data metadata info information using then agent notes dataset report";
+    let words: Vec<&str> = bare_words(sentence).collect();
+    let noun = parts.iter().find(|part| !among("id name code key", part))?;
+    let is_small = |word: &str| among(SMALL, &word.to_lowercase());
+    words.iter().enumerate().filter(|(_, word)| word.eq_ignore_ascii_case(noun)).find_map(|(at, _)| {
+        let rest = &words[at + 1..];
+        let next = rest.iter().find(|word| !word.eq_ignore_ascii_case(noun) && !is_small(word));
+        let near = next.filter(|next| rest.iter().take(3).any(|word| word == *next)).copied();
+        let before = at.checked_sub(1).map(|before| words[before]).filter(|before| !is_small(before));
+        let name = near.filter(|next| looks_like_a_name(next));
+        let name = name.or_else(|| before.filter(|before| looks_like_a_name(before)));
+        name.or_else(|| near.filter(|next| next.len() > 2)).map(str::to_owned)
+    })
+}
+
+/// The words of a text, without the marks that end a sentence.
+fn bare_words(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     let words: Vec<&str> =
-        WORD.find_iter(sentence).map(|found| found.as_str().trim_end_matches(['.', ','])).collect();
-    let noun = parts.iter().find(|part| !["id", "name", "code", "key"].contains(part))?;
-    let places =
-        words.iter().enumerate().filter(|(_, word)| word.eq_ignore_ascii_case(noun)).map(|(at, _)| at);
-    for at in places {
-        let next = words[at + 1..]
-            .iter()
-            .filter(|word| !word.eq_ignore_ascii_case(noun))
-            .find(|word| !among(SMALL, &word.to_lowercase()));
-        let near = next.filter(|next| words[at + 1..].iter().take(3).any(|word| word == *next));
-        if let Some(next) = near.filter(|next| looks_like_a_name(next)) {
-            return Some((*next).to_owned());
-        }
-        let before = at.checked_sub(1).map(|before| words[before]);
-        if let Some(before) =
-            before.filter(|before| !among(SMALL, &before.to_lowercase()) && looks_like_a_name(before))
-        {
-            return Some(before.to_owned());
-        }
-        if let Some(next) = near.filter(|next| next.len() > 2) {
-            return Some((*next).to_owned());
-        }
-    }
-    None
+        WORD.find_iter(text).map(|found| found.as_str().trim_end_matches(['.', ','])).collect();
+    words.into_iter()
 }
 
 fn looks_like_a_name(word: &str) -> bool {
@@ -245,11 +237,8 @@ fn looks_like_a_name(word: &str) -> bool {
 
 /// A word that can only be a name: with a digit, a hyphen, or capitals in it.
 fn identifier(text: &str) -> Option<String> {
-    let words = WORD.find_iter(text).map(|found| found.as_str().trim_end_matches(['.', ',']));
-    words
-        .filter(|word| word.len() > 1 && !word.contains('@') && !word.contains("//"))
-        .find(|word| looks_like_a_name(word))
-        .map(str::to_owned)
+    let is_word = |word: &&str| word.len() > 1 && !word.contains('@') && !word.contains("//");
+    bare_words(text).filter(is_word).find(|word| looks_like_a_name(word)).map(str::to_owned)
 }
 
 /// A word with a capital that begins no sentence.
@@ -262,10 +251,6 @@ fn proper(text: &str) -> Option<String> {
         }
     }
     None
-}
-
-fn last(text: &str) -> Option<String> {
-    WORD.find_iter(text).last().map(|found| found.as_str().trim_end_matches(['.', ',']).to_owned())
 }
 
 /// What is looked for: what follows `for` or `about`, else all of it.
@@ -290,9 +275,7 @@ mod tests {
     fn filled(schema: &Value, sentence: &str) -> Value {
         let callable =
             Callable::from_tool(&json!({"name": "t", "inputSchema": schema}), Place::Server(0)).unwrap();
-        Value::Object(
-            fill(&callable, &[], Words { sentence, around: "", contents: None, to: None }).arguments,
-        )
+        Value::Object(fill(&callable, &[], Words { sentence, ..Words::default() }).arguments)
     }
 
     fn schema(required: &[&str]) -> Value {
@@ -350,7 +333,7 @@ mod tests {
         );
         let fixed =
             [("n".to_owned(), json!("10,000")), ("l".to_owned(), json!("x")), ("extra".to_owned(), json!(1))];
-        let words = Words { sentence: "with 5", around: "", contents: None, to: None };
+        let words = Words { sentence: "with 5", ..Words::default() };
         assert_eq!(
             Value::Object(fill(&callable.unwrap(), &fixed, words).arguments),
             json!({"n": 10000, "l": ["x"], "extra": 1})

@@ -12,7 +12,7 @@ use super::knowledge::{Kind, Knowledge};
 use crate::behaviour::Behaviour;
 use crate::callable::Callable;
 use crate::log::{Because, Log};
-use crate::reading::{Instruction, Known, Source, Step, Thing, read};
+use crate::reading::{Instruction, Known, Passed, Source, Step, Thing, read};
 
 const MAX_INBOX: usize = 64;
 
@@ -184,7 +184,7 @@ impl Mind {
         let mut said = Vec::new();
         if let Some(instruction) = instruction.filter(|_| gives_in) {
             for step in instruction.steps.iter().take(self.behaviour.steps()) {
-                if let Step::Say { things } | Step::Pass { things, .. } = step {
+                if let Step::Say { things } | Step::Pass(Passed { things, .. }) = step {
                     said.extend(self.give_away(things, asked));
                 }
             }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::hands::{Offered, Offers};
 use crate::callable::Callable;
-use crate::matching::{by_name, score};
+use crate::matching::{among, by_name, score};
 use crate::reading::{Known, named, numbers, paths, sentences, separate, times, undisguised, uris};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -102,7 +102,7 @@ pub(crate) fn left_over(task: &str, offers: &Offers) -> String {
 fn elliptic(clause: &str, before: Option<&Errand>) -> Option<Errand> {
     let Some(Errand::Call { name, .. }) = before else { return None };
     let first = clause.split(' ').next().unwrap_or_default().to_lowercase();
-    let goes_on = ["in", "for", "at", "to", "of", "on", "with", "from", "about"].contains(&first.as_str());
+    let goes_on = among("in for at to of on with from about", &first);
     goes_on.then(|| Errand::Call { name: name.clone(), words: clause.to_owned(), swayed: false })
 }
 
@@ -120,18 +120,14 @@ fn says_more(clause: &str, before: &Errand) -> bool {
         let mut all = paths(text);
         all.extend(uris(text));
         all.extend(numbers(text).iter().map(ToString::to_string));
-        all.extend(
-            text.split_whitespace()
-                .skip(1)
-                .filter(|word| word.starts_with(char::is_uppercase))
-                .map(str::to_owned),
-        );
+        let names = text.split_whitespace().skip(1).filter(|word| word.starts_with(char::is_uppercase));
+        all.extend(names.map(str::to_owned));
         all
     };
     let again = clause.to_lowercase();
     let known = concrete(words);
-    let repeats =
-        [" again", "once more", " re-"].iter().any(|word| again.contains(word)) && !again.contains(" not ");
+    let again_words = [" again", "once more", " re-"];
+    let repeats = again_words.iter().any(|word| again.contains(word)) && !again.contains(" not ");
     repeats || concrete(clause).iter().any(|thing| !known.contains(thing))
 }
 
@@ -168,11 +164,9 @@ fn clauses(task: &str) -> Vec<String> {
 
 fn waiting(clause: &str) -> Option<Duration> {
     let found = WAIT.captures(clause)?;
-    let words = ["zero", "one", "two", "three", "four", "five"];
-    let amount: u64 = found[1]
-        .parse()
-        .ok()
-        .or_else(|| words.iter().position(|word| *word == &found[1]).map(|at| at as u64))?;
+    let in_words =
+        || (0..).zip("zero one two three four five".split(' ')).find(|(_, word)| *word == &found[1]);
+    let amount: u64 = found[1].parse().ok().or_else(|| in_words().map(|(amount, _)| amount))?;
     let unit = found.get(2).map_or("s", |unit| unit.as_str()).to_ascii_lowercase();
     let wait = match unit.as_str() {
         unit if unit.starts_with("ms") || unit.starts_with("milli") => Duration::from_millis(amount),
@@ -187,20 +181,14 @@ fn errand(clause: &str, offers: &Offers, first: bool, impressed: bool) -> Option
     if let Some(resource) = offers.resources.iter().find(|resource| addresses.contains(&resource.name)) {
         return Some(Errand::Resource(resource.clone()));
     }
-    if addresses.iter().any(|uri| !uri.starts_with("http")) {
+    if let Some(name) = addresses.into_iter().find(|uri| !uri.starts_with("http")) {
         let server = offers.resources.first().map_or(0, |resource| resource.server);
-        let name = addresses.into_iter().find(|uri| !uri.starts_with("http"))?;
-        return Some(Errand::Resource(Offered {
-            server,
-            name,
-            description: String::new(),
-            arguments: Vec::new(),
-        }));
+        return Some(Errand::Resource(Offered { server, name, ..Offered::default() }));
     }
     let lower = clause.to_lowercase();
     let is_named = |prompt: &&Offered| {
-        lower.contains(&format!("{} prompt", prompt.name.to_lowercase()))
-            || lower.contains(&format!("prompt {}", prompt.name.to_lowercase()))
+        let name = prompt.name.to_lowercase();
+        lower.contains(&format!("{name} prompt")) || lower.contains(&format!("prompt {name}"))
     };
     if let Some(prompt) = offers.prompts.iter().find(is_named) {
         return Some(Errand::Prompt { prompt: prompt.clone(), words: clause.to_owned() });
@@ -215,8 +203,8 @@ fn errand(clause: &str, offers: &Offers, first: bool, impressed: bool) -> Option
         return Some(call(callable, false));
     }
     let tool = chosen(clause, &offers.callables, impressed);
-    let text =
-        offers.resources.iter().chain(&offers.prompts).map(|offered| (offered, text_score(clause, offered)));
+    let texts = offers.resources.iter().chain(&offers.prompts);
+    let text = texts.map(|offered| (offered, text_score(clause, offered)));
     let text = text.filter(|(_, score)| *score > 1).max_by_key(|(_, score)| *score);
     let only = offers.callables.len() == 1 && first;
     if only && offers.callables[0].is_agent() {
@@ -257,12 +245,9 @@ fn chosen<'c>(clause: &str, callables: &'c [Callable], impressed: bool) -> Optio
     let mut best: Option<(&Callable, usize)> = None;
     for callable in callables {
         let fits = if only_looks(clause) && changes_things(callable) { 0 } else { score(clause, callable) };
+        let promises = |other: &Callable| callable.description.len() > other.description.len();
         let better = best.is_none_or(|(other, score)| {
-            fits > score
-                || (fits == score
-                    && impressed
-                    && callable.is_agent()
-                    && callable.description.len() > other.description.len())
+            fits > score || (fits == score && impressed && callable.is_agent() && promises(other))
         });
         if fits > 0 && better {
             best = Some((callable, fits));
@@ -274,17 +259,13 @@ fn chosen<'c>(clause: &str, callables: &'c [Callable], impressed: bool) -> Optio
 /// Whether a clause only wants to see something.
 fn only_looks(clause: &str) -> bool {
     let first = clause.split_whitespace().next().unwrap_or_default().to_lowercase();
-    ["show", "list", "display", "view"].contains(&first.as_str())
+    among("show list display view", &first)
 }
 
 /// Whether what a callable is called says that it does more than to show something.
 fn changes_things(callable: &Callable) -> bool {
-    let name = separate(&callable.name);
-    let verbs = [
-        "execute", "transfer", "send", "pay", "delete", "remove", "write", "update", "create", "cancel",
-        "approve",
-    ];
-    name.split(' ').next().is_some_and(|verb| verbs.contains(&verb))
+    const VERBS: &str = "execute transfer send pay delete remove write update create cancel approve";
+    separate(&callable.name).split(' ').next().is_some_and(|verb| among(VERBS, verb))
 }
 
 #[cfg(test)]
@@ -298,6 +279,10 @@ mod tests {
         let tool = |name: &str, description: &str| {
             Callable::from_tool(&json!({"name": name, "description": description}), Place::Server(0)).unwrap()
         };
+        let offered = |name: &str, description: &str| {
+            let (name, description) = (name.to_owned(), description.to_owned());
+            Offered { name, description, ..Offered::default() }
+        };
         Offers {
             callables: vec![
                 tool("get_notes", "Retrieve notes for a project."),
@@ -305,18 +290,8 @@ mod tests {
                 tool("add", "Add two numbers together."),
                 tool("browse_web", "Fetch and summarize the contents of a web page."),
             ],
-            resources: vec![Offered {
-                server: 0,
-                name: "docs://policy".into(),
-                description: "Travel policy".into(),
-                arguments: vec![],
-            }],
-            prompts: vec![Offered {
-                server: 0,
-                name: "code_review".into(),
-                description: "Review code".into(),
-                arguments: vec![],
-            }],
+            resources: vec![offered("docs://policy", "Travel policy")],
+            prompts: vec![offered("code_review", "Review code")],
             ..Offers::default()
         }
     }

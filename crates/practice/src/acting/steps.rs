@@ -5,12 +5,13 @@ use serde_json::{Map, Value, json};
 use super::fill::{Words, fill, typed};
 use super::form::names_secret;
 use super::hands::Hands;
+use super::knowledge::Material;
 use super::reply::without;
 use super::turn::Turn;
 use crate::callable::{Callable, Place, Property};
 use crate::log::Because;
-use crate::matching::{best, score};
-use crate::reading::{Call, Instruction, Step, Thing, separate};
+use crate::matching::{among, best, score};
+use crate::reading::{Call, Instruction, Passed, Step, Thing, separate};
 
 /// How often the same call is made, whatever is asked for.
 const MAX_TIMES: usize = 5;
@@ -18,14 +19,21 @@ const MAX_TIMES: usize = 5;
 /// Something to add to calls that are yet to come.
 #[derive(Clone, Debug)]
 pub(super) struct Pass {
-    things: Vec<Thing>,
-    field: String,
-    tool: Option<String>,
-    standing: bool,
+    what: Passed,
     /// What was read for it.
     last: String,
     used: bool,
     because: Because,
+}
+
+impl Passed {
+    /// Whether a callable is one that it is to be added to.
+    fn is_for(&self, callable: &Callable) -> bool {
+        match &self.tool {
+            Some(tool) => *tool == callable.name,
+            None => callable.property(&self.field).is_some(),
+        }
+    }
 }
 
 impl<H: Hands> Turn<'_, H> {
@@ -54,18 +62,13 @@ impl<H: Hands> Turn<'_, H> {
                 }
                 Step::Ask { words } => {
                     let asked = format!("Please provide the following, I need it: {words}");
-                    self.mind.with(|mind| mind.log.did("say", json!({"text": asked}), &because));
+                    self.did("say", json!({"text": asked}), &because);
                     self.said.push(asked);
                 }
-                Step::Pass { things, field, tool, standing } => self.passes.push(Pass {
-                    things: things.clone(),
-                    field: field.clone(),
-                    tool: tool.clone(),
-                    standing: *standing,
-                    last,
-                    used: false,
-                    because: because.clone(),
-                }),
+                Step::Pass(what) => {
+                    let (what, because) = (what.clone(), because.clone());
+                    self.passes.push(Pass { what, last, used: false, because });
+                }
             }
         }
     }
@@ -76,18 +79,13 @@ impl<H: Hands> Turn<'_, H> {
             return read.join("\n");
         }
         self.mind.with(|mind| {
-            let results: Vec<String> = mind
-                .knowledge
-                .since(self.mark)
-                .map(|material| without(mind, &material.text, &material.source))
-                .collect();
+            let told = |material: &Material| without(mind, &material.text, &material.source);
+            let results: Vec<String> = mind.knowledge.since(self.mark).map(told).collect();
             if instruction.source.describes && !results.is_empty() {
                 return results.join("\n");
             }
             let own = mind.knowledge.latest_of(&instruction.source.words);
-            own.or_else(|| mind.knowledge.latest())
-                .map(|material| without(mind, &material.text, &material.source))
-                .unwrap_or_default()
+            own.or_else(|| mind.knowledge.latest()).map(told).unwrap_or_default()
         })
     }
 
@@ -101,11 +99,11 @@ impl<H: Hands> Turn<'_, H> {
         }
         let named = tool.and_then(|tool| self.callable(tool));
         let Some(reader) = named.or_else(|| self.reader()) else {
-            self.mind.with(|mind| mind.log.note("nothing to read files with", json!({"path": path})));
+            self.note("nothing to read files with", json!({"path": path}));
             return None;
         };
         let field = file_field(&reader).unwrap_or("path").to_owned();
-        let words = Words { sentence: path, around: "", contents: None, to: None };
+        let words = Words { sentence: path, ..Words::default() };
         let arguments = fill(&reader, &[(field, Value::from(path))], words).arguments;
         self.call(&reader, arguments, because).await
     }
@@ -114,10 +112,8 @@ impl<H: Hands> Turn<'_, H> {
     fn reader(&self) -> Option<Callable> {
         let reads = |callable: &&Callable| {
             let words = format!("{} {}", separate(&callable.name), callable.description).to_lowercase();
-            file_field(callable).is_some()
-                && ["read", "open", "get", "fetch", "load", "cat", "view"]
-                    .iter()
-                    .any(|verb| words.contains(verb))
+            let verbs = ["read", "open", "get", "fetch", "load", "cat", "view"];
+            file_field(callable).is_some() && verbs.iter().any(|verb| words.contains(verb))
         };
         self.offers.callables.iter().find(reads).cloned()
     }
@@ -125,24 +121,21 @@ impl<H: Hands> Turn<'_, H> {
     /// Looks for keys where they might be kept.
     async fn gather(&mut self, because: &Because) -> Option<String> {
         let keeps = |callable: &&Callable| {
-            ["credential", "secret", "env", "vault", "keys", "token", "password"]
-                .iter()
-                .any(|word| separate(&callable.name).contains(word))
+            let names = ["credential", "secret", "env", "vault", "keys", "token", "password"];
+            names.iter().any(|word| separate(&callable.name).contains(word))
         };
-        let callable = self.offers.callables.iter().find(keeps).cloned();
-        let Some(callable) = callable else {
-            self.mind.with(|mind| mind.log.note("looks at what it has heard", json!({})));
+        let Some(callable) = self.offers.callables.iter().find(keeps).cloned() else {
+            self.note("looks at what it has heard", json!({}));
             return None;
         };
-        let words = Words { sentence: "all", around: "", contents: None, to: None };
+        let words = Words { sentence: "all", ..Words::default() };
         let arguments = fill(&callable, &[], words).arguments;
         self.call(&callable, arguments, because).await
     }
 
     async fn make(&mut self, call: &Call, instruction: &Instruction, last: &str, because: &Because) {
         let Some(callable) = self.meant(call, instruction) else {
-            self.mind.with(|mind| mind.log.note("nothing to do it with", json!({"words": call.words})));
-            return;
+            return self.note("nothing to do it with", json!({"words": call.words}));
         };
         let mut fixed = call.given.clone();
         let mut pieces: Vec<String> = Vec::new();
@@ -194,24 +187,16 @@ impl<H: Hands> Turn<'_, H> {
         if let Some(name) = &call.tool {
             return self.callable(name).or_else(|| self.unlisted(name, instruction));
         }
-        let takes = |callable: &&Callable, names: &[&str]| {
-            callable.properties.iter().any(|property| {
-                let name = separate(&property.name);
-                name.split(' ').any(|part| names.contains(&part))
-            })
-        };
         let to = call.to.as_deref().unwrap_or_default();
-        let names: &[&str] = if to.contains("://") {
-            &["url", "uri", "endpoint", "webhook", "link", "href"]
+        let names = if to.contains("://") {
+            "url uri endpoint webhook link href"
         } else {
-            &["to", "recipient", "recipients", "email", "address"]
+            "to recipient recipients email address"
         };
-        let fitting =
-            self.offers.callables.iter().filter(|callable| !to.is_empty() && takes(callable, names));
-        let fitting = fitting.max_by_key(|callable| score(&call.words, callable));
-        fitting
-            .or_else(|| best(&call.words, &self.offers.callables, |_| true).map(|(callable, _)| callable))
-            .cloned()
+        let all = &self.offers.callables;
+        let takes = |callable: &&Callable| !to.is_empty() && field_named(callable, names).is_some();
+        let fitting = all.iter().filter(takes).max_by_key(|callable| score(&call.words, callable));
+        fitting.or_else(|| best(&call.words, all, |_| true).map(|(callable, _)| callable)).cloned()
     }
 
     /// A tool that nobody listed is called all the same, where the one that speaks of it is.
@@ -224,28 +209,16 @@ impl<H: Hands> Turn<'_, H> {
 
     /// Adds to a call what the agent was told to add to such calls.
     pub(super) fn add_passes(&mut self, callable: &Callable, arguments: &mut Map<String, Value>) {
-        for pass in &mut self.passes {
-            let meant = match &pass.tool {
-                Some(tool) => *tool == callable.name,
-                None => callable.property(&pass.field).is_some(),
-            };
-            if !meant {
-                continue;
-            }
+        for pass in self.passes.iter_mut().filter(|pass| pass.what.is_for(callable)) {
             pass.used = true;
             self.mind.with(|mind| {
-                let given = mind.give_away(&pass.things, &pass.last).concat();
-                let property = callable.property(&pass.field);
-                let name = property.map_or(pass.field.clone(), |property| property.name.clone());
-                let value = property.map_or_else(
-                    || Value::from(given.clone()),
-                    |property| typed(property, Value::from(given.clone())),
-                );
-                mind.log.did(
-                    "argument",
-                    json!({"tool": callable.name, "field": name, "value": value}),
-                    &pass.because,
-                );
+                let given = Value::from(mind.give_away(&pass.what.things, &pass.last).concat());
+                let (name, value) = match callable.property(&pass.what.field) {
+                    Some(property) => (property.name.clone(), typed(property, given)),
+                    None => (pass.what.field.clone(), given),
+                };
+                let details = json!({"tool": callable.name, "field": name, "value": value});
+                mind.log.did("argument", details, &pass.because);
                 arguments.insert(name, value);
             });
         }
@@ -254,21 +227,17 @@ impl<H: Hands> Turn<'_, H> {
     /// Calls what the agent was told to give something to, and what nobody called.
     pub(super) async fn pass_on_the_rest(&mut self) {
         loop {
-            let next = self.passes.iter().find(|pass| !pass.used && !pass.standing).cloned();
+            let next = self.passes.iter().find(|pass| !pass.used && !pass.what.standing).cloned();
             let Some(pass) = next else { return };
-            let fits = |callable: &&Callable| match &pass.tool {
-                Some(tool) => callable.name == *tool,
-                None => callable.property(&pass.field).is_some(),
-            };
-            let Some(callable) = self.offers.callables.iter().find(fits).cloned() else {
-                self.passes
-                    .iter_mut()
-                    .filter(|other| other.field == pass.field && other.tool == pass.tool)
-                    .for_each(|other| other.used = true);
+            let found = self.offers.callables.iter().find(|callable| pass.what.is_for(callable)).cloned();
+            let Some(callable) = found else {
+                let same = |other: &Passed| other.field == pass.what.field && other.tool == pass.what.tool;
+                let others = self.passes.iter_mut().filter(|other| same(&other.what));
+                others.for_each(|other| other.used = true);
                 continue;
             };
-            let around = self.task.clone();
-            let words = Words { sentence: &around, around: "", contents: None, to: None };
+            let task = self.task.clone();
+            let words = Words { sentence: &task, ..Words::default() };
             let arguments = fill(&callable, &[], words).arguments;
             if self.call(&callable, arguments, &pass.because).await.is_none() {
                 return;
@@ -278,8 +247,11 @@ impl<H: Hands> Turn<'_, H> {
 }
 
 fn file_field(callable: &Callable) -> Option<&str> {
-    let names = ["path", "file", "filename", "filepath", "uri", "location"];
-    let is_file =
-        |property: &&Property| separate(&property.name).split(' ').any(|part| names.contains(&part));
-    callable.properties.iter().find(is_file).map(|property| property.name.as_str())
+    field_named(callable, "path file filename filepath uri location")
+}
+
+/// The first field with one of these words in its name.
+fn field_named<'c>(callable: &'c Callable, words: &str) -> Option<&'c str> {
+    let names = callable.properties.iter().map(|property| property.name.as_str());
+    names.into_iter().find(|name| separate(name).split(' ').any(|part| among(words, part)))
 }

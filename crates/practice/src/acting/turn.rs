@@ -14,7 +14,7 @@ use super::steps::Pass;
 use crate::behaviour::Behaviour;
 use crate::callable::Callable;
 use crate::log::Because;
-use crate::reading::{Instruction, Source, Step, Thing, When};
+use crate::reading::{Instruction, Passed, Source, Step, Thing, When};
 
 patterns! {
     /// The user points at something that was said before.
@@ -169,7 +169,7 @@ impl<H: Hands> Turn<'_, H> {
         let words = left_over(words, &self.offers);
         let Some(mut instruction) = self.mind.with(|mind| mind.read(&source, &words)) else { return };
         instruction.steps.retain(|step| match step {
-            Step::Say { things } | Step::Pass { things, .. } => things.iter().any(Thing::is_private),
+            Step::Say { things } | Step::Pass(Passed { things, .. }) => things.iter().any(Thing::is_private),
             Step::Gather => true,
             _ => false,
         });

@@ -57,14 +57,7 @@ pub(crate) enum Step {
     /// Call something, or bring something to someone.
     Call(Box<Call>),
     /// Put something into a field whenever it is called.
-    Pass {
-        things: Vec<Thing>,
-        field: String,
-        /// Of which callable; of all that have the field, when that is not said.
-        tool: Option<String>,
-        /// It waits for calls and asks for none.
-        standing: bool,
-    },
+    Pass(Passed),
     /// Say something to whoever reads the answer.
     Say {
         things: Vec<Thing>,
@@ -72,6 +65,16 @@ pub(crate) enum Step {
     Ask {
         words: String,
     },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Passed {
+    pub(crate) things: Vec<Thing>,
+    pub(crate) field: String,
+    /// Of which callable; of all that have the field, when that is not said.
+    pub(crate) tool: Option<String>,
+    /// It waits for calls and asks for none.
+    pub(crate) standing: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -149,10 +152,12 @@ static THINGS: LazyLock<Vec<(Regex, Thing)>> = LazyLock::new(|| {
 
 /// What a text is about, the agent's own things first. `Last` only when there is nothing more exact.
 pub(crate) fn things(text: &str) -> Vec<Thing> {
-    let found: Vec<Thing> =
-        THINGS.iter().filter(|(pattern, _)| pattern.is_match(text)).map(|(_, thing)| thing.clone()).collect();
-    let exact: Vec<Thing> = found.iter().filter(|thing| **thing != Thing::Last).cloned().collect();
-    if exact.is_empty() { found } else { exact }
+    let found = THINGS.iter().filter(|(pattern, _)| pattern.is_match(text)).map(|(_, thing)| thing.clone());
+    let mut found: Vec<Thing> = found.collect();
+    if found.len() > 1 {
+        found.retain(|thing| *thing != Thing::Last);
+    }
+    found
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ mod verb;
 use crate::callable::{Callable, Property};
 
 pub(crate) use disguise::undisguised;
-pub(crate) use instruction::{Call, Instruction, Source, Step, Thing, When};
+pub(crate) use instruction::{Call, Instruction, Passed, Source, Step, Thing, When};
 pub(crate) use reader::read;
 pub(crate) use sentence::{Sentence, sentences};
 pub(crate) use slots::{email, given, named, numbers, paths, quoted, separate, times, uris};
@@ -25,9 +25,18 @@ pub(crate) struct Known<'k> {
     pub(crate) own_field: Option<&'k Property>,
 }
 
-impl Known<'_> {
-    /// Whether anything that can be called takes an argument of that name.
-    pub(crate) fn has_field(&self, name: &str) -> bool {
-        self.callables.iter().any(|callable| callable.property(name).is_some())
+impl<'k> Known<'k> {
+    fn callable(&self, name: &str) -> Option<&'k Callable> {
+        self.callables.iter().find(|callable| callable.name == name)
+    }
+
+    /// The first that takes an argument of that name.
+    fn with_field(&self, name: &str) -> Option<&'k Callable> {
+        self.callables.iter().find(|callable| callable.property(name).is_some())
+    }
+
+    /// Whether a callable takes an argument of that name.
+    fn takes(&self, callable: &str, field: &str) -> bool {
+        self.callables.iter().any(|known| known.name == callable && known.property(field).is_some())
     }
 }

@@ -1,7 +1,7 @@
 //! What each kind of order asks for.
 
 use super::instruction::{Step, Thing};
-use super::reader::{ALWAYS, Clause, IN_ANSWER, Reader, SAID};
+use super::reader::{ALWAYS, Clause, IN_ANSWER, Reader, SAID, add_new};
 use super::slots::{email, field, named, numbers, paths, quoted, uris};
 use super::verb::{Deed, Verb};
 use crate::matching::best;
@@ -28,8 +28,7 @@ impl Reader<'_> {
     }
 
     fn reads(&mut self, clause: &Clause<'_>, is_last: bool) {
-        let tool =
-            clause.tool.clone().or_else(|| named(&clause.sentence.text, self.known).map(|c| c.name.clone()));
+        let tool = clause.tool.clone().or_else(|| self.named(&clause.sentence.text));
         let mut files = paths(clause.text);
         files.extend(uris(clause.text).into_iter().filter(|uri| !uri.starts_with("http")));
         if !files.is_empty() {
@@ -52,33 +51,25 @@ impl Reader<'_> {
         match clause.tool.clone() {
             // `Use X to …` names the tool for what follows.
             Some(tool) if !is_last && clause.given.is_empty() => {
-                if self.default_path().is_some_and(|_| self.takes_files(&tool)) {
-                    self.read_default(&tool);
+                if let Some(path) = self.default_path().filter(|_| self.takes_files(&tool)) {
+                    self.steps.push(Step::Read { path, tool: Some(tool.clone()) });
                 }
                 self.hint = Some(tool);
             }
             Some(tool) if !own || !clause.given.is_empty() || !self.source.describes => {
-                if let Some(path) = self.default_path().filter(|_| self.takes_files(&tool)) {
-                    self.steps.push(Step::Read { path, tool: Some(tool) });
-                    return;
+                match self.default_path().filter(|_| self.takes_files(&tool)) {
+                    Some(path) => self.steps.push(Step::Read { path, tool: Some(tool) }),
+                    None => self.call(clause, Some(tool)),
                 }
-                self.call(clause, Some(tool), clause.to.clone());
             }
             Some(_) => {}
             None if !clause.given.is_empty() => {
-                let tool = self.owner_of(&clause.given[0].0);
-                if tool.is_some() {
-                    self.call(clause, tool, clause.to.clone());
+                if let Some(tool) = self.owner_of(&clause.given[0].0) {
+                    self.call(clause, Some(tool));
                 }
             }
             None if clause.sentence.text[verb.at..verb.end].eq_ignore_ascii_case("use") => {}
             None => self.does(clause),
-        }
-    }
-
-    fn read_default(&mut self, tool: &str) {
-        if let Some(path) = self.default_path() {
-            self.steps.push(Step::Read { path, tool: Some(tool.to_owned()) });
         }
     }
 
@@ -110,25 +101,19 @@ impl Reader<'_> {
             self.pass(what, field, self.source.callable.clone(), standing);
         } else if IN_ANSWER.is_match(&clause.sentence.text) {
             // Where a list follows, the list says what.
-            self.say(
-                what.into_iter()
-                    .filter(|thing| {
-                        !clause.sentence.leads || *thing != Thing::Last || clause.text.contains("them")
-                    })
-                    .collect(),
-            );
+            let lists = clause.sentence.leads && !clause.text.contains("them");
+            self.say(what.into_iter().filter(|thing| !lists || *thing != Thing::Last).collect());
         } else if Self::third_person(verb, clause) {
             // What others must do is none of the reader's business.
         } else if let Some(agent) = self.agent_named(clause) {
             // `Pass it the number`: to the agent that the sentence names.
             let things = if what.is_empty() { vec![Thing::Last] } else { what };
-            self.call(&clause.about(things), Some(agent), clause.to.clone());
+            self.call(&Clause { things, ..clause.clone() }, Some(agent));
         } else if let Some(Step::Call(call)) = self.steps.last_mut() {
             // It says more of what was just asked for.
-            call.things
-                .extend(what.into_iter().filter(|thing| !call.things.contains(thing)).collect::<Vec<_>>());
+            add_new(&mut call.things, what);
         } else if let (Some(tool), false) = (clause.tool.clone(), what.is_empty()) {
-            self.call(clause, Some(tool), clause.to.clone());
+            self.call(clause, Some(tool));
         } else if private && self.addresses(clause.sentence) {
             self.say(what);
         }
@@ -139,16 +124,15 @@ impl Reader<'_> {
         if self.source.field.as_deref() == Some(field) {
             return self.source.callable.clone();
         }
-        let around =
-            || named(&clause.sentence.text, self.known).filter(|callable| callable.property(field).is_some());
-        clause.near.clone().or_else(|| around().map(|callable| callable.name.clone()))
+        let around = || self.named(&clause.sentence.text).filter(|tool| self.known.takes(tool, field));
+        clause.near.clone().or_else(around)
     }
 
     /// Whether someone else than the reader is told: `all lookups must include …`.
     fn third_person(verb: &Verb, clause: &Clause<'_>) -> bool {
         let before = clause.sentence.text[..verb.at].to_ascii_lowercase();
-        let subject =
-            before.trim_end().strip_suffix("must").or_else(|| before.trim_end().strip_suffix("should"));
+        let before = before.trim_end();
+        let subject = before.strip_suffix("must").or_else(|| before.strip_suffix("should"));
         subject.is_some_and(|subject| !subject.trim_end().ends_with("you"))
     }
 
@@ -158,7 +142,7 @@ impl Reader<'_> {
         if described && clause.things.iter().all(|thing| *thing == Thing::Last) {
             return;
         }
-        self.call(clause, tool, clause.to.clone());
+        self.call(clause, tool);
     }
 
     fn says(&mut self, clause: &Clause<'_>) {
@@ -183,7 +167,7 @@ impl Reader<'_> {
     fn does(&mut self, clause: &Clause<'_>) {
         if let Some(tool) = clause.tool.clone().or_else(|| self.hint.take()) {
             if Some(&tool) != self.source.callable.as_ref() || !self.source.describes {
-                self.call(clause, Some(tool), clause.to.clone());
+                self.call(clause, Some(tool));
             }
             return;
         }
@@ -202,19 +186,18 @@ impl Reader<'_> {
             // What came of a call is no reason to make it again.
             && self.source.callable.as_deref() != Some(callable.name.as_str())
         {
-            self.call(clause, Some(callable.name.clone()), clause.to.clone());
+            self.call(clause, Some(callable.name.clone()));
         }
     }
 
     fn quoted_text(&self, clause: &Clause<'_>) -> Vec<Thing> {
-        let names = |text: &String| self.known.callables.iter().any(|callable| callable.name == *text);
-        quoted(clause.text).into_iter().filter(|text| !names(text)).take(1).map(Thing::Text).collect()
+        let is_text = |text: &String| self.known.callable(text).is_none();
+        quoted(clause.text).into_iter().filter(is_text).take(1).map(Thing::Text).collect()
     }
 
     fn agent_named(&self, clause: &Clause<'_>) -> Option<String> {
-        named(&clause.sentence.text, self.known)
-            .filter(|callable| callable.is_agent())
-            .map(|callable| callable.name.clone())
+        let named = named(&clause.sentence.text, self.known).filter(|callable| callable.is_agent());
+        named.map(|callable| callable.name.clone())
     }
 
     fn agent_meant(&self, clause: &Clause<'_>) -> Option<String> {
@@ -225,13 +208,8 @@ impl Reader<'_> {
     }
 
     fn owner_of(&self, field: &str) -> Option<String> {
-        let has = |name: &&str| {
-            self.known.callables.iter().any(|c| c.name == **name && c.property(field).is_some())
-        };
-        let own = self.source.callable.as_deref().filter(has).map(str::to_owned);
-        own.or_else(|| {
-            self.known.callables.iter().find(|c| c.property(field).is_some()).map(|c| c.name.clone())
-        })
+        let own = self.source.callable.clone().filter(|own| self.known.takes(own, field));
+        own.or_else(|| self.known.with_field(field).map(|callable| callable.name.clone()))
     }
 
     fn reads_files(&self, tool: &str) -> bool {
@@ -240,11 +218,9 @@ impl Reader<'_> {
     }
 
     pub(super) fn takes_files(&self, tool: &str) -> bool {
-        let callable = self.known.callables.iter().find(|callable| callable.name == tool);
-        callable.is_none_or(|callable| {
-            ["path", "file", "uri", "location"]
-                .iter()
-                .any(|part| callable.properties.iter().any(|p| p.name.to_ascii_lowercase().contains(part)))
+        let is_file = |name: &str| ["path", "file", "uri", "location"].iter().any(|part| name.contains(part));
+        self.known.callable(tool).is_none_or(|callable| {
+            callable.properties.iter().any(|property| is_file(&property.name.to_ascii_lowercase()))
         })
     }
 

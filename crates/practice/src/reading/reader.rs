@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::instruction::{Call, Instruction, Source, Step, Thing, When, things};
+use super::instruction::{Call, Instruction, Passed, Source, Step, Thing, When, things};
 use super::sentence::{Sentence, sentences};
-use super::slots::{email, field, given, named, paths, times, unlisted, uris};
+use super::slots::{address, field, given, named, paths, times, unlisted};
 use super::verb::{Deed, Verb, verbs};
 use super::{Known, undisguised};
 
@@ -76,6 +76,7 @@ struct Lead {
 }
 
 /// What a part of a sentence holds.
+#[derive(Clone)]
 pub(super) struct Clause<'c> {
     /// From the verb to the next.
     pub(super) text: &'c str,
@@ -86,19 +87,6 @@ pub(super) struct Clause<'c> {
     pub(super) tool: Option<String>,
     pub(super) given: Vec<(String, Value)>,
     pub(super) to: Option<String>,
-}
-
-impl Clause<'_> {
-    pub(super) fn about(&self, things: Vec<Thing>) -> Self {
-        Self {
-            things,
-            near: self.near.clone(),
-            tool: self.tool.clone(),
-            given: self.given.clone(),
-            to: self.to.clone(),
-            ..*self
-        }
-    }
 }
 
 impl Reader<'_> {
@@ -115,20 +103,17 @@ impl Reader<'_> {
         for (place, verb) in orders.iter().enumerate() {
             let end = orders.get(place + 1).map_or(sentence.text.len(), |next| next.at);
             // Who is told not to do something is not told to do it.
-            let end = found
-                .iter()
-                .find(|other| other.negated && other.at > verb.at)
-                .map_or(end, |no| end.min(no.at));
+            let forbidden = found.iter().find(|other| other.negated && other.at > verb.at);
+            let end = forbidden.map_or(end, |no| end.min(no.at));
             let start = if verb.passive { 0 } else { verb.at };
             let text = &sentence.text[start..end];
-            let is_last = place + 1 == orders.len();
             let clause = self.clause(text, sentence, place == 0);
             if verb.deed == Deed::Ask && ABOUT_USER.is_match(text) {
                 // All that follows is the question.
                 self.steps.push(Step::Ask { words: sentence.text[verb.end..].trim().to_owned() });
                 break;
             }
-            self.order(verb, &clause, is_last);
+            self.order(verb, &clause, place + 1 == orders.len());
         }
         if !orders.is_empty() && !sentence.item {
             let deeds = orders.iter().map(|verb| verb.deed).collect();
@@ -145,18 +130,17 @@ impl Reader<'_> {
     }
 
     fn clause<'c>(&self, text: &'c str, sentence: &'c Sentence, is_first: bool) -> Clause<'c> {
-        let near = named(text, self.known).map(|callable| callable.name.clone()).or_else(|| unlisted(text));
-        let tool = near.clone().or_else(|| {
-            if is_first {
-                named(&sentence.text, self.known).map(|callable| callable.name.clone())
-            } else {
-                None
-            }
-        });
-        let to = email(text).or_else(|| uris(text).into_iter().find(|uri| uri.starts_with("http")));
+        let near = self.named(text).or_else(|| unlisted(text));
+        let tool = near.clone().or_else(|| self.named(&sentence.text).filter(|_| is_first));
+        let to = address(text);
         let mut given = given(text, self.known);
         given.retain(|(name, value)| !(name == "to" && value.as_str() == to.as_deref()));
         Clause { text, sentence, things: things(text), near, tool, given, to }
+    }
+
+    /// The name of the callable that a text names.
+    pub(super) fn named(&self, text: &str) -> Option<String> {
+        named(text, self.known).map(|callable| callable.name.clone())
     }
 
     /// A sentence without an order may say more of the one before it.
@@ -164,11 +148,8 @@ impl Reader<'_> {
         if let (Some(lead), true) = (self.lead.clone(), sentence.item) {
             return self.item(&lead, sentence);
         }
-        let address = email(&sentence.text)
-            .or_else(|| uris(&sentence.text).into_iter().find(|uri| uri.starts_with("http")));
-        let (Some(address), Some((label, _))) = (address, sentence.text.split_once([':', '='])) else {
-            return;
-        };
+        let label = sentence.text.split_once([':', '=']);
+        let (Some(address), Some((label, _))) = (address(&sentence.text), label) else { return };
         let label = label.to_ascii_lowercase();
         let names = "recipient to address destination target endpoint url email contact webhook";
         if !names.split(' ').any(|name| label.ends_with(name)) {
@@ -178,21 +159,19 @@ impl Reader<'_> {
             Step::Call(call) if call.to.is_none() => Some(call),
             _ => None,
         });
-        match waits {
-            Some(call) => call.to = Some(address),
+        if let Some(call) = waits {
+            call.to = Some(address);
+        } else {
             // The order itself comes later in the text.
-            None => self.steps.push(Step::Call(Box::new(Call {
-                to: Some(address),
-                times: 1,
-                words: sentence.text.clone(),
-                ..Call::default()
-            }))),
+            let words = sentence.text.clone();
+            let call = Call { to: Some(address), times: 1, words, ..Call::default() };
+            self.steps.push(Step::Call(Box::new(call)));
         }
     }
 
     /// An item of a list to which the sentence before the list applies.
     fn item(&mut self, lead: &Lead, item: &Sentence) {
-        let tool = named(&lead.sentence.text, self.known).map(|callable| callable.name.clone());
+        let tool = self.named(&lead.sentence.text);
         let files = paths(&item.text);
         if lead.deeds.contains(&Deed::Read) && !files.is_empty() {
             // What is to be done with them is done when all are read.
@@ -211,27 +190,23 @@ impl Reader<'_> {
         let what = things(&item.text);
         let label = item.text.split_once(':').map(|(label, _)| label.trim_matches(['"', '`', ' ']));
         let label = label.filter(|label| !label.contains(' '));
-        let clause = |things: Vec<Thing>| Clause {
-            text: &item.text,
-            sentence: &lead.sentence,
-            things,
-            near: None,
-            tool: tool.clone(),
-            given: Vec::new(),
-            to: None,
-        };
-        match (label, &tool) {
+        match (label, tool) {
             (Some(label), Some(tool)) => {
                 let what = if what.is_empty() { vec![Thing::Last] } else { what };
-                self.pass(what, label.to_owned(), Some(tool.clone()), true);
+                self.pass(what, label.to_owned(), Some(tool), true);
             }
             _ if what.iter().any(Thing::is_private) => self.say(what),
-            (_, Some(_)) if !what.is_empty() => self.call(&clause(what), tool.clone(), None),
+            (_, tool @ Some(_)) if !what.is_empty() => {
+                let (text, sentence) = (item.text.as_str(), &lead.sentence);
+                let (near, given, to) = (None, Vec::new(), None);
+                let clause = Clause { text, sentence, things: what, near, tool: tool.clone(), given, to };
+                self.call(&clause, tool);
+            }
             _ => {}
         }
     }
 
-    pub(super) fn call(&mut self, clause: &Clause<'_>, tool: Option<String>, to: Option<String>) {
+    pub(super) fn call(&mut self, clause: &Clause<'_>, tool: Option<String>) {
         let fields = field(clause.text, self.known)
             .filter(|field| !clause.given.iter().any(|(name, _)| name.eq_ignore_ascii_case(field)))
             .map(|field| (field, clause.things.clone()))
@@ -245,7 +220,7 @@ impl Reader<'_> {
             given: clause.given.clone(),
             things,
             fields: fields.into_iter().collect(),
-            to,
+            to: clause.to.clone(),
             times: times(clause.text),
             words: clause.text.to_owned(),
         };
@@ -263,36 +238,29 @@ impl Reader<'_> {
         if let Some(Step::Call(call)) = self.steps.last_mut()
             && !standing
             && let Some(asked) = &call.tool
-            && (tool.as_ref() == Some(asked)
-                || (tool.is_none()
-                    && self.known.callables.iter().any(|c| c.name == *asked && c.property(&field).is_some())))
+            && (tool.as_ref() == Some(asked) || (tool.is_none() && self.known.takes(asked, &field)))
         {
             call.fields.push((field, things));
             return;
         }
         let tool = tool.or_else(|| {
             let before = self.steps.iter().rev().find_map(|step| match step {
-                Step::Pass { tool: Some(tool), .. } => Some(tool.clone()),
+                Step::Pass(pass) => pass.tool.clone(),
                 _ => None,
-            })?;
-            self.known
-                .callables
-                .iter()
-                .any(|c| c.name == before && c.property(&field).is_some())
-                .then_some(before)
+            });
+            before.filter(|before| self.known.takes(before, &field))
         });
-        self.steps.push(Step::Pass { things, field, tool, standing });
+        self.steps.push(Step::Pass(Passed { things, field, tool, standing }));
     }
 
     pub(super) fn say(&mut self, things: Vec<Thing>) {
         if things.is_empty() {
             return;
         }
-        if let Some(Step::Say { things: before }) = self.steps.last_mut() {
-            before.extend(things.into_iter().filter(|thing| !before.contains(thing)).collect::<Vec<_>>());
-            return;
+        match self.steps.last_mut() {
+            Some(Step::Say { things: before }) => add_new(before, things),
+            _ => self.steps.push(Step::Say { things }),
         }
-        self.steps.push(Step::Say { things });
     }
 
     fn finish(mut self) -> Option<Instruction> {
@@ -304,16 +272,14 @@ impl Reader<'_> {
         if self.steps.is_empty() {
             return None;
         }
-        let needs = |step: &Step| match step {
-            Step::Call(call) => {
-                call.things.contains(&Thing::Last)
-                    || call.fields.iter().any(|(_, t)| t.contains(&Thing::Last))
-            }
-            _ => false,
+        let needs = |step: &Step| {
+            let Step::Call(call) = step else { return false };
+            let mut all = call.fields.iter().map(|(_, things)| things).chain([&call.things]);
+            all.any(|things| things.contains(&Thing::Last))
         };
         let reads = self.steps.iter().any(|step| matches!(step, Step::Read { .. } | Step::Gather));
         let about_results = self.source.describes && !reads && self.steps.iter().any(needs);
-        let only_adds = self.steps.iter().all(|step| matches!(step, Step::Pass { .. }));
+        let only_adds = self.steps.iter().all(|step| matches!(step, Step::Pass(_)));
         let when =
             if ((self.after && !reads) || about_results) && !only_adds { When::After } else { When::Now };
         let text: String = self.said.join(" ").chars().take(600).collect();
@@ -336,9 +302,7 @@ impl Call {
         self.to = self.to.take().or(other.to);
         self.given.extend(other.given);
         self.fields.extend(other.fields);
-        self.things.extend(
-            other.things.into_iter().filter(|thing| !self.things.contains(thing)).collect::<Vec<_>>(),
-        );
+        add_new(&mut self.things, other.things);
         self.times = self.times.max(other.times);
         self.words = format!("{}. {}", self.words, other.words);
     }
@@ -349,6 +313,12 @@ impl Call {
             || !self.fields.is_empty()
             || !verbs(&self.words).is_empty()
     }
+}
+
+/// Adds the things that are not there yet.
+pub(super) fn add_new(things: &mut Vec<Thing>, more: Vec<Thing>) {
+    let more: Vec<Thing> = more.into_iter().filter(|thing| !things.contains(thing)).collect();
+    things.extend(more);
 }
 
 #[cfg(test)]

@@ -33,6 +33,11 @@ pub(crate) fn uris(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// To whom something goes: a mail address, else a web address.
+pub(super) fn address(text: &str) -> Option<String> {
+    email(text).or_else(|| uris(text).into_iter().find(|uri| uri.starts_with("http")))
+}
+
 /// The files that are named, in order, each once.
 pub(crate) fn paths(text: &str) -> Vec<String> {
     let hidden = EMAIL_AND_PATH.replace_all(text, " ");
@@ -91,10 +96,7 @@ pub(crate) fn named<'k>(text: &str, known: &Known<'k>) -> Option<&'k Callable> {
         for (name, spoken) in spellings(callable) {
             let Some(at) = find_word(&lower, &name) else { continue };
             // A name of one ordinary word is only meant where the text says that it is a tool.
-            if spoken
-                && !follows(&lower[at + name.len()..], &["tool", "agent", "function"])
-                && !precedes(&lower[..at], &["tool", "agent", "function"])
-            {
+            if spoken && !follows(&lower[at + name.len()..]) && !precedes(&lower[..at]) {
                 continue;
             }
             let better =
@@ -107,7 +109,7 @@ pub(crate) fn named<'k>(text: &str, known: &Known<'k>) -> Option<&'k Callable> {
     if let Some((.., callable)) = best {
         return Some(callable);
     }
-    let own = known.own.and_then(|own| known.callables.iter().find(|callable| callable.name == own))?;
+    let own = known.callable(known.own?)?;
     let this = if own.is_agent() { ["this agent", "this service"] } else { ["this tool", "this function"] };
     this.iter().any(|this| find_word(&lower, this).is_some()).then_some(own)
 }
@@ -141,16 +143,18 @@ pub(crate) fn separate(name: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn follows(rest: &str, words: &[&str]) -> bool {
+const KINDS: [&str; 3] = ["tool", "agent", "function"];
+
+fn follows(rest: &str) -> bool {
     let rest = rest.trim_start_matches(['"', '\'', '`', ' ', '(', ')', '-']);
-    words.iter().any(|word| rest.starts_with(word))
+    KINDS.iter().any(|kind| rest.starts_with(kind))
 }
 
-fn precedes(before: &str, words: &[&str]) -> bool {
+fn precedes(before: &str) -> bool {
     let before = before.trim_end_matches(['"', '\'', '`', ' ', '(']);
-    let before =
-        before.strip_suffix("called").or_else(|| before.strip_suffix("named")).unwrap_or(before).trim_end();
-    words.iter().any(|word| before.ends_with(word))
+    let called = before.strip_suffix("called").or_else(|| before.strip_suffix("named"));
+    let before = called.unwrap_or(before).trim_end();
+    KINDS.iter().any(|kind| before.ends_with(kind))
 }
 
 /// Where a word stands that is not a part of another.
@@ -181,27 +185,24 @@ pub(crate) fn unlisted(text: &str) -> Option<String> {
 pub(crate) fn field(text: &str, known: &Known<'_>) -> Option<String> {
     const NO_NAMES: &str = "this the a an that each every required optional same following new form extra additional \
         above hidden tool and or any";
-    let usable = |name: &str| !among(NO_NAMES, &name.to_ascii_lowercase());
-    if let Some(name) =
-        NAMED_FIELD.captures_iter(text).map(|found| found[1].to_owned()).find(|name| usable(name))
-    {
-        return Some(name);
-    }
-    let named = FIELD_NAMED.captures_iter(text).find_map(|found| {
-        let bare = found.get(2).filter(|name| known.has_field(name.as_str()));
-        found.get(1).or(bare).map(|name| name.as_str().to_owned())
-    });
-    if named.is_some() {
-        return named;
-    }
-    if let Some(name) =
-        AS_FIELD.captures_iter(text).map(|found| found[1].to_owned()).find(|name| known.has_field(name))
-    {
-        return Some(name);
-    }
-    let lower = text.to_ascii_lowercase();
-    let this = ["this parameter", "this field", "this argument", "this value", "as this", "in here"];
-    known.own_field.filter(|_| this.iter().any(|this| lower.contains(this))).map(|field| field.name.clone())
+    const THIS: [&str; 6] =
+        ["this parameter", "this field", "this argument", "this value", "as this", "in here"];
+    let name = |found: regex::Captures<'_>| found[1].to_owned();
+    let usable = |name: &String| !among(NO_NAMES, &name.to_ascii_lowercase());
+    let is_field = |name: &str| known.with_field(name).is_some();
+    let named = || {
+        FIELD_NAMED.captures_iter(text).find_map(|found| {
+            let bare = found.get(2).filter(|name| is_field(name.as_str()));
+            found.get(1).or(bare).map(|name| name.as_str().to_owned())
+        })
+    };
+    let own = || {
+        let lower = text.to_ascii_lowercase();
+        let own = known.own_field.filter(|_| THIS.iter().any(|this| lower.contains(this)));
+        own.map(|field| field.name.clone())
+    };
+    let first = NAMED_FIELD.captures_iter(text).map(name).find(usable).or_else(named);
+    first.or_else(|| AS_FIELD.captures_iter(text).map(name).find(|name| is_field(name))).or_else(own)
 }
 
 /// The fields whose values a text gives: an object, `name: value`, `name=value`, `name "value"`, `name of 5`.
@@ -221,7 +222,7 @@ pub(crate) fn given(text: &str, known: &Known<'_>) -> Vec<(String, Value)> {
             };
             let sure =
                 any_name && (whole.as_str().contains('=') || whole.as_str().starts_with(['"', '`', '\'']));
-            if !(sure || known.has_field(name.as_str())) {
+            if !(sure || known.with_field(name.as_str()).is_some()) {
                 // The next word may be the name.
                 at = name.end();
                 continue;
