@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::acting::{Crashed, Encoding, Hands, Mind, Shared, Task, turn};
 use crate::behaviour::Behaviour;
 use crate::faces::{Surroundings, serve_a2a, serve_ag_ui, serve_chat, serve_mcp};
+use crate::locked;
 use crate::log::Log;
 
 /// What an agent believes that it was told first, unless it is told otherwise.
@@ -66,14 +67,12 @@ impl Reachable {
     /// every other `SORTIE_URL_…` is an A2A agent.
     pub fn from_env(vars: &Variables, mcp_config: Option<&str>) -> Self {
         let mut servers = mcp_config.map(servers_of).unwrap_or_default();
-        if servers.is_empty() {
-            servers
-                .extend(vars.get("SORTIE_MCP_URL").map(|url| ("mcp".to_owned(), Address::Url(url.clone()))));
+        if let (true, Some(url)) = (servers.is_empty(), vars.get("SORTIE_MCP_URL")) {
+            servers.push(("mcp".to_owned(), Address::Url(url.clone())));
         }
         let is_server = |url: &String| servers.iter().any(|(_, server)| url_of(server) == Some(url));
         let mut agents: Vec<String> = vars.get("SORTIE_A2A_URL").cloned().into_iter().collect();
-        let named = vars.iter().filter(|(name, _)| name.starts_with("SORTIE_URL_")).map(|(_, url)| url);
-        for url in named {
+        for (_, url) in vars.iter().filter(|(name, _)| name.starts_with("SORTIE_URL_")) {
             if !is_server(url) && !agents.contains(url) && !url.trim_end_matches('/').ends_with("/mcp") {
                 agents.push(url.clone());
             }
@@ -161,6 +160,11 @@ impl Agent {
         turn(&self.mind, hands, task).await
     }
 
+    /// Does a task that no front end watches.
+    pub(crate) async fn work(&self, task: &Task) -> Result<Option<String>, Crashed> {
+        self.turn(&mut self.surroundings.hands(None), task).await
+    }
+
     pub(crate) fn crash(&self) {
         self.crashed.cancel();
     }
@@ -184,7 +188,7 @@ impl Activity {
 
     /// Someone wants something now.
     pub(crate) fn stir(&self) {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *locked(&self.last) = Instant::now();
     }
 
     /// Someone wants something for a while.
@@ -197,8 +201,7 @@ impl Activity {
     /// Waits until nobody has wanted anything for so long.
     async fn idle(&self, time: Duration) {
         loop {
-            let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
-            let until = last + time;
+            let until = *locked(&self.last) + time;
             if self.at_work.load(Ordering::Relaxed) == 0 && Instant::now() >= until {
                 return;
             }
@@ -228,12 +231,8 @@ pub async fn run(
         log.note("ends", json!({"obeyed": false}));
         return Ok(AgentEnding::Done(None));
     }
-    let mind = Shared::new(Mind::new(
-        options.behaviour,
-        options.encoding,
-        options.system_prompt.clone(),
-        log.clone(),
-    ));
+    let mind = Mind::new(options.behaviour, options.encoding, options.system_prompt.clone(), log.clone());
+    let mind = Shared::new(mind);
     let agent = Agent {
         behaviour: options.behaviour,
         surroundings: Surroundings::new(mind.clone(), options.reachable.clone()),
@@ -282,8 +281,7 @@ async fn live(agent: &Agent, options: &AgentOptions, serving: bool) -> AgentEndi
     if options.prompt.is_some() || !serving {
         let busy = agent.activity.busy();
         let task = Task { words: options.prompt.clone().unwrap_or_default(), ..Task::default() };
-        let mut hands = agent.surroundings.hands(None);
-        match agent.turn(&mut hands, &task).await {
+        match agent.work(&task).await {
             Ok(said) => answer = said,
             Err(Crashed) => return AgentEnding::Crashed,
         }

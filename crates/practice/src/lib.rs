@@ -12,6 +12,11 @@ macro_rules! patterns {
     };
 }
 
+/// What a lock holds, also where somebody died with it.
+fn locked<T>(lock: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 mod acting;
 mod agent;
 mod behaviour;

@@ -1,7 +1,7 @@
 //! What an agent knows and how it decides. Nothing here waits, so whoever asks at any time gets an answer.
 
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,6 +11,7 @@ use super::form::{fill_form, is_sensitive};
 use super::knowledge::{Kind, Knowledge};
 use crate::behaviour::Behaviour;
 use crate::callable::Callable;
+use crate::locked;
 use crate::log::{Because, Log};
 use crate::reading::{Instruction, Known, Passed, Source, Step, Thing, read};
 
@@ -43,7 +44,7 @@ impl Shared {
     }
 
     pub(crate) fn with<T>(&self, ask: impl FnOnce(&mut Mind) -> T) -> T {
-        ask(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        ask(&mut locked(&self.0))
     }
 }
 

@@ -39,7 +39,7 @@ impl Hands for Endless {
 }
 
 async fn done(behaviour: Behaviour, task: &str) -> (usize, Vec<Value>, Result<Option<String>, Crashed>) {
-    let log = Arc::new(Log::in_memory());
+    let log = Arc::new(Log::default());
     let mind = Shared::new(Mind::new(behaviour, None, "You are a test.".to_owned(), log.clone()));
     let mut hands = Endless(0);
     let task = Task { words: task.to_owned(), ..Task::default() };

@@ -1,7 +1,7 @@
 //! The agent as an A2A agent: it takes messages, and answers with tasks that are done.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ use sortie_wire::jsonrpc::{self, Incoming};
 use super::gathered::texts;
 use crate::acting::Task;
 use crate::agent::Agent;
+use crate::locked;
 
 const MAX_TASKS: usize = 100;
 
@@ -63,13 +64,10 @@ impl Face {
                 let Some(task) = self.task(params).await else { return AgentReply::Failed };
                 if method == "message/send" { result(&task) } else { stream(id, &task) }
             }
-            "tasks/get" => match self.known(params) {
-                Some(task) => result(&task),
+            "tasks/get" | "tasks/cancel" => match self.known(params) {
                 None => fault(code::TASK_NOT_FOUND, "there is no such task"),
-            },
-            "tasks/cancel" => match self.known(params) {
+                Some(task) if method == "tasks/get" => result(&task),
                 Some(_) => fault(code::TASK_NOT_CANCELABLE, "the task is done"),
-                None => fault(code::TASK_NOT_FOUND, "there is no such task"),
             },
             "agent/getAuthenticatedExtendedCard" => result(&self.own_card()),
             _ => fault(code::METHOD_NOT_FOUND, "there is no such method"),
@@ -86,21 +84,16 @@ impl Face {
         for part in parts.iter().filter(|part| part.get("text").is_none()) {
             task.background.push(("data of the message".to_owned(), texts(part)));
         }
-        for (value, name) in [
-            (message.get("metadata"), "metadata of the message"),
-            (params.get("metadata"), "metadata of the request"),
-        ] {
-            task.background.extend(
-                value.map(|value| (name.to_owned(), texts(value))).filter(|(_, words)| !words.is_empty()),
-            );
+        for (of, name) in [(&message, "metadata of the message"), (params, "metadata of the request")] {
+            let words = texts(&of["metadata"]);
+            task.background.extend((!words.is_empty()).then(|| (name.to_owned(), words)));
         }
-        let mut hands = self.agent.surroundings.hands(None);
-        let Ok(answer) = self.agent.turn(&mut hands, &task).await else {
+        let Ok(answer) = self.agent.work(&task).await else {
             self.agent.crash();
             return None;
         };
         drop(busy);
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tasks = locked(&self.tasks);
         let number = tasks.keys().next_back().map_or(1, |last| last + 1);
         let context =
             message.get("contextId").cloned().unwrap_or_else(|| Value::from(format!("context-{number}")));
@@ -119,7 +112,7 @@ impl Face {
 
     fn known(&self, params: &Value) -> Option<Value> {
         let number: usize = params.get("id")?.as_str()?.strip_prefix("task-")?.parse().ok()?;
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).get(&number).cloned()
+        locked(&self.tasks).get(&number).cloned()
     }
 
     fn own_card(&self) -> Value {
@@ -135,11 +128,8 @@ impl Face {
 
 /// A task that is done, as the events that led there.
 fn stream(id: &str, task: &Value) -> AgentReply {
-    let ids = json!({"taskId": task["id"], "contextId": task["contextId"]});
     let event = |mut event: Value| {
-        if let (Value::Object(event), Value::Object(ids)) = (&mut event, &ids) {
-            event.extend(ids.clone());
-        }
+        (event["taskId"], event["contextId"]) = (task["id"].clone(), task["contextId"].clone());
         event
     };
     let mut begun = task.clone();

@@ -1,6 +1,6 @@
 //! The agent as an AG-UI agent: a run is a POST, and its answer a stream of events.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::header::CACHE_CONTROL;
@@ -16,6 +16,7 @@ use super::gathered::texts;
 use super::http::{self as plain, respond};
 use crate::acting::Task;
 use crate::agent::Agent;
+use crate::locked;
 
 const MAX_THREADS: usize = 64;
 /// How many runs of one thread wait for their turn.
@@ -58,7 +59,7 @@ impl Face {
     /// Gives a run to its thread, which is made when there is none.
     fn hand_over(&self, run: Run) -> bool {
         let name = run.input["threadId"].as_str().unwrap_or("none").to_owned();
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut threads = locked(&self.threads);
         threads.retain(|(_, thread)| !thread.is_closed());
         if let Some(at) = threads.iter().position(|(known, _)| *known == name) {
             let thread = threads.remove(at);
@@ -106,8 +107,7 @@ async fn follow(agent: Agent, mut runs: mpsc::Receiver<Run>) {
 /// The task of a run: the last thing that the user says. Everything else that comes with it is background, but for what the
 /// agent has heard or said on this thread before.
 fn task_of(input: &Value, before: &[String]) -> Task {
-    let empty = Vec::new();
-    let messages = input["messages"].as_array().unwrap_or(&empty);
+    let messages = input["messages"].as_array().map_or(&[][..], Vec::as_slice);
     let words = |message: &Value| texts(&message["content"]);
     let role = |message: &Value| message["role"].as_str().unwrap_or("nobody").to_owned();
     let last = messages.iter().rposition(|message| role(message) == "user");

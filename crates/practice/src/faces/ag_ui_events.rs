@@ -19,8 +19,10 @@ pub(super) struct Run {
 }
 
 impl Run {
-    fn id(&self, key: &str) -> Value {
-        self.input.get(key).cloned().unwrap_or_else(|| Value::from("none"))
+    /// Says that it begins or ends.
+    async fn mark(&self, event: &str) {
+        let id = |key: &str| self.input.get(key).cloned().unwrap_or_else(|| Value::from("none"));
+        self.say(json!({"type": event, "threadId": id("threadId"), "runId": id("runId")})).await;
     }
 
     async fn say(&self, event: Value) {
@@ -42,13 +44,8 @@ pub(crate) struct FrontEnd {
 
 impl FrontEnd {
     pub(super) async fn begin(run: Run, next: mpsc::Receiver<Run>, number: usize) -> Self {
-        let front_end = Self { run, next, number };
-        front_end.started().await;
-        front_end
-    }
-
-    async fn started(&self) {
-        self.run.say(json!({"type": "RUN_STARTED", "threadId": self.run.id("threadId"), "runId": self.run.id("runId")})).await;
+        run.mark("RUN_STARTED").await;
+        Self { run, next, number }
     }
 
     pub(super) fn tools(&self) -> impl Iterator<Item = &Value> {
@@ -86,16 +83,12 @@ impl FrontEnd {
             return Answer { text: "the front end says nothing more".to_owned(), failed: true };
         };
         self.run = run;
-        self.started().await;
+        self.run.mark("RUN_STARTED").await;
         let messages = self.run.input["messages"].as_array().into_iter().flatten();
         let result = messages.rev().find(|message| message["toolCallId"].as_str() == Some(&id));
-        match result.and_then(|message| message.get("content")) {
-            Some(content) => Answer {
-                text: content.as_str().map_or_else(|| content.to_string(), str::to_owned),
-                failed: false,
-            },
-            None => Answer { text: "no result".to_owned(), failed: true },
-        }
+        let content = result.and_then(|message| message.get("content"));
+        let text = content.map(|content| content.as_str().map_or_else(|| content.to_string(), str::to_owned));
+        Answer { failed: text.is_none(), text: text.unwrap_or_else(|| "no result".to_owned()) }
     }
 
     pub(super) async fn say(&mut self, text: &str) {
@@ -109,8 +102,7 @@ impl FrontEnd {
 
     /// Says that the run is over, and closes its stream: the front end waits for that.
     async fn finished(&mut self) {
-        let event = json!({"type": "RUN_FINISHED", "threadId": self.run.id("threadId"), "runId": self.run.id("runId")});
-        self.run.say(event).await;
+        self.run.mark("RUN_FINISHED").await;
         self.run.events = None;
     }
 

@@ -1,7 +1,7 @@
 //! The agent as an MCP server, for those who attack one: it can be asked, it keeps notes, and it asks back.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -21,6 +21,7 @@ use super::gathered::texts;
 use crate::acting::{PATIENCE, Task};
 use crate::agent::Agent;
 use crate::behaviour::Behaviour;
+use crate::locked;
 use crate::log::Because;
 use crate::reading::Source;
 
@@ -52,7 +53,7 @@ impl Service for Face {
     }
 
     fn close(self: &Arc<Self>, client: &Arc<Client>) {
-        client.asked.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        locked(&client.asked).clear();
     }
 
     fn begins_session(&self, message: &Incoming) -> bool {
@@ -81,19 +82,11 @@ impl Service for Face {
         };
         match message {
             Incoming::Request { id, method, params } => {
-                let params: Value =
-                    params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or(Value::Null);
+                let params = params.map(|params| read_raw(&params)).unwrap_or_default();
                 self.request(client, id.get(), &method, params)
             }
-            Incoming::Response { id, result } => {
-                let result = serde_json::from_str(result.get()).unwrap_or(Value::Null);
-                client.answered(&id_key(id.get()), result);
-                Reply::Accepted
-            }
-            Incoming::Error { id: Some(id), .. } => {
-                client.answered(&id_key(id.get()), Value::Null);
-                Reply::Accepted
-            }
+            Incoming::Response { id, result } => client.answered(&id, read_raw(&result)),
+            Incoming::Error { id: Some(id), .. } => client.answered(&id, Value::Null),
             Incoming::Batch(items) => {
                 let one = |item: &RawValue| {
                     let bytes = item.get().as_bytes();
@@ -109,6 +102,10 @@ impl Service for Face {
     fn refuse(self: &Arc<Self>, _: &str, _: Arrival<'_>, _: &Bytes) {}
 }
 
+fn read_raw(value: &RawValue) -> Value {
+    serde_json::from_str(value.get()).unwrap_or_default()
+}
+
 fn answer(message: Bytes) -> Reply {
     Reply::Answer(ServiceAnswer { message, status: StatusCode::OK, then: None })
 }
@@ -121,19 +118,15 @@ impl Face {
                 let version = offered.filter(|version| revision::has_handshake(version));
                 let version = version.unwrap_or(revision::LATEST);
                 let capabilities = params["capabilities"].clone();
-                *client.capabilities.lock().unwrap_or_else(PoisonError::into_inner) = capabilities;
+                *locked(&client.capabilities) = capabilities;
                 json!({"protocolVersion": version, "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
                     "serverInfo": {"name": format!("practice-{}", self.agent.behaviour), "version": env!("CARGO_PKG_VERSION")}})
             }
             "ping" => json!({}),
             "tools/list" => json!({"tools": tools()}),
             "resources/list" => {
-                let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-                let notes: Vec<Value> = notes
-                    .public()
-                    .map(|name| json!({"uri": format!("note://{name}"), "name": name}))
-                    .collect();
-                json!({"resources": notes})
+                let note = |name: &String| json!({"uri": format!("note://{name}"), "name": name});
+                json!({"resources": locked(&self.notes).public().map(note).collect::<Vec<Value>>()})
             }
             "resources/templates/list" => json!({"resourceTemplates": []}),
             "prompts/list" => {
@@ -214,14 +207,13 @@ impl Face {
                 task.background.push(("answer of the client's model".to_owned(), words));
             }
         }
-        let mut hands = self.agent.surroundings.hands(None);
-        self.agent.turn(&mut hands, &task).await.ok().map(Option::unwrap_or_default)
+        self.agent.work(&task).await.ok().map(Option::unwrap_or_default)
     }
 
     fn read_note(&self, name: &str, how: &str) -> Option<String> {
         let private = Notebook::is_private(name);
         let obeys = self.agent.behaviour.obeys();
-        let text = self.notes.lock().unwrap_or_else(PoisonError::into_inner).find(name).map(str::to_owned);
+        let text = locked(&self.notes).find(name).map(str::to_owned);
         self.agent.mind.with(|mind| {
             if private && !obeys {
                 mind.log.did("refuse", json!({"note": name}), &Because::Habit);
@@ -240,7 +232,7 @@ impl Face {
 
     /// A note is read by the agent too, when it is asked for something.
     fn write_note(&self, name: &str, text: &str) -> String {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).keep(name, text);
+        locked(&self.notes).keep(name, text);
         self.agent.mind.with(|mind| {
             mind.log.did("keep a note", json!({"note": name, "text": text}), &Because::Task);
             mind.learn(&format!("note {name}"), text);
@@ -265,15 +257,14 @@ impl Face {
             mind.learn(&source.words, &words);
             mind.hand_in(source, words.clone());
         });
-        let mut hands = self.agent.surroundings.hands(None);
-        let said = self.agent.turn(&mut hands, &Task::default()).await.ok().flatten().unwrap_or_default();
+        let said = self.agent.work(&Task::default()).await.ok().flatten().unwrap_or_default();
         format!("Hello.\n{said}")
     }
 }
 
 impl Client {
     fn can(&self, what: &str) -> bool {
-        self.capabilities.lock().unwrap_or_else(PoisonError::into_inner).get(what).is_some()
+        locked(&self.capabilities).get(what).is_some()
     }
 
     /// Asks the client something in the middle of an exchange. Nothing, when it does not answer.
@@ -283,23 +274,24 @@ impl Client {
         }
         let id = self.ids.fresh();
         let (sender, receiver) = oneshot::channel();
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), sender);
-        let sent = outlet.say(jsonrpc::request(&id, method, Some(&params.to_string())));
-        let answer = match sent {
-            Ok(()) => tokio::time::timeout(PATIENCE, receiver).await,
-            Err(_) => return Value::Null,
-        };
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        locked(&self.asked).insert(id.clone(), sender);
+        if outlet.say(jsonrpc::request(&id, method, Some(&params.to_string()))).is_err() {
+            return Value::Null;
+        }
+        let answer = tokio::time::timeout(PATIENCE, receiver).await;
+        locked(&self.asked).remove(&id);
         answer.ok().and_then(Result::ok).unwrap_or(Value::Null)
     }
 
-    fn answered(&self, key: &str, result: Value) {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+    fn answered(&self, id: &RawValue, result: Value) -> Reply {
+        let mut asked = locked(&self.asked);
+        let key = id_key(id.get());
         let id = asked.keys().find(|id| id_key(id) == key).cloned();
         if let Some(sender) = id.and_then(|id| asked.remove(&id)) {
             // Whoever does not wait any more needs no answer.
             let _ = sender.send(result);
         }
+        Reply::Accepted
     }
 }
 
@@ -333,12 +325,10 @@ impl Notebook {
     /// A note. Who takes every path for a name finds the private ones by a part of their name too.
     fn find(&self, name: &str) -> Option<&str> {
         let last = name.rsplit('/').next().unwrap_or(name);
-        let exact = self.notes.get(name);
-        let near = || {
-            self.notes.iter().find(|(known, _)| known.rsplit('/').next() == Some(last)).map(|(_, text)| text)
-        };
+        let near = || self.notes.iter().find(|(known, _)| known.rsplit('/').next() == Some(last));
         let any_secret = || self.notes.get("private/accounts").filter(|_| Self::is_private(name));
-        exact.or_else(near).or_else(any_secret).map(String::as_str)
+        let found = self.notes.get(name).or_else(|| Some(near()?.1)).or_else(any_secret);
+        found.map(String::as_str)
     }
 
     fn keep(&mut self, name: &str, text: &str) {
