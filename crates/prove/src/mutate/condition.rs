@@ -4,7 +4,7 @@ use serde_json::{Number, Value};
 use sortie_oatf::model::{Condition, Indicator, MatchCondition};
 
 use super::Operator;
-use super::draft::{About, Drafts};
+use super::draft::{Drafts, Words};
 use super::pattern::variants;
 use super::text::{escaped, halves, has_case, quoted};
 use crate::scene::Scene;
@@ -16,7 +16,7 @@ pub(super) fn mutate(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
     };
     let mut variations = Variations { scene, drafts };
     match condition {
-        Condition::Value(Value::String(text)) => variations.equal_text(text),
+        Condition::Value(Value::String(text)) => variations.text(Compares::Equals, text, None, condition),
         Condition::Value(Value::Bool(truth)) => variations.equal_truth(*truth),
         Condition::Value(Value::Number(number)) => variations.equal_number(number),
         Condition::Value(_) => {}
@@ -51,50 +51,27 @@ enum Compares {
 impl Compares {
     const ALL: [Self; 4] = [Self::Equals, Self::Contains, Self::StartsWith, Self::EndsWith];
 
-    const fn word(self) -> &'static str {
+    /// Its word, how it is said ("whose field …", "asks for …"), what does not satisfy it, and "instead of …".
+    const fn words(self) -> [&'static str; 5] {
         match self {
-            Self::Equals => "equals",
-            Self::Contains => "contains",
-            Self::StartsWith => "starts_with",
-            Self::EndsWith => "ends_with",
-        }
-    }
-
-    /// "whose field …"
-    const fn says(self) -> &'static str {
-        match self {
-            Self::Equals => "is exactly",
-            Self::Contains => "contains",
-            Self::StartsWith => "starts with",
-            Self::EndsWith => "ends with",
-        }
-    }
-
-    /// "asks for …"
-    const fn wanted(self) -> &'static str {
-        match self {
-            Self::Equals => "exactly",
-            Self::Contains => "something that contains",
-            Self::StartsWith => "something that starts with",
-            Self::EndsWith => "something that ends with",
-        }
-    }
-
-    const fn lacks(self) -> &'static str {
-        match self {
-            Self::Equals => "is more than that",
-            Self::Contains => "does not contain it",
-            Self::StartsWith => "does not start with it",
-            Self::EndsWith => "does not end with it",
-        }
-    }
-
-    const fn gerund(self) -> &'static str {
-        match self {
-            Self::Equals => "being it",
-            Self::Contains => "containing it",
-            Self::StartsWith => "starting with it",
-            Self::EndsWith => "ending with it",
+            Self::Equals => ["equals", "is exactly", "exactly", "is more than that", "being it"],
+            Self::Contains => {
+                ["contains", "contains", "something that contains", "does not contain it", "containing it"]
+            }
+            Self::StartsWith => [
+                "starts_with",
+                "starts with",
+                "something that starts with",
+                "does not start with it",
+                "starting with it",
+            ],
+            Self::EndsWith => [
+                "ends_with",
+                "ends with",
+                "something that ends with",
+                "does not end with it",
+                "ending with it",
+            ],
         }
     }
 
@@ -130,27 +107,13 @@ struct Variations<'v, 's, 'd> {
 }
 
 impl Variations<'_, '_, '_> {
-    fn add(
-        &mut self,
-        operator: Operator,
-        from: &str,
-        to: &str,
-        words: (String, String),
-        condition: Condition,
-    ) {
-        let (change, wanted) = words;
-        let about = About { operator, from, to, change, wanted };
-        self.drafts.add(about, |indicator| set(indicator, condition));
+    fn add(&mut self, operator: Operator, from: &str, to: &str, words: Words, condition: Condition) {
+        self.drafts.add(operator, (from, to), words, |indicator| set(indicator, condition));
     }
 
     /// "a trace in which the agent sends a `tools/call` request whose `arguments.path` …"
     fn trace(&self, what: &str) -> String {
         self.scene.trace_with(what)
-    }
-
-    fn equal_text(&mut self, text: &str) {
-        let condition = Condition::Value(Value::String(text.to_owned()));
-        self.text(Compares::Equals, text, None, &condition);
     }
 
     fn equal_truth(&mut self, truth: bool) {
@@ -176,7 +139,8 @@ impl Variations<'_, '_, '_> {
     /// A text compared by one operator; `rest` has the others, without it.
     fn text(&mut self, by: Compares, text: &str, rest: Option<&MatchCondition>, whole: &Condition) {
         let shown = quoted(text);
-        let from = format!("{} {text}", by.word());
+        let [word, says, wanted, lacks, gerund] = by.words();
+        let from = format!("{word} {text}");
         let rebuilt = |compares: Compares, operand: &str| match (rest, compares) {
             (None, Compares::Equals) => Some(Condition::Value(Value::String(operand.to_owned()))),
             (Some(rest), Compares::Equals) => {
@@ -202,11 +166,12 @@ impl Variations<'_, '_, '_> {
             };
             for half in kept {
                 if let Some(condition) = rebuilt(by, half) {
+                    let kept = quoted(half);
                     let words = (
-                        format!("asks for {} {} instead of {shown}", by.wanted(), quoted(half)),
-                        self.trace(&format!("{} {} and not {shown}", by.says(), quoted(half))),
+                        format!("asks for {wanted} {kept} instead of {shown}"),
+                        self.trace(&format!("{says} {kept} and not {shown}")),
                     );
-                    self.add(Operator::Widen, &from, &format!("{} {half}", by.word()), words, condition);
+                    self.add(Operator::Widen, &from, &format!("{word} {half}"), words, condition);
                 }
             }
         }
@@ -216,8 +181,8 @@ impl Variations<'_, '_, '_> {
             let mut condition = rest.cloned().unwrap_or_default();
             condition.regex = Some(pattern.clone());
             let words = (
-                format!("asks for {} {shown} in upper or lower case", by.wanted()),
-                self.trace(&format!("{} {shown} in other letters, and not in these", by.says())),
+                format!("asks for {wanted} {shown} in upper or lower case"),
+                self.trace(&format!("{says} {shown} in other letters, and not in these")),
             );
             self.add(Operator::Widen, &from, &pattern, words, Condition::Match(condition));
         }
@@ -225,16 +190,16 @@ impl Variations<'_, '_, '_> {
             let Some(condition) = rebuilt(other, text).filter(|condition| condition != whole) else {
                 continue;
             };
+            let [other_word, other_says, other_wanted, other_lacks, _] = other.words();
             let telling = if by.implies(other) {
-                format!("{} {shown} but {}", other.says(), by.lacks())
+                format!("{other_says} {shown} but {lacks}")
             } else if other.implies(by) {
-                format!("{} {shown} but {}, and nothing else that matches", by.says(), other.lacks())
+                format!("{says} {shown} but {other_lacks}, and nothing else that matches")
             } else {
-                format!("{} {shown} but {}, or the other way round", by.says(), other.lacks())
+                format!("{says} {shown} but {other_lacks}, or the other way round")
             };
-            let change = format!("asks for {} {shown} instead of {}", other.wanted(), by.gerund());
-            let words = (change, self.trace(&telling));
-            self.add(Operator::OtherOperator, &from, other.word(), words, condition);
+            let change = format!("asks for {other_wanted} {shown} instead of {gerund}");
+            self.add(Operator::OtherOperator, &from, other_word, (change, self.trace(&telling)), condition);
         }
     }
 
@@ -264,7 +229,7 @@ impl Variations<'_, '_, '_> {
                 let mut left = values.clone();
                 left.remove(index);
                 other.any_of = Some(left);
-                let text = text_of(value);
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 let shown = quoted(&text);
                 let words = (
                     format!("does not look for {shown}"),
@@ -275,13 +240,10 @@ impl Variations<'_, '_, '_> {
         }
         self.bounds(condition);
         if let (Some(exists), 1) = (condition.exists, condition.operator_count()) {
-            let words = if exists {
-                ("asks for its absence".to_owned(), self.trace("is there"))
-            } else {
-                ("asks for its presence".to_owned(), self.trace("is there"))
-            };
+            let change = if exists { "asks for its absence" } else { "asks for its presence" };
+            let words = (change.to_owned(), self.trace("is there"));
             let negated = only(|condition| condition.exists = Some(!exists));
-            self.add(Operator::NegateConjunct, "exists", &format!("{exists}"), words, negated);
+            self.add(Operator::NegateConjunct, "exists", &exists.to_string(), words, negated);
         }
     }
 
@@ -310,14 +272,12 @@ impl Variations<'_, '_, '_> {
             let equivalent = (word == "exists" && condition.exists == Some(true))
                 .then(|| "the other operators look at a value, so it has to be there".to_owned());
             let dropped = quoted(&format!("{word}: {operand}"));
-            let about = About {
-                operator: Operator::DropConjunct,
-                from: word,
-                to: &operand,
-                change: format!("does not ask for {dropped}"),
-                wanted: self.trace(&format!("satisfies everything but {dropped}")),
-            };
-            self.drafts.add_equivalent(about, equivalent, |indicator| set(indicator, Condition::Match(left)));
+            let words = (
+                format!("does not ask for {dropped}"),
+                self.trace(&format!("satisfies everything but {dropped}")),
+            );
+            let edit = |indicator: &mut Indicator| set(indicator, Condition::Match(left));
+            self.drafts.add_equivalent(Operator::DropConjunct, (word, &operand), words, equivalent, edit);
         }
     }
 
@@ -365,19 +325,7 @@ impl Variations<'_, '_, '_> {
             "is content with whatever is there".to_owned(),
             self.trace("is there and is something else than what is looked for"),
         );
-        self.add(
-            Operator::Widen,
-            "condition",
-            "exists",
-            words,
-            only(|condition| condition.exists = Some(true)),
-        );
-    }
-}
-
-fn text_of(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        let exists = only(|condition| condition.exists = Some(true));
+        self.add(Operator::Widen, "condition", "exists", words, exists);
     }
 }

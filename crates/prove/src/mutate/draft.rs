@@ -13,31 +13,32 @@ pub(super) struct Drafts<'s> {
     left_out: usize,
 }
 
-/// What a mutant is about, for people and for its id.
-pub(super) struct About<'t> {
-    pub(super) operator: Operator,
-    /// What stood there.
-    pub(super) from: &'t str,
-    /// What stands there.
-    pub(super) to: &'t str,
-    pub(super) change: String,
-    pub(super) wanted: String,
-}
+/// What was changed, and the trace that would tell, for people.
+pub(super) type Words = (String, String);
 
 impl<'s> Drafts<'s> {
     pub(super) fn new(scene: &Scene<'s>) -> Self {
         Self { index: scene.index, original: scene.indicator, mutants: Vec::new(), left_out: 0 }
     }
 
-    /// Adds a mutant that `edit` makes of the indicator.
-    pub(super) fn add(&mut self, about: About<'_>, edit: impl FnOnce(&mut Indicator)) {
-        self.add_equivalent(about, None, edit);
+    /// Adds a mutant that `edit` makes of the indicator. `from` and `to` are what stood there and what stands there, as far
+    /// as it makes this mutant another than the others.
+    pub(super) fn add(
+        &mut self,
+        operator: Operator,
+        (from, to): (&str, &str),
+        words: Words,
+        edit: impl FnOnce(&mut Indicator),
+    ) {
+        self.add_equivalent(operator, (from, to), words, None, edit);
     }
 
     /// Adds a mutant that cannot be told from the original, for this reason, if there is one.
     pub(super) fn add_equivalent(
         &mut self,
-        about: About<'_>,
+        operator: Operator,
+        (from, to): (&str, &str),
+        (change, wanted): Words,
         equivalent: Option<String>,
         edit: impl FnOnce(&mut Indicator),
     ) {
@@ -47,13 +48,13 @@ impl<'s> Drafts<'s> {
         if indicator == *self.original || self.mutants.iter().any(same) {
             return;
         }
-        let of_a_kind = self.mutants.iter().filter(|known| known.operator == about.operator).count();
+        let of_a_kind = self.mutants.iter().filter(|known| known.operator == operator).count();
         if of_a_kind >= MOST_OF_A_KIND {
             self.left_out += 1;
             return;
         }
         let name = self.original.id.as_deref().unwrap_or_default();
-        let mut id = id(name, about.operator, about.from, about.to);
+        let mut id = id(name, operator, from, to);
         // The same change in two places, as of an operand that is written twice.
         let again = self.mutants.iter().filter(|known| known.id.starts_with(&id)).count();
         if again > 0 {
@@ -62,9 +63,9 @@ impl<'s> Drafts<'s> {
         self.mutants.push(Mutant {
             id,
             indicator: Some(self.index),
-            operator: about.operator,
-            change: about.change,
-            wanted: about.wanted,
+            operator,
+            change,
+            wanted,
             equivalent,
             what: What::Indicator(Box::new(indicator)),
         });

@@ -6,7 +6,7 @@ use std::ops::Range;
 use sortie_expr::cel::{ExpressionPart, PartKind, Program};
 
 use super::Operator;
-use super::draft::{About, Drafts};
+use super::draft::{Drafts, Words};
 use super::pattern::variants;
 use super::text::{above, halves, named, quoted};
 use crate::scene::Scene;
@@ -48,14 +48,14 @@ struct Rewriting<'r, 's, 'd> {
     source: &'r str,
 }
 
-impl Rewriting<'_, '_, '_> {
+impl<'r> Rewriting<'r, '_, '_> {
     /// The bytes of the expression without the space around it.
     fn whole(&self) -> Range<usize> {
         let start = self.source.len() - self.source.trim_start().len();
         start..start.max(self.source.trim_end().len())
     }
 
-    fn text(&self, span: &Range<usize>) -> &str {
+    fn text(&self, span: &Range<usize>) -> &'r str {
         self.source.get(span.clone()).unwrap_or_default()
     }
 
@@ -72,7 +72,7 @@ impl Rewriting<'_, '_, '_> {
         key: (&str, &str),
         spans: &[&Range<usize>],
         to: &str,
-        words: (String, String),
+        words: Words,
     ) {
         let mut written = String::with_capacity(self.source.len() + to.len());
         let mut at = 0;
@@ -85,9 +85,7 @@ impl Rewriting<'_, '_, '_> {
         if Program::compile(&written).is_err() {
             return;
         }
-        let (change, wanted) = words;
-        let about = About { operator, from: key.0, to: key.1, change, wanted };
-        self.drafts.add(about, |indicator| {
+        self.drafts.add(operator, key, words, |indicator| {
             if let Some(expression) = &mut indicator.expression {
                 expression.cel.clone_from(&written);
             }
@@ -107,27 +105,25 @@ impl Rewriting<'_, '_, '_> {
                 (Operator::DropAlternative, format!("{shown} holds, and no other alternative"))
             };
             let words = (format!("does not ask for {shown}"), self.trace(&telling));
-            let key = self.text(operand).to_owned();
-            self.rewrite(operator, (&key, ""), &[&part.span], &left, words);
+            self.rewrite(operator, (self.text(operand), ""), &[&part.span], &left, words);
         }
         for operand in operands {
             self.negate(operand.clone());
         }
         let all: Vec<_> = operands.iter().map(|span| format!("({})", self.text(span))).collect();
         let turned = format!("({})", all.join(&format!(" {other} ")));
+        let key = self.text(&part.span);
         let words = (
-            format!("has `{other}` for `{sign}` in {}", quoted(self.text(&part.span))),
-            self.trace(&format!("some of the parts of {} hold, and not all", quoted(self.text(&part.span)))),
+            format!("has `{other}` for `{sign}` in {}", quoted(key)),
+            self.trace(&format!("some of the parts of {} hold, and not all", quoted(key))),
         );
-        let key = self.text(&part.span).to_owned();
-        self.rewrite(Operator::AnyAll, (&key, other), &[&part.span], &turned, words);
+        self.rewrite(Operator::AnyAll, (key, other), &[&part.span], &turned, words);
     }
 
     fn negate(&mut self, operand: Range<usize>) {
-        let text = self.text(&operand).to_owned();
-        let negated = format!("!({text})");
-        let words = (format!("asks for the opposite of {}", quoted(&text)), self.trace("it matches"));
-        self.rewrite(Operator::NegateConjunct, (&text, "!"), &[&operand], &negated, words);
+        let text = self.text(&operand);
+        let words = (format!("asks for the opposite of {}", quoted(text)), self.trace("it matches"));
+        self.rewrite(Operator::NegateConjunct, (text, "!"), &[&operand], &format!("!({text})"), words);
     }
 
     fn comparison(
@@ -137,7 +133,7 @@ impl Rewriting<'_, '_, '_> {
         left: &Range<usize>,
         right: &Range<usize>,
     ) {
-        let sides = (self.text(left).to_owned(), self.text(right).to_owned());
+        let (key, left, right) = (self.text(&part.span), self.text(left), self.text(right));
         let others: &[&str] = match operator {
             "<" => &["<="],
             "<=" => &["<"],
@@ -149,21 +145,18 @@ impl Rewriting<'_, '_, '_> {
         for other in others {
             let searches = other.starts_with(|letter: char| letter.is_ascii_alphabetic());
             // Only a text has something else in it.
-            if searches && !is_text(&sides.1) {
+            if searches && !is_text(right) {
                 continue;
             }
             let (to, telling) = if searches {
-                (
-                    format!("{}.{other}({})", sides.0, sides.1),
-                    format!("`{}.{other}({})` holds, and they are not equal", sides.0, sides.1),
-                )
+                let to = format!("{left}.{other}({right})");
+                let telling = format!("`{to}` holds, and they are not equal");
+                (to, telling)
             } else {
-                (format!("{} {other} {}", sides.0, sides.1), format!("`{} == {}`", sides.0, sides.1))
+                (format!("{left} {other} {right}"), format!("`{left} == {right}`"))
             };
-            let words =
-                (format!("has {} for {}", quoted(&to), quoted(self.text(&part.span))), self.trace(&telling));
-            let (key, to) = (self.text(&part.span).to_owned(), format!("({to})"));
-            self.rewrite(Operator::OtherOperator, (&key, other), &[&part.span], &to, words);
+            let words = (format!("has {} for {}", quoted(&to), quoted(key)), self.trace(&telling));
+            self.rewrite(Operator::OtherOperator, (key, other), &[&part.span], &format!("({to})"), words);
         }
     }
 
@@ -174,13 +167,14 @@ impl Rewriting<'_, '_, '_> {
         (text, wanted): (&Range<usize>, &Range<usize>),
         literal: Option<&str>,
     ) {
-        let shown = quoted(self.text(&part.span));
         let Some(literal) = literal else { return };
+        let key = self.text(&part.span);
+        let (shown, searched) = (quoted(key), self.text(text));
         if function == "matches" {
             for variant in variants(literal) {
                 let words = (
                     format!("asks for a match of {}", variant.change),
-                    self.trace(&format!("{} is a text {}", quoted(self.text(text)), variant.telling)),
+                    self.trace(&format!("{} is a text {}", quoted(searched), variant.telling)),
                 );
                 let key = (literal, variant.pattern.as_str());
                 self.rewrite(variant.operator, key, &[wanted], &written(&variant.pattern), words);
@@ -194,43 +188,39 @@ impl Rewriting<'_, '_, '_> {
                 _ => &[last],
             };
             for half in kept {
+                let (text, kept, whole) = (quoted(searched), quoted(half), quoted(literal));
                 let words = (
-                    format!("looks for {} in {shown}", quoted(half)),
-                    self.trace(&format!(
-                        "{} has {} and not {}",
-                        quoted(self.text(text)),
-                        quoted(half),
-                        quoted(literal)
-                    )),
+                    format!("looks for {kept} in {shown}"),
+                    self.trace(&format!("{text} has {kept} and not {whole}")),
                 );
                 self.rewrite(Operator::Widen, (literal, half), &[wanted], &written(half), words);
             }
         }
-        let searched = self.text(text).to_owned();
+        let wanted = self.text(wanted);
         for other in ["contains", "startsWith", "endsWith", "=="] {
-            let to = match other {
-                "==" => format!("({searched} == {})", self.text(wanted)),
-                other => format!("{searched}.{other}({})", self.text(wanted)),
-            };
-            if other != function {
-                let words = (
-                    format!("has {} for {shown}", quoted(&to)),
-                    self.trace(&format!("one of {shown} and {} holds, and the other does not", quoted(&to))),
-                );
-                let key = self.text(&part.span).to_owned();
-                self.rewrite(Operator::OtherOperator, (&key, other), &[&part.span], &to, words);
+            if other == function {
+                continue;
             }
+            let to = match other {
+                "==" => format!("({searched} == {wanted})"),
+                other => format!("{searched}.{other}({wanted})"),
+            };
+            let words = (
+                format!("has {} for {shown}", quoted(&to)),
+                self.trace(&format!("one of {shown} and {} holds, and the other does not", quoted(&to))),
+            );
+            self.rewrite(Operator::OtherOperator, (key, other), &[&part.span], &to, words);
         }
     }
 
     fn quantifier(&mut self, part: &ExpressionPart, name: &str, at: &Range<usize>) {
         let other = if name == "all" { "exists" } else { "all" };
+        let key = self.text(&part.span);
         let words = (
-            format!("has `{other}` for `{name}` in {}", quoted(self.text(&part.span))),
+            format!("has `{other}` for `{name}` in {}", quoted(key)),
             self.trace("it holds for some elements, and not for all"),
         );
-        let key = self.text(&part.span).to_owned();
-        self.rewrite(Operator::AnyAll, (&key, other), &[at], other, words);
+        self.rewrite(Operator::AnyAll, (key, other), &[at], other, words);
     }
 
     /// Every field that is read to the end, with its neighbours in its place.
@@ -242,11 +232,9 @@ impl Rewriting<'_, '_, '_> {
                 _ => None,
             })
             .collect();
-        let is_leaf = |path: &str| {
-            !fields
-                .iter()
-                .any(|(other, _)| other.strip_prefix(path).is_some_and(|rest| rest.starts_with(['.', '['])))
-        };
+        let leads_on = |rest: &str| rest.starts_with(['.', '[']);
+        let is_leaf =
+            |path: &str| !fields.iter().any(|(other, _)| other.strip_prefix(path).is_some_and(leads_on));
         let mut done: Vec<&str> = Vec::new();
         for (path, _) in &fields {
             if done.contains(path) || !is_leaf(path) {
@@ -259,14 +247,8 @@ impl Rewriting<'_, '_, '_> {
             spans.sort_by_key(|span| span.start);
             for neighbour in self.scene.neighbours(&target).into_iter().take(MOST_NEIGHBOURS) {
                 let name = neighbour.rsplit('.').next().unwrap_or_default();
-                let words = (
-                    format!("reads {} instead of {}", quoted(&neighbour), quoted(&target)),
-                    format!(
-                        "a trace in which {} is what is looked for, and {} is not",
-                        quoted(&target),
-                        quoted(&neighbour)
-                    ),
-                );
+                let (own, other) = (quoted(&target), quoted(&neighbour));
+                let words = (format!("reads {other} instead of {own}"), told_apart(&own, &other));
                 self.rewrite(Operator::ShiftTarget, (&target, &neighbour), &spans, name, words);
             }
         }
@@ -281,18 +263,9 @@ fn variables(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
         let shifted = shifted.map(|to| (Operator::ShiftTarget, to));
         let wider = above(path).map(|to| (Operator::TruncateTarget, to.to_owned()));
         for (operator, to) in shifted.chain(wider) {
-            let about = About {
-                operator,
-                from: path,
-                to: &to,
-                change: format!("{} is {} instead of {}", quoted(name), named(&to), quoted(path)),
-                wanted: format!(
-                    "a trace in which {} is what is looked for, and {} is not",
-                    quoted(path),
-                    named(&to)
-                ),
-            };
-            drafts.add(about, |indicator| {
+            let (own, other) = (quoted(path), named(&to));
+            let words = (format!("{} is {other} instead of {own}", quoted(name)), told_apart(&own, &other));
+            drafts.add(operator, (path, &to), words, |indicator| {
                 let variables =
                     indicator.expression.as_mut().and_then(|expression| expression.variables.as_mut());
                 if let Some(place) = variables.and_then(|variables| variables.get_mut(name)) {
@@ -301,6 +274,10 @@ fn variables(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
             });
         }
     }
+}
+
+fn told_apart(own: &str, other: &str) -> String {
+    format!("a trace in which {own} is what is looked for, and {other} is not")
 }
 
 /// Whether a side of a comparison is a text as it stands there.

@@ -23,126 +23,127 @@ pub(super) struct Variant {
 
 /// Every pattern that is nearly this one, each of them RE2.
 pub(super) fn variants(pattern: &str) -> Vec<Variant> {
-    let pieces = Pieces::of(pattern);
-    let mut variants = Vec::new();
-    alternatives(pattern, &pieces, &mut variants);
-    anchors(pattern, &pieces, &mut variants);
-    letters(pattern, &mut variants);
-    ends(pattern, &pieces, &mut variants);
-    repeats(pattern, &pieces, &mut variants);
-    variants.push(Variant {
-        operator: Operator::Narrow,
-        pattern: format!(r"\A(?:{pattern})\z"),
-        change: format!("{} as the whole text", quoted(pattern)),
-        telling: format!("in which {} matches a part, and not all", quoted(pattern)),
-    });
-    variants.retain(|variant| variant.pattern != pattern && Regex::new(&variant.pattern).is_ok());
-    variants
+    let mut variants =
+        Variants { pattern, shown: quoted(pattern), pieces: Pieces::of(pattern), found: Vec::new() };
+    variants.alternatives();
+    variants.anchors();
+    variants.letters();
+    variants.ends();
+    variants.repeats();
+    let shown = &variants.shown;
+    let (change, telling) =
+        (format!("{shown} as the whole text"), format!("in which {shown} matches a part, and not all"));
+    variants.add(Operator::Narrow, format!(r"\A(?:{pattern})\z"), change, telling);
+    let Variants { mut found, .. } = variants;
+    found.retain(|variant| variant.pattern != pattern && Regex::new(&variant.pattern).is_ok());
+    found
 }
 
-fn alternatives(pattern: &str, pieces: &Pieces, variants: &mut Vec<Variant>) {
-    for branches in pieces.groups.iter().filter(|branches| branches.len() > 1) {
-        for (index, branch) in branches.iter().enumerate() {
-            // With the bar before it, or, for the first, the one behind it.
-            let cut = if index == 0 { branch.start..branch.end + 1 } else { branch.start - 1..branch.end };
-            let dropped = quoted(&pattern[branch.clone()]);
-            variants.push(Variant {
-                operator: Operator::DropAlternative,
-                pattern: without(pattern, &cut),
-                change: format!("{} without the alternative {dropped}", quoted(pattern)),
-                telling: format!("which matches by the alternative {dropped} and by no other"),
-            });
+struct Variants<'p> {
+    pattern: &'p str,
+    /// The pattern, as a report quotes it.
+    shown: String,
+    pieces: Pieces,
+    found: Vec<Variant>,
+}
+
+impl Variants<'_> {
+    fn add(&mut self, operator: Operator, pattern: String, change: String, telling: String) {
+        self.found.push(Variant { operator, pattern, change, telling });
+    }
+
+    /// Adds a pattern that matches more. `how` follows the pattern that it is made of.
+    fn widen(&mut self, wider: String, how: &str) {
+        let telling = format!("which {} matches, and {} does not", quoted(&wider), self.shown);
+        self.add(Operator::Widen, wider, format!("{} {how}", self.shown), telling);
+    }
+
+    fn without(&self, cut: &Range<usize>) -> String {
+        format!("{}{}", &self.pattern[..cut.start], &self.pattern[cut.end..])
+    }
+
+    fn quoted(&self, piece: &Range<usize>) -> String {
+        quoted(&self.pattern[piece.clone()])
+    }
+
+    fn alternatives(&mut self) {
+        let groups = self.pieces.groups.clone();
+        for branches in groups.iter().filter(|branches| branches.len() > 1) {
+            for (index, branch) in branches.iter().enumerate() {
+                // With the bar before it, or, for the first, the one behind it.
+                let cut =
+                    if index == 0 { branch.start..branch.end + 1 } else { branch.start - 1..branch.end };
+                let dropped = self.quoted(branch);
+                let change = format!("{} without the alternative {dropped}", self.shown);
+                let telling = format!("which matches by the alternative {dropped} and by no other");
+                self.add(Operator::DropAlternative, self.without(&cut), change, telling);
+            }
+        }
+    }
+
+    fn anchors(&mut self) {
+        for anchor in self.pieces.anchors.clone() {
+            self.widen(self.without(&anchor), &format!("without {}", self.quoted(&anchor)));
+        }
+    }
+
+    /// `(?i)` put before it, or taken away.
+    fn letters(&mut self) {
+        if let Some(strict) = self.pattern.strip_prefix("(?i)") {
+            if has_case(strict) {
+                let shown = quoted(strict);
+                let telling = format!("which matches {shown} in other letters than these");
+                self.add(
+                    Operator::Narrow,
+                    strict.to_owned(),
+                    format!("{shown} in these letters only"),
+                    telling,
+                );
+            }
+        } else if has_case(self.pattern) && !self.pattern.starts_with("(?") {
+            let change = format!("{} in upper or lower case", self.shown);
+            let telling = format!("which matches {} in other letters, and not in these", self.shown);
+            self.add(Operator::Widen, format!("(?i){}", self.pattern), change, telling);
+        }
+    }
+
+    /// The first and the last piece left out, where all of it is one alternative.
+    fn ends(&mut self) {
+        let Pieces { top, groups, anchors, .. } = &self.pieces;
+        let [first, .., last] = top.as_slice() else { return };
+        if groups.first().is_some_and(|branches| branches.len() > 1) {
+            return;
+        }
+        // Behind an anchor, what comes next would have to stand where the piece stood: that is another text, not a shorter.
+        let held_before = anchors.iter().any(|anchor| anchor.end <= first.start);
+        let held_after = anchors.iter().any(|anchor| anchor.start >= last.end);
+        for (end, piece, is_held) in
+            [("first", first.clone(), held_before), ("last", last.clone(), held_after)]
+        {
+            let shorter = self.without(&piece);
+            if !is_held && matches_something(&shorter) {
+                self.widen(shorter, &format!("without its {end} piece, {}", self.quoted(&piece)));
+            }
+        }
+    }
+
+    /// A repeat that must happen becomes one that may.
+    fn repeats(&mut self) {
+        let must = |repeat: &&Range<usize>| {
+            let text = &self.pattern[(*repeat).clone()];
+            text == "+" || text.starts_with('{')
+        };
+        let Some(repeat) = self.pieces.repeats.iter().find(must).cloned() else { return };
+        let looser = format!("{}*{}", &self.pattern[..repeat.start], &self.pattern[repeat.end..]);
+        if matches_something(&looser) {
+            self.widen(looser, &format!("with `*` for {}", self.quoted(&repeat)));
         }
     }
 }
 
-fn anchors(pattern: &str, pieces: &Pieces, variants: &mut Vec<Variant>) {
-    for anchor in &pieces.anchors {
-        let dropped = quoted(&pattern[anchor.clone()]);
-        let shorter = without(pattern, anchor);
-        variants.push(Variant {
-            operator: Operator::Widen,
-            change: format!("{} without {dropped}", quoted(pattern)),
-            telling: format!("which {} matches, and {} does not", quoted(&shorter), quoted(pattern)),
-            pattern: shorter,
-        });
-    }
-}
-
-/// `(?i)` put before it, or taken away.
-fn letters(pattern: &str, variants: &mut Vec<Variant>) {
-    if let Some(strict) = pattern.strip_prefix("(?i)") {
-        if has_case(strict) {
-            variants.push(Variant {
-                operator: Operator::Narrow,
-                pattern: strict.to_owned(),
-                change: format!("{} in these letters only", quoted(strict)),
-                telling: format!("which matches {} in other letters than these", quoted(strict)),
-            });
-        }
-    } else if has_case(pattern) && !pattern.starts_with("(?") {
-        variants.push(Variant {
-            operator: Operator::Widen,
-            pattern: format!("(?i){pattern}"),
-            change: format!("{} in upper or lower case", quoted(pattern)),
-            telling: format!("which matches {} in other letters, and not in these", quoted(pattern)),
-        });
-    }
-}
-
-/// The first and the last piece left out, where all of it is one alternative.
-fn ends(pattern: &str, pieces: &Pieces, variants: &mut Vec<Variant>) {
-    let [first, .., last] = pieces.top.as_slice() else { return };
-    if pieces.groups.first().is_some_and(|branches| branches.len() > 1) {
-        return;
-    }
-    // Behind an anchor, what comes next would have to stand where the piece stood: that is another text, not a shorter.
-    let is_held = |end: &str| match end {
-        "first" => pieces.anchors.iter().any(|anchor| anchor.end <= first.start),
-        _ => pieces.anchors.iter().any(|anchor| anchor.start >= last.end),
-    };
-    for (end, piece) in [("first", first), ("last", last)] {
-        if is_held(end) {
-            continue;
-        }
-        let shorter = without(pattern, piece);
-        // What is content with nothing matches everything, which is another mutant.
-        if Regex::new(&shorter).is_ok_and(|shorter| !shorter.matches_empty()) {
-            variants.push(Variant {
-                operator: Operator::Widen,
-                change: format!(
-                    "{} without its {end} piece, {}",
-                    quoted(pattern),
-                    quoted(&pattern[piece.clone()])
-                ),
-                telling: format!("which {} matches, and {} does not", quoted(&shorter), quoted(pattern)),
-                pattern: shorter,
-            });
-        }
-    }
-}
-
-/// A repeat that must happen becomes one that may.
-fn repeats(pattern: &str, pieces: &Pieces, variants: &mut Vec<Variant>) {
-    let must = pieces.repeats.iter().find(|repeat| {
-        let text = &pattern[(*repeat).clone()];
-        text == "+" || text.starts_with('{')
-    });
-    if let Some(repeat) = must {
-        let looser = format!("{}*{}", &pattern[..repeat.start], &pattern[repeat.end..]);
-        if Regex::new(&looser).is_ok_and(|looser| !looser.matches_empty()) {
-            variants.push(Variant {
-                operator: Operator::Widen,
-                change: format!("{} with `*` for {}", quoted(pattern), quoted(&pattern[repeat.clone()])),
-                telling: format!("which {} matches, and {} does not", quoted(&looser), quoted(pattern)),
-                pattern: looser,
-            });
-        }
-    }
-}
-
-fn without(pattern: &str, cut: &Range<usize>) -> String {
-    format!("{}{}", &pattern[..cut.start], &pattern[cut.end..])
+/// What is content with nothing matches everything, which is another mutant.
+fn matches_something(pattern: &str) -> bool {
+    Regex::new(pattern).is_ok_and(|pattern| !pattern.matches_empty())
 }
 
 /// A pattern, cut up.

@@ -3,7 +3,7 @@
 use sortie_oatf::model::Direction;
 
 use super::Operator;
-use super::draft::{About, Drafts};
+use super::draft::Drafts;
 use super::text::{above, named, quoted};
 use crate::scene::Scene;
 
@@ -32,132 +32,90 @@ fn word(direction: Option<Direction>) -> &'static str {
 
 fn direction(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
     let surface = scene.indicator.surface.as_deref();
-    let mut add = |operator, to: Option<Direction>, change: String, wanted: String, equivalent| {
-        let from = word(scene.indicator.direction);
-        drafts.add_equivalent(
-            About { operator, from, to: word(to), change, wanted },
-            equivalent,
-            |indicator| indicator.direction = to,
-        );
+    let mut add = |operator, to: Option<Direction>, words, equivalent| {
+        let key = (word(scene.indicator.direction), word(to));
+        drafts.add_equivalent(operator, key, words, equivalent, |indicator| indicator.direction = to);
     };
     // Without a direction, each half alone; what cannot hold the target is not missed.
     let Some(own) = scene.indicator.direction else {
         for only in [Direction::Request, Direction::Response] {
             let missed = other(only);
+            let change = format!("looks at {only}s only, instead of both halves");
+            let wanted = format!("a trace in which it matches in a {missed}, and nowhere else");
             let reason = scene.cannot_match(surface, Some(missed));
-            add(
-                Operator::SwapDirection,
-                Some(only),
-                format!("looks at {}s only, instead of both halves", only.as_str()),
-                format!("a trace in which it matches in a {}, and nowhere else", missed.as_str()),
-                reason,
-            );
+            add(Operator::SwapDirection, Some(only), (change, wanted), reason);
         }
         return;
     };
-    let (own, other) = (own, other(own));
-    add(
-        Operator::SwapDirection,
-        Some(other),
-        format!("looks at {}s instead of {}s", other.as_str(), own.as_str()),
-        format!("{}, and nothing else", scene.trace_with("is what is looked for")),
-        None,
-    );
-    add(
-        Operator::DropDirection,
-        None,
-        format!("looks at {}s too, not at {}s only", other.as_str(), own.as_str()),
-        format!(
-            "a trace in which what is looked for stands in a {}, and in no {}",
-            other.as_str(),
-            own.as_str()
-        ),
-        scene.cannot_match(surface, Some(other)),
-    );
+    let other = other(own);
+    let change = format!("looks at {other}s instead of {own}s");
+    let wanted = format!("{}, and nothing else", scene.trace_with("is what is looked for"));
+    add(Operator::SwapDirection, Some(other), (change, wanted), None);
+    let change = format!("looks at {other}s too, not at {own}s only");
+    let wanted = format!("a trace in which what is looked for stands in a {other}, and in no {own}");
+    let reason = scene.cannot_match(surface, Some(other));
+    add(Operator::DropDirection, None, (change, wanted), reason);
 }
 
 fn surface(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
     let direction = scene.indicator.direction;
     let own = scene.indicator.surface.as_deref();
-    let mut add = |operator, to: Option<&str>, change: String, wanted: String, equivalent| {
-        let about =
-            About { operator, from: own.unwrap_or("every"), to: to.unwrap_or("every"), change, wanted };
-        drafts.add_equivalent(about, equivalent, |indicator| indicator.surface = to.map(ToOwned::to_owned));
+    let mut add = |operator, to: Option<&str>, words, equivalent| {
+        let key = (own.unwrap_or("every"), to.unwrap_or("every"));
+        drafts.add_equivalent(operator, key, words, equivalent, |indicator| {
+            indicator.surface = to.map(ToOwned::to_owned);
+        });
     };
-    let others = scene.other_surfaces();
+    let is_able = |other: &&str| scene.cannot_match(Some(other), direction).is_none();
     if let Some(own) = own {
-        let matching: Vec<_> =
-            others.iter().filter(|other| scene.cannot_match(Some(other), direction).is_none()).collect();
-        let reason = scene.cannot_match_elsewhere();
-        let example = matching.first().map_or("another operation".to_owned(), |other| quoted(other));
-        add(
-            Operator::DropSurface,
-            None,
-            format!("looks at every operation, not at {} only", quoted(own)),
-            format!("a trace in which what is looked for stands in {example}, and not in {}", quoted(own)),
-            reason,
-        );
+        let example = scene.other_surfaces().into_iter().find(is_able);
+        let example = example.map_or("another operation".to_owned(), quoted);
+        let own = quoted(own);
+        let change = format!("looks at every operation, not at {own} only");
+        let wanted = format!("a trace in which what is looked for stands in {example}, and not in {own}");
+        add(Operator::DropSurface, None, (change, wanted), scene.cannot_match_elsewhere());
     }
-    let able = |seen: &&str| Some(*seen) != own && scene.cannot_match(Some(seen), direction).is_none();
-    for seen in scene.surfaces_seen().into_iter().filter(able).take(MOST_SURFACES) {
-        add(
-            Operator::SwapSurface,
-            Some(seen),
-            format!(
-                "looks at {} instead of {}",
-                quoted(seen),
-                own.map_or("every operation".to_owned(), quoted)
-            ),
-            format!(
-                "{}, and nothing of the kind in {}",
-                scene.trace_with("is what is looked for"),
-                quoted(seen)
-            ),
-            None,
-        );
+    let able = scene.surfaces_seen().into_iter().filter(|seen| Some(*seen) != own).filter(is_able);
+    for seen in able.take(MOST_SURFACES) {
+        let (shown, own) = (quoted(seen), own.map_or("every operation".to_owned(), quoted));
+        let change = format!("looks at {shown} instead of {own}");
+        let wanted = scene.trace_with("is what is looked for");
+        let wanted = format!("{wanted}, and nothing of the kind in {shown}");
+        add(Operator::SwapSurface, Some(seen), (change, wanted), None);
     }
 }
 
 fn actor(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
     let others = scene.other_actors();
-    let mut add = |operator, to: Option<&str>, change: String, wanted: String, equivalent| {
-        let own = scene.indicator.actor.as_deref();
-        let about =
-            About { operator, from: own.unwrap_or("every"), to: to.unwrap_or("every"), change, wanted };
-        drafts.add_equivalent(about, equivalent, |indicator| indicator.actor = to.map(ToOwned::to_owned));
+    let own = scene.indicator.actor.as_deref();
+    let mut add = |operator, to: Option<&str>, words, equivalent| {
+        let key = (own.unwrap_or("every"), to.unwrap_or("every"));
+        drafts.add_equivalent(operator, key, words, equivalent, |indicator| {
+            indicator.actor = to.map(ToOwned::to_owned);
+        });
     };
-    if let Some(own) = scene.indicator.actor.as_deref() {
+    if let Some(own) = own.map(quoted) {
         let alone = others.is_empty().then(|| {
             let protocol = scene.indicator.protocol.as_deref().unwrap_or_default();
             format!("no other actor speaks `{protocol}`")
         });
-        add(
-            Operator::DropActor,
-            None,
-            format!("looks at the messages of every actor, not of {} only", quoted(own)),
-            format!(
-                "a trace in which what is looked for is said to another actor, and not to {}",
-                quoted(own)
-            ),
-            alone,
-        );
+        let change = format!("looks at the messages of every actor, not of {own} only");
+        let wanted =
+            format!("a trace in which what is looked for is said to another actor, and not to {own}");
+        add(Operator::DropActor, None, (change, wanted), alone);
     }
     for other in &others {
-        add(
-            Operator::SwapActor,
-            Some(other),
-            format!("looks at the messages of {}", quoted(other)),
-            format!("a trace in which what is looked for is not said to {}", quoted(other)),
-            None,
-        );
+        let change = format!("looks at the messages of {}", quoted(other));
+        let wanted = format!("a trace in which what is looked for is not said to {}", quoted(other));
+        add(Operator::SwapActor, Some(other), (change, wanted), None);
     }
 }
 
 /// Paths that lead beside what is meant.
 pub(super) fn target(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
     let target = scene.target();
-    let mut add = |operator, to: &str, change: String, wanted: String| {
-        drafts.add(About { operator, from: target, to, change, wanted }, |indicator| {
+    let mut add = |operator, to: &str, words| {
+        drafts.add(operator, (target, to), words, |indicator| {
             // Normalisation copies the target into the pattern; both say the same then.
             if indicator.target == target {
                 to.clone_into(&mut indicator.target);
@@ -174,22 +132,16 @@ pub(super) fn target(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
             quoted(&neighbour),
         );
         let change = format!("looks at {} instead of {}", quoted(&neighbour), named(target));
-        add(Operator::ShiftTarget, &neighbour, change, wanted);
+        add(Operator::ShiftTarget, &neighbour, (change, wanted));
     }
     let above = above(target);
     let root = (!target.is_empty() && above != Some("")).then_some("");
     for wider in above.into_iter().chain(root) {
-        let wanted = format!(
-            "a trace in which {} with what is looked for in {}, and not in {}",
-            scene.sent(),
-            if wider.is_empty() {
-                "another field".to_owned()
-            } else {
-                format!("another field of {}", quoted(wider))
-            },
-            named(target),
-        );
+        let of = if wider.is_empty() { String::new() } else { format!(" of {}", quoted(wider)) };
+        let (sent, own) = (scene.sent(), named(target));
+        let wanted =
+            format!("a trace in which {sent} with what is looked for in another field{of}, and not in {own}");
         let change = format!("looks at {} instead of {}", named(wider), named(target));
-        add(Operator::TruncateTarget, wider, change, wanted);
+        add(Operator::TruncateTarget, wider, (change, wanted));
     }
 }
