@@ -64,8 +64,9 @@ impl NearMisses {
                 .and_then(|scene| first.telling(scene, document));
             if let Some((given, said)) = telling {
                 open.retain(|open| !open.is_told_by(&given, &said));
-                let matched = given.matched(document);
-                found.push(NearMiss { said, matched });
+                let indicators = document.indicators().iter().zip(&given);
+                let matched = indicators.filter(|(_, matched)| **matched);
+                found.push(NearMiss { said, matched: matched.map(|(one, _)| one.id.clone()).collect() });
             } else {
                 self.given_up.insert(first.mutant.id.clone());
             }
@@ -92,41 +93,28 @@ impl<'m> Open<'m> {
     }
 
     /// The first message that tells it from the document, and what the document says of it.
-    fn telling(&self, scene: &Scene<'_>, document: &Compiled) -> Option<(Given, Said)> {
-        let words = words(scene, self.mutant);
-        let bases = bases(scene).into_iter();
-        bases.flat_map(|base| shapes::of(scene, &base, &words)).take(MOST_TRIED).find_map(|said| {
-            let given = Given::of(document, &said)?;
-            self.is_told_by(&given, &said).then_some((given, said))
-        })
+    fn telling(&self, scene: &Scene<'_>, document: &Compiled) -> Option<(Vec<bool>, Said)> {
+        let indicators = [Some(scene.indicator), self.mutant.mutated()];
+        let words: Vec<_> = indicators.into_iter().flatten().flat_map(texts::words).collect();
+        bases(scene).into_iter().flat_map(|base| shapes::of(scene, &base, &words)).take(MOST_TRIED).find_map(
+            |said| {
+                let given = given(document, &said)?;
+                self.is_told_by(&given, &said).then_some((given, said))
+            },
+        )
     }
 
-    fn is_told_by(&self, given: &Given, said: &Said) -> bool {
+    fn is_told_by(&self, given: &[bool], said: &Said) -> bool {
         match &self.wrong {
-            Some((index, wrong)) => given.0.get(*index).copied() != matches(wrong, said),
-            None => given.0.contains(&true) && given.0.contains(&false),
+            Some((index, wrong)) => given.get(*index).copied() != matches(wrong, said),
+            None => given.contains(&true) && given.contains(&false),
         }
     }
 }
 
-/// Which indicators match a message.
-struct Given(Vec<bool>);
-
-impl Given {
-    /// `None` where one of them cannot be asked: a near miss is never about that.
-    fn of(document: &Compiled, said: &Said) -> Option<Self> {
-        document
-            .indicators()
-            .iter()
-            .map(|indicator| matches(indicator, said))
-            .collect::<Option<_>>()
-            .map(Self)
-    }
-
-    fn matched(&self, document: &Compiled) -> Vec<String> {
-        let indicators = document.indicators().iter().zip(&self.0);
-        indicators.filter(|(_, matched)| **matched).map(|(indicator, _)| indicator.id.clone()).collect()
-    }
+/// Which indicators match a message; `None` where one of them cannot be asked: a near miss is never about that.
+fn given(document: &Compiled, said: &Said) -> Option<Vec<bool>> {
+    document.indicators().iter().map(|indicator| matches(indicator, said)).collect()
 }
 
 fn matches(indicator: &CompiledIndicator, said: &Said) -> Option<bool> {
@@ -165,11 +153,9 @@ fn bases<'s>(scene: &Scene<'s>) -> Vec<Cow<'s, Observed<'s>>> {
 /// is looked for. Of a conversation, which repeats what is in the message, only what is looked at is left.
 fn shortest(message: &Value, is_match: &dyn Fn(&Value) -> bool) -> Option<Value> {
     let mut shorter = message.clone();
-    let told = message
-        .get("_transcript")
-        .is_some_and(Value::is_object)
-        .then(|| json!({"_transcript": message["_transcript"]}));
-    let told = told.filter(is_match).inspect(|told| shorter.clone_from(told)).is_some();
+    let told = message.get("_transcript").filter(|told| told.is_object());
+    let told = told.map(|told| json!({"_transcript": told})).filter(is_match);
+    let told = told.inspect(|told| shorter.clone_from(told)).is_some();
     let root = if told { "/_transcript" } else { "" };
     let fields = message.pointer(root)?.as_object()?;
     for (key, value) in fields {
@@ -189,10 +175,4 @@ fn shortest(message: &Value, is_match: &dyn Fn(&Value) -> bool) -> Option<Value>
         }
     }
     (shorter != *message).then_some(shorter)
-}
-
-/// What the document and a mutant look for.
-fn words(scene: &Scene<'_>, mutant: &Mutant) -> Vec<texts::Words> {
-    let of_mutant = mutant.mutated().map(texts::words).into_iter().flatten();
-    texts::words(scene.indicator).into_iter().chain(of_mutant).collect()
 }

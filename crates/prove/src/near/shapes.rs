@@ -1,6 +1,7 @@
 //! Messages like one that was seen, with other texts, other neighbours, and in other places.
 
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 use sortie_expr::path::WildcardPath;
@@ -20,14 +21,8 @@ const SURFACES: usize = 6;
 /// So many flags are turned.
 const FLAGS: usize = 4;
 
-/// A step into a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
-    Key(String),
-    At(usize),
-}
-
-type Place = Vec<Step>;
+/// Where something stands in a message, as a JSON pointer.
+type Place = String;
 
 /// What is nearly a message, the smaller changes first. They are made one at a time: there may be thousands.
 pub(super) fn of<'s>(
@@ -47,29 +42,21 @@ pub(super) fn of<'s>(
         direction,
         message: base.message.clone(),
     };
-    let places = places(scene, &said.message);
-    let (whole, last) = (said.clone(), said.clone());
-    let at_places = places.into_iter().flat_map(move |place| {
-        let with = |said: &Said, message: Value| Said { message, ..said.clone() };
-        let seen = at(&said.message, &place).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let texts = texts(words, &seen);
-        let around = [seen].into_iter().chain(texts.iter().take(12).cloned());
-        let around: Vec<Said> = around
-            .flat_map(|text| beside(&said.message, &place, &text))
-            .map(|message| with(&said, message))
-            .collect();
-        let (one, other) = (said.clone(), said.clone());
-        let (here, flagged) = (place.clone(), texts.clone());
-        let alone = texts.into_iter().map(move |text| with(&one, put(&one.message, &here, text.into())));
-        let turned = flagged.into_iter().flat_map(move |text| {
-            let message = put(&other.message, &place, text.into());
-            flags(&message).into_iter().map(|message| with(&other, message)).collect::<Vec<_>>()
-        });
-        alone.chain(around).chain(turned)
+    let message = said.message.clone();
+    let at_places = places(scene, &message).into_iter().flat_map(move |place| {
+        let seen = message.pointer(&place).and_then(Value::as_str).unwrap_or_default();
+        let texts = texts(words, seen);
+        let around = std::iter::once(seen).chain(texts.iter().take(12).map(String::as_str));
+        let around: Vec<Value> = around.flat_map(|text| beside(&message, &place, text)).collect();
+        let base = Rc::new((message.clone(), place));
+        let with = move |text: String| put(&base.0, &base.1, text.into());
+        let turned = texts.clone().into_iter().map(with.clone()).flat_map(|message| flags(&message));
+        texts.into_iter().map(with).chain(around).chain(turned)
     });
-    let less = without(&whole.message).into_iter().map(move |message| Said { message, ..whole.clone() });
     // Few before many: whoever tries them does not try them all.
-    elsewhere(scene, &last).into_iter().chain(less).chain(at_places)
+    let (elsewhere, less) = (elsewhere(scene, &said), without(&said.message));
+    let others = less.into_iter().chain(at_places).map(move |message| Said { message, ..said.clone() });
+    elsewhere.into_iter().chain(others)
 }
 
 /// Where texts stand that an indicator looks at: those of a pattern at its target, those of an expression anywhere.
@@ -79,58 +66,53 @@ fn places(scene: &Scene<'_>, message: &Value) -> Vec<Place> {
     if let Ok(path) = WildcardPath::parse(target) {
         let mut roots = Vec::new();
         let _: ControlFlow<()> = path.visit(message, &mut |_, positions| {
-            roots.push(path.with_positions(positions));
+            roots.push(place_of(&path.with_positions(positions)));
             ControlFlow::Continue(())
         });
-        for root in roots {
-            let place = steps(&root);
-            if let Some(value) = at(message, &place) {
-                let mut found = vec![(place.clone(), value)];
+        for place in roots {
+            if let Some(value) = message.pointer(&place) {
+                let mut found = vec![(place.clone(), value, false)];
                 below(value, &place, &mut found);
-                places
-                    .extend(found.into_iter().filter(|(_, value)| value.is_string()).map(|(place, _)| place));
+                let texts = found.into_iter().filter(|(_, value, _)| value.is_string());
+                places.extend(texts.map(|(place, ..)| place));
             }
         }
     }
     // What was asked is ours, and stands there again.
-    let is_key = |step: Option<&Step>, key: &str| matches!(step, Some(Step::Key(known)) if known == key);
-    places.retain(|place| !is_key(place.first(), "_request"));
+    let step = |place: &Place, at: usize, key: &str| place.split('/').nth(at) == Some(key);
+    places.retain(|place| !step(place, 1, "_request"));
     if scene.compiled.reads_transcript {
-        places.retain(|place| is_key(place.first(), "_transcript") && !is_key(place.get(1), "sent"));
+        places.retain(|place| step(place, 1, "_transcript") && !step(place, 2, "sent"));
     }
     places.sort_by_key(|place| {
-        std::cmp::Reverse(at(message, place).and_then(Value::as_str).map_or(0, str::len))
+        std::cmp::Reverse(message.pointer(place).and_then(Value::as_str).map_or(0, str::len))
     });
     places.truncate(PLACES);
     places
 }
 
-/// The steps of `content[0].text`.
-fn steps(path: &str) -> Place {
-    let mut steps = Vec::new();
-    for part in path.split('.').filter(|part| !part.is_empty()) {
-        let (name, rest) = part.split_once('[').unwrap_or((part, ""));
-        if !name.is_empty() {
-            steps.push(Step::Key(name.to_owned()));
-        }
-        steps.extend(
-            rest.split('[').filter_map(|index| index.trim_end_matches(']').parse().ok()).map(Step::At),
-        );
-    }
-    steps
+/// `/content/0/text` for `content[0].text`.
+fn place_of(path: &str) -> Place {
+    let steps = path.split(['.', '[']).map(|step| step.trim_end_matches(']')).filter(|step| !step.is_empty());
+    steps.map(|step| format!("/{}", escaped(step))).collect()
 }
 
-/// Every place below a value, outer ones first. Messages are as deep as readers of JSON let them be.
-fn below<'v>(value: &'v Value, place: &Place, found: &mut Vec<(Place, &'v Value)>) {
-    let mut within = |step: Step, value: &'v Value| {
-        let place = [place.as_slice(), &[step]].concat();
-        found.push((place.clone(), value));
+/// A key as a step of a place.
+fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+/// Every place below a value, outer ones first, and whether it is a field. Messages are as deep as readers of JSON let them be.
+fn below<'v>(value: &'v Value, place: &str, found: &mut Vec<(Place, &'v Value, bool)>) {
+    let mut within = |step: String, value: &'v Value, is_field: bool| {
+        let place = format!("{place}/{step}");
+        found.push((place.clone(), value, is_field));
         below(value, &place, found);
     };
     match value {
-        Value::Object(fields) => fields.iter().for_each(|(key, value)| within(Step::Key(key.clone()), value)),
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| within(escaped(key), value, true)),
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(index, value)| within(Step::At(index), value));
+            items.iter().enumerate().for_each(|(at, value)| within(at.to_string(), value, false));
         }
         _ => {}
     }
@@ -139,27 +121,13 @@ fn below<'v>(value: &'v Value, place: &Place, found: &mut Vec<(Place, &'v Value)
 /// The fields of a value, here and below.
 fn fields(value: &Value) -> impl Iterator<Item = Place> {
     let mut found = Vec::new();
-    below(value, &Vec::new(), &mut found);
-    found.into_iter().map(|(place, _)| place).filter(|place| matches!(place.last(), Some(Step::Key(_))))
+    below(value, "", &mut found);
+    found.into_iter().filter(|(.., is_field)| *is_field).map(|(place, ..)| place)
 }
 
-fn at<'v>(value: &'v Value, place: &[Step]) -> Option<&'v Value> {
-    place.iter().try_fold(value, |value, step| match step {
-        Step::Key(key) => value.get(key),
-        Step::At(index) => value.get(index),
-    })
-}
-
-fn at_mut<'v>(value: &'v mut Value, place: &[Step]) -> Option<&'v mut Value> {
-    place.iter().try_fold(value, |value, step| match step {
-        Step::Key(key) => value.get_mut(key),
-        Step::At(index) => value.get_mut(*index),
-    })
-}
-
-fn put(message: &Value, place: &[Step], new: Value) -> Value {
+fn put(message: &Value, place: &str, new: Value) -> Value {
     let mut message = message.clone();
-    if let Some(old) = at_mut(&mut message, place) {
+    if let Some(old) = message.pointer_mut(place) {
         *old = new;
     }
     message
@@ -167,7 +135,7 @@ fn put(message: &Value, place: &[Step], new: Value) -> Value {
 
 /// The same with a flag turned, here or below, or with one that was left out.
 fn flags(message: &Value) -> Vec<Value> {
-    let turn = |place: Place| Some(put(message, &place, Value::Bool(!at(message, &place)?.as_bool()?)));
+    let turn = |place: Place| Some(put(message, &place, Value::Bool(!message.pointer(&place)?.as_bool()?)));
     let mut turned: Vec<Value> = fields(message).filter_map(turn).take(FLAGS).collect();
     if message.get("isError").is_none() && message.get("content").is_some() {
         let mut failed = message.clone();
@@ -178,32 +146,30 @@ fn flags(message: &Value) -> Vec<Value> {
 }
 
 /// A text in the neighbourhood of a place: in another field, in another element.
-fn beside(message: &Value, place: &[Step], text: &str) -> Vec<Value> {
+fn beside(message: &Value, place: &str, text: &str) -> Vec<Value> {
     let mut all = Vec::new();
     let silent = put(message, place, "nothing".into());
-    for depth in (0..place.len()).rev() {
-        let around = &place[..depth];
-        match at(&silent, around) {
+    for (slash, _) in place.rmatch_indices('/') {
+        let (around, rest) = (&place[..slash], &place[slash + 1..]);
+        let step = rest.split('/').next().unwrap_or_default();
+        match silent.pointer(around) {
             Some(Value::Object(fields)) => {
-                for key in fields.keys().map(String::as_str).chain(["note"]).filter(|key| *key != "_request")
-                {
-                    if place.get(depth) == Some(&Step::Key(key.to_owned())) && depth + 1 == place.len() {
-                        continue;
-                    }
+                let keys = fields.keys().map(String::as_str).chain(["note"]);
+                for key in keys.filter(|key| *key != "_request" && escaped(key) != rest) {
                     let mut fields = fields.clone();
                     fields.insert(key.to_owned(), text.into());
                     all.push(put(&silent, around, Value::Object(fields)));
                 }
             }
             Some(Value::Array(items)) => {
-                let Some(Step::At(own)) = place.get(depth) else { continue };
-                let telling =
-                    at(&put(message, place, text.into()), &place[..=depth]).cloned().unwrap_or_default();
+                let Ok(own) = step.parse::<usize>() else { continue };
+                let telling = put(message, place, text.into());
+                let telling = telling.pointer(&place[..=slash + step.len()]).cloned().unwrap_or_default();
                 let mut both = items.clone();
                 both.insert(own + 1, telling.clone());
                 all.push(put(&silent, around, Value::Array(both)));
                 let mut empty = items.clone();
-                empty.insert(*own, json!({}));
+                empty.insert(own, json!({}));
                 if let Some(place) = empty.get_mut(own + 1) {
                     *place = telling;
                 }
@@ -220,15 +186,13 @@ fn beside(message: &Value, place: &[Step], text: &str) -> Vec<Value> {
 /// The same without one of its fields, here or below, or with another kind of value there.
 fn without(message: &Value) -> Vec<Value> {
     let mut all = Vec::new();
-    for place in &fields(message).take(40).collect::<Vec<_>>() {
-        let Some((Step::Key(key), around)) = place.split_last() else { continue };
+    for place in fields(message).take(40) {
+        let (around, key) = place.rsplit_once('/').unwrap_or_default();
         let mut less = message.clone();
-        if let Some(Value::Object(fields)) = at_mut(&mut less, around) {
-            fields.shift_remove(key);
+        if let Some(Value::Object(fields)) = less.pointer_mut(around) {
+            fields.retain(|name, _| escaped(name) != key);
         }
-        all.push(less);
-        all.push(put(message, place, Value::Null));
-        all.push(put(message, place, "other".into()));
+        all.extend([less, put(message, &place, Value::Null), put(message, &place, "other".into())]);
     }
     all.push(Value::Object(Map::new()));
     all

@@ -1,6 +1,7 @@
 //! Texts that are nearly what an indicator looks for, and texts that are just that.
 
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
@@ -75,13 +76,11 @@ fn of_value(value: &Value, words: &mut Vec<Words>) {
 /// Texts to put where `seen` stands: each thing that is looked for alone, among others, in other letters, and together.
 pub(super) fn texts(words: &[Words], seen: &str) -> Vec<String> {
     let mut pool = Pool::default();
-    let mut plain: Vec<String> = Vec::new();
-    for words in words {
-        match words {
-            Words::Text(text) => plain.push(text.clone()),
-            Words::Pattern(pattern) => plain.extend(examples(pattern)),
-        }
-    }
+    let plain = words.iter().flat_map(|words| match words {
+        Words::Text(text) => vec![text.clone()],
+        Words::Pattern(pattern) => examples(pattern),
+    });
+    let mut plain: Vec<String> = plain.collect();
     plain.retain(|text| text.len() <= MAX_EXAMPLE);
     plain.dedup();
     pool.add(String::new());
@@ -159,16 +158,10 @@ fn of(hir: &Hir) -> Vec<String> {
             let shortest = first.repeat(least.min(MAX_EXAMPLE / first.len().max(1)));
             let mut texts = vec![shortest.clone()];
             // As often as it may be, and once more.
-            if let Some(most) =
-                repetition.max.and_then(|most| usize::try_from(most).ok()).filter(|most| *most > least.max(1))
-            {
-                texts.extend(
-                    [most, most + 1]
-                        .into_iter()
-                        .filter(|count| count * first.len() <= MAX_EXAMPLE)
-                        .map(|count| first.repeat(count)),
-                );
-            }
+            let most = repetition.max.and_then(|most| usize::try_from(most).ok());
+            let most = most.filter(|most| *most > least.max(1)).into_iter().flat_map(|most| [most, most + 1]);
+            let most = most.filter(|count| count * first.len() <= MAX_EXAMPLE);
+            texts.extend(most.map(|count| first.repeat(count)));
             if repetition.max.is_none_or(|most| most > repetition.min) {
                 texts.extend(once.iter().map(|text| format!("{shortest}{text}")));
             } else if least > 0 {
@@ -190,11 +183,10 @@ fn of(hir: &Hir) -> Vec<String> {
             let first = |at: usize| parts[at].first().map_or("", String::as_str);
             let mut texts = vec![(0..parts.len()).map(first).collect::<String>()];
             for (at, part) in parts.iter().enumerate() {
-                for other in part.iter().skip(1) {
-                    texts.push(
-                        (0..parts.len()).map(|here| if here == at { other } else { first(here) }).collect(),
-                    );
-                }
+                let with = |other: &String| {
+                    (0..parts.len()).map(|here| if here == at { other } else { first(here) }).collect()
+                };
+                texts.extend(part.iter().skip(1).map(with));
             }
             texts
         }
@@ -206,18 +198,15 @@ fn of(hir: &Hir) -> Vec<String> {
 
 /// Letters of a class: all of a small one, else a plain one and the first.
 fn letters(class: &Class) -> Vec<char> {
-    let ranges: Vec<(char, char)> = match class {
-        Class::Unicode(class) => class.ranges().iter().map(|range| (range.start(), range.end())).collect(),
-        Class::Bytes(class) => {
-            class.ranges().iter().map(|range| (char::from(range.start()), char::from(range.end()))).collect()
-        }
+    let ranges: Vec<RangeInclusive<char>> = match class {
+        Class::Unicode(class) => class.ranges().iter().map(|range| range.start()..=range.end()).collect(),
+        Class::Bytes(class) => class.ranges().iter().map(|r| r.start().into()..=r.end().into()).collect(),
     };
-    let all = || ranges.iter().flat_map(|(start, end)| *start..=*end);
-    let few: Vec<char> = all().take(9).collect();
+    let few: Vec<char> = ranges.iter().cloned().flatten().take(9).collect();
     if few.len() <= 8 {
         return few;
     }
-    let within = |letter: &char| ranges.iter().any(|(start, end)| start <= letter && letter <= end);
+    let within = |letter: &char| ranges.iter().any(|range| range.contains(letter));
     "ax7AX-_ ".chars().filter(within).take(1).chain(few.into_iter().take(1)).collect()
 }
 
