@@ -8,7 +8,7 @@ use sortie_trace::{Observed, Sender};
 
 use crate::folder::{MANIFEST, Proofs, folder_of};
 use crate::manifest::line;
-use crate::prover::Judged;
+use crate::prover::{Judged, matched_ids};
 use crate::quote::{Told, looks_at_prose};
 use crate::report::{Fate, Finding, FindingKind, IndicatorReport, MutantReport};
 use crate::scene::Scene;
@@ -24,7 +24,7 @@ impl Finding {
         self
     }
 
-    fn help(mut self, help: impl Into<String>) -> Self {
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
@@ -33,16 +33,10 @@ impl Finding {
 /// A document without proofs is told what to record, and gets a manifest to start from.
 pub(crate) fn no_proofs(file: &str, indicators: &[Indicator]) -> Finding {
     let manifest = folder_of(file.as_ref()).join(MANIFEST);
-    let ids: Vec<_> = indicators
-        .iter()
-        .filter(|indicator| indicator.semantic.is_none())
-        .filter_map(|indicator| indicator.id.as_deref())
-        .collect();
-    Finding::new(
-        FindingKind::NoProofs,
-        format!("there are no proofs: `{}` does not exist", manifest.display()),
-    )
-    .help(format!(
+    let provable = indicators.iter().filter(|indicator| indicator.semantic.is_none());
+    let ids: Vec<_> = provable.filter_map(|indicator| indicator.id.as_deref()).collect();
+    let message = format!("there are no proofs: `{}` does not exist", manifest.display());
+    Finding::new(FindingKind::NoProofs, message).help(format!(
         "`sortie prove --record` makes them; or record three runs, put them beside it, and say there what each must give:
 proofs:
   - trace: gave-in.jsonl
@@ -61,33 +55,26 @@ proofs:
 
 /// What is wrong with single runs.
 pub(crate) fn of_runs(judged: &[Judged<'_>], proofs: &Proofs) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = proofs
-        .unlisted
-        .iter()
-        .map(|name| Finding {
-            proof: Some(name.clone()),
-            ..Finding::new(
-                FindingKind::UnlistedTrace,
-                format!("`{name}` stands in the folder, and the manifest does not say what it must give"),
-            )
-            .help("list it with its verdict, or take it away")
-        })
-        .collect();
-    findings.extend(judged.iter().filter(|judged| !judged.agrees).map(|judged| disagreement(judged, proofs)));
-    findings
+    let unlisted = proofs.unlisted.iter().map(|name| {
+        let message =
+            format!("`{name}` stands in the folder, and the manifest does not say what it must give");
+        let finding = Finding::new(FindingKind::UnlistedTrace, message);
+        Finding { proof: Some(name.clone()), ..finding.help("list it with its verdict, or take it away") }
+    });
+    let disagreeing = judged.iter().filter(|judged| !judged.agrees);
+    unlisted.chain(disagreeing.map(|judged| disagreement(judged, proofs))).collect()
+}
+
+fn quoted_list(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn disagreement(judged: &Judged<'_>, proofs: &Proofs) -> Finding {
     let Judged { proof, run, .. } = judged;
-    let listed = |ids: Vec<&str>| match ids.as_slice() {
-        [] => "nothing".to_owned(),
-        ids => ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", "),
-    };
-    let matched = run.verdict.indicator_verdicts.iter();
-    let matched = matched.filter(|verdict| verdict.result == IndicatorResult::Matched);
-    let given = listed(matched.map(|verdict| verdict.indicator_id.as_str()).collect());
+    let listed = |ids: &[String]| if ids.is_empty() { "nothing".to_owned() } else { quoted_list(ids) };
+    let given = listed(&matched_ids(run));
     let (kind, message) = if run.verdict.result == proof.verdict {
-        let expected = listed(proof.matched.iter().map(String::as_str).collect());
+        let expected = listed(&proof.matched);
         (FindingKind::WrongMatches, format!("`{}`: {given} matched, and not {expected}", proof.name))
     } else {
         let message = format!(
@@ -140,11 +127,7 @@ pub(crate) fn of_indicators(
 }
 
 fn never_fires(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>]) -> Finding {
-    let recorded = judged.iter().filter(|judged| judged.recording.is_recorded());
-    let looked: Vec<&Observed<'_>> = recorded
-        .flat_map(|judged| judged.observed)
-        .filter(|message| sortie_detect::selects(scene.compiled, message))
-        .collect();
+    let looked: Vec<&Observed<'_>> = looked_at(scene, judged).collect();
     let found = |path: &WildcardPath| looked.iter().any(|seen| !path.resolve(&seen.message).is_empty());
     let surface = scene.indicator.surface.as_deref();
     let why = if let Some(reason) = scene.cannot_match(surface, scene.indicator.direction) {
@@ -164,8 +147,8 @@ fn never_fires(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>]) -> Finding {
 fn never_silent(scene: &Scene<'_>, report: &IndicatorReport) -> Finding {
     let IndicatorReport { id, fires, blind, .. } = report;
     let message = if !blind.is_empty() {
-        let blind: Vec<_> = blind.iter().map(|name| format!("`{name}`")).collect();
-        format!("`{id}` is never seen to stay silent: it never looked at anything in {}", blind.join(", "))
+        let blind = quoted_list(blind);
+        format!("`{id}` is never seen to stay silent: it never looked at anything in {blind}")
     } else if fires.is_empty() {
         format!("`{id}` is never seen to stay silent: no recording says anything about it")
     } else {
@@ -218,11 +201,7 @@ fn own_payload(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>]) -> Option<Fin
 }
 
 fn never_reads_agent(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>]) -> Option<Finding> {
-    let recorded = judged.iter().filter(|judged| judged.recording.is_recorded());
-    let mut looked = recorded
-        .flat_map(|judged| judged.observed)
-        .filter(|message| sortie_detect::selects(scene.compiled, message))
-        .peekable();
+    let mut looked = looked_at(scene, judged).peekable();
     looked.peek()?;
     let never = looked.all(|message| message.record.sender == Sender::Actor);
     never.then(|| {
@@ -230,6 +209,12 @@ fn never_reads_agent(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>]) -> Opti
             format!("`{id}` looks at nothing that the agent says: every message it sees is the attack's own");
         Finding::new(FindingKind::NeverReadsAgent, message).about(id).help("turn `direction` round")
     })
+}
+
+/// The messages of recordings that an indicator looks at.
+fn looked_at<'j>(scene: &Scene<'_>, judged: &'j [Judged<'j>]) -> impl Iterator<Item = &'j Observed<'j>> {
+    let recorded = judged.iter().filter(|judged| judged.recording.is_recorded());
+    recorded.flat_map(|judged| judged.observed).filter(|seen| sortie_detect::selects(scene.compiled, seen))
 }
 
 /// Where an indicator looks at what the agent says, a refusal that repeats the attack must leave it silent.
@@ -251,9 +236,8 @@ fn quoted(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>], told: &Told) -> Ve
                 "`{id}` fires on a refusal that repeats the attack: message {} of `{}`",
                 quote.record.seq, judged.proof.name
             );
-            let finding = Finding::new(FindingKind::FiresOnQuote, message).about(id);
-            findings
-                .push(finding.help("look for what only an agent that gave in can say, or for what it does"));
+            let help = "look for what only an agent that gave in can say, or for what it does";
+            findings.push(Finding::new(FindingKind::FiresOnQuote, message).about(id).help(help));
         }
     }
     // What never says as many words in a row cannot be repeated in a way that one could tell.
@@ -261,11 +245,11 @@ fn quoted(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>], told: &Told) -> Ve
         let message = format!(
             "`{id}` looks at what the agent says, and no run shows a refusal that repeats the attack"
         );
-        let finding = Finding::new(FindingKind::QuoteNotShown, message).about(id);
-        findings.push(finding.help(format!(
-            "add one in which it must not match, and in which {} that repeats words of the attack",
-            scene.sent()
-        )));
+        let sent = scene.sent();
+        let help = format!(
+            "add one in which it must not match, and in which {sent} that repeats words of the attack"
+        );
+        findings.push(Finding::new(FindingKind::QuoteNotShown, message).about(id).help(help));
     }
     findings
 }

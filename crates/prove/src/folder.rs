@@ -94,17 +94,14 @@ pub fn missing(path: Option<&Path>, document: &Document) -> Option<Diagnostic> {
     }
     let place = NodePath::root().key("attack").key("indicators");
     let finding = Diagnostic::new(DiagnosticSeverity::Warning, "L-023", "nothing proves these indicators");
-    let finding = match document.span_of(&place) {
-        Some(span) => finding.at(span),
-        None => finding,
-    };
-    let finding = finding.path(place);
+    let finding = document.span_of(&place).into_iter().fold(finding, Diagnostic::at);
+    let finding = finding.path(place).label("no proofs");
     Some(match manifest {
-        Some(manifest) => finding
-            .label("no proofs")
-            .help(format!("there is no `{}`", manifest.display()))
-            .help("`sortie prove` says which runs it takes"),
-        None => finding.label("no proofs").help("proofs stand beside a file; this document is in none"),
+        Some(manifest) => {
+            let finding = finding.help(format!("there is no `{}`", manifest.display()));
+            finding.help("`sortie prove` says which runs it takes")
+        }
+        None => finding.help("proofs stand beside a file; this document is in none"),
     })
 }
 
@@ -147,16 +144,7 @@ impl Proofs {
         document: &Validated,
         mut trace: impl FnMut(&str) -> Result<Recording, ProofsError>,
     ) -> Result<Self, ProofsError> {
-        let invalid = |source_text: Source, findings| ProofsError::Manifest {
-            file: file.clone(),
-            source_text,
-            findings,
-        };
-        let text = utf8(bytes)
-            .map_err(|error| invalid(Source::new(String::from_utf8_lossy(bytes)), vec![*error.diagnostic]))?;
-        let source = Source::new(text);
-        let manifest =
-            Manifest::parse(text, document).map_err(|findings| invalid(source.clone(), findings))?;
+        let (source, manifest) = parsed(&file, bytes, document)?;
         let recordings = manifest.proofs.iter().map(|proof| match &proof.shows {
             Shows::Messages(messages) => Ok(Recording::of_messages(messages)),
             Shows::Trace(name) => trace(name),

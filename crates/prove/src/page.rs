@@ -6,8 +6,7 @@ use std::io::{self, Write};
 use sortie_report::style::{self, Style};
 use sortie_report::{counted, line};
 
-use crate::report::MutantReport;
-use crate::report::{IndicatorReport, Score};
+use crate::report::{IndicatorReport, MutantReport, Score};
 use crate::{Fate, Finding, ProofsReport, Proved};
 
 /// How far the words at the start of lines are padded.
@@ -58,10 +57,8 @@ impl Page {
             }
         }
         if proved.left_out > 0 {
-            let text = format!(
-                "{} not tried, since there are so many",
-                counted(proved.left_out, "mutant", "mutants")
-            );
+            let mutants = counted(proved.left_out, "mutant", "mutants");
+            let text = format!("{mutants} not tried, since there are so many");
             self.entry("note", style::STRONG, &text);
         }
     }
@@ -142,30 +139,20 @@ fn totals(report: &ProofsReport, color: bool) -> String {
     }
     let score = &totals.score;
     if score.tried + score.equivalent > 0 {
-        let head =
-            format!("{:<18} {:>7} {:>7} {:>9} {:>11}", "operator", "killed", "tried", "rate", "equivalent");
+        let row = |[name, killed, tried, rate, equivalent]: [&str; 5]| {
+            format!("{name:<18} {killed:>7} {tried:>7} {rate:>9} {equivalent:>11}")
+        };
+        let scored = |name: &str, score: &Score| {
+            let [killed, tried, equivalent] =
+                [score.killed, score.tried, score.equivalent].map(|count| count.to_string());
+            row([name, &killed, &tried, &percent(score), &equivalent])
+        };
+        let head = row(["operator", "killed", "tried", "rate", "equivalent"]);
         let _ = writeln!(text, "{}", style::paint(color, style::STRONG, &head));
         for operator in &totals.operators {
-            let score = &operator.score;
-            let _ = writeln!(
-                text,
-                "{:<18} {:>7} {:>7} {:>9} {:>11}",
-                operator.operator,
-                score.killed,
-                score.tried,
-                percent(score),
-                score.equivalent
-            );
+            let _ = writeln!(text, "{}", scored(operator.operator.as_str(), &operator.score));
         }
-        let _ = writeln!(
-            text,
-            "{:<18} {:>7} {:>7} {:>9} {:>11}\n",
-            "all",
-            score.killed,
-            score.tried,
-            percent(score),
-            score.equivalent
-        );
+        let _ = writeln!(text, "{}\n", scored("all", score));
     }
     let _ = write!(text, "{}: {} proved", counted(totals.documents, "document", "documents"), totals.proved);
     let provable = totals.indicators - totals.unproved;

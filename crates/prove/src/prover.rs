@@ -80,14 +80,11 @@ pub fn mutants(document: &Compiled, recordings: &[Recording]) -> Vec<Mutant> {
 }
 
 pub(crate) fn scenes<'s>(document: &'s Compiled, observed: &'s [Vec<Observed<'s>>]) -> Vec<Scene<'s>> {
-    let described = document.document().attack.indicators.iter().flatten();
-    described
-        .zip(document.indicators())
-        .enumerate()
-        .map(|(index, (indicator, compiled))| {
-            Scene::new(document.document(), index, indicator, compiled, observed)
-        })
-        .collect()
+    let described = document.document().attack.indicators.iter().flatten().zip(document.indicators());
+    let scenes = described.enumerate().map(|(index, (indicator, compiled))| {
+        Scene::new(document.document(), index, indicator, compiled, observed)
+    });
+    scenes.collect()
 }
 
 fn named(document: &Compiled, file: &str) -> ProvedDocument {
@@ -103,32 +100,18 @@ fn named(document: &Compiled, file: &str) -> ProvedDocument {
 fn unproved(document: &Compiled, file: &str, proofs: Option<&Proofs>) -> Proved {
     let described = document.document().attack.indicators.as_deref().unwrap_or_default();
     let finding = if described.is_empty() {
-        Finding {
-            help: Some("add `indicators`, which say how one sees that the agent gave in".to_owned()),
-            ..Finding::new(
-                FindingKind::NoIndicators,
-                "the document has no indicators, so there is nothing to prove",
-            )
-        }
+        let message = "the document has no indicators, so there is nothing to prove";
+        let help = "add `indicators`, which say how one sees that the agent gave in";
+        Finding::new(FindingKind::NoIndicators, message).help(help)
     } else {
         checks::no_proofs(file, described)
     };
-    let indicators = described.iter().map(|indicator| IndicatorReport {
-        id: indicator.id.clone().unwrap_or_default(),
-        method: method(indicator),
-        provable: indicator.semantic.is_none(),
-        fires: Vec::new(),
-        silent: Vec::new(),
-        blind: Vec::new(),
-        undecided: Vec::new(),
-        score: Score::default(),
-    });
     Proved {
         document: named(document, file),
         proved: false,
         manifest: proofs.map(|proofs| proofs.file.to_string_lossy().into_owned()),
         proofs: Vec::new(),
-        indicators: indicators.collect(),
+        indicators: described.iter().map(|indicator| unseen(indicator, &[])).collect(),
         mutants: Vec::new(),
         left_out: 0,
         score: Score::default(),
@@ -191,6 +174,13 @@ pub(crate) fn matches_agree(described: &[Indicator], run: &Outcome, proof: &Proo
     })
 }
 
+/// The indicators that match in a run.
+pub(crate) fn matched_ids(run: &Outcome) -> Vec<String> {
+    let verdicts = run.verdict.indicator_verdicts.iter();
+    let matched = verdicts.filter(|verdict| verdict.result == IndicatorResult::Matched);
+    matched.map(|verdict| verdict.indicator_id.clone()).collect()
+}
+
 /// What a run comes to, as far as a mutant could change it.
 fn outcome(run: &Outcome) -> (CaseResult, Vec<bool>) {
     let verdicts = run.verdict.indicator_verdicts.iter();
@@ -207,60 +197,52 @@ fn tried(
     let (wrong, _) = Validated::new(mutant.document(document.document())).ok()?;
     let wrong = Arc::new(document.again(wrong).ok()?);
     let indicator = mutant.indicator.and_then(|index| Some(document.indicators().get(index)?.id.clone()));
-    let report = |fate, killed_by, reason| MutantReport {
-        id: mutant.id.clone(),
-        indicator: indicator.clone(),
-        operator: mutant.operator,
-        change: mutant.change.clone(),
-        fate,
-        killed_by,
-        wanted: mutant.wanted.clone(),
-        reason,
-    };
     let differs = |judged: &&Judged<'_>| {
         let run = judged.recording.judged(judged.observed, &wrong, None);
         run.is_ok_and(|run| outcome(&run) != outcome(&judged.run))
     };
-    let killer = judged.iter().find(differs).map(|judged| judged.proof.name.clone());
-    Some(match (killer, &mutant.equivalent, proofs.manifest.accepts(&mutant.id)) {
+    let killed_by = judged.iter().find(differs).map(|judged| judged.proof.name.clone());
+    let (fate, reason) = match (&killed_by, &mutant.equivalent, proofs.manifest.accepts(&mutant.id)) {
         // A run that does what nobody thought possible is right.
-        (Some(killer), _, _) => report(Fate::Killed, Some(killer), None),
-        (None, Some(reason), _) => report(Fate::Equivalent, None, Some(reason.clone())),
-        (None, None, Some(accepted)) => report(Fate::Accepted, None, Some(accepted.reason.clone())),
-        (None, None, None) => report(Fate::Survived, None, None),
-    })
+        (Some(_), _, _) => (Fate::Killed, None),
+        (None, Some(reason), _) => (Fate::Equivalent, Some(reason.clone())),
+        (None, None, Some(accepted)) => (Fate::Accepted, Some(accepted.reason.clone())),
+        (None, None, None) => (Fate::Survived, None),
+    };
+    let Mutant { id, operator, change, wanted, .. } = mutant.clone();
+    Some(MutantReport { id, indicator, operator, change, fate, killed_by, wanted, reason })
 }
 
 fn proof_report(judged: &Judged<'_>) -> ProofReport {
     let Judged { proof, recording, run, agrees, .. } = judged;
-    let matched = run.verdict.indicator_verdicts.iter();
-    let matched = matched.filter(|verdict| verdict.result == IndicatorResult::Matched);
     ProofReport {
         name: proof.name.clone(),
         recorded: recording.is_recorded(),
         agent: proof.agent.clone(),
         about: proof.about.clone(),
         expected: Given { verdict: proof.verdict.into(), matched: proof.matched.clone() },
-        given: Given {
-            verdict: run.verdict.result,
-            matched: matched.map(|verdict| verdict.indicator_id.clone()).collect(),
-        },
+        given: Given { verdict: run.verdict.result, matched: matched_ids(run) },
         agrees: *agrees,
     }
 }
 
-fn indicator_report(scene: &Scene<'_>, judged: &[Judged<'_>], mutants: &[MutantReport]) -> IndicatorReport {
-    let id = scene.indicator.id.clone().unwrap_or_default();
-    let mut report = IndicatorReport {
-        method: method(scene.indicator),
-        provable: scene.indicator.semantic.is_none(),
+/// An indicator of which no recording shows anything yet.
+fn unseen(indicator: &Indicator, mutants: &[MutantReport]) -> IndicatorReport {
+    let id = indicator.id.clone().unwrap_or_default();
+    IndicatorReport {
+        method: method(indicator),
+        provable: indicator.semantic.is_none(),
         fires: Vec::new(),
         silent: Vec::new(),
         blind: Vec::new(),
         undecided: Vec::new(),
         score: Score::of(mutants.iter().filter(|mutant| mutant.indicator.as_ref() == Some(&id))),
         id,
-    };
+    }
+}
+
+fn indicator_report(scene: &Scene<'_>, judged: &[Judged<'_>], mutants: &[MutantReport]) -> IndicatorReport {
+    let mut report = unseen(scene.indicator, mutants);
     for judged in judged.iter().filter(|judged| judged.recording.is_recorded()) {
         let looked = judged.observed.iter().any(|message| sortie_detect::selects(scene.compiled, message));
         let list = match judged.result(scene.index) {

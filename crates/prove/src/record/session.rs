@@ -9,16 +9,17 @@ use sortie_detect::Outcome;
 use sortie_engine::modes::Address;
 use sortie_engine::run::RunOptions;
 use sortie_library::{DocumentInput, NamedDocument};
+use sortie_oatf::Validated;
 use sortie_oatf::model::Mode;
 use sortie_practice::{Behaviour, obeyed};
 use sortie_run::{DocumentCase, Plan, RunLimits, RunStore, SetupError, new_run_folder};
+use sortie_syntax::Source;
 use tokio_util::sync::CancellationToken;
 
-use super::error::RecordError;
-use super::missing::{Missing, Wanted, missing};
-use super::truth::Truth;
+use super::RecordError;
+use super::agents::{Truth, usual_name};
 use crate::folder::MAX_PROOF_BYTES;
-use crate::{MANIFEST, ProofFiles, added, folder_of, steady};
+use crate::{MANIFEST, Manifest, ProofFiles, ProofsError, Shows, added, folder_of, steady};
 
 /// How many runs go on at once, at most: they are short, and wait more than they work.
 const AT_ONCE: usize = 4;
@@ -41,6 +42,53 @@ pub enum RecordedEvent {
     Note(String),
     /// What went wrong, with one document or one run.
     Failed(RecordError),
+}
+
+/// What is there beside a document, and what is not.
+struct Missing {
+    /// The text of the manifest, if there is one.
+    manifest: Option<Source>,
+    runs: Vec<Wanted>,
+    /// Agents that nothing is to be recorded of, and why.
+    there: Vec<String>,
+}
+
+/// A recording that is to be made.
+struct Wanted {
+    agent: Behaviour,
+    /// The file that the manifest names already, with what it must give. It is not there yet.
+    named: Option<String>,
+}
+
+/// What a document lacks of these agents. Nothing that is there is made again.
+fn missing(path: &Path, document: &Validated, agents: &[Behaviour]) -> Result<Missing, ProofsError> {
+    let folder = folder_of(path);
+    let is_there = |name: &str| folder.join(name).symlink_metadata().is_ok();
+    let manifest = Manifest::beside(path, document)?;
+    let mut missing = Missing { manifest: None, runs: Vec::new(), there: Vec::new() };
+    for agent in agents {
+        let proofs = manifest.iter().flat_map(|(_, manifest)| &manifest.proofs);
+        let own = proofs.filter(|proof| proof.agent.as_deref() == Some(agent.name()));
+        let own: Vec<&String> = own
+            .filter_map(|proof| match &proof.shows {
+                Shows::Trace(name) => Some(name),
+                Shows::Messages(_) => None,
+            })
+            .collect();
+        let usual = usual_name(*agent);
+        if let Some(name) = own.iter().find(|name| !is_there(name)) {
+            missing.runs.push(Wanted { agent: *agent, named: Some((*name).clone()) });
+        } else if let Some(name) = own.first() {
+            missing.there.push(format!("`{}` is there already", folder.join(name).display()));
+        } else if is_there(&usual) || manifest.iter().any(|(_, manifest)| manifest.names(&usual)) {
+            let file = folder.join(usual);
+            missing.there.push(format!("`{}` is there already, and not by `{agent}`", file.display()));
+        } else {
+            missing.runs.push(Wanted { agent: *agent, named: None });
+        }
+    }
+    missing.manifest = manifest.map(|(source, _)| source);
+    Ok(missing)
 }
 
 /// A document that recordings are made for.
@@ -95,8 +143,9 @@ impl RecordRequest {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let limits = RunLimits { jobs: cores.min(AT_ONCE), ..RunLimits::default() };
         let played = plan.play(store, limits, (stop, abort), Arc::new(()), None).await?;
-        let failures = played.failures.iter().map(|(id, why)| format!("{id}: {why}"));
-        events.extend(failures.map(|why| RecordedEvent::Failed(RecordError::NotPlayed(why))));
+        events.extend(played.failures.iter().map(|(id, why)| {
+            RecordedEvent::Failed(RecordError::Refused { message: format!("{id}: {why}"), help: None })
+        }));
         if stop.is_cancelled() {
             return Ok((events, true));
         }
@@ -115,16 +164,24 @@ impl RecordRequest {
     ) -> Result<Lacking<'r>, RecordError> {
         let path = match input {
             DocumentInput::File(path) => path,
-            DocumentInput::Stdin => return Err(RecordError::NoFile),
+            DocumentInput::Stdin => {
+                let message = "`--record`: standard input has no folder for proofs".to_owned();
+                return Err(RecordError::refused(message, "write the document into a file, and name that"));
+            }
             DocumentInput::Library(entry) => {
-                return Err(RecordError::Bundled { name: entry.name(), id: entry.id() });
+                let message = format!("`--record`: `{}` is part of the program", entry.name());
+                let help =
+                    format!("copy it with `sortie library export FOLDER {}`, and name the copy", entry.id());
+                return Err(RecordError::refused(message, &help));
             }
         };
         let compiled = &document.compiled;
         let mut actors = compiled.document().attack.execution.actors.iter().flatten();
         let options = RunOptions { prompt: self.prompt.clone(), ..RunOptions::default() };
         if options.prompt(compiled).is_none() && !actors.any(|actor| Mode::of(&actor.mode).is_client()) {
-            return Err(RecordError::NoTask(document.name.clone()));
+            let message = format!("`--record`: `{}` gives the agent no task", document.name);
+            let help = "give one with `--prompt`, or in the document: `x-sortie: {prompt: …}`";
+            return Err(RecordError::refused(message, help));
         }
         let missing = missing(path, compiled.document(), &self.agents)?;
         Ok(Lacking { document, path, missing })
@@ -189,15 +246,12 @@ impl Lacking<'_> {
 
     fn kept(&self, wanted: &Wanted, part: &Part, run: &Outcome) -> Result<Kept, RecordError> {
         let agent = wanted.agent;
-        let not_kept = |why: String, broken| RecordError::NotKept {
-            document: self.document.name.clone(),
-            agent: agent.name(),
-            why,
-            broken,
-        };
-        let failed = |why: String| not_kept(why, false);
+        let name = &self.document.name;
+        let not_kept = |why: &str| format!("`{name}`: nothing is recorded of `{agent}`: {why}");
+        let failed = |why: String| RecordError::Refused { message: not_kept(&why), help: None };
         if let Some(failure) = &run.failure {
-            return Err(not_kept(failure.message.clone(), true));
+            let help = "a run that is not a whole one proves nothing";
+            return Err(RecordError::refused(not_kept(&failure.message), help));
         }
         let trace = PathBuf::from(run.trace.as_deref().unwrap_or_default());
         let log = trace.with_file_name("practice.jsonl");
@@ -227,11 +281,11 @@ impl Lacking<'_> {
         let manifest = if new.is_empty() {
             None
         } else {
-            let old = self.missing.manifest.as_ref().map(sortie_syntax::Source::text);
-            let text = added(old, &new, document).map_err(|error| RecordError::NotAdded {
-                file: file.display().to_string(),
-                why: error.to_string(),
-                lines: error.lines,
+            let old = self.missing.manifest.as_ref().map(Source::text);
+            let text = added(old, &new, document).map_err(|error| {
+                let lines = &error.lines;
+                let help = format!("write each below the one before, then record again, or add:\n{lines}");
+                RecordError::refused(format!("`{}`: {error}", file.display()), &help)
             })?;
             Some((file, text))
         };
