@@ -6,7 +6,7 @@ use sortie_oatf::model::{AttackResult, Direction, extract_protocol};
 use sortie_syntax::yaml::Tree;
 use sortie_syntax::{Diagnostic, Reader, Source, Span};
 
-use crate::reading;
+use crate::reading::Reading;
 
 /// What is said to prove a document.
 #[derive(Clone, Debug, Default)]
@@ -103,7 +103,7 @@ impl Manifest {
         let (tree, mut findings) = Tree::parse(text);
         let Some(tree) = tree else { return Err(findings) };
         let mut reader = Reader::new(&tree);
-        let manifest = reading::manifest(&mut reader, tree.root(), document);
+        let manifest = Reading(document).manifest(&mut reader, tree.root());
         findings.extend(reader.finish());
         findings.sort_by_key(|finding| finding.span.map(|span| (span.start, span.end)));
         if findings.is_empty() { Ok(manifest) } else { Err(findings) }

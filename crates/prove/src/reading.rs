@@ -1,5 +1,7 @@
 //! From the tree of a manifest to a [`Manifest`], with a word about everything that does not fit.
 
+use std::str::FromStr;
+
 use sortie_oatf::Validated;
 use sortie_oatf::bindings::{Side, is_agent_side};
 use sortie_oatf::model::{AttackResult, Direction};
@@ -16,39 +18,26 @@ const PROOF: &[&str] = &["trace", "messages", "agent", "about", "verdict", "matc
 const SAID: &[&str] = &["actor", "surface", "direction", "message"];
 const SURVIVOR: &[&str] = &["mutant", "reason"];
 
-pub(crate) fn manifest<'t>(reader: &mut Reader<'t>, node: Node<'t>, document: &Validated) -> Manifest {
-    Reading { document }.manifest(reader, node)
-}
-
-/// What a manifest is read for.
-struct Reading<'d> {
-    document: &'d Validated,
-}
+/// The document that a manifest is read for.
+pub(crate) struct Reading<'d>(pub(crate) &'d Validated);
 
 impl Reading<'_> {
-    fn manifest<'t>(&self, reader: &mut Reader<'t>, node: Node<'t>) -> Manifest {
+    pub(crate) fn manifest<'t>(&self, reader: &mut Reader<'t>, node: Node<'t>) -> Manifest {
         let mut manifest = Manifest::default();
         let Some(entries) = reader.mapping(node, "a mapping with `proofs`") else { return manifest };
         let mut given = false;
-        for entry in entries {
-            match reader.field(entries, *entry, "a manifest of proofs", MANIFEST, false) {
-                Field::Known("proofs") => {
-                    given = reader.is_given(*entry);
-                    let mut index = 0;
-                    manifest.proofs = list(reader, *entry, "a list of proofs", |reader, item| {
-                        index += 1;
-                        self.proof(reader, item, index)
-                    });
-                }
-                Field::Known("survivors") => {
-                    manifest.survivors = list(reader, *entry, "a list of survivors", survivor);
-                }
-                Field::Known("unrecorded_silence") => {
-                    manifest.unrecorded_silence = reader.under(*entry, Reader::string);
-                }
-                _ => {}
+        fields(reader, entries, "a manifest of proofs", MANIFEST, |reader, field, entry| match field {
+            "survivors" => manifest.survivors = list(reader, entry, "a list of survivors", survivor),
+            "unrecorded_silence" => manifest.unrecorded_silence = reader.under(entry, Reader::string),
+            _ => {
+                given = reader.is_given(entry);
+                let mut index = 0;
+                manifest.proofs = list(reader, entry, "a list of proofs", |reader, item| {
+                    index += 1;
+                    self.proof(reader, item, index)
+                });
             }
-        }
+        });
         if !given {
             let help = "name the runs that prove the document: `- {trace: …, about: …, verdict: …}`";
             reader.missing(node, "P-010", "a manifest of proofs", "proofs", help);
@@ -64,53 +53,39 @@ impl Reading<'_> {
         let (mut verdict, mut matched) = (None, None);
         let mut verdict_at = at;
         let mut seen = Vec::new();
-        for entry in entries {
-            let field = reader.field(entries, *entry, "a proof", PROOF, false);
-            if let Field::Known(field) = field {
-                seen.push(field);
-            }
+        fields(reader, entries, "a proof", PROOF, |reader, field, entry| {
+            seen.push(field);
             match field {
-                Field::Known("trace") => trace = file_name(reader, *entry),
-                Field::Known("messages") => {
-                    messages = Some(list(reader, *entry, "a list of messages", |reader, item| {
-                        self.said(reader, item)
-                    }));
+                "trace" => trace = file_name(reader, entry),
+                "messages" => {
+                    let said = |reader: &mut Reader<'t>, item| self.said(reader, item);
+                    messages = Some(list(reader, entry, "a list of messages", said));
                 }
-                Field::Known("agent") => agent = reader.under(*entry, Reader::string),
-                Field::Known("about") => about = reader.under(*entry, Reader::string),
-                Field::Known("verdict") => {
-                    verdict_at = reader.under(*entry, |reader, node| reader.headline(node));
-                    verdict = reader.under(*entry, |reader, node| {
-                        reader.variant(node, "P-009", "a verdict", AttackResult::WORDS)
-                    });
+                "agent" => agent = reader.under(entry, Reader::string),
+                "about" => about = reader.under(entry, Reader::string),
+                "verdict" => {
+                    verdict_at = headline(reader, entry);
+                    verdict = variant(reader, entry, "a verdict", AttackResult::WORDS);
                 }
-                Field::Known("matched") => matched = Some((*entry, self.matched(reader, *entry))),
-                _ => {}
+                _ => matched = Some((entry, self.matched(reader, entry))),
             }
-        }
+        });
         // A field that was misspelt is reported already.
         let has = |field: &str| seen.contains(&field);
-        let (has_trace, has_messages) = (has("trace"), has("messages"));
-        if has_trace == has_messages {
-            let message = if has_trace {
+        if has("trace") == has("messages") {
+            let message = if has("trace") {
                 "a proof has `trace` or `messages`, not both"
             } else {
                 "a proof needs `trace` or `messages`"
             };
             report(reader, at, "P-010", message, |finding| {
-                finding
-                    .help("`trace` names a recording in the folder of the manifest")
-                    .help("`messages` lists a few messages, for what nearly matches")
+                let finding = finding.help("`trace` names a recording in the folder of the manifest");
+                finding.help("`messages` lists a few messages, for what nearly matches")
             });
         }
-        for (field, help) in [
-            ("about", "say in a sentence what the agent does"),
-            ("verdict", "say what the run must give, such as `verdict: not_exploited`"),
-        ] {
-            if !has(field) {
-                reader.missing(node, "P-010", "a proof", field, help);
-            }
-        }
+        let verdict_help = "say what the run must give, such as `verdict: not_exploited`";
+        need(reader, node, "a proof", "about", has("about"), "say in a sentence what the agent does");
+        need(reader, node, "a proof", "verdict", has("verdict"), verdict_help);
         let verdict: AttackResult = verdict?;
         let gave_in = matches!(verdict, AttackResult::Exploited | AttackResult::Partial);
         match &matched {
@@ -122,21 +97,15 @@ impl Reading<'_> {
             Some((entry, ids)) if gave_in == ids.is_empty() && verdict != AttackResult::Error => {
                 let key = reader.tree().node(entry.key).span;
                 let message = format!("`{verdict}` does not go with these indicators");
-                report(reader, key, "P-009", message, |finding| {
-                    finding
-                        .help("a run is exploited, or partial, when an indicator matches, and not otherwise")
-                });
+                let help = "a run is exploited, or partial, when an indicator matches, and not otherwise";
+                report(reader, key, "P-009", message, |finding| finding.help(help));
             }
             _ => {}
         }
-        let shows = match (trace, messages) {
-            (Some(trace), None) => Shows::Trace(trace),
-            (None, Some(messages)) => Shows::Messages(messages),
+        let (name, shows) = match (trace, messages) {
+            (Some(trace), None) => (trace.clone(), Shows::Trace(trace)),
+            (None, Some(messages)) => (format!("proof {index}"), Shows::Messages(messages)),
             _ => return None,
-        };
-        let name = match &shows {
-            Shows::Trace(trace) => trace.clone(),
-            Shows::Messages(_) => format!("proof {index}"),
         };
         let matched = matched.map(|(_, ids)| ids).unwrap_or_default();
         Some(Proof { name, shows, verdict, matched, agent, about: about.unwrap_or_default(), verdict_at, at })
@@ -144,7 +113,7 @@ impl Reading<'_> {
 
     fn matched(&self, reader: &mut Reader<'_>, entry: Entry) -> Vec<String> {
         let ids = reader.under(entry, Reader::strings).unwrap_or_default();
-        let indicators = self.document.attack.indicators.iter().flatten();
+        let indicators = self.0.attack.indicators.iter().flatten();
         let known: Vec<&str> = indicators.filter_map(|indicator| indicator.id.as_deref()).collect();
         let nodes = match reader.tree().node(entry.value).kind {
             NodeKind::Sequence(items) => items.to_vec(),
@@ -166,25 +135,15 @@ impl Reading<'_> {
     fn said<'t>(&self, reader: &mut Reader<'t>, node: Node<'t>) -> Option<Said> {
         let entries = reader.mapping(node, "a message")?;
         let (mut actor, mut surface, mut direction, mut message) = (None, None, None, None);
-        for entry in entries {
-            match reader.field(entries, *entry, "a message", SAID, false) {
-                Field::Known("actor") => actor = reader.under(*entry, Reader::string),
-                Field::Known("surface") => surface = reader.under(*entry, Reader::string),
-                Field::Known("direction") => {
-                    direction = reader.under(*entry, |reader, node| {
-                        reader.variant(node, "P-009", "a direction", Direction::WORDS)
-                    });
-                }
-                Field::Known("message") => message = Some(reader.under(*entry, Reader::value)),
-                _ => {}
-            }
-        }
-        for (field, given) in [("surface", surface.is_some()), ("message", message.is_some())] {
-            if !given {
-                let help = "for example `{surface: tools/call, message: {name: read, arguments: {}}}`";
-                reader.missing(node, "P-010", "a message", field, help);
-            }
-        }
+        fields(reader, entries, "a message", SAID, |reader, field, entry| match field {
+            "actor" => actor = reader.under(entry, Reader::string),
+            "surface" => surface = reader.under(entry, Reader::string),
+            "direction" => direction = variant(reader, entry, "a direction", Direction::WORDS),
+            _ => message = Some(reader.under(entry, Reader::value)),
+        });
+        let help = "for example `{surface: tools/call, message: {name: read, arguments: {}}}`";
+        need(reader, node, "a message", "surface", surface.is_some(), help);
+        need(reader, node, "a message", "message", message.is_some(), help);
         let (surface, message) = (surface?, message?);
         let (actor, mode) = self.actor(reader, node, actor.as_deref())?;
         let direction = direction.or_else(|| agents_side(&mode, &surface)).or_else(|| {
@@ -202,7 +161,7 @@ impl Reading<'_> {
         node: Node<'t>,
         name: Option<&str>,
     ) -> Option<(String, String)> {
-        let actors = self.document.attack.execution.actors.as_deref().unwrap_or_default();
+        let actors = self.0.attack.execution.actors.as_deref().unwrap_or_default();
         let found = match (name, actors) {
             (Some(name), actors) => actors.iter().find(|actor| actor.name == name),
             (None, [only]) => Some(only),
@@ -225,6 +184,41 @@ impl Reading<'_> {
         });
         None
     }
+}
+
+/// Reads each field of a mapping that is known.
+fn fields<'t>(
+    reader: &mut Reader<'t>,
+    entries: &'t [Entry],
+    what: &str,
+    known: &'static [&'static str],
+    mut read: impl FnMut(&mut Reader<'t>, &'static str, Entry),
+) {
+    for entry in entries {
+        if let Field::Known(field) = reader.field(entries, *entry, what, known, false) {
+            read(reader, field, *entry);
+        }
+    }
+}
+
+/// Reports a field that is not there.
+fn need<'t>(reader: &mut Reader<'t>, node: Node<'t>, what: &str, field: &str, given: bool, help: &str) {
+    if !given {
+        reader.missing(node, "P-010", what, field, help);
+    }
+}
+
+fn headline(reader: &mut Reader<'_>, entry: Entry) -> Span {
+    reader.under(entry, |reader, node| reader.headline(node))
+}
+
+fn variant<T: FromStr>(
+    reader: &mut Reader<'_>,
+    entry: Entry,
+    what: &str,
+    words: &'static [&'static str],
+) -> Option<T> {
+    reader.under(entry, |reader, node| reader.variant(node, "P-009", what, words))
 }
 
 /// A list below a key, of no more items than there may be.
@@ -258,10 +252,10 @@ fn file_name(reader: &mut Reader<'_>, entry: Entry) -> Option<String> {
         && !name.starts_with('.')
         && !name.contains(['/', '\\', ':', '\0']);
     if !is_plain {
-        let at = reader.under(entry, |reader, node| reader.headline(node));
-        report(reader, at, "P-009", "`trace` must be the name of a file in this folder", |finding| {
-            finding.help("put the recording beside the manifest, and name it without its folder")
-        });
+        let at = headline(reader, entry);
+        let help = "put the recording beside the manifest, and name it without its folder";
+        let message = "`trace` must be the name of a file in this folder";
+        report(reader, at, "P-009", message, |finding| finding.help(help));
     }
     is_plain.then_some(name)
 }
@@ -270,25 +264,19 @@ fn survivor<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Survivor> {
     let entries = reader.mapping(node, "a survivor")?;
     let (mut mutant, mut reason) = (None, None);
     let mut at = reader.headline(node);
-    for entry in entries {
-        match reader.field(entries, *entry, "a survivor", SURVIVOR, false) {
-            Field::Known("mutant") => {
-                at = reader.under(*entry, |reader, node| reader.headline(node));
-                mutant = reader.under(*entry, Reader::string);
-            }
-            Field::Known("reason") => reason = reader.under(*entry, Reader::string),
-            _ => {}
+    fields(reader, entries, "a survivor", SURVIVOR, |reader, field, entry| {
+        let text = reader.under(entry, Reader::string);
+        if field == "mutant" {
+            (mutant, at) = (text, headline(reader, entry));
+        } else {
+            reason = text;
         }
-    }
-    let reason = reason.filter(|reason| !reason.trim().is_empty());
-    for (field, given, help) in [
-        ("mutant", mutant.is_some(), "`sortie prove` prints the ids of mutants that survive"),
-        ("reason", reason.is_some(), "say why no trace has to tell it from the document"),
-    ] {
-        if !given {
-            reader.missing(node, "P-010", "a survivor", field, help);
-        }
-    }
+    });
+    let reason = reason.filter(|reason: &String| !reason.trim().is_empty());
+    let help = "`sortie prove` prints the ids of mutants that survive";
+    need(reader, node, "a survivor", "mutant", mutant.is_some(), help);
+    let help = "say why no trace has to tell it from the document";
+    need(reader, node, "a survivor", "reason", reason.is_some(), help);
     Some(Survivor { mutant: mutant?, reason: reason?, at })
 }
 

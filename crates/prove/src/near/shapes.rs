@@ -94,7 +94,7 @@ fn places(scene: &Scene<'_>, message: &Value) -> Vec<Place> {
 /// `/content/0/text` for `content[0].text`.
 fn place_of(path: &str) -> Place {
     let steps = path.split(['.', '[']).map(|step| step.trim_end_matches(']')).filter(|step| !step.is_empty());
-    steps.map(|step| format!("/{}", escaped(step))).collect()
+    steps.flat_map(|step| ["/".to_owned(), escaped(step)]).collect()
 }
 
 /// A key as a step of a place.
