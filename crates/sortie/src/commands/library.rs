@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Subcommand};
 use sortie_library::{
     self as library, BundledDocument, Coverage as Covered, write_coverage, write_list, write_list_json,
 };
@@ -49,22 +49,18 @@ pub(crate) struct Library {
     command: LibraryCommand,
 }
 
-#[derive(Debug, Subcommand)]
-enum LibraryCommand {
-    List(List),
-    Show(Show),
-    Export(Export),
-    Coverage(Coverage),
+subcommands! {
+    enum LibraryCommand {
+        List(List),
+        Show(Show),
+        Export(Export),
+        Coverage(Coverage),
+    }
 }
 
 impl Library {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        match self.command {
-            LibraryCommand::List(list) => list.run(console),
-            LibraryCommand::Show(show) => show.run(console),
-            LibraryCommand::Export(export) => export.run(console),
-            LibraryCommand::Coverage(coverage) => coverage.run(console),
-        }
+        self.command.run(console)
     }
 }
 
@@ -225,11 +221,8 @@ impl Export {
         // Also a link that leads nowhere is there.
         let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
         if let Some(there) = files.iter().map(|(path, _)| self.folder.join(path)).find(is_there) {
-            return Err(Failure::new(format!(
-                "`{}` is there already, so nothing was copied",
-                there.display()
-            ))
-            .help("name a folder that is new or empty"));
+            let message = format!("`{}` is there already, so nothing was copied", there.display());
+            return Err(Failure::new(message).help("name a folder that is new or empty"));
         }
         for (path, text) in &files {
             let path = self.folder.join(path);

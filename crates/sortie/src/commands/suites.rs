@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use serde_json::{Value, json};
 use sortie_evaluators::suites::{ALIASES, SuiteOrigin};
 use sortie_evaluators::{Standard, Suite};
@@ -31,18 +31,16 @@ pub(crate) struct Suites {
     what: What,
 }
 
-#[derive(Debug, Subcommand)]
-enum What {
-    List(List),
-    Show(Show),
+subcommands! {
+    enum What {
+        List(List),
+        Show(Show),
+    }
 }
 
 impl Suites {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        match self.what {
-            What::List(list) => list.run(console),
-            What::Show(show) => show.run(console),
-        }
+        self.what.run(console)
     }
 }
 

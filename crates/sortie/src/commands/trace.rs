@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use sortie_detect::Detector;
 use sortie_library::{DocumentInput, NamedDocument};
 use sortie_report::TraceView;
@@ -39,16 +39,15 @@ pub(crate) struct Trace {
     command: TraceCommand,
 }
 
-#[derive(Debug, Subcommand)]
-enum TraceCommand {
-    Show(Show),
+subcommands! {
+    enum TraceCommand {
+        Show(Show),
+    }
 }
 
 impl Trace {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        match self.command {
-            TraceCommand::Show(show) => show.run(console),
-        }
+        self.command.run(console)
     }
 }
 

@@ -7,7 +7,7 @@ mod new;
 mod show;
 mod test;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 
 use crate::{Console, Exit, Failure};
 
@@ -33,25 +33,19 @@ pub(crate) struct Evaluators {
     what: What,
 }
 
-#[derive(Debug, Subcommand)]
-enum What {
-    List(list::List),
-    Show(show::Show),
-    New(new::New),
-    Check(check::Check),
-    Test(test::Test),
-    Catalog(catalog::Catalog),
+subcommands! {
+    enum What {
+        List(list::List),
+        Show(show::Show),
+        New(new::New),
+        Check(check::Check),
+        Test(test::Test),
+        Catalog(catalog::Catalog),
+    }
 }
 
 impl Evaluators {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        match self.what {
-            What::List(list) => list.run(console),
-            What::Show(show) => show.run(console),
-            What::New(new) => new.run(console),
-            What::Check(check) => check.run(console),
-            What::Test(test) => test.run(console),
-            What::Catalog(catalog) => catalog.run(console),
-        }
+        self.what.run(console)
     }
 }
