@@ -35,10 +35,14 @@ pub(crate) struct Notes {
 impl Console {
     pub(crate) fn new(choice: ColorChoice) -> Self {
         let stdout = io::stdout();
-        let takes_color = |choice| choice != ColorChoice::Never;
+        // `--color` decides; left at `auto`, the stream and the environment do (`NO_COLOR`, `CLICOLOR_FORCE`).
+        let takes_color = |detected| match choice {
+            ColorChoice::Auto => detected != ColorChoice::Never,
+            asked => asked != ColorChoice::Never,
+        };
         Self {
-            color: takes_color(resolved(choice, AutoStream::choice(&stdout))),
-            color_notes: takes_color(resolved(choice, AutoStream::choice(&io::stderr()))),
+            color: takes_color(AutoStream::choice(&stdout)),
+            color_notes: takes_color(AutoStream::choice(&io::stderr())),
             terminal: stdout.is_terminal(),
             out: Output { stream: BufWriter::new(stdout), closed: false },
         }
@@ -56,8 +60,6 @@ impl Console {
         Notes { terminal, color: self.color_notes, width: width.map(|(width, _)| usize::from(width.0)) }
     }
 
-    /// Writes the text of a document: untouched into a file or a pipe, with control characters made
-    /// visible on a terminal.
     /// Writes to a file where one was named, else to standard output.
     pub(crate) fn put(&mut self, text: &[u8], file: Option<&Path>) -> Result<(), Failure> {
         match file {
@@ -66,12 +68,11 @@ impl Console {
         }
     }
 
+    /// Writes the text of a document: untouched into a file or a pipe, with control characters made
+    /// visible on a terminal.
     pub(crate) fn document(&mut self, text: &str) -> io::Result<()> {
-        if self.terminal {
-            self.out.write_all(visible(text).as_bytes())
-        } else {
-            self.out.write_all(text.as_bytes())
-        }
+        let text = if self.terminal { visible(text) } else { text.into() };
+        self.out.write_all(text.as_bytes())
     }
 
     /// Shows what would be changed in a text: for people on a terminal, as `patch` wants it anywhere else.
@@ -84,7 +85,7 @@ impl Console {
     /// Says why something could not be done.
     pub(crate) fn failure(&mut self, failure: &Failure) {
         failure.causes.iter().for_each(|cause| self.failure(cause));
-        failure.notes.iter().for_each(|note| self.note(note));
+        self.note_all(&failure.notes);
         for checked in &failure.findings {
             // Nothing can be done for someone who has closed standard error.
             let _ = self.out.flush();
@@ -101,19 +102,17 @@ impl Console {
         self.say("note", style::NOTE, text);
     }
 
+    pub(crate) fn note_all(&mut self, notes: &[String]) {
+        for note in notes {
+            self.note(note);
+        }
+    }
+
     /// Standard error comes after what was written so far. When it is closed, nobody listens.
     fn say(&mut self, word: &str, style: Style, text: &str) {
         let _ = self.out.flush();
         let word = style::paint(self.color_notes, style, word);
         let _ = writeln!(io::stderr(), "{word}: {}", visible(text));
-    }
-}
-
-/// `--color` decides; left at `auto`, the stream and the environment do (`NO_COLOR`, `CLICOLOR_FORCE`).
-fn resolved(asked: ColorChoice, detected: ColorChoice) -> ColorChoice {
-    match asked {
-        ColorChoice::Auto => detected,
-        asked => asked,
     }
 }
 

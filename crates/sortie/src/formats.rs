@@ -1,6 +1,6 @@
 //! The formats that commands offer.
 
-use std::io::{self, Write};
+use std::io;
 
 use clap::ValueEnum;
 use sortie_report::findings::{GitHub, Human, Json, Reporter, Sarif};
@@ -56,13 +56,15 @@ pub(crate) enum RunsFormat {
 }
 
 impl RunsFormat {
-    /// Writes what became of runs.
-    pub(crate) fn write(self, report: &Report, view: View, out: &mut dyn Write) -> io::Result<()> {
+    /// What became of runs, as text.
+    pub(crate) fn text(self, report: &Report, view: View) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
         match self {
-            Self::Human => write_human(out, report, view),
-            Self::Json => write_json(out, report),
-            Self::Junit => write_junit(out, report, view),
-            Self::Canonical => write_json(out, &report.canonical()),
+            Self::Human => write_human(&mut text, report, view)?,
+            Self::Json => write_json(&mut text, report)?,
+            Self::Junit => write_junit(&mut text, report, view)?,
+            Self::Canonical => write_json(&mut text, &report.canonical())?,
         }
+        Ok(text)
     }
 }

@@ -1,17 +1,18 @@
 //! Shows a run as it goes. It only consumes what happens.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use sortie_detect::Outcome;
 use sortie_engine::{RunEvent, Watcher};
 use sortie_library::NamedDocument;
 use sortie_oatf::model::extract_protocol;
-use sortie_report::{TraceView, style, visible};
+use sortie_report::{TraceView, line, style, visible};
 use sortie_run::Observer;
 use sortie_trace::{Deriver, Record};
 
@@ -28,7 +29,7 @@ struct Progress {
     /// The document, where there are several.
     file: Option<String>,
     /// Actors, and the protocol of each.
-    protocols: Vec<(String, String)>,
+    protocols: HashMap<String, String>,
     live: Option<Live>,
 }
 
@@ -56,8 +57,7 @@ impl Progress {
     }
 
     fn listening(&self, actor: &str, url: &str) {
-        let protocol = self.protocols.iter().find(|(name, _)| name == actor);
-        let protocol = protocol.map_or("", |(_, protocol)| protocol);
+        let protocol = self.protocols.get(actor).map_or("", String::as_str);
         let file = self.file.as_ref().map(|file| format!("  {file}")).unwrap_or_default();
         let line = format!("listening  {actor}  {protocol}  {url}{file}");
         // When nobody reads standard error, the trace still says so.
@@ -68,8 +68,7 @@ impl Progress {
 impl Live {
     fn event(&self, event: &RunEvent<'_>, file: Option<&str>) {
         let text = match event {
-            RunEvent::Recorded(record) => self.record(record),
-            RunEvent::Matched { indicator, .. } => self.matched(indicator),
+            RunEvent::Recorded(_) | RunEvent::Matched { .. } => self.viewed(event),
             RunEvent::Warning(text) => {
                 let word = style::paint(self.color, style::WARNING, "warning");
                 format!("{:17}{word} {}\n", "", line(text))
@@ -85,34 +84,32 @@ impl Live {
         }
     }
 
-    fn matched(&self, indicator: &str) -> String {
-        let (view, _) = &*self.view.lock().unwrap_or_else(PoisonError::into_inner);
+    /// What a view of the trace shows of an event.
+    fn viewed(&self, event: &RunEvent<'_>) -> String {
+        let (view, deriver) = &mut *locked(&self.view);
         let mut text = Vec::new();
         // Writing to memory cannot fail.
-        let _ = view.as_ref().map(|view| view.matched(indicator, &mut text));
-        String::from_utf8_lossy(&text).into_owned()
-    }
-
-    fn record(&self, record: &Record) -> String {
-        let (view, deriver) = &mut *self.view.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut text = Vec::new();
-        // Writing to memory cannot fail.
-        let _ = match (record, view) {
-            (Record::Header(header), view) => {
+        let _ = match (event, view) {
+            (RunEvent::Recorded(Record::Header(header)), view) => {
                 let new = TraceView::new(self.color, self.width, false, header);
                 view.insert(new).header(header, &mut text)
             }
-            (record, Some(view)) => {
+            (RunEvent::Recorded(record), Some(view)) => {
                 let observed = match record {
                     Record::Message(message) => Some(deriver.observe(message)),
                     _ => None,
                 };
                 view.record(record, observed, &mut text)
             }
-            (_, None) => Ok(()),
+            (RunEvent::Matched { indicator, .. }, Some(view)) => view.matched(indicator, &mut text),
+            _ => Ok(()),
         };
         String::from_utf8_lossy(&text).into_owned()
     }
+}
+
+fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Watcher for Progress {
@@ -125,15 +122,11 @@ impl Watcher for Progress {
     }
 }
 
-fn line(text: &str) -> String {
-    visible(text).replace('\n', "␊").replace('\t', "␉")
-}
-
 /// Writes lines to standard error, in a thread of its own.
 struct Display {
-    lines: Mutex<Option<SyncSender<String>>>,
+    /// The sender of lines, and the thread that writes them, until the end.
+    writer: Mutex<Option<(SyncSender<String>, JoinHandle<()>)>>,
     left_out: AtomicU64,
-    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Display {
@@ -144,16 +137,11 @@ impl Display {
                 let _ = std::io::stderr().write_all(line.as_bytes());
             }
         });
-        Arc::new(Self {
-            lines: Mutex::new(Some(lines)),
-            left_out: AtomicU64::new(0),
-            thread: Mutex::new(Some(thread)),
-        })
+        Arc::new(Self { writer: Mutex::new(Some((lines, thread))), left_out: AtomicU64::new(0) })
     }
 
     fn show(&self, text: String) {
-        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(lines) = &*lines
+        if let Some((lines, _)) = &*locked(&self.writer)
             && let Err(TrySendError::Full(_)) = lines.try_send(text)
         {
             self.left_out.fetch_add(1, Ordering::Relaxed);
@@ -162,8 +150,8 @@ impl Display {
 
     /// Waits until everything is shown. Gives how much was not.
     fn finish(&self) -> u64 {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some((lines, thread)) = locked(&self.writer).take() {
+            drop(lines);
             let _ = thread.join(); // it has nothing that could panic
         }
         self.left_out.load(Ordering::Relaxed)
@@ -240,21 +228,19 @@ impl Counter {
     }
 
     fn update(&self, change: impl FnOnce(&mut State)) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = locked(&self.state);
         change(&mut state);
         self.display.show(format!("\r{:width$}\r", self.line(&state), width = self.width));
     }
 
     fn line(&self, state: &State) -> String {
         let mut line = format!("{} of {}", state.ended, state.all);
-        if let Some(name) = state.going_on.first() {
-            line.push_str(": ");
-            line.push_str(name);
-        }
-        if state.going_on.len() > 1 {
-            // Writing to memory cannot fail.
-            let _ = write!(line, ", and {} more", state.going_on.len() - 1);
-        }
+        // Writing to memory cannot fail.
+        let _ = match state.going_on.as_slice() {
+            [] => Ok(()),
+            [only] => write!(line, ": {only}"),
+            [first, others @ ..] => write!(line, ": {first}, and {} more", others.len()),
+        };
         if line.chars().count() > self.width {
             line = line.chars().take(self.width.saturating_sub(1)).chain(['…']).collect();
         }

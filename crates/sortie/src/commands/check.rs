@@ -105,9 +105,7 @@ impl Check {
         if !self.diff {
             reporter.finish(&run.totals, &mut console.out)?;
         }
-        for note in notes {
-            console.note(&note);
-        }
+        console.note_all(&notes);
         Ok(run.exit)
     }
 
@@ -189,15 +187,7 @@ impl Run<'_> {
             Err(LoadError::Invalid(checked)) => *checked,
             Err(error) => return Err(error.into()),
             Ok(text) => {
-                if self.check.diff {
-                    self.show_diff(input, &text, console)?;
-                }
-                let (text, analysis) = if self.check.fix && !self.check.diff {
-                    self.repaired(input, &text)?
-                } else {
-                    let analysis = analyze(&text);
-                    (text, analysis)
-                };
+                let (text, analysis) = self.analyzed(input, text, console)?;
                 let valid = analysis.is_valid();
                 let mut findings = analysis.diagnostics;
                 if let Some(document) =
@@ -228,27 +218,33 @@ impl Run<'_> {
         checked
     }
 
-    fn repaired(&self, input: &DocumentInput, text: &str) -> Result<(String, Analysis), Failure> {
-        let fixed = fix(text, |finding| finding.is_error() || !self.selection.allows(finding.code));
-        if fixed.text != text
-            && let DocumentInput::File(path) = input
-        {
-            replace(path, &fixed.text)?;
+    /// A text and what is to be said about it: as it is, or as it was repaired. What would be repaired is shown.
+    fn analyzed(
+        &self,
+        input: &DocumentInput,
+        text: String,
+        console: &mut Console,
+    ) -> Result<(String, Analysis), Failure> {
+        if !self.check.fix && !self.check.diff {
+            let analysis = analyze(&text);
+            return Ok((text, analysis));
         }
-        Ok((fixed.text, fixed.analysis))
-    }
-
-    fn show_diff(&self, input: &DocumentInput, text: &str, console: &mut Console) -> Result<(), Failure> {
-        let fixed = fix(text, |finding| finding.is_error() || !self.selection.allows(finding.code));
-        if fixed.text == text {
-            return Ok(());
+        let fixed = fix(&text, |finding| finding.is_error() || !self.selection.allows(finding.code));
+        if !self.check.diff {
+            if let (true, DocumentInput::File(path)) = (fixed.text != text, input) {
+                replace(path, &fixed.text)?;
+            }
+            return Ok((fixed.text, fixed.analysis));
         }
-        console.diff(&input.name(), text, &fixed.text)?;
-        let left = fixed.analysis.diagnostics.iter().filter(|finding| finding.is_error()).count();
-        if left > 0 {
-            let left = counted(left, "error", "errors");
-            console.note(&format!("{}: {left} would be left", input.name()));
+        if fixed.text != text {
+            console.diff(&input.name(), &text, &fixed.text)?;
+            let left = fixed.analysis.diagnostics.iter().filter(|finding| finding.is_error()).count();
+            if left > 0 {
+                let left = counted(left, "error", "errors");
+                console.note(&format!("{}: {left} would be left", input.name()));
+            }
         }
-        Ok(())
+        let analysis = analyze(&text);
+        Ok((text, analysis))
     }
 }

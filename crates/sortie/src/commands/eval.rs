@@ -101,9 +101,7 @@ impl Eval {
         let mut outcomes = Vec::new();
         if !self.documents.is_empty() {
             let (mut documents, notes) = NamedDocument::load_all(&self.documents, Purpose::Evaluate)?;
-            for note in &notes {
-                console.note(note);
-            }
+            console.note_all(&notes);
             if let Some(threshold) = setup.request.threshold {
                 let set = documents.into_iter().map(|document| document.with_semantic_threshold(threshold));
                 documents = set.collect::<Result<_, _>>()?;
@@ -126,9 +124,7 @@ impl Eval {
         report.models = models.report();
         let color = console.color && self.out.is_none();
         let view = View { color, allow_skipped: self.allow_skipped, live: false };
-        let mut text = Vec::new();
-        self.format.write(&report, view, &mut text)?;
-        console.put(&text, self.out.as_deref())?;
+        console.put(&self.format.text(&report, view)?, self.out.as_deref())?;
         Ok(report.standing(self.allow_skipped).into())
     }
 

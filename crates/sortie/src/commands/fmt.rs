@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sortie_library::{DocumentInput, Found, LoadError};
-use sortie_lint::{FormatError, Formatted, format};
+use sortie_lint::{FormatError, format};
 use sortie_report::files::replace;
 use sortie_report::{counted, visible};
 
@@ -63,18 +63,16 @@ impl Fmt {
         let mut changed = 0;
         for input in &found.inputs {
             match self.format(input, console) {
-                Ok(Outcome::Unchanged) => {}
-                Ok(Outcome::Changed) => changed += 1,
-                Ok(Outcome::LeftAlone) => exit = exit.max(Exit::Findings),
+                Ok(Some(true)) => changed += 1,
+                Ok(Some(false)) => {}
+                Ok(None) => exit = exit.max(Exit::Findings),
                 Err(failure) => {
                     console.failure(&failure);
                     exit = exit.max(Exit::Invalid);
                 }
             }
         }
-        for note in notes {
-            console.note(&note);
-        }
+        console.note_all(&notes);
         if self.writes_nothing() {
             return Ok(exit.max(if changed > 0 { Exit::Findings } else { Exit::Clean }));
         }
@@ -88,7 +86,8 @@ impl Fmt {
         self.check || self.diff
     }
 
-    fn format(&self, input: &DocumentInput, console: &mut Console) -> Result<Outcome, Failure> {
+    /// Formats a document, and says whether that changed it; `None` when it was left alone.
+    fn format(&self, input: &DocumentInput, console: &mut Console) -> Result<Option<bool>, Failure> {
         let name = input.name();
         let no_document = || {
             Failure::new(format!("`{name}` is no document, and was left alone"))
@@ -103,26 +102,15 @@ impl Fmt {
             Err(FormatError::Parse(_)) => return Err(no_document()),
             Err(error @ FormatError::Comment { .. }) => {
                 console.note(&format!("{name}:{error}"));
-                return Ok(Outcome::LeftAlone);
+                return Ok(None);
             }
             Err(error) => return Err(Failure::new(format!("`{name}` was left alone: {error}"))),
         };
-        self.deliver(input, &text, &formatted, console)?;
-        Ok(if formatted.changed { Outcome::Changed } else { Outcome::Unchanged })
-    }
-
-    fn deliver(
-        &self,
-        input: &DocumentInput,
-        text: &str,
-        formatted: &Formatted,
-        console: &mut Console,
-    ) -> Result<(), Failure> {
         if self.diff {
-            console.diff(&input.name(), text, &formatted.text)?;
+            console.diff(&name, &text, &formatted.text)?;
         } else if self.check {
             if formatted.changed {
-                writeln!(console.out, "{}", visible(&input.name()))?;
+                writeln!(console.out, "{}", visible(&name))?;
             }
         } else {
             match input {
@@ -131,13 +119,6 @@ impl Fmt {
                 DocumentInput::File(_) => {}
             }
         }
-        Ok(())
+        Ok(Some(formatted.changed))
     }
-}
-
-/// What became of a document.
-enum Outcome {
-    Unchanged,
-    Changed,
-    LeftAlone,
 }

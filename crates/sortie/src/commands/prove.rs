@@ -85,18 +85,14 @@ impl Prove {
         let found = Found::documents_or_names(&self.paths)?;
         let notes = found.notes();
         let mut exit = Exit::Clean;
-        let mut refuse = |failure: &Failure, console: &mut Console| {
-            console.failure(failure);
-            exit = exit.max(Exit::Invalid);
-        };
         for failure in found.failures {
-            refuse(&failure.into(), console);
+            exit = exit.max(refused(&failure.into(), console));
         }
         let mut documents = Vec::new();
         for input in &found.inputs {
             match NamedDocument::load(input) {
                 Ok(document) => documents.push((input.clone(), document)),
-                Err(error) => refuse(&error.into(), console),
+                Err(error) => exit = exit.max(refused(&error.into(), console)),
             }
         }
         if let Some(request) = request {
@@ -115,10 +111,7 @@ impl Prove {
         for (input, document) in &documents {
             match proved_by_its_proofs(input, document) {
                 Ok(document) => proved.push(document),
-                Err(failure) => {
-                    console.failure(&failure);
-                    exit = exit.max(Exit::Invalid);
-                }
+                Err(failure) => exit = exit.max(refused(&failure, console)),
             }
         }
         let report = ProofsReport::new(proved);
@@ -126,9 +119,7 @@ impl Prove {
             exit = exit.max(Exit::Findings);
         }
         self.write(&report, console)?;
-        for note in notes {
-            console.note(&note);
-        }
+        console.note_all(&notes);
         Ok(exit)
     }
 
@@ -169,6 +160,11 @@ fn proved_by_its_proofs(
     Ok(prove(compiled, name, proofs?.as_ref()))
 }
 
+fn refused(failure: &Failure, console: &mut Console) -> Exit {
+    console.failure(failure);
+    Exit::Invalid
+}
+
 /// Says what was recorded, or why not.
 fn told(event: RecordedEvent, console: &mut Console) -> Exit {
     match event {
@@ -177,12 +173,9 @@ fn told(event: RecordedEvent, console: &mut Console) -> Exit {
             Exit::Clean
         }
         RecordedEvent::Failed(error) => {
-            let exit = match error {
-                RecordError::Disagreement { .. } => Exit::Findings,
-                _ => Exit::Invalid,
-            };
-            console.failure(&error.into());
-            exit
+            let disagrees = matches!(error, RecordError::Disagreement { .. });
+            let exit = refused(&error.into(), console);
+            if disagrees { Exit::Findings } else { exit }
         }
     }
 }

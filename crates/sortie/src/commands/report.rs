@@ -44,9 +44,7 @@ impl Report {
         let report = load_report(&self.run).map_err(|error| Failure::new(error.to_string()))?;
         let color = self.out.is_none() && console.color;
         let view = View { color, allow_skipped: self.allow_skipped, live: true };
-        let mut text = Vec::new();
-        self.format.write(&report, view, &mut text)?;
-        console.put(&text, self.out.as_deref())?;
+        console.put(&self.format.text(&report, view)?, self.out.as_deref())?;
         Ok(report.standing(self.allow_skipped).into())
     }
 }

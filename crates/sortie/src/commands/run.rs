@@ -144,9 +144,7 @@ impl Run {
             }
         }
         let (selected, notes) = Selected::find(&self.documents, &self.cases.suite, evaluators, values)?;
-        for note in &notes {
-            console.note(note);
-        }
+        console.note_all(&notes);
         Ok(selected)
     }
 
@@ -267,9 +265,7 @@ impl Run {
         }
         let color = console.color && self.output.out.is_none() && !self.servers.stdio;
         let view = View { color, allow_skipped: self.output.allow_skipped, live: true };
-        let mut text = Vec::new();
-        self.output.format.write(report, view, &mut text)?;
-        self.put(&text, console)?;
+        self.put(&self.output.format.text(report, view)?, console)?;
         console.note(&format!("kept in {}", ended.folder.display()));
         Ok(if ended.interrupted {
             Exit::Interrupted
