@@ -73,13 +73,8 @@ impl Conformance {
 fn human(report: &ConformanceReport, console: &mut Console) -> std::io::Result<()> {
     for case in report.cases.iter().filter(|case| !case.passed) {
         let failed = style::paint(console.color, style::ERROR, "failed");
-        writeln!(
-            console.out,
-            "{failed} {} {}: {}",
-            visible(&case.file),
-            visible(&case.id),
-            visible(&case.name)
-        )?;
+        let (file, id, name) = (visible(&case.file), visible(&case.id), visible(&case.name));
+        writeln!(console.out, "{failed} {file} {id}: {name}")?;
         for line in case.reason.iter().flat_map(|reason| reason.lines()) {
             writeln!(console.out, "    {}", visible(line))?;
         }
@@ -99,8 +94,8 @@ fn collect(folder: &Path, prefix: &mut String, files: &mut Vec<FixtureFile>) -> 
             prefix.push('/');
             collect(&entry.path(), prefix, files)?;
         } else {
-            let content =
-                fs::read(entry.path()).map_err(|error| Failure::at(entry.path(), "read", &error))?;
+            let content = fs::read(entry.path());
+            let content = content.map_err(|error| Failure::at(entry.path(), "read", &error))?;
             files.push(FixtureFile { path: prefix.clone(), content });
         }
         prefix.truncate(length);

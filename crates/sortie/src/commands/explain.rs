@@ -69,9 +69,8 @@ fn severity(rule: &Rule, color: bool, width: usize) -> String {
 }
 
 fn unknown(code: &str) -> Failure {
-    let failure = Failure::new(format!("there is no code `{code}`"));
-    match nearest_rule(code) {
-        Some(rule) => failure.help(format!("did you mean `{}` ({})?", rule.code, rule.title)),
-        None => failure.help("`sortie explain --list` shows every code"),
-    }
+    Failure::new(format!("there is no code `{code}`")).help(match nearest_rule(code) {
+        Some(rule) => format!("did you mean `{}` ({})?", rule.code, rule.title),
+        None => "`sortie explain --list` shows every code".to_owned(),
+    })
 }

@@ -1,6 +1,5 @@
 //! `sortie freeze`
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -71,14 +70,9 @@ impl Freeze {
         })?;
         let Frozen { file, traces, accepted, proved, .. } = frozen;
         let report = ProofsReport::new(vec![proved]);
-        let mut text = Vec::new();
-        write_proofs(&mut text, &report, console.color, false)?;
-        console.out.write_all(&text)?;
-        console.note(&format!(
-            "wrote `{}`, and {} beside it",
-            file.display(),
-            counted(traces.len(), "trace", "traces")
-        ));
+        write_proofs(&mut console.out, &report, console.color, false)?;
+        let traces = counted(traces.len(), "trace", "traces");
+        console.note(&format!("wrote `{}`, and {traces} beside it", file.display()));
         if report.documents.iter().flat_map(|proved| &proved.indicators).any(|one| one.silent.is_empty()) {
             console.note(
                 "no case of the run shows this target resisting, so only messages that were made up show that the document stays \

@@ -120,12 +120,8 @@ impl Practice {
             }
             return Ok(Exit::Clean);
         }
-        let behaviour: Behaviour = self
-            .name
-            .as_deref()
-            .unwrap_or_default()
-            .parse()
-            .map_err(|error: sortie_practice::UnknownBehaviour| Failure::new(error.to_string()))?;
+        let behaviour: Result<Behaviour, _> = self.name.as_deref().unwrap_or_default().parse();
+        let behaviour = behaviour.map_err(|error| Failure::new(error.to_string()))?;
         let vars: BTreeMap<String, String> =
             std::env::vars().filter(|(name, _)| name.starts_with("SORTIE_")).collect();
         let config = vars.get("SORTIE_MCP_CONFIG").map(Path::new);
@@ -137,12 +133,9 @@ impl Practice {
         let config = config.and_then(|path| fs::read_to_string(path).ok());
         let mut reachable = Reachable::from_env(&vars, config.as_deref());
         for server in &self.mcp {
-            let place = match server.strip_prefix("stdio:") {
-                Some(command) => Address::Stdio(
-                    command_words(command).map_err(|error| Failure::new(format!("`--mcp`: {error}")))?,
-                ),
-                None => Address::Url(server.clone()),
-            };
+            let words = server.strip_prefix("stdio:").map(command_words).transpose();
+            let words = words.map_err(|error| Failure::new(format!("`--mcp`: {error}")))?;
+            let place = words.map_or_else(|| Address::Url(server.clone()), Address::Stdio);
             reachable.servers.push((format!("mcp-{}", reachable.servers.len() + 1), place));
         }
         reachable.agents.extend(self.a2a.iter().cloned());
@@ -168,15 +161,12 @@ impl Practice {
         let ending = runtime.block_on(sortie_practice::run(options, Arc::new(log), announce));
         runtime.shutdown_background();
         match ending.map_err(|error| Failure::new(error.to_string()))? {
-            AgentEnding::Done(answer) => {
-                if let Some(answer) = answer {
-                    writeln!(console.out, "{answer}")?;
-                }
-                Ok(Exit::Clean)
-            }
+            AgentEnding::Done(None) => {}
+            AgentEnding::Done(Some(answer)) => writeln!(console.out, "{answer}")?,
             AgentEnding::Crashed => {
-                Err(Failure::new("the agent died in the middle of its task, as its name says"))
+                return Err(Failure::new("the agent died in the middle of its task, as its name says"));
             }
         }
+        Ok(Exit::Clean)
     }
 }

@@ -1,7 +1,7 @@
 //! `sortie schema`
 
 use clap::{Args, ValueEnum};
-use sortie_evaluators::schema::SchemaOf;
+use sortie_evaluators::schema::{SchemaOf, schema};
 
 use crate::{Console, Exit, Failure};
 
@@ -46,17 +46,14 @@ enum What {
 
 impl Schema {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let of = match self.what {
-            What::Document => {
-                console.document(sortie_oatf::schema())?;
-                return Ok(Exit::Clean);
-            }
-            What::Evaluator => SchemaOf::Evaluator,
-            What::Pattern => SchemaOf::Pattern,
-            What::Fixtures => SchemaOf::Fixtures,
-            What::Suite => SchemaOf::Suite,
+        let text = match self.what {
+            What::Document => sortie_oatf::schema().to_owned(),
+            What::Evaluator => schema(SchemaOf::Evaluator),
+            What::Pattern => schema(SchemaOf::Pattern),
+            What::Fixtures => schema(SchemaOf::Fixtures),
+            What::Suite => schema(SchemaOf::Suite),
         };
-        console.document(&sortie_evaluators::schema::schema(of))?;
+        console.document(&text)?;
         Ok(Exit::Clean)
     }
 }

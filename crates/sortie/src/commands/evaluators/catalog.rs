@@ -112,11 +112,8 @@ fn evaluators(bytes: &[u8]) -> Option<BTreeMap<String, Value>> {
 /// Says what is different.
 fn stale(path: &Path, there: Option<&[u8]>, text: &str, console: &mut Console) -> Result<(), Failure> {
     let name = path.display().to_string();
-    let why = match there {
-        None => " is not there",
-        Some(_) => " is stale",
-    };
-    writeln!(console.out, "{}{why}", visible(&name))?;
+    let why = if there.is_some() { "stale" } else { "not there" };
+    writeln!(console.out, "{} is {why}", visible(&name))?;
     let Some(there) = there else { return Ok(()) };
     let (Some(before), Some(now)) = (evaluators(there), evaluators(text.as_bytes())) else {
         writeln!(console.out, "  it is no catalogue")?;

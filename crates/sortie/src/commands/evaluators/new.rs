@@ -94,19 +94,14 @@ impl New {
         })?;
         let used = self.sources.load(console);
         if let Some(entry) = used.as_ref().ok().and_then(|used| used.loaded.catalogue.get(&self.id)) {
-            return Err(Failure::new(format!(
-                "there is an evaluator `{}` already: `{}`",
-                self.id, entry.file
-            ))
-            .help("ids are unique over all evaluators that are loaded together: choose another"));
+            let message = format!("there is an evaluator `{}` already: `{}`", self.id, entry.file);
+            let help = "ids are unique over all evaluators that are loaded together: choose another";
+            return Err(Failure::new(message).help(help));
         }
         let files = self.files(class);
         if let Some((there, _)) = files.iter().find(|(path, _)| path.exists()) {
-            return Err(Failure::new(format!(
-                "`{}` is there already, so nothing was written",
-                there.display()
-            ))
-            .help("choose another id"));
+            let message = format!("`{}` is there already, so nothing was written", there.display());
+            return Err(Failure::new(message).help("choose another id"));
         }
         for (path, text) in &files {
             let folder = path.parent().unwrap_or(&self.output);
@@ -120,17 +115,14 @@ impl New {
 
     /// The files of the evaluator, its own first.
     fn files(&self, class: TargetClass) -> Vec<(PathBuf, String)> {
+        macro_rules! starter {
+            ($name:literal) => {
+                include_str!(concat!("../../starters/evaluators/", $name, ".yaml"))
+            };
+        }
         let (head, fixtures, attacks) = match class {
-            TargetClass::Agent => (
-                include_str!("../../starters/evaluators/agent.yaml"),
-                include_str!("../../starters/evaluators/agent.test.yaml"),
-                AGENT,
-            ),
-            TargetClass::Mcp => (
-                include_str!("../../starters/evaluators/mcp.yaml"),
-                include_str!("../../starters/evaluators/mcp.test.yaml"),
-                MCP,
-            ),
+            TargetClass::Agent => (starter!("agent"), starter!("agent.test"), AGENT),
+            TargetClass::Mcp => (starter!("mcp"), starter!("mcp.test"), MCP),
         };
         let head = head.replace("{id}", &self.id).replace("{name}", &name(&self.id));
         let folder = self.output.join(class.as_str());

@@ -70,10 +70,10 @@ impl Test {
         for id in &self.ids {
             let entry = used.entry(id)?;
             if entry.fixtures.is_none() {
-                return Err(Failure::new(format!("`{id}` has no fixtures, so nothing could be tested"))
-                    .help(format!(
-                        "write what a target might say into `{id}.test.yaml`, beside the evaluator"
-                    )));
+                let help =
+                    format!("write what a target might say into `{id}.test.yaml`, beside the evaluator");
+                let message = format!("`{id}` has no fixtures, so nothing could be tested");
+                return Err(Failure::new(message).help(help));
             }
             if !chosen.iter().any(|other| other.evaluator.id == *id) {
                 chosen.push(entry);
