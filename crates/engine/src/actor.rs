@@ -4,13 +4,14 @@ mod entry;
 mod messages;
 mod transitions;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use sortie_oatf::Compiled;
 use sortie_oatf::model::{Mode, TriggerState, extract_protocol};
 use sortie_trace::{ActorFailure, Deriver};
+use sortie_wire::Lock;
 use tokio::sync::watch;
 
 pub use entry::EntryAction;
@@ -30,9 +31,9 @@ pub struct ActorState {
     protocol: String,
     phases: Vec<Arc<ActorPhase>>,
     context: Context,
-    inner: Mutex<Inner>,
+    inner: Lock<Inner>,
     /// Taken after `inner` where both are, so that entry actions can say something.
-    deriver: Mutex<Deriver>,
+    deriver: Lock<Deriver>,
     /// Shared with its forks, as is the next: the end of a run is theirs together.
     working: Arc<AtomicUsize>,
     reached_last: Arc<AtomicBool>,
@@ -85,14 +86,14 @@ impl ActorState {
             protocol: extract_protocol(mode).to_owned(),
             phases,
             context,
-            inner: Mutex::new(Inner {
+            inner: Lock::new(Inner {
                 index: 0,
                 since: Instant::now(),
                 trigger: TriggerState::default(),
                 fired: false,
                 on_enter: None,
             }),
-            deriver: Mutex::new(Deriver::new()),
+            deriver: Lock::new(Deriver::new()),
             working: Arc::default(),
             reached_last: Arc::default(),
             through: AtomicBool::new(false),
@@ -127,7 +128,7 @@ impl ActorState {
 
     /// The phase it is in.
     pub fn phase(&self) -> Arc<ActorPhase> {
-        self.phases[self.lock().index].clone()
+        self.phases[self.inner.lock().index].clone()
     }
 
     /// The index of the phase, now and whenever it changes.
@@ -174,10 +175,6 @@ impl ActorState {
 
     fn is_client(&self) -> bool {
         Mode::of(&self.mode).is_client()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use sortie_oatf::GenerationProvider;
+use sortie_wire::Lock;
 use tokio_util::sync::CancellationToken;
 
 use crate::recorder::Recorder;
@@ -36,18 +37,18 @@ impl fmt::Debug for ContentGenerator {
 #[derive(Debug, Default)]
 pub struct Extracted {
     /// By `actor.name`.
-    values: Mutex<HashMap<String, String>>,
+    values: Lock<HashMap<String, String>>,
 }
 
 impl Extracted {
     /// Keeps a value of an actor.
     pub fn set(&self, actor: &str, name: &str, value: String) {
-        self.lock().insert(format!("{actor}.{name}"), value);
+        self.values.lock().insert(format!("{actor}.{name}"), value);
     }
 
     /// Everything that templates of an actor can refer to: `actor.name` of all, and `name` of its own.
     pub fn seen_by(&self, actor: &str) -> HashMap<String, String> {
-        let mut seen = self.lock().clone();
+        let mut seen = self.values.lock().clone();
         let own: Vec<_> = seen
             .iter()
             .filter_map(|(key, value)| {
@@ -57,10 +58,6 @@ impl Extracted {
             .collect();
         seen.extend(own);
         seen
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, String>> {
-        self.values.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

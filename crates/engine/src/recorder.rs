@@ -1,7 +1,7 @@
 //! Where everything that happens comes together: one order, one trace, one verdict.
 
 use std::io::Write;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use serde_json::Value;
@@ -11,6 +11,7 @@ use sortie_trace::{
     ActorFailed, ActorFailure, AgentExit, Deriver, Header, Listening, Message, Note, Observed, PhaseEnd,
     PhaseEntered, Record, Redactor, Sender, StopReason, Stopped, Transcriber, WriteError, Writer,
 };
+use sortie_wire::Lock;
 use tokio::sync::watch;
 
 use crate::event::{RunEvent, Watcher};
@@ -22,7 +23,8 @@ const MAX_WARNINGS: usize = 100;
 /// Writes the trace of a document or of a case of an evaluator, shows it to what decides and to whoever watches. All of that
 /// happens before a call returns, so that what the trace says is never behind what the peer was told.
 pub struct Recorder {
-    inner: Mutex<Inner>,
+    /// A panic of a watcher leaves nothing half done that matters more than the trace.
+    inner: Lock<Inner>,
     /// Whether the trace may say less than was said.
     redacts: bool,
     watcher: Arc<dyn Watcher>,
@@ -126,7 +128,7 @@ impl Recorder {
             failed: false,
             broken: None,
         };
-        Ok(Self { inner: Mutex::new(inner), redacts, watcher, pulse: watch::Sender::new(pulse) })
+        Ok(Self { inner: Lock::new(inner), redacts, watcher, pulse: watch::Sender::new(pulse) })
     }
 
     /// Something was said. What an actor has made of it already is taken over where the trace would say the same, and
@@ -151,12 +153,12 @@ impl Recorder {
 
     /// Keeps a copy of every message from now on.
     pub(crate) fn start_copies(&self) {
-        self.lock().copies = Some(Vec::new());
+        self.inner.lock().copies = Some(Vec::new());
     }
 
     /// The copies so far; no more are made.
     pub(crate) fn take_copies(&self) -> Vec<Record> {
-        self.lock().copies.take().unwrap_or_default()
+        self.inner.lock().copies.take().unwrap_or_default()
     }
 
     /// What was said in a case so far, as checks and judges see it; `None` for a document.
@@ -165,7 +167,7 @@ impl Recorder {
     }
 
     pub(crate) fn with_transcriber<T>(&self, look: impl FnOnce(&Transcriber) -> T) -> Option<T> {
-        match &self.lock().observer {
+        match &self.inner.lock().observer {
             Observer::Transcript(transcriber) => Some(look(transcriber)),
             Observer::Indicators(_) => None,
         }
@@ -216,13 +218,13 @@ impl Recorder {
     pub fn stopped(&self, because: StopReason, message: Option<&str>) {
         let message = message.map(str::to_owned);
         self.append(Record::Stopped(Stopped { seq: 0, time: String::new(), because, message }), None);
-        self.lock().closed = true;
+        self.inner.lock().closed = true;
     }
 
     /// Something a person should know. The same sentence is kept once.
     pub fn warn(&self, text: impl Into<String>) {
         let text = text.into();
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         if inner.warnings.contains(&text) {
             return;
         }
@@ -237,13 +239,13 @@ impl Recorder {
     /// A `log` action of the document.
     pub fn log(&self, actor: &str, level: &str, text: &str) {
         // Under the lock, so that whoever watches sees one order.
-        let _inner = self.lock();
+        let _inner = self.inner.lock();
         self.watcher.event(&RunEvent::Logged { actor, level, text });
     }
 
     /// Whether anyone has ever spoken to an actor of that name.
     pub fn is_connected(&self, actor: &str) -> bool {
-        let inner = self.lock();
+        let inner = self.inner.lock();
         let actors = inner.detector().map(Detector::actors);
         actors.is_some_and(|actors| actors.iter().any(|reached| reached.name == actor && reached.connected))
     }
@@ -260,13 +262,13 @@ impl Recorder {
 
     /// What is to be made of everything so far, with the warnings of the run; `None` for a case of an evaluator.
     pub fn run(&self, place: Place) -> Option<sortie_detect::Outcome> {
-        let inner = self.lock();
+        let inner = self.inner.lock();
         Some(inner.run(inner.detector()?, place))
     }
 
     /// The same, of what a detector says that has seen the trace.
     pub(crate) fn run_of(&self, detector: &Detector, place: Place) -> sortie_detect::Outcome {
-        self.lock().run(detector, place)
+        self.inner.lock().run(detector, place)
     }
 
     /// Writes a record that happens now. Where it cannot be written, the run has to end, and [`RunStatus`] says why.
@@ -281,7 +283,7 @@ impl Recorder {
         record: &mut Record,
         seen: &mut Option<MessageView>,
     ) -> Result<(), WriteError> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         let inner = &mut *inner;
         if inner.closed {
             return Ok(());
@@ -340,11 +342,6 @@ impl Recorder {
             before != (pulse.heard, pulse.exploited)
         });
         Ok(())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A panic of a watcher leaves nothing half done that matters more than the trace.
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

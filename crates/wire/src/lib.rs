@@ -21,10 +21,12 @@ mod endpoint;
 pub mod http;
 pub mod jsonrpc;
 mod limits;
+mod lock;
 pub mod mcp;
 pub mod sse;
 pub mod stdio;
 
 pub use endpoint::{Address, Endpoint};
 pub use limits::Limits;
+pub use lock::Lock;
 pub use sortie_protocol::{Members, ag_ui};

@@ -1,6 +1,6 @@
 //! What an actor hears and says.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use serde_json::Value;
 use sortie_oatf::model::{AdvanceReason, ExtractorSource, TriggerResult};
@@ -124,7 +124,7 @@ impl ActorState {
         let mut message = self.message(sender, spoken);
         let alone = !self.is_client() && sender == Sender::Agent;
         let seen = seen.or_else(|| alone.then(|| view(&mut Deriver::new(), &message)));
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         self.expire(&mut inner);
         let phase = phase.unwrap_or(&self.phases[inner.index]).clone();
         message.phase.clone_from(&phase.name);
@@ -172,7 +172,7 @@ impl ActorState {
 
     /// The message as indicators see it, before anything is redacted: an attack may use what the trace must not hold.
     fn observe(&self, message: &Message) -> MessageView {
-        view(&mut self.deriver.lock().unwrap_or_else(PoisonError::into_inner), message)
+        view(&mut self.deriver.lock(), message)
     }
 
     fn extract(&self, phase: &ActorPhase, source: ExtractorSource, content: &Value) {

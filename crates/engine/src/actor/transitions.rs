@@ -25,14 +25,14 @@ impl ActorState {
     /// Enters the first phase. From now on `on_enter` is called whenever a phase is entered, before anything else is heard;
     /// it must not block, and may call [`said`](Self::said) but not [`heard`](Self::heard).
     pub fn begin(self: &Arc<Self>, on_enter: impl FnMut(Entered) + Send + 'static) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.on_enter = Some(Box::new(on_enter));
         self.enter(&mut inner, 0, None);
     }
 
     /// Leaves a phase, unless it was left already.
     pub(super) fn advance(self: &Arc<Self>, from: usize, reason: AdvanceReason) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         if inner.index == from {
             self.leave(&mut inner, reason);
         }

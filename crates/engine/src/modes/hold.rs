@@ -1,6 +1,6 @@
 //! When a client goes on to its next phase: not before everything of the present one is sent.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use sortie_wire::Lock;
 
 use crate::actor::HeardMessage;
 
@@ -10,7 +10,7 @@ use crate::actor::HeardMessage;
 /// nobody.
 #[derive(Debug, Default)]
 pub(crate) struct Hold {
-    inner: Mutex<Inner>,
+    inner: Lock<Inner>,
 }
 
 #[derive(Debug, Default)]
@@ -28,13 +28,13 @@ impl Hold {
     ///
     /// Nothing that was held is dropped here, since the actor is locked meanwhile.
     pub(crate) fn enter(&self, phase: usize, unsent: bool) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         (inner.phase, inner.unsent) = (phase, unsent);
     }
 
     /// Something was heard. It is let go at once, unless it ends the phase too early.
     pub(crate) fn heard(&self, heard: HeardMessage) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         if heard.has_fired() {
             inner.ended.push(heard.phase.index);
         }
@@ -48,19 +48,19 @@ impl Hold {
 
     /// The phase has something to send, after all.
     pub(crate) fn wait(&self, phase: usize) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.unsent |= inner.phase == phase;
     }
 
     /// Everything of a phase is on its way, so whatever ends it may do so from now on.
     pub(crate) fn sent(&self, phase: usize) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.unsent &= inner.phase != phase;
     }
 
     /// Everything of a phase is done: what was held ends it now.
     pub(crate) fn done(&self, phase: usize) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         if inner.phase != phase {
             return;
         }
@@ -73,17 +73,13 @@ impl Hold {
 
     /// Whether the time of a phase was up before anything ended it.
     pub(crate) fn timed_out(&self, phase: usize) -> bool {
-        let inner = self.lock();
+        let inner = self.inner.lock();
         inner.phase != phase && !inner.ended.contains(&phase)
     }
 
     /// The run is over: nothing that was held ends a phase any more.
     pub(crate) fn forget(&self) {
-        let held = std::mem::take(&mut self.lock().held);
+        let held = std::mem::take(&mut self.inner.lock().held);
         held.into_iter().for_each(HeardMessage::forget);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use sortie_trace::Redactor;
 use sortie_trace::time::format_time;
+use sortie_wire::Lock;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use crate::event::{RunEvent, Watcher};
@@ -80,12 +81,12 @@ const MAX_LOG_BYTES: usize = 4 << 20;
 pub(super) struct RunLog {
     next: Arc<dyn Watcher>,
     redactor: Redactor,
-    file: Mutex<(File, usize)>,
+    file: Lock<(File, usize)>,
 }
 
 impl RunLog {
     pub(super) fn new(file: File, redactor: Redactor, next: Arc<dyn Watcher>) -> Self {
-        Self { next, redactor, file: Mutex::new((file, MAX_LOG_BYTES)) }
+        Self { next, redactor, file: Lock::new((file, MAX_LOG_BYTES)) }
     }
 
     fn write(&self, level: &str, who: &str, text: &str) {
@@ -96,7 +97,7 @@ impl RunLog {
             .map(|letter| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter })
             .collect();
         let line = format!("{} {level} {who}{text}\n", format_time(SystemTime::now()));
-        let (file, room) = &mut *self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let (file, room) = &mut *self.file.lock();
         if let Some(left) = room.checked_sub(line.len()) {
             *room = left;
             // The same is in the report, or was shown: nothing depends on this file.

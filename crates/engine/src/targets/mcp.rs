@@ -1,12 +1,12 @@
 //! An MCP server, whose tools we call: what it is asked and what it says is recorded.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use sortie_evaluators::cases::{MAX_TOOLS, Tool, excerpt};
 use sortie_trace::Kind;
+use sortie_wire::Lock;
 use sortie_wire::http::{self, ClientError};
 use sortie_wire::mcp::McpRevision;
 use sortie_wire::mcp::client::{
@@ -66,20 +66,20 @@ pub(super) struct Session {
 #[derive(Debug)]
 struct Client {
     /// The trace of the case that is played.
-    log: Mutex<Channel>,
+    log: Lock<Channel>,
     /// Why the trace cannot be written any more.
-    failed: Mutex<Option<TargetError>>,
+    failed: Lock<Option<TargetError>>,
 }
 
 impl Client {
     fn log(&self) -> Channel {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.log.lock().clone()
     }
 
     fn keep<T>(&self, recorded: Result<T, TargetError>) -> Option<T> {
         recorded
             .map_err(|error| {
-                self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                self.failed.lock().get_or_insert(error);
             })
             .ok()
     }
@@ -126,7 +126,7 @@ impl Session {
         log: Channel,
         settings: &Settings,
     ) -> Result<Self, TargetError> {
-        let client = Client { log: Mutex::new(log), failed: Mutex::default() };
+        let client = Client { log: Lock::new(log), failed: Lock::default() };
         let patience = Patience::Total(settings.answer_timeout);
         let wire = sortie_wire::mcp::client::Session::new(connected, client, patience);
         let mut session = Self { wire, answer_timeout: settings.answer_timeout, has_tools: true };
@@ -198,7 +198,7 @@ impl Session {
 
     /// What is said from now on goes into another trace.
     pub(super) fn record_in(&self, channel: Channel) {
-        *self.wire.handler().log.lock().unwrap_or_else(PoisonError::into_inner) = channel;
+        *self.wire.handler().log.lock() = channel;
     }
 
     /// Calls a tool.
@@ -225,7 +225,7 @@ impl Session {
 
     /// An error when something could not be recorded.
     fn recorded(&self) -> Result<(), TargetError> {
-        let failed = self.wire.handler().failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = self.wire.handler().failed.lock();
         failed.clone().map_or(Ok(()), Err)
     }
 

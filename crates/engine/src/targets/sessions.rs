@@ -1,8 +1,7 @@
 //! Connections to a target that cases use one after the other.
 
-use std::sync::{Mutex, PoisonError};
-
 use sortie_trace::Record;
+use sortie_wire::Lock;
 use sortie_wire::http::Client;
 
 use super::channel::Channel;
@@ -21,7 +20,7 @@ pub(crate) struct Sessions {
     /// What conversations share, where the target is at a URL.
     client: Option<Client>,
     keeps: bool,
-    idle: Mutex<Vec<Session>>,
+    idle: Lock<Vec<Session>>,
 }
 
 /// A connection, and the exchange that opened it.
@@ -39,7 +38,7 @@ impl Sessions {
             settings,
             client: target.client(&settings),
             keeps: target.is_mcp_process() && !fresh,
-            idle: Mutex::default(),
+            idle: Lock::default(),
         }
     }
 
@@ -47,7 +46,7 @@ impl Sessions {
     pub(crate) async fn open(&self, channel: &Channel) -> Result<Session, TargetError> {
         let broken = |error: sortie_trace::WriteError| TargetError::Trace(error.to_string());
         loop {
-            let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let idle = self.idle.lock().pop();
             let Some(mut session) = idle else { break };
             if !session.conversation.is_there() {
                 session.conversation.close().await;
@@ -69,7 +68,7 @@ impl Sessions {
     /// Takes a connection back after a case that went well.
     pub(crate) async fn give_back(&self, session: Session) {
         if self.keeps {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(session);
+            self.idle.lock().push(session);
         } else {
             session.conversation.close().await;
         }
@@ -77,7 +76,7 @@ impl Sessions {
 
     /// Ends all connections.
     pub(crate) async fn close(&self) {
-        let idle = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        let idle = std::mem::take(&mut *self.idle.lock());
         for session in idle {
             session.conversation.close().await;
         }

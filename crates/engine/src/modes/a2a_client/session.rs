@@ -1,15 +1,15 @@
 //! What is said to one agent, and what it answers.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::StatusCode;
 use serde_json::Value;
 use sortie_trace::{ActorFailure, Direction, Kind};
-use sortie_wire::Limits;
 use sortie_wire::a2a::{A2aClient, AgentEndpoint, Fetched};
 use sortie_wire::http::{Answer as Body, ClientError, EventStream, Response, StreamError};
 use sortie_wire::jsonrpc::{self, Ids};
+use sortie_wire::{Limits, Lock};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use url::Url;
@@ -41,7 +41,7 @@ pub(super) struct Session {
     client: A2aClient,
     ids: Ids,
     /// Where messages go, once that is known.
-    endpoint: Mutex<Option<Url>>,
+    endpoint: Lock<Option<Url>>,
     push: Push,
     limits: Limits,
 }
@@ -71,7 +71,7 @@ impl Session {
             tasks: TaskTracker::new(),
             client,
             ids: Ids::new(),
-            endpoint: Mutex::new(None),
+            endpoint: Lock::new(None),
             push: Push::new(&options.allow_hosts, options.limits),
             limits: options.limits,
         })
@@ -135,12 +135,12 @@ impl Session {
             let card = excerpt(card.as_bytes());
             self.actor.warn(&format!("the card of the target leads to `{card}`, and messages go to {target} all the same: only you name targets"));
         }
-        *self.endpoint.lock().unwrap_or_else(PoisonError::into_inner) = Some(endpoint.url().clone());
+        *self.endpoint.lock() = Some(endpoint.url().clone());
     }
 
     /// Where messages go.
     async fn endpoint(&self, phase: &Arc<ActorPhase>) -> Result<Url, Failure> {
-        let known = || self.endpoint.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let known = || self.endpoint.lock().clone();
         if known().is_none() && self.client.needs_card() {
             self.card(phase, &[]).await?;
         }

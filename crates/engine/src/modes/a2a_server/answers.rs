@@ -1,12 +1,11 @@
 //! What an agent answers to which method.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use serde_json::value::RawValue;
-use sortie_wire::Members;
 use sortie_wire::a2a::code;
+use sortie_wire::{Lock, Members};
 
 use super::json::{array, object, string, text};
 use super::plan::Plan;
@@ -40,7 +39,7 @@ pub(super) struct Question<'q> {
 /// The tasks of an agent, and what is asked about them.
 #[derive(Debug, Default)]
 pub(super) struct Desk {
-    tasks: Mutex<Tasks>,
+    tasks: Lock<Tasks>,
 }
 
 impl Desk {
@@ -67,7 +66,7 @@ impl Desk {
     /// Headers for a push notification to an address, as whoever configured it last wants them: the token, and
     /// credentials.
     pub(super) fn webhook(&self, url: &str) -> Webhook {
-        let tasks = self.lock();
+        let tasks = self.tasks.lock();
         let Some(config) = tasks.webhook(url).and_then(Members::read) else { return Webhook::default() };
         let authentication = object(&config, "authentication");
         let authorization = authentication.and_then(|authentication| {
@@ -93,7 +92,7 @@ impl Desk {
             (None, None) => empty_task(question.params),
         };
         let config = question.raw.and_then(push_config);
-        let mut tasks = self.lock();
+        let mut tasks = self.tasks.lock();
         if let Some(config) = &config {
             tasks.keep_webhook(config);
         }
@@ -113,7 +112,7 @@ impl Desk {
         read: impl FnOnce(&str) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
         let id = id(question, "id")?;
-        read(self.lock().get(id).ok_or(TASK_NOT_FOUND)?)
+        read(self.tasks.lock().get(id).ok_or(TASK_NOT_FOUND)?)
     }
 
     fn cancel(&self, question: Question<'_>) -> Result<Answer, Refusal> {
@@ -121,7 +120,7 @@ impl Desk {
             Some(task) if !task.is_over() => Ok(task.canceled()),
             _ => Err((code::TASK_NOT_CANCELABLE, "Task cannot be canceled")),
         })?;
-        self.lock().keep(id(question, "id")?, canceled.clone());
+        self.tasks.lock().keep(id(question, "id")?, canceled.clone());
         Ok(Answer::Result(canceled))
     }
 
@@ -131,7 +130,7 @@ impl Desk {
         let config = params.get("pushNotificationConfig").ok_or(INVALID_PARAMS)?;
         let config = Config::new(id, config).ok_or(INVALID_PARAMS)?;
         let answer = config.of_task(id);
-        let mut tasks = self.lock();
+        let mut tasks = self.tasks.lock();
         tasks.keep_webhook(&config.json);
         if tasks.configure(id, config) { Ok(Answer::Result(answer)) } else { Err(TASK_NOT_FOUND) }
     }
@@ -139,7 +138,7 @@ impl Desk {
     fn get_config(&self, question: Question<'_>) -> Result<Answer, Refusal> {
         let task = id(question, "id")?;
         let wanted = question.params.get("pushNotificationConfigId").and_then(Value::as_str);
-        let tasks = self.lock();
+        let tasks = self.tasks.lock();
         let mut configs = tasks.configs(task).ok_or(TASK_NOT_FOUND)?.iter();
         let config = configs.find(|config| wanted.is_none_or(|wanted| config.id == wanted));
         let none = (code::TASK_NOT_FOUND, "The task has no such push notification configuration");
@@ -148,7 +147,7 @@ impl Desk {
 
     fn list_configs(&self, question: Question<'_>) -> Result<Answer, Refusal> {
         let task = id(question, "id")?;
-        let tasks = self.lock();
+        let tasks = self.tasks.lock();
         let configs = tasks.configs(task).ok_or(TASK_NOT_FOUND)?.iter().map(|config| config.of_task(task));
         let configs: Vec<_> = configs.collect();
         Ok(Answer::Result(array(&configs)))
@@ -156,16 +155,11 @@ impl Desk {
 
     fn delete_config(&self, question: Question<'_>) -> Result<Answer, Refusal> {
         let (task, config) = (id(question, "id")?, id(question, "pushNotificationConfigId")?);
-        if self.lock().unconfigure(task, config) {
+        if self.tasks.lock().unconfigure(task, config) {
             Ok(Answer::Result("null".to_owned()))
         } else {
             Err(TASK_NOT_FOUND)
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Tasks> {
-        // Nothing in there is left half done that another request could trip over.
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -9,7 +9,7 @@ use sortie_wire::jsonrpc::{self, id_key};
 use sortie_wire::mcp::server::Outlet;
 
 use super::peer::{Asked, Peer, Unsaid};
-use super::server::{Server, lock};
+use super::server::Server;
 use crate::actor::{ActorState, Entered, EntryAction};
 use crate::phase::ActorPhase;
 
@@ -36,7 +36,7 @@ impl Server {
     fn spread(&self, actor: &Arc<ActorState>, unsaid: Unsaid) {
         let mut reached = false;
         if Arc::ptr_eq(actor, &self.actor) {
-            let subscriptions = lock(&self.subscriptions).clone();
+            let subscriptions = self.subscriptions.lock().clone();
             for subscription in subscriptions.iter().filter(|subscription| subscription.wants(&unsaid)) {
                 subscription.say(&unsaid);
                 reached = true;
@@ -50,7 +50,7 @@ impl Server {
             reached = true;
         }
         if !reached {
-            let mut waiting = lock(&self.waiting);
+            let mut waiting = self.waiting.lock();
             waiting.push_back(unsaid);
             if waiting.len() > MOST_WAITING {
                 waiting.pop_front();
@@ -65,7 +65,7 @@ impl Server {
         if peer.transport != sortie_wire::mcp::server::Transport::Single
             && Arc::ptr_eq(&peer.actor, &self.actor)
         {
-            let waited: Vec<_> = lock(&self.waiting).drain(..).collect();
+            let waited: Vec<_> = self.waiting.lock().drain(..).collect();
             for unsaid in waited {
                 peer.keep(unsaid);
             }

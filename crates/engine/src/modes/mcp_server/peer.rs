@@ -1,10 +1,11 @@
 //! Someone who is connected.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
+use sortie_wire::Lock;
 use sortie_wire::mcp::server::{Outlet, Transport};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -25,7 +26,7 @@ pub(super) struct Peer {
     pub(super) transport: Transport,
     /// Whose phases it sees.
     pub(super) actor: Arc<ActorState>,
-    state: Mutex<State>,
+    state: Lock<State>,
     /// There was a handshake.
     agreed: AtomicBool,
     /// It is past the handshake.
@@ -61,7 +62,7 @@ impl Peer {
             name: name.to_owned(),
             transport,
             actor,
-            state: Mutex::default(),
+            state: Lock::default(),
             agreed: AtomicBool::new(false),
             ready: AtomicBool::new(false),
             unsaid: AtomicUsize::new(0),
@@ -70,14 +71,14 @@ impl Peer {
 
     /// Takes note of the handshake.
     pub(super) fn agreed(&self, version: Option<&str>, capabilities: Value) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.version = version.map(str::to_owned);
         state.capabilities = capabilities;
         self.agreed.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn version(&self) -> Option<String> {
-        self.lock().version.clone()
+        self.state.lock().version.clone()
     }
 
     /// Whether there was a handshake.
@@ -87,7 +88,7 @@ impl Peer {
 
     /// Whether it says that it can do something.
     pub(super) fn can(&self, capability: &str) -> bool {
-        self.lock().capabilities.get(capability).is_some_and(|declared| !declared.is_null())
+        self.state.lock().capabilities.get(capability).is_some_and(|declared| !declared.is_null())
     }
 
     /// The handshake is over. Whether that is news.
@@ -96,17 +97,17 @@ impl Peer {
     }
 
     pub(super) fn listens_on(&self, outlet: Outlet) {
-        self.lock().standalone = Some(outlet);
+        self.state.lock().standalone = Some(outlet);
     }
 
     /// Where it hears what it did not ask for, if someone reads there.
     pub(super) fn standalone(&self) -> Option<Outlet> {
-        self.lock().standalone.clone().filter(Outlet::is_open)
+        self.state.lock().standalone.clone().filter(Outlet::is_open)
     }
 
     /// Keeps something to say. Whether an older one had to give way.
     pub(super) fn keep(&self, unsaid: Unsaid) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.unsaid.push_back(unsaid);
         let full = state.unsaid.len() > MOST_UNSAID;
         if full {
@@ -126,7 +127,7 @@ impl Peer {
         if !self.has_unsaid() {
             return Vec::new();
         }
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         self.unsaid.store(0, Ordering::Relaxed);
         state.unsaid.drain(..).collect()
     }
@@ -134,7 +135,7 @@ impl Peer {
     /// Begins an exchange that can be cancelled.
     pub(super) fn runs(&self, id: &str) -> CancellationToken {
         let token = CancellationToken::new();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.running.len() < MOST_RUNNING {
             state.running.insert(id.to_owned(), token.clone());
         }
@@ -142,11 +143,11 @@ impl Peer {
     }
 
     pub(super) fn ran(&self, id: &str) {
-        self.lock().running.remove(id);
+        self.state.lock().running.remove(id);
     }
 
     pub(super) fn cancel(&self, id: &str) {
-        let running = self.lock().running.remove(id);
+        let running = self.state.lock().running.remove(id);
         if let Some(running) = running {
             running.cancel();
         }
@@ -154,12 +155,8 @@ impl Peer {
 
     /// Cancels everything.
     pub(super) fn cancel_all(&self) {
-        let running = std::mem::take(&mut self.lock().running);
+        let running = std::mem::take(&mut self.state.lock().running);
         running.values().for_each(CancellationToken::cancel);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -179,7 +176,7 @@ pub(super) struct Asked {
 
 /// Our questions that were not answered, by their ids.
 #[derive(Debug, Default)]
-pub(super) struct Pending(Mutex<Questions>);
+pub(super) struct Pending(Lock<Questions>);
 
 #[derive(Debug, Default)]
 struct Questions {
@@ -189,7 +186,7 @@ struct Questions {
 
 impl Pending {
     pub(super) fn ask(&self, id: String, asked: Asked) {
-        let mut questions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut questions = self.0.lock();
         questions.order.push_back(id.clone());
         questions.by_id.insert(id, asked);
         while questions.order.len() > MOST_OPEN {
@@ -201,7 +198,7 @@ impl Pending {
 
     /// The question that a peer answers. Nobody answers for another.
     pub(super) fn answered(&self, id: &str, peer: &str) -> Option<Asked> {
-        let mut questions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut questions = self.0.lock();
         let asked = questions.by_id.get(id)?;
         if asked.peer.as_deref().is_some_and(|asked| asked != peer) {
             return None;

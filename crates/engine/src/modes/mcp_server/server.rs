@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use serde_json::Value;
 use sortie_trace::{Direction, Kind};
+use sortie_wire::Lock;
 use sortie_wire::http::Hosts;
 use sortie_wire::jsonrpc::Ids;
 use sortie_wire::mcp::server::{Ends, Transport, serve, serve_stdio};
@@ -79,10 +80,10 @@ pub(super) struct Server {
     pub(super) ids: Ids,
     pub(super) pending: Pending,
     /// Peers that come back, or stay.
-    peers: Mutex<Vec<Arc<Peer>>>,
-    pub(super) subscriptions: Mutex<Vec<Arc<Subscription>>>,
+    peers: Lock<Vec<Arc<Peer>>>,
+    pub(super) subscriptions: Lock<Vec<Arc<Subscription>>>,
     /// What is to be said to the first peer that listens.
-    pub(super) waiting: Mutex<VecDeque<Unsaid>>,
+    pub(super) waiting: Lock<VecDeque<Unsaid>>,
     /// Some request came on the wire without handshakes.
     seen_modern: AtomicBool,
     /// The actor itself plays for some session; the others have forks.
@@ -99,9 +100,9 @@ impl Server {
             plans,
             ids: Ids::new(),
             pending: Pending::default(),
-            peers: Mutex::default(),
-            subscriptions: Mutex::default(),
-            waiting: Mutex::default(),
+            peers: Lock::default(),
+            subscriptions: Lock::default(),
+            waiting: Lock::default(),
             seen_modern: AtomicBool::new(false),
             taken: AtomicBool::new(false),
             talks: Arc::new(Semaphore::new(MOST_TALKS)),
@@ -138,7 +139,7 @@ impl Server {
         let actor = if apart { self.actor.fork() } else { self.actor.clone() };
         let peer = Arc::new(Peer::new(name, transport, actor.clone()));
         if transport != Transport::Single {
-            self.peers().push(peer.clone());
+            self.peers.lock().push(peer.clone());
         }
         if apart {
             self.play(&actor);
@@ -148,13 +149,13 @@ impl Server {
 
     /// Forgets a peer that has gone.
     pub(super) fn remove(&self, peer: &Arc<Peer>) {
-        self.peers().retain(|known| !Arc::ptr_eq(known, peer));
+        self.peers.lock().retain(|known| !Arc::ptr_eq(known, peer));
         peer.cancel_all();
     }
 
     /// Peers that see the phases of an actor.
     pub(super) fn audience(&self, actor: &Arc<ActorState>) -> Vec<Arc<Peer>> {
-        self.peers().iter().filter(|peer| Arc::ptr_eq(&peer.actor, actor)).cloned().collect()
+        self.peers.lock().iter().filter(|peer| Arc::ptr_eq(&peer.actor, actor)).cloned().collect()
     }
 
     /// Whether the wire without handshakes is spoken in this phase: not when the user or the document wants another.
@@ -215,13 +216,4 @@ impl Server {
             },
         );
     }
-
-    fn peers(&self) -> MutexGuard<'_, Vec<Arc<Peer>>> {
-        self.peers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A lock, whatever happened to its last holder.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -13,7 +13,7 @@ use sortie_wire::mcp::server::Outlet;
 
 use super::dispatch::Refusal;
 use super::peer::{Peer, Unsaid};
-use super::server::{Server, lock};
+use super::server::Server;
 use super::talk::Call;
 use crate::phase::ActorPhase;
 
@@ -97,7 +97,7 @@ impl Call {
         let Self { server, peer, heard, asking, .. } = self;
         let refusal = if !outlet.is_stream() {
             Some("subscriptions need a stream")
-        } else if lock(&server.subscriptions).len() >= MOST {
+        } else if server.subscriptions.lock().len() >= MOST {
             Some("too many subscriptions")
         } else {
             None
@@ -116,9 +116,9 @@ impl Call {
             outlet: outlet.clone(),
         });
         subscription.acknowledge(&phase);
-        lock(&server.subscriptions).push(subscription.clone());
+        server.subscriptions.lock().push(subscription.clone());
         let waited: VecDeque<_> = {
-            let mut waiting = lock(&server.waiting);
+            let mut waiting = server.waiting.lock();
             let (wanted, rest) = waiting.drain(..).partition(|unsaid| subscription.wants(unsaid));
             *waiting = rest;
             wanted
@@ -136,7 +136,7 @@ impl Call {
             () = server.actor.context().end.cancelled() => true,
         };
         peer.ran(&id);
-        lock(&server.subscriptions).retain(|known| !Arc::ptr_eq(known, &subscription));
+        server.subscriptions.lock().retain(|known| !Arc::ptr_eq(known, &subscription));
         if ends {
             let answer = subscription.farewell();
             let half = (Direction::Response, Kind::Response);

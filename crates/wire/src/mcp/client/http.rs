@@ -1,6 +1,6 @@
 //! Streamable HTTP, and the pair of HTTP and SSE that came before it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,10 +12,10 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::link::{ExchangeEnd, Happened, LinkError, Outgoing};
-use crate::Limits;
 use crate::http::{Answer, Client, ClientError, EventStream, Response, StreamError};
 use crate::jsonrpc::{self, Incoming, Malformed, id_key};
 use crate::sse::Event;
+use crate::{Limits, Lock};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -38,7 +38,7 @@ struct Inner {
     url: String,
     happened: mpsc::Sender<Happened>,
     closed: CancellationToken,
-    agreed: Mutex<Agreed>,
+    agreed: Lock<Agreed>,
 }
 
 #[derive(Debug, Default)]
@@ -68,7 +68,7 @@ impl HttpLink {
             url: url.to_owned(),
             happened,
             closed: CancellationToken::new(),
-            agreed: Mutex::default(),
+            agreed: Lock::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -98,11 +98,11 @@ impl HttpLink {
     }
 
     pub(super) fn agree_on(&self, version: &str) {
-        self.agreed().version = HeaderValue::from_str(version).ok();
+        self.inner.agreed.lock().version = HeaderValue::from_str(version).ok();
     }
 
     pub(super) async fn listen(&self) {
-        if self.agreed().endpoint.is_some() {
+        if self.inner.agreed.lock().endpoint.is_some() {
             return;
         }
         let (open, opened) = oneshot::channel();
@@ -149,7 +149,7 @@ impl HttpLink {
             return false;
         }
         let Some(endpoint) = same_origin(&self.inner.url, &first.data) else { return false };
-        self.agreed().endpoint = Some(endpoint);
+        self.inner.agreed.lock().endpoint = Some(endpoint);
         let this = self.clone();
         self.spawn(async move {
             let read = this.read(events, None, None).await;
@@ -179,7 +179,7 @@ impl HttpLink {
             return Some(self.refusal(key, response).await);
         }
         {
-            let mut agreed = self.agreed();
+            let mut agreed = self.inner.agreed.lock();
             if agreed.session.is_none() {
                 agreed.session = response.headers.get(SESSION).cloned();
             }
@@ -302,7 +302,7 @@ impl HttpLink {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         headers.extend(outgoing.headers);
-        let endpoint = self.agreed().endpoint.clone();
+        let endpoint = self.inner.agreed.lock().endpoint.clone();
         let url = endpoint.as_deref().unwrap_or(&self.inner.url);
         self.inner.client.post(url, headers, outgoing.bytes).await
     }
@@ -317,7 +317,7 @@ impl HttpLink {
     }
 
     fn headers(&self) -> HeaderMap {
-        let agreed = self.agreed();
+        let agreed = self.inner.agreed.lock();
         let session = agreed.session.clone().map(|session| (SESSION, session));
         let version = agreed.version.clone().map(|version| (VERSION, version));
         session.into_iter().chain(version).collect()
@@ -329,10 +329,6 @@ impl HttpLink {
             let _ = closed.run_until_cancelled(work).await;
         })
         .abort_handle()
-    }
-
-    fn agreed(&self) -> MutexGuard<'_, Agreed> {
-        self.inner.agreed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,18 +1,18 @@
 //! What was asked and is not answered yet.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use tokio::sync::oneshot;
 
 use super::session::{AskError, RpcAnswer};
+use crate::Lock;
 
 type Outcome = Result<RpcAnswer, AskError>;
 
 /// Requests of ours by the key of their id. `C` is what the owner of a session keeps with each.
 #[derive(Debug)]
-pub(super) struct Pending<C>(Mutex<HashMap<String, Asked<C>>>);
+pub(super) struct Pending<C>(Lock<HashMap<String, Asked<C>>>);
 
 #[derive(Debug)]
 struct Asked<C> {
@@ -27,7 +27,7 @@ struct Asked<C> {
 
 impl<C> Default for Pending<C> {
     fn default() -> Self {
-        Self(Mutex::default())
+        Self(Lock::default())
     }
 }
 
@@ -37,18 +37,18 @@ impl<C: Clone> Pending<C> {
         let now = Instant::now();
         let asked =
             Asked { method: method.to_owned(), context, since: now, alive: now, waiting: Some(sender) };
-        self.lock().insert(key, asked);
+        self.0.lock().insert(key, asked);
         receiver
     }
 
     pub(super) fn get(&self, key: &str) -> Option<(C, String)> {
-        self.lock().get(key).map(|asked| (asked.context.clone(), asked.method.clone()))
+        self.0.lock().get(key).map(|asked| (asked.context.clone(), asked.method.clone()))
     }
 
     /// There is a sign of life: of one request, or of nobody knows which.
     pub(super) fn alive(&self, key: Option<&str>) {
         let now = Instant::now();
-        let mut asked = self.lock();
+        let mut asked = self.0.lock();
         match key {
             Some(key) => asked.get_mut(key).into_iter().for_each(|asked| asked.alive = now),
             None => asked.values_mut().for_each(|asked| asked.alive = now),
@@ -57,13 +57,13 @@ impl<C: Clone> Pending<C> {
 
     /// When a request that someone waits for was sent, and when there was last a sign of life of it.
     pub(super) fn times(&self, key: &str) -> Option<(Instant, Instant)> {
-        let asked = self.lock();
+        let asked = self.0.lock();
         asked.get(key).filter(|asked| asked.waiting.is_some()).map(|asked| (asked.since, asked.alive))
     }
 
     /// It is answered, or never will be: whoever waits is told, and it is forgotten.
     pub(super) fn settle(&self, key: &str, outcome: Outcome) {
-        let asked = self.lock().remove(key);
+        let asked = self.0.lock().remove(key);
         if let Some(sender) = asked.and_then(|asked| asked.waiting) {
             // Whoever waited may have left.
             let _ = sender.send(outcome);
@@ -73,7 +73,7 @@ impl<C: Clone> Pending<C> {
     /// Nobody waits any longer for a request, or for any. They are not forgotten, since answers may still come. Says
     /// whether somebody waited.
     pub(super) fn give_up(&self, key: Option<&str>, why: &AskError) -> bool {
-        let mut asked = self.lock();
+        let mut asked = self.0.lock();
         let waiting: Vec<_> = match key {
             Some(key) => asked.get_mut(key).and_then(|asked| asked.waiting.take()).into_iter().collect(),
             None => asked.values_mut().filter_map(|asked| asked.waiting.take()).collect(),
@@ -84,9 +84,5 @@ impl<C: Clone> Pending<C> {
             let _ = sender.send(Err(why.clone()));
         }
         any
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Asked<C>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,7 +1,7 @@
 //! A session with a server: requests and their answers, and answers to what the server asks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,7 +19,7 @@ use super::link::{Connection, ExchangeEnd, Happened, Link, LinkError, Outgoing};
 use super::pending::Pending;
 use crate::http::ClientError;
 use crate::jsonrpc::{self, Ids, Incoming, Kind, Malformed, MalformedReason, id_key};
-use crate::{Limits, Members};
+use crate::{Limits, Lock, Members};
 
 /// How long a server may take to accept a notification or an answer.
 const TELL_PATIENCE: Duration = Duration::from_secs(30);
@@ -108,7 +108,7 @@ struct Inner<H: Handler> {
     envelope: OnceLock<ClientIdentity>,
     /// Cancelled when the server is not there any more.
     gone: CancellationToken,
-    loss: Mutex<Loss>,
+    loss: Lock<Loss>,
     answering: Arc<Semaphore>,
 }
 
@@ -137,7 +137,7 @@ impl<H: Handler> Session<H> {
             ids: Ids::new(),
             envelope: OnceLock::new(),
             gone: CancellationToken::new(),
-            loss: Mutex::default(),
+            loss: Lock::default(),
             answering: Arc::new(Semaphore::new(ANSWERING)),
         });
         let listening = tokio::spawn(inner.clone().listen(happened));
@@ -166,12 +166,12 @@ impl<H: Handler> Session<H> {
 
     /// How the server went away.
     pub fn loss(&self) -> Loss {
-        self.inner.loss().clone()
+        self.inner.loss.lock().clone()
     }
 
     /// A request was not answered since nobody is there any more. Everything that somebody waits for is lost.
     pub fn lose(&self, reason: String) {
-        self.inner.loss().unanswered = true;
+        self.inner.loss.lock().unanswered = true;
         self.inner.lose(reason);
     }
 
@@ -236,7 +236,7 @@ impl<H: Handler> Inner<H> {
         let answer = self.pending.insert(key.clone(), method, context.clone());
         let sending = (!self.gone.is_cancelled()).then(|| self.link.request(key.clone(), outgoing));
         if sending.is_none() {
-            let mut loss = self.loss();
+            let mut loss = self.loss.lock();
             loss.unanswered = true;
             self.pending.settle(&key, Err(AskError::Gone(loss.reason.clone())));
         }
@@ -328,18 +328,14 @@ impl<H: Handler> Inner<H> {
     }
 
     fn lose(&self, reason: String) {
-        let mut loss = self.loss();
+        let mut loss = self.loss.lock();
         if !self.gone.is_cancelled() {
             loss.reason.clone_from(&reason);
         }
         self.gone.cancel();
         drop(loss);
         let unanswered = self.pending.give_up(None, &AskError::Gone(reason));
-        self.loss().unanswered |= unanswered;
-    }
-
-    fn loss(&self) -> MutexGuard<'_, Loss> {
-        self.loss.lock().unwrap_or_else(PoisonError::into_inner)
+        self.loss.lock().unanswered |= unanswered;
     }
 
     /// Hears everything, one after the other, until the connection ends.

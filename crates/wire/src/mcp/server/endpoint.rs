@@ -1,6 +1,6 @@
 //! The HTTP endpoint: which request is answered by whom.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,7 +15,7 @@ use super::{http_sse, post};
 use crate::http::{
     Body, Hosts, Listener, Peer, RequestBody, StreamBody, StreamSender, Streams, TooManyStreams,
 };
-use crate::{Limits, jsonrpc};
+use crate::{Limits, Lock, jsonrpc};
 
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -42,7 +42,7 @@ pub(super) struct Endpoint<S: Service> {
     pub(super) limits: Limits,
     pub(super) stop: CancellationToken,
     hosts: Hosts,
-    fleeting: Mutex<Vec<Weak<Log>>>,
+    fleeting: Lock<Vec<Weak<Log>>>,
 }
 
 /// Answers at `/mcp` (Streamable HTTP) and at `/sse` and `/messages` (the older pair), until it is told to stop.
@@ -60,7 +60,7 @@ pub async fn serve<S: Service>(
         limits,
         stop: ends.stop.clone(),
         hosts,
-        fleeting: Mutex::default(),
+        fleeting: Lock::default(),
     });
     let ended = CancellationToken::new();
     let keeper = tokio::spawn(keep(endpoint.clone(), ends, ended.clone()));
@@ -80,7 +80,7 @@ async fn keep<S: Service>(endpoint: Arc<Endpoint<S>>, ends: Ends, ended: Cancell
             () = ends.stop.cancelled() => break,
             () = tokio::time::sleep(STIR) => {
                 endpoint.sessions.stir();
-                endpoint.fleeting().iter().filter_map(Weak::upgrade).for_each(|log| log.stir());
+                endpoint.fleeting.lock().iter().filter_map(Weak::upgrade).for_each(|log| log.stir());
             }
         }
     }
@@ -127,14 +127,10 @@ impl<S: Service> Endpoint<S> {
 
     pub(super) fn fleeting_stream(&self) -> Arc<Log> {
         let log = Log::fleeting(&self.limits);
-        let mut fleeting = self.fleeting();
+        let mut fleeting = self.fleeting.lock();
         fleeting.retain(|log| log.strong_count() > 0);
         fleeting.push(Arc::downgrade(&log));
         log
-    }
-
-    fn fleeting(&self) -> MutexGuard<'_, Vec<Weak<Log>>> {
-        self.fleeting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins a session, whose answers go to `answers` in the older transport. `None` when there is no randomness for its id.

@@ -1,16 +1,16 @@
 //! One stream of events, which a client may lose and take up again.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use tokio_util::sync::CancellationToken;
 
-use crate::Limits;
 use crate::http::{SendError, StreamSender};
 use crate::sse::Event;
+use crate::{Limits, Lock};
 
 /// How many events are kept of one stream for a client that takes it up again.
 const KEPT: usize = 256;
@@ -36,7 +36,7 @@ pub(super) struct Log {
     limits: Limits,
     /// How many bytes all streams of the listener keep.
     all: Arc<AtomicUsize>,
-    inner: Mutex<Inner>,
+    inner: Lock<Inner>,
     /// Cancelled when nothing more is said, or nobody will ever read it.
     over: CancellationToken,
 }
@@ -68,7 +68,7 @@ impl Log {
             resumable,
             limits: *limits,
             all,
-            inner: Mutex::default(),
+            inner: Lock::default(),
             over: CancellationToken::new(),
         })
     }
@@ -79,7 +79,7 @@ impl Log {
 
     /// Begins to write to a reader. `primed` gives it an id before anything is said.
     pub(super) fn open(&self, reader: StreamSender, primed: bool) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.reader = Some(reader);
         if primed && self.resumable {
             let event = self.event(&mut inner, Bytes::new(), Some(RETRY));
@@ -89,7 +89,7 @@ impl Log {
 
     /// Writes what came after `position` to a reader, and goes on there.
     pub(super) fn resume(&self, reader: StreamSender, position: u64) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.reader = Some(reader);
         let missed: Vec<Bytes> =
             inner.kept.iter().filter(|(at, _)| *at > position).map(|(_, event)| event.clone()).collect();
@@ -103,7 +103,7 @@ impl Log {
 
     /// Says something. Without a reader it is kept for one that comes back, if the stream can be taken up.
     pub(super) fn say(&self, data: Bytes) -> Result<(), SendError> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         if inner.ended {
             return Err(SendError::Gone);
         }
@@ -121,16 +121,16 @@ impl Log {
     /// An event of another type than `message`, which is neither kept nor numbered.
     pub(super) fn say_as(&self, name: &str, data: &str) {
         let event = Event { event: Some(name.to_owned()), data: data.to_owned().into(), ..Event::default() };
-        let _ = self.lock().write(event.encode());
+        let _ = self.inner.lock().write(event.encode());
     }
 
     pub(super) fn stir(&self) {
-        let _ = self.lock().write(crate::sse::comment(""));
+        let _ = self.inner.lock().write(crate::sse::comment(""));
     }
 
     /// Closes the connection, and not the stream: the client is told when to come back.
     pub(super) fn pause(&self, retry: Duration) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         if inner.ended || !self.resumable {
             return;
         }
@@ -140,18 +140,18 @@ impl Log {
     }
 
     pub(super) fn end(&self) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.ended = true;
         inner.reader = None;
         self.over.cancel();
     }
 
     pub(super) fn has_reader(&self) -> bool {
-        self.lock().reader.as_ref().is_some_and(|reader| !reader.is_gone())
+        self.inner.lock().reader.as_ref().is_some_and(|reader| !reader.is_gone())
     }
 
     pub(super) fn has_ended(&self) -> bool {
-        self.lock().ended
+        self.inner.lock().ended
     }
 
     /// Waits until nobody will ever read what is said.
@@ -160,7 +160,7 @@ impl Log {
             self.over.cancelled().await;
             return;
         }
-        let reader = self.lock().reader.clone();
+        let reader = self.inner.lock().reader.clone();
         if let Some(reader) = reader {
             reader.gone().await;
         }
@@ -189,10 +189,6 @@ impl Log {
         let event = Event { id, event: Some("message".to_owned()), data, retry };
         (inner.position, event.encode())
     }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Inner {
@@ -216,7 +212,7 @@ impl Inner {
 
 impl Drop for Log {
     fn drop(&mut self) {
-        let kept = self.lock().kept_bytes;
+        let kept = self.inner.lock().kept_bytes;
         self.all.fetch_sub(kept, Ordering::Relaxed);
     }
 }

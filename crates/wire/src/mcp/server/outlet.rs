@@ -1,6 +1,6 @@
 //! Where messages go that are not simply the answer.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -8,6 +8,7 @@ use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
 use super::log::Log;
+use crate::Lock;
 
 /// Where messages go: the stream of one exchange, or one on which anything may be said.
 #[derive(Clone, Debug)]
@@ -20,7 +21,7 @@ enum Kind {
     Events(Arc<Log>),
     Lines(mpsc::Sender<Bytes>),
     /// Only an answer fits.
-    Answer(Arc<Mutex<Option<oneshot::Sender<Bytes>>>>),
+    Answer(Arc<Lock<Option<oneshot::Sender<Bytes>>>>),
 }
 
 /// A message was not taken.
@@ -49,7 +50,7 @@ impl Outlet {
 
     pub(super) fn only_answer() -> (Self, oneshot::Receiver<Bytes>) {
         let (sender, receiver) = oneshot::channel();
-        (Self(Kind::Answer(Arc::new(Mutex::new(Some(sender))))), receiver)
+        (Self(Kind::Answer(Arc::new(Lock::new(Some(sender))))), receiver)
     }
 
     /// Says something that is not the answer.
@@ -70,7 +71,7 @@ impl Outlet {
                 said
             }
             Kind::Answer(sender) => {
-                let sender = sender.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let sender = sender.lock().take();
                 sender.ok_or(Unsent::Gone)?.send(message).map_err(|_| Unsent::Gone)
             }
             Kind::Events(_) | Kind::Lines(_) => self.say(message),
@@ -81,7 +82,7 @@ impl Outlet {
     pub fn hang_up(&self) {
         match &self.0 {
             Kind::Exchange(log) => log.end(),
-            Kind::Answer(sender) => drop(sender.lock().unwrap_or_else(PoisonError::into_inner).take()),
+            Kind::Answer(sender) => drop(sender.lock().take()),
             Kind::Events(_) | Kind::Lines(_) => {}
         }
     }

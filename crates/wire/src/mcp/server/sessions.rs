@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::log::Log;
-use crate::Limits;
+use crate::{Limits, Lock};
 
 /// How many sessions are remembered. Some clients open one for every call and never end it, so the one that was
 /// silent for longest gives way.
@@ -23,7 +23,7 @@ pub(super) struct Session<P> {
     pub(super) peer: Arc<P>,
     /// The stream of a client of the older transport, on which it is answered.
     pub(super) answers: Option<Arc<Log>>,
-    streams: Mutex<Streams>,
+    streams: Lock<Streams>,
     used: AtomicU64,
     /// How many bytes all streams of the listener keep.
     kept: Arc<AtomicUsize>,
@@ -41,17 +41,17 @@ impl<P> Session<P> {
     /// A stream on which anything may be said.
     pub(super) fn standalone(&self, limits: &Limits) -> Arc<Log> {
         let log = self.stream(limits);
-        self.streams().standalone.insert(log.number());
+        self.streams.lock().standalone.insert(log.number());
         log
     }
 
     /// Whether anything may be said on this stream.
     pub(super) fn is_standalone(&self, log: &Log) -> bool {
-        self.streams().standalone.contains(&log.number())
+        self.streams.lock().standalone.contains(&log.number())
     }
 
     pub(super) fn stream(&self, limits: &Limits) -> Arc<Log> {
-        let mut streams = self.streams();
+        let mut streams = self.streams.lock();
         streams.opened += 1;
         let log = Log::resumable(streams.opened, limits, &self.kept);
         streams.logs.push_back(log.clone());
@@ -67,25 +67,21 @@ impl<P> Session<P> {
 
     /// The stream that a client asks for by the id of the last event it has seen.
     pub(super) fn stream_numbered(&self, number: u64) -> Option<Arc<Log>> {
-        self.streams().logs.iter().find(|log| log.number() == number).cloned()
+        self.streams.lock().logs.iter().find(|log| log.number() == number).cloned()
     }
 
     fn has_reader(&self) -> bool {
-        self.answers.iter().chain(&self.streams().logs).any(|log| log.has_reader())
+        self.answers.iter().chain(&self.streams.lock().logs).any(|log| log.has_reader())
     }
 
     fn logs(&self) -> Vec<Arc<Log>> {
-        self.answers.iter().chain(&self.streams().logs).cloned().collect()
-    }
-
-    fn streams(&self) -> MutexGuard<'_, Streams> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+        self.answers.iter().chain(&self.streams.lock().logs).cloned().collect()
     }
 }
 
 #[derive(Debug)]
 pub(super) struct Sessions<P> {
-    by_id: Mutex<HashMap<String, Arc<Session<P>>>>,
+    by_id: Lock<HashMap<String, Arc<Session<P>>>>,
     opened: AtomicU64,
     clock: AtomicU64,
     kept: Arc<AtomicUsize>,
@@ -94,7 +90,7 @@ pub(super) struct Sessions<P> {
 impl<P> Default for Sessions<P> {
     fn default() -> Self {
         Self {
-            by_id: Mutex::default(),
+            by_id: Lock::default(),
             opened: AtomicU64::new(0),
             clock: AtomicU64::new(0),
             kept: Arc::default(),
@@ -116,24 +112,24 @@ impl<P> Sessions<P> {
             id: id.clone(),
             peer,
             answers,
-            streams: Mutex::default(),
+            streams: Lock::default(),
             used,
             kept: self.kept.clone(),
         });
-        let mut by_id = self.lock();
+        let mut by_id = self.by_id.lock();
         let evicted = if by_id.len() < MOST { None } else { evict(&mut by_id) };
         by_id.insert(id, session.clone());
         Some((session, evicted))
     }
 
     pub(super) fn get(&self, id: &str) -> Option<Arc<Session<P>>> {
-        let session = self.lock().get(id).cloned()?;
+        let session = self.by_id.lock().get(id).cloned()?;
         session.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         Some(session)
     }
 
     pub(super) fn remove(&self, id: &str) -> Option<Arc<Session<P>>> {
-        let session = self.lock().remove(id)?;
+        let session = self.by_id.lock().remove(id)?;
         for log in session.logs() {
             log.end();
         }
@@ -153,12 +149,8 @@ impl<P> Sessions<P> {
     }
 
     fn logs(&self) -> Vec<Arc<Log>> {
-        let sessions: Vec<_> = self.lock().values().cloned().collect();
+        let sessions: Vec<_> = self.by_id.lock().values().cloned().collect();
         sessions.iter().flat_map(|session| session.logs()).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Session<P>>>> {
-        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
