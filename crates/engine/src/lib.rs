@@ -22,6 +22,6 @@ pub mod targets;
 pub use actor::{ActorState, Entered, EntryAction, HeardMessage, Spoken, Working};
 pub use context::{ContentGenerator, Context, Extracted};
 pub use event::{RunEvent, Watcher};
-pub use payload::{Filled, Scope, TooLarge, WirePayload};
+pub use payload::{TooLarge, WirePayload};
 pub use phase::ActorPhase;
 pub use recorder::{MessageView, Recorder, RunStatus};

@@ -21,26 +21,6 @@ pub struct WirePayload {
     text: Box<str>,
 }
 
-/// What the templates of a payload can refer to.
-#[derive(Clone, Copy, Debug)]
-pub struct Scope<'s> {
-    /// Extracted values: `name`, and `actor.name` of every actor.
-    pub extracted: &'s HashMap<String, String>,
-    /// The request of the exchange, as indicators see it.
-    pub request: Option<&'s Value>,
-    /// Its response, where there is one.
-    pub response: Option<&'s Value>,
-}
-
-/// A payload with its templates filled.
-#[derive(Clone, Debug)]
-pub struct Filled<'p> {
-    /// JSON, ready for the wire.
-    pub json: Cow<'p, str>,
-    /// References that stand for nothing, as sentences.
-    pub unresolved: Vec<String>,
-}
-
 /// What templates refer to is too large to be put in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the templates would make a message of more than {MAX_FILLED_BYTES} bytes")]
@@ -62,6 +42,20 @@ impl WirePayload {
     /// Content of our own, such as a default.
     pub fn plain(value: Value) -> Self {
         Self::new(value, &ExactNumbers::default(), "")
+    }
+
+    /// An object with these members.
+    pub(crate) fn object(members: &[(&str, &Self)]) -> Self {
+        Self::plain(Value::Object(serde_json::Map::new())).preceded_by(members)
+    }
+
+    /// A list of these items.
+    pub(crate) fn list(items: &[Self]) -> Self {
+        let exact = items.iter().enumerate().flat_map(|(at, item)| {
+            item.numbers.0.iter().map(move |(below, literal)| (format!("/{at}{below}"), literal.clone()))
+        });
+        let values = items.iter().map(|item| item.value.clone()).collect();
+        Self::new(values, &ExactNumbers(exact.collect()), "")
     }
 
     /// The content as the document has it, its templates unfilled.
@@ -114,7 +108,7 @@ impl WirePayload {
         items.map(|(at, item)| Self::new(item.clone(), &self.numbers, &format!("/{at}"))).collect()
     }
 
-    /// Whether there is anything to fill, so that callers need not prepare a scope.
+    /// Whether there is anything to fill.
     pub fn has_templates(&self) -> bool {
         self.references > 0
     }
@@ -124,32 +118,25 @@ impl WirePayload {
         &self.text
     }
 
-    /// The same with its templates filled, and what stands for nothing. What it says now is never filled again.
-    pub fn filled(&self, scope: Scope<'_>) -> Result<(Self, Vec<String>), TooLarge> {
-        self.check_size(scope)?;
-        let (value, warnings) =
-            interpolate_value(&self.value, scope.extracted, scope.request, scope.response);
+    /// The same with its templates filled, and the references that stand for nothing, as sentences. What it says now is never
+    /// filled again.
+    ///
+    /// Templates refer to extracted values (`name`, and `actor.name` of every actor) and to the exchange, as indicators see it.
+    pub(crate) fn filled(
+        &self,
+        extracted: &HashMap<String, String>,
+        request: Option<&Value>,
+        response: Option<&Value>,
+    ) -> Result<(Self, Vec<String>), TooLarge> {
+        let longest = extracted.values().map(String::len).max().unwrap_or(0);
+        let longest = longest.max(request.map_or(0, size)).max(response.map_or(0, size));
+        if self.references.saturating_mul(longest) > MAX_FILLED_BYTES {
+            return Err(TooLarge);
+        }
+        let (value, warnings) = interpolate_value(&self.value, extracted, request, response);
         let text = write(&value, &self.numbers).into_boxed_str();
         let unresolved = warnings.into_iter().map(|warning| warning.message).collect();
         Ok((Self { value, numbers: self.numbers.clone(), references: 0, text }, unresolved))
-    }
-
-    fn check_size(&self, scope: Scope<'_>) -> Result<(), TooLarge> {
-        let longest = scope.extracted.values().map(String::len).max().unwrap_or(0);
-        let longest = longest.max(scope.request.map_or(0, size)).max(scope.response.map_or(0, size));
-        if self.references.saturating_mul(longest) > MAX_FILLED_BYTES { Err(TooLarge) } else { Ok(()) }
-    }
-
-    /// Fills the templates. Results are never filled again.
-    pub fn fill(&self, scope: Scope<'_>) -> Result<Filled<'_>, TooLarge> {
-        if !self.has_templates() {
-            return Ok(Filled { json: Cow::Borrowed(&self.text), unresolved: Vec::new() });
-        }
-        self.check_size(scope)?;
-        let (filled, warnings) =
-            interpolate_value(&self.value, scope.extracted, scope.request, scope.response);
-        let unresolved = warnings.into_iter().map(|warning| warning.message).collect();
-        Ok(Filled { json: Cow::Owned(write(&filled, &self.numbers)), unresolved })
     }
 }
 
@@ -255,6 +242,8 @@ mod tests {
         let tool = WirePayload::new(state["tools"][0].clone(), &exact, "/tools/0");
         assert_eq!(tool.text(), r#"{"name":"a","x/y":{"min":1.10},"big":123456789012345678901234567890}"#);
         assert_eq!(tool.get("x/y").unwrap().text(), r#"{"min":1.10}"#);
+        let list = WirePayload::object(&[("min", &WirePayload::list(&[tool.get("x/y").unwrap()]))]);
+        assert_eq!(list.text(), r#"{"min":[{"min":1.10}]}"#);
         assert_eq!(
             tool.without(&["name"]).text(),
             r#"{"x/y":{"min":1.10},"big":123456789012345678901234567890}"#
@@ -270,17 +259,15 @@ mod tests {
         );
         let extracted = HashMap::from([("who".to_owned(), "{{who}}".to_owned())]);
         let request = json!({"name": "mail"});
-        let filled =
-            payload.fill(Scope { extracted: &extracted, request: Some(&request), response: None }).unwrap();
-        assert_eq!(filled.json, r#"{"n":1.50,"t":"{{who}} mail"}"#);
-        assert_eq!(filled.unresolved.len(), 1);
+        let (filled, unresolved) = payload.filled(&extracted, Some(&request), None).unwrap();
+        assert_eq!(filled.text(), r#"{"n":1.50,"t":"{{who}} mail"}"#);
+        assert_eq!(unresolved.len(), 1);
     }
 
     #[test]
     fn a_peer_cannot_make_templates_explode() {
         let payload = WirePayload::plain(json!("{{request.x}}".repeat(1000)));
         let request = json!({"x": "y".repeat(100_000)});
-        let scope = Scope { extracted: &HashMap::new(), request: Some(&request), response: None };
-        assert_eq!(payload.fill(scope).unwrap_err(), TooLarge);
+        assert_eq!(payload.filled(&HashMap::new(), Some(&request), None).unwrap_err(), TooLarge);
     }
 }

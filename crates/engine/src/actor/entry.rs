@@ -1,12 +1,12 @@
 //! What an actor does on entering a phase, and how its templates are filled.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 
 use serde_json::Value;
 use sortie_oatf::model::{ActionKind, LogLevel};
 
 use super::ActorState;
-use crate::payload::{Filled, Scope, TooLarge, WirePayload};
+use crate::payload::{TooLarge, WirePayload};
 use crate::phase::ActorPhase;
 
 /// An entry action that a binding carries out.
@@ -34,13 +34,13 @@ impl ActorState {
         let mut actions = Vec::new();
         for action in &phase.on_enter {
             let whole = |value: &Value, pointer: &str| {
-                self.filled(&WirePayload::new(value.clone(), &action.numbers, pointer))
+                self.filled(&WirePayload::new(value.clone(), &action.numbers, pointer), None, None).ok()
             };
             match &action.kind {
                 ActionKind::Log(log) => {
                     let level = log.level.unwrap_or(LogLevel::Info).as_str();
-                    let text = self.filled(&WirePayload::plain(log.message.as_str().into()));
-                    if let Some(text) = text.as_ref().and_then(|text| text.value().as_str()) {
+                    let text = self.filled(&WirePayload::plain(log.message.as_str().into()), None, None);
+                    if let Some(text) = text.ok().as_ref().and_then(|text| text.value().as_str()) {
                         self.context.recorder.log(&self.name, level, text);
                     }
                 }
@@ -62,44 +62,32 @@ impl ActorState {
         actions
     }
 
-    fn filled(&self, payload: &WirePayload) -> Option<WirePayload> {
-        let filled = payload.filled(Scope { extracted: &self.seen(), request: None, response: None });
-        match filled {
-            Ok((filled, unresolved)) => {
-                self.warn_unresolved(&unresolved);
-                Some(filled)
-            }
-            Err(error) => {
-                self.warn(&error.to_string());
-                None
-            }
-        }
-    }
-
-    /// Fills the templates of a payload; references that stand for nothing become warnings (W-004).
+    /// The text of a payload with its templates filled, ready for the wire.
     pub fn fill<'p>(
         &self,
         payload: &'p WirePayload,
         request: Option<&Value>,
         response: Option<&Value>,
-    ) -> Result<Filled<'p>, TooLarge> {
+    ) -> Result<Cow<'p, str>, TooLarge> {
         // No map is made for content that refers to nothing, which is nearly all of it.
-        let extracted = if payload.has_templates() { self.seen() } else { HashMap::new() };
-        let filled = payload.fill(Scope { extracted: &extracted, request, response });
-        match &filled {
-            Ok(filled) => self.warn_unresolved(&filled.unresolved),
-            Err(error) => self.warn(&error.to_string()),
+        if !payload.has_templates() {
+            return Ok(Cow::Borrowed(payload.text()));
         }
-        filled
+        Ok(Cow::Owned(self.filled(payload, request, response)?.text().to_owned()))
     }
 
-    fn warn_unresolved(&self, unresolved: &[String]) {
+    /// Fills the templates of a payload; references that stand for nothing become warnings (W-004).
+    fn filled(
+        &self,
+        payload: &WirePayload,
+        request: Option<&Value>,
+        response: Option<&Value>,
+    ) -> Result<WirePayload, TooLarge> {
+        let filled = payload.filled(&self.context.extracted.seen_by(&self.name), request, response);
+        let (filled, unresolved) = filled.inspect_err(|error| self.warn(&error.to_string()))?;
         for unresolved in unresolved {
             self.warn(&format!("W-004: {unresolved}"));
         }
-    }
-
-    fn seen(&self) -> HashMap<String, String> {
-        self.context.extracted.seen_by(&self.name)
+        Ok(filled)
     }
 }

@@ -83,7 +83,7 @@ impl Action {
     /// The action with its templates filled. `None` when that cannot be done, which was warned about.
     pub(crate) fn step(&self, actor: &ActorState) -> Option<Step> {
         let params = match &self.params {
-            Some(params) => Some(actor.fill(params, None, None).ok()?.json.into_owned()),
+            Some(params) => Some(actor.fill(params, None, None).ok()?.into_owned()),
             None => None,
         };
         Some(Step { method: self.method.clone(), params })
@@ -124,10 +124,14 @@ impl Responses {
         if !list.value().is_array() {
             return Err(format!("`{key}` is no list"));
         }
-        let entries = list.items();
+        Self::compile(list.items()).map_err(|error| format!("`{key}`: {error}"))
+    }
+
+    /// Compiles the predicates of entries.
+    pub(crate) fn compile(entries: Vec<WirePayload>) -> Result<Self, String> {
         let read = entries.iter().map(|entry| ResponseEntry::from_value(entry.value()));
-        let read: Vec<_> = read.collect::<Result<_, _>>().map_err(|error| format!("`{key}`: {error}"))?;
-        let compiled = CompiledResponses::new(&read).map_err(|error| format!("`{key}`: {error}"))?;
+        let read: Vec<_> = read.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+        let compiled = CompiledResponses::new(&read).map_err(|error| error.to_string())?;
         Ok(Self { entries, compiled })
     }
 

@@ -88,7 +88,7 @@ impl Synthesis {
 
     fn prompt(&self, actor: &ActorState, request: Option<&Value>) -> Result<String, GenerationError> {
         let filled = actor.fill(&self.prompt, request, None).map_err(|error| invalid(&error.to_string()))?;
-        serde_json::from_str(&filled.json).map_err(|error| invalid(&error.to_string()))
+        serde_json::from_str(&filled).map_err(|error| invalid(&error.to_string()))
     }
 
     fn ask(

@@ -87,7 +87,7 @@ impl Desk {
             (Some(generated), _) => generated,
             (None, Some(payload)) => {
                 let filled = actor.fill(payload, Some(question.params), None);
-                filled.map_err(|_| (code::INTERNAL_ERROR, "Internal error"))?.json.into_owned()
+                filled.map_err(|_| (code::INTERNAL_ERROR, "Internal error"))?.into_owned()
             }
             (None, None) => empty_task(question.params),
         };

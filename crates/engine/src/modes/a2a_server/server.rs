@@ -119,8 +119,7 @@ impl Server {
 
     /// The card that a phase serves to whoever found us under that host.
     fn served_card(&self, phase: &ActorPhase, params: &Value, host: Option<&str>) -> Option<String> {
-        let filled =
-            self.actor.fill(&self.plans[phase.index].card, Some(params), None).ok()?.json.into_owned();
+        let filled = self.actor.fill(&self.plans[phase.index].card, Some(params), None).ok()?.into_owned();
         if self.verbatim_card {
             return Some(filled);
         }

@@ -156,7 +156,7 @@ impl Script {
 
     /// The body that asks for a run, its messages generated where the phase wants that.
     pub(super) fn body(&self, actor: &ActorState) -> Result<String, TooLarge> {
-        let body = actor.fill(&self.input, None, None)?.json.into_owned();
+        let body = actor.fill(&self.input, None, None)?.into_owned();
         let generated = self.synthesis.as_ref().and_then(|wanted| wanted.generate(actor, None));
         Ok(generated.and_then(|generated| with_messages(&body, &generated)).unwrap_or(body))
     }
@@ -181,7 +181,7 @@ impl Script {
         }
         let Some(content) = content else { return ToolResult::new(call, "\"\"") };
         match actor.fill(&content, Some(&request), None) {
-            Ok(filled) => ToolResult::new(call, &filled.json),
+            Ok(filled) => ToolResult::new(call, &filled),
             // A warning says so.
             Err(_) => ToolResult::new(call, "\"\""),
         }

@@ -81,7 +81,7 @@ fn with_members(
     let mut text = String::from("{");
     for (key, payload) in members.iter().cloned().chain(others) {
         let Ok(filled) = actor.fill(&payload, Some(params), None) else { return too_large() };
-        push_member(&mut text, &key, &filled.json);
+        push_member(&mut text, &key, &filled);
     }
     if let Some(content) = content {
         push_member(&mut text, "content", &content);
@@ -106,7 +106,7 @@ fn filled(
     wrap: impl Fn(&str) -> String,
 ) -> ClientReply {
     match actor.fill(payload, Some(params), None) {
-        Ok(filled) => ClientReply::Result(wrap(&filled.json)),
+        Ok(filled) => ClientReply::Result(wrap(&filled)),
         Err(_) => too_large(),
     }
 }

@@ -1,5 +1,6 @@
 //! From the first phase to the last.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -246,5 +247,5 @@ fn filled(actor: &ActorState, phase: &ActorPhase, key: &str, default: &Value) ->
     let payload = phase.key(key).filter(|payload| !payload.value().is_null());
     let payload = payload.unwrap_or_else(|| WirePayload::plain(default.clone()));
     let filled = actor.fill(&payload, None, None);
-    filled.map_or_else(|_| default.to_string(), |filled| filled.json.into_owned())
+    filled.map_or_else(|_| default.to_string(), Cow::into_owned)
 }

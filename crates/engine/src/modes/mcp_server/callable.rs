@@ -3,12 +3,10 @@
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
-use sortie_oatf::compile::CompiledResponses;
 use sortie_oatf::extension::KEY;
-use sortie_oatf::model::ResponseEntry;
 
 use super::step::Step;
-use super::wording::Wording;
+use crate::modes::client::Responses;
 use crate::payload::WirePayload;
 use crate::synthesis::{Shape, Synthesis};
 
@@ -20,26 +18,31 @@ pub(super) enum What {
 }
 
 impl What {
-    /// The member of a result that a bare list stands for.
-    fn list(self) -> &'static str {
+    pub(super) fn word(self) -> &'static str {
         match self {
-            Self::Tool => "content",
-            Self::Prompt => "messages",
+            Self::Tool => "tool",
+            Self::Prompt => "prompt",
         }
     }
 
-    fn shape(self) -> Shape {
+    /// The member of a result that a bare list stands for, and what the result looks like.
+    fn result(self) -> (&'static str, Shape) {
         match self {
-            Self::Tool => Shape::ToolResult,
-            Self::Prompt => Shape::PromptResult,
+            Self::Tool => ("content", Shape::ToolResult),
+            Self::Prompt => ("messages", Shape::PromptResult),
         }
+    }
+
+    /// The answer of a document that has none.
+    pub(super) fn nothing(self) -> String {
+        format!("{{\"{}\":[]}}", self.result().0)
     }
 }
 
 /// One answer to a call.
 #[derive(Debug)]
 pub(super) struct Entry {
-    pub(super) result: Wording,
+    pub(super) result: WirePayload,
     /// What is done before.
     pub(super) during: Vec<Step>,
     /// What is generated instead.
@@ -49,21 +52,15 @@ pub(super) struct Entry {
 /// A tool or a prompt that can be called.
 #[derive(Debug)]
 pub(super) struct Callable {
-    responses: Option<CompiledResponses>,
+    /// `None` when the document has nothing to say.
+    responses: Option<Responses>,
     entries: Vec<Entry>,
     /// What completes its arguments, by their names.
-    completions: HashMap<String, Wording>,
+    completions: HashMap<String, WirePayload>,
 }
 
-/// How a call is answered.
-#[derive(Debug)]
-pub(super) enum Chosen<'c> {
-    Entry(&'c Entry),
-    /// The document has nothing to say, so nothing is said.
-    Nothing,
-    /// The document answers other calls than this one.
-    NoMatch,
-}
+/// The document answers other calls than this one.
+pub(super) struct NoMatch;
 
 impl Callable {
     fn new(payload: &WirePayload, what: What) -> Result<Self, String> {
@@ -71,65 +68,54 @@ impl Callable {
         let Some(list) = payload.get("responses").filter(|list| !list.value().is_null()) else {
             return Ok(Self { responses: None, entries: Vec::new(), completions });
         };
-        let mut entries = Vec::new();
-        let mut compiled = Vec::new();
-        for item in list.items() {
-            compiled.push(ResponseEntry::from_value(item.value()).map_err(|error| error.to_string())?);
-            let synthesis = Synthesis::of(&item, what.shape());
-            entries.push(Entry {
-                result: result(&item, what),
-                during: Step::all(&item).map_err(|error| error.to_string())?,
-                synthesis,
-            });
-        }
-        let responses = CompiledResponses::new(&compiled).map_err(|error| error.to_string())?;
+        let (main, shape) = what.result();
+        let responses = Responses::compile(list.items())?;
+        let entries = responses.entries.iter().map(|item| {
+            let during = Step::all(item).map_err(|error| error.to_string())?;
+            Ok(Entry { result: result(item, main), during, synthesis: Synthesis::of(item, shape) })
+        });
+        let entries = entries.collect::<Result<_, String>>()?;
         Ok(Self { responses: Some(responses), entries, completions })
     }
 
-    /// What answers a call with these params.
-    pub(super) fn choose(&self, params: &Value) -> Chosen<'_> {
-        let Some(responses) = &self.responses else { return Chosen::Nothing };
-        let chosen = responses.select(params).and_then(|index| self.entries.get(index));
-        chosen.map_or(Chosen::NoMatch, Chosen::Entry)
+    /// What answers a call with these params; `None` when nothing is said.
+    pub(super) fn choose(&self, params: &Value) -> Result<Option<&Entry>, NoMatch> {
+        let Some(responses) = &self.responses else { return Ok(None) };
+        let chosen = responses.position(params).and_then(|index| self.entries.get(index));
+        chosen.map(Some).ok_or(NoMatch)
     }
 
     /// The completion of an argument.
-    pub(super) fn completion(&self, argument: &str) -> Option<&Wording> {
+    pub(super) fn completion(&self, argument: &str) -> Option<&WirePayload> {
         self.completions.get(argument)
     }
 }
 
 /// The result of an entry: `content` is the result itself, and a bare list stands for its main member. What has none is
 /// put together of the fields that a binding has beside it (`messages`, `description`).
-fn result(entry: &WirePayload, what: What) -> Wording {
-    let main = what.list();
+fn result(entry: &WirePayload, main: &str) -> WirePayload {
     if let Some(content) = entry.get("content").filter(|content| !content.value().is_null()) {
-        return match (content.value(), what) {
-            (Value::Array(_), What::Tool) => Wording::around("{\"content\":", content, "}"),
-            (Value::Array(_), What::Prompt) => Wording::around("{\"messages\":", content, "}"),
-            _ => Wording::of(content),
-        };
+        return if content.value().is_array() { WirePayload::object(&[(main, &content)]) } else { content };
     }
     let rest = entry.without(&["when", "content", "synthesize", KEY]);
-    let empty = WirePayload::plain(json!([]));
-    let members: &[(&str, &WirePayload)] = &[(main, &empty)];
-    Wording::of(rest.preceded_by(members))
+    rest.preceded_by(&[(main, &WirePayload::plain(json!([])))])
 }
 
 /// Tools or prompts: the list, and each by its name.
 #[derive(Debug)]
 pub(super) struct Callables {
-    pub(super) list: Wording,
+    pub(super) what: What,
+    pub(super) list: WirePayload,
     by_name: HashMap<String, Callable>,
 }
 
 impl Callables {
     pub(super) fn new(state: Option<WirePayload>, what: What) -> Result<Self, String> {
-        let (before, hidden): (_, &[&str]) = match what {
-            What::Tool => ("{\"tools\":", &["responses"]),
-            What::Prompt => ("{\"prompts\":", &["responses", "completions", KEY]),
+        let (key, hidden): (_, &[&str]) = match what {
+            What::Tool => ("tools", &["responses"]),
+            What::Prompt => ("prompts", &["responses", "completions", KEY]),
         };
-        let (list, items) = listed(state, before, hidden);
+        let (list, items) = listed(state, key, hidden);
         let mut by_name = HashMap::new();
         for item in items {
             // Of two with one name the first answers, as in servers that look for it.
@@ -140,7 +126,7 @@ impl Callables {
                 by_name.insert(name.to_owned(), callable);
             }
         }
-        Ok(Self { list, by_name })
+        Ok(Self { what, list, by_name })
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&Callable> {
@@ -152,17 +138,15 @@ impl Callables {
 /// on the wire as it is.
 pub(super) fn listed(
     state: Option<WirePayload>,
-    before: &'static str,
+    key: &str,
     hidden: &[&str],
-) -> (Wording, Vec<WirePayload>) {
-    match state {
-        Some(state) if !state.value().is_array() => (Wording::around(before, state, "}"), Vec::new()),
-        state => {
-            let items = state.map(|state| state.items()).unwrap_or_default();
-            let shown = items.iter().map(|item| item.without(hidden)).collect();
-            (Wording::list(before, shown, "}"), items)
-        }
+) -> (WirePayload, Vec<WirePayload>) {
+    if let Some(state) = state.as_ref().filter(|state| !state.value().is_array()) {
+        return (WirePayload::object(&[(key, state)]), Vec::new());
     }
+    let items = state.map(|state| state.items()).unwrap_or_default();
+    let shown: Vec<_> = items.iter().map(|item| item.without(hidden)).collect();
+    (WirePayload::object(&[(key, &WirePayload::list(&shown))]), items)
 }
 
 /// What our extension says under a key, wherever it stands: in `x-sortie`, or beside it.
@@ -171,16 +155,15 @@ pub(super) fn own(payload: &WirePayload, key: &str) -> Option<WirePayload> {
 }
 
 /// Completions by argument: a list of values, or a completion as it is.
-pub(super) fn completions(found: &WirePayload) -> HashMap<String, Wording> {
+pub(super) fn completions(found: &WirePayload) -> HashMap<String, WirePayload> {
     let names = found.value().as_object().into_iter().flat_map(|fields| fields.keys());
-    let wordings = names.filter_map(|name| {
-        let completion = found.get(name)?;
-        let wording = if completion.value().is_array() {
-            Wording::around("{\"completion\":{\"hasMore\":false,\"values\":", completion, "}}")
-        } else {
-            Wording::around("{\"completion\":", completion, "}")
-        };
-        Some((name.clone(), wording))
+    let complete = names.filter_map(|name| {
+        let mut completion = found.get(name)?;
+        if completion.value().is_array() {
+            let more = WirePayload::plain(json!(false));
+            completion = WirePayload::object(&[("hasMore", &more), ("values", &completion)]);
+        }
+        Some((name.clone(), WirePayload::object(&[("completion", &completion)])))
     });
-    wordings.collect()
+    complete.collect()
 }

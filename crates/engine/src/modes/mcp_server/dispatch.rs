@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::callable::{Callable, Callables, Chosen, What};
+use super::callable::{Callable, Callables, NoMatch, What};
 use super::elicitation::Elicitation;
 use super::identity::Identity;
 use super::resources::Resources;
 use crate::actor::ActorState;
 use crate::modes::StartError;
-use crate::payload::TooLarge;
+use crate::payload::{TooLarge, WirePayload};
 use crate::phase::ActorPhase;
 
 /// The levels of log messages.
@@ -44,6 +44,11 @@ impl Plan {
             resources: Resources::new(phase.key("resources"), phase.key("resource_templates")),
             elicitations: Elicitation::all(phase.key("elicitations"))?,
         })
+    }
+
+    /// What a method calls.
+    pub(super) fn callables(&self, method: &str) -> &Callables {
+        if method == "prompts/get" { &self.prompts } else { &self.tools }
     }
 
     /// The questions that are asked during a call with these params, in order.
@@ -98,17 +103,16 @@ pub(super) fn dispatch<'p>(
     params: &Value,
 ) -> Result<Outcome<'p>, Refusal> {
     let fixed = |text: &'static str| Ok(Outcome::Result(Cow::Borrowed(text)));
-    let list = |wording: &'p super::wording::Wording| {
+    let list = |list: &'p WirePayload| {
         no_cursor(params)?;
-        Ok(Outcome::Result(wording.fill(actor, Some(params), None)?))
+        Ok(Outcome::Result(actor.fill(list, Some(params), None)?))
     };
     match method {
-        "tools/call" => call(plan, actor, &plan.tools, "tool", params),
+        "tools/call" | "prompts/get" => call(plan, actor, plan.callables(method), params),
         "tools/list" => list(&plan.tools.list),
         "resources/read" => read(plan, actor, modern, params),
         "resources/list" => list(&plan.resources.list),
         "resources/templates/list" => list(&plan.resources.templates),
-        "prompts/get" => call(plan, actor, &plan.prompts, "prompt", params),
         "prompts/list" => list(&plan.prompts.list),
         "completion/complete" => complete(plan, actor, params),
         "ping" | "resources/subscribe" | "resources/unsubscribe" | "logging/setLevel" if modern => {
@@ -137,35 +141,26 @@ fn call<'p>(
     plan: &'p Plan,
     actor: &ActorState,
     callables: &'p Callables,
-    what: &str,
     params: &Value,
 ) -> Result<Outcome<'p>, Refusal> {
+    let what = callables.what.word();
     let name = text(params, "name")?;
     let unknown =
         || Refusal::params(format!("Unknown {what}: {}", name.chars().take(100).collect::<String>()));
     let callable: &Callable = callables.get(name).ok_or_else(unknown)?;
     let questions = if plan.elicitations.is_empty() { Vec::new() } else { plan.questions(params) };
-    let entry = match callable.choose(params) {
-        Chosen::Entry(entry) => Some(entry),
-        Chosen::Nothing => None,
-        Chosen::NoMatch => return Err(Refusal::params(format!("Invalid arguments for {what} {name}"))),
-    };
-    match entry {
+    let invalid = |NoMatch| Refusal::params(format!("Invalid arguments for {what} {name}"));
+    match callable.choose(params).map_err(invalid)? {
         // A model takes its time, and other requests do not wait for it.
         Some(entry) if entry.synthesis.is_some() && actor.context().generator.is_some() => {
             Ok(Outcome::Talk { questions })
         }
         Some(entry) if questions.is_empty() && entry.during.is_empty() => {
-            Ok(Outcome::Result(entry.result.fill(actor, Some(params), None)?))
+            Ok(Outcome::Result(actor.fill(&entry.result, Some(params), None)?))
         }
-        None if questions.is_empty() => Ok(Outcome::Result(Cow::Borrowed(nothing(what)))),
+        None if questions.is_empty() => Ok(Outcome::Result(callables.what.nothing().into())),
         _ => Ok(Outcome::Talk { questions }),
     }
-}
-
-/// The answer of a document that has none.
-pub(super) fn nothing(what: &str) -> &'static str {
-    if what == "prompt" { "{\"messages\":[]}" } else { "{\"content\":[]}" }
 }
 
 fn read<'p>(
@@ -182,13 +177,13 @@ fn read<'p>(
         return Err(Refusal { code, message: "Resource not found".to_owned(), data: Some(data) });
     };
     let text = match variables {
-        None => contents.fill(actor, Some(params), None)?,
+        None => actor.fill(contents, Some(params), None)?,
         Some(variables) => {
             let mut request = params.clone();
             if let Value::Object(request) = &mut request {
                 request.entry("variables").or_insert(Value::Object(variables));
             }
-            Cow::Owned(contents.fill(actor, Some(&request), None)?.into_owned())
+            actor.fill(contents, Some(&request), None)?
         }
     };
     Ok(Outcome::Result(text))
@@ -212,7 +207,7 @@ fn complete<'p>(plan: &'p Plan, actor: &ActorState, params: &Value) -> Result<Ou
     match completion {
         _ if !known => Err(Refusal::params("Unknown reference")),
         None => Ok(Outcome::Result(Cow::Borrowed("{\"completion\":{\"values\":[]}}"))),
-        Some(wording) => Ok(Outcome::Result(wording.fill(actor, Some(params), None)?)),
+        Some(completion) => Ok(Outcome::Result(actor.fill(completion, Some(params), None)?)),
     }
 }
 

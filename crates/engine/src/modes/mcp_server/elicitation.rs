@@ -1,16 +1,15 @@
 //! Questions to the user that go out while a call is handled.
 
 use serde_json::{Value, json};
-use sortie_oatf::compile::CompiledResponses;
-use sortie_oatf::model::ResponseEntry;
 
 use super::step::Typed;
+use crate::modes::client::Responses;
 use crate::payload::WirePayload;
 
 /// A question to the user.
 #[derive(Debug)]
 pub(super) struct Elicitation {
-    when: CompiledResponses,
+    when: Responses,
     /// With its mode, for peers that know modes.
     params: Typed,
     /// Without a mode that the document does not name.
@@ -26,8 +25,7 @@ impl Elicitation {
     }
 
     fn new(item: &WirePayload) -> Result<Self, String> {
-        let entry = ResponseEntry::from_value(item.value()).map_err(|error| error.to_string())?;
-        let when = CompiledResponses::new(&[entry]).map_err(|error| error.to_string())?;
+        let when = Responses::compile(vec![item.clone()])?;
         let mode = item.value().get("mode").and_then(Value::as_str);
         let mut params = item.without(&["when"]);
         if mode.is_none_or(|mode| mode == "form") {

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::wording::{Part, Wording};
 use crate::actor::ActorState;
 use crate::modes::McpRevision;
 use crate::payload::{TooLarge, WirePayload};
@@ -16,8 +15,9 @@ use sortie_wire::mcp::revision;
 pub(super) struct Identity {
     /// What the document says, verbatim.
     version: Option<WirePayload>,
-    initialized: Wording,
-    discovered: Wording,
+    /// All but the version.
+    initialized: WirePayload,
+    discovered: WirePayload,
 }
 
 impl Identity {
@@ -27,33 +27,26 @@ impl Identity {
             .unwrap_or_else(|| WirePayload::plain(json!({"name": "oatf-server", "version": "1.0.0"})));
         let capabilities = phase.key("capabilities").unwrap_or_else(|| WirePayload::plain(everything()));
         let version = phase.key("protocol_version");
-        let instructions = phase.key("instructions");
-        let mut initialized = vec![
-            Part::Text(",\"capabilities\":".into()),
-            Part::Payload(capabilities.clone()),
-            Part::Text(",\"serverInfo\":".into()),
-            Part::Payload(server_info.clone()),
+        let spoken = version.clone().unwrap_or_else(|| WirePayload::plain(json!(revision::STATELESS)));
+        let spoken = WirePayload::list(&[spoken]);
+        let meta = WirePayload::object(&[("io.modelcontextprotocol/serverInfo", &server_info)]);
+        let [complete, ttl, scope] = [json!("complete"), json!(0), json!("private")].map(WirePayload::plain);
+        let mut initialized = vec![("capabilities", &capabilities), ("serverInfo", &server_info)];
+        let mut discovered = vec![
+            ("resultType", &complete),
+            ("supportedVersions", &spoken),
+            ("capabilities", &capabilities),
+            ("_meta", &meta),
+            ("ttlMs", &ttl),
+            ("cacheScope", &scope),
         ];
-        let mut discovered = vec![Part::Text("{\"resultType\":\"complete\",\"supportedVersions\":[".into())];
-        discovered.push(match &version {
-            Some(version) => Part::Payload(version.clone()),
-            None => Part::Text(format!("\"{}\"", revision::STATELESS).into()),
-        });
-        discovered.extend([
-            Part::Text("],\"capabilities\":".into()),
-            Part::Payload(capabilities),
-            Part::Text(",\"_meta\":{\"io.modelcontextprotocol/serverInfo\":".into()),
-            Part::Payload(server_info),
-            Part::Text("},\"ttlMs\":0,\"cacheScope\":\"private\"".into()),
-        ]);
-        for parts in [&mut initialized, &mut discovered] {
-            if let Some(instructions) = &instructions {
-                parts.push(Part::Text(",\"instructions\":".into()));
-                parts.push(Part::Payload(instructions.clone()));
-            }
-            parts.push(Part::Text("}".into()));
+        let instructions = phase.key("instructions");
+        for members in [&mut initialized, &mut discovered] {
+            members.extend(instructions.as_ref().map(|instructions| ("instructions", instructions)));
         }
-        Self { version, initialized: Wording::new(initialized), discovered: Wording::new(discovered) }
+        let [initialized, discovered] =
+            [initialized, discovered].map(|members| WirePayload::object(&members));
+        Self { version, initialized, discovered }
     }
 
     /// The version that the document has, if it has one.
@@ -69,7 +62,7 @@ impl Identity {
         request: &Value,
     ) -> Result<(String, String), TooLarge> {
         let version = match (&self.version, wire) {
-            (Some(version), _) => actor.fill(version, Some(request), None)?.json.into_owned(),
+            (Some(version), _) => actor.fill(version, Some(request), None)?.into_owned(),
             (None, McpRevision::Version(version)) => Value::from(version.as_str()).to_string(),
             (None, McpRevision::Auto) => {
                 let offered = request.get("protocolVersion").and_then(Value::as_str);
@@ -77,14 +70,14 @@ impl Identity {
                 format!("\"{}\"", offered.unwrap_or(revision::LATEST))
             }
         };
-        let rest = self.initialized.fill(actor, Some(request), None)?;
-        let result = format!("{{\"protocolVersion\":{version}{rest}");
+        let rest = actor.fill(&self.initialized, Some(request), None)?;
+        let result = format!("{{\"protocolVersion\":{version},{}", &rest[1..]);
         Ok((version, result))
     }
 
     /// Answers `server/discover`.
     pub(super) fn discover(&self, actor: &ActorState, request: &Value) -> Result<Cow<'_, str>, TooLarge> {
-        self.discovered.fill(actor, Some(request), None)
+        actor.fill(&self.discovered, Some(request), None)
     }
 }
 

@@ -22,6 +22,5 @@ mod server;
 mod step;
 mod subscription;
 mod talk;
-mod wording;
 
 pub use server::{start, start_on, start_stdio};

@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 use sortie_oatf::extension::KEY;
 
 use super::callable::{completions, listed, own};
-use super::wording::Wording;
 use crate::payload::WirePayload;
 
 /// The members of a resource that belong to OATF or to us.
@@ -15,9 +14,9 @@ const HIDDEN: &[&str] = &["content", "completions", KEY];
 /// Resources and templates of resources.
 #[derive(Debug)]
 pub(super) struct Resources {
-    pub(super) list: Wording,
-    pub(super) templates: Wording,
-    by_uri: HashMap<String, Wording>,
+    pub(super) list: WirePayload,
+    pub(super) templates: WirePayload,
+    by_uri: HashMap<String, WirePayload>,
     templated: Vec<Template>,
 }
 
@@ -25,13 +24,13 @@ pub(super) struct Resources {
 #[derive(Debug)]
 struct Template {
     uri: UriTemplate,
-    contents: Option<Wording>,
-    completions: HashMap<String, Wording>,
+    contents: Option<WirePayload>,
+    completions: HashMap<String, WirePayload>,
 }
 
 impl Resources {
     pub(super) fn new(resources: Option<WirePayload>, templates: Option<WirePayload>) -> Self {
-        let (list, items) = listed(resources, "{\"resources\":", HIDDEN);
+        let (list, items) = listed(resources, "resources", HIDDEN);
         let mut by_uri = HashMap::new();
         for item in items {
             if let Some(uri) = item.value().get("uri").and_then(Value::as_str) {
@@ -40,7 +39,7 @@ impl Resources {
                 by_uri.entry(uri.to_owned()).or_insert_with(|| contents(&item, &content));
             }
         }
-        let (templates, items) = listed(templates, "{\"resourceTemplates\":", HIDDEN);
+        let (templates, items) = listed(templates, "resourceTemplates", HIDDEN);
         let templated = items.iter().filter_map(|item| {
             Some(Template {
                 uri: UriTemplate::new(item.value().get("uriTemplate")?.as_str()?),
@@ -52,7 +51,7 @@ impl Resources {
     }
 
     /// What reading a resource gives, with the values of the variables in its template.
-    pub(super) fn read(&self, uri: &str) -> Option<(&Wording, Option<Map<String, Value>>)> {
+    pub(super) fn read(&self, uri: &str) -> Option<(&WirePayload, Option<Map<String, Value>>)> {
         if let Some(contents) = self.by_uri.get(uri) {
             return Some((contents, None));
         }
@@ -68,7 +67,7 @@ impl Resources {
     }
 
     /// What completes a variable of a template.
-    pub(super) fn completion(&self, uri: &str, argument: &str) -> Option<&Wording> {
+    pub(super) fn completion(&self, uri: &str, argument: &str) -> Option<&WirePayload> {
         let template = self.templated.iter().find(|template| template.uri.text == uri)?;
         template.completions.get(argument)
     }
@@ -76,7 +75,7 @@ impl Resources {
 
 /// The contents of a resource: what the document says of them, with the URI that was asked for and the type that the
 /// resource has, unless it says them itself.
-fn contents(resource: &WirePayload, content: &WirePayload) -> Wording {
+fn contents(resource: &WirePayload, content: &WirePayload) -> WirePayload {
     let uri = WirePayload::plain(Value::from("{{request.uri}}"));
     let mime_type = resource.get("mimeType");
     let filled = |content: &WirePayload| {
@@ -89,7 +88,8 @@ fn contents(resource: &WirePayload, content: &WirePayload) -> Wording {
         content.preceded_by(&members)
     };
     let items = if content.value().is_array() { content.items() } else { vec![content.clone()] };
-    Wording::list("{\"contents\":", items.iter().map(filled).collect(), "}")
+    let items: Vec<_> = items.iter().map(filled).collect();
+    WirePayload::object(&[("contents", &WirePayload::list(&items))])
 }
 
 /// A URI template (RFC 6570), read backwards: which values of its variables give this URI?

@@ -66,7 +66,7 @@ impl Typed {
         request: &Value,
         response: Option<&Value>,
     ) -> Result<Option<String>, TooLarge> {
-        let mut text = actor.fill(&self.payload, Some(request), response)?.json.into_owned();
+        let mut text = actor.fill(&self.payload, Some(request), response)?.into_owned();
         for (at, path) in self.values.iter().enumerate() {
             let Some(value) = resolve_simple_path(path, request) else { return Ok(None) };
             text = text.replacen(&Value::from(mark(at)).to_string(), &value.to_string(), 1);

@@ -11,8 +11,8 @@ use sortie_wire::mcp::server::{Outlet, Unsent};
 use tokio::sync::oneshot;
 
 use super::announce::is_notification;
-use super::callable::{Chosen, Entry};
-use super::dispatch::{Plan, Refusal, nothing};
+use super::callable::Entry;
+use super::dispatch::{Plan, Refusal};
 use super::modern::{self, Round};
 use super::peer::Peer;
 use super::reception::Asking;
@@ -81,13 +81,13 @@ impl Call {
             match self.modern_round(plan, entry, outlet).await? {
                 Round::Ask(result) => result,
                 Round::Answer(response) => {
-                    let result = self.result(entry, response.as_ref())?;
+                    let result = self.result(plan, entry, response.as_ref())?;
                     modern::completed(&self.asking.method, result.into()).into_owned()
                 }
             }
         } else {
             let response = self.steps(plan, entry, outlet).await?;
-            self.result(entry, response.as_ref())?
+            self.result(plan, entry, response.as_ref())?
         };
         Ok(jsonrpc::result(self.asking.id.get(), &result))
     }
@@ -95,26 +95,22 @@ impl Call {
     /// The answer that was chosen when the call came.
     fn entry<'p>(&self, plan: &'p Plan) -> Option<&'p Entry> {
         let params = &self.heard.content;
-        let callables = if self.asking.method == "prompts/get" { &plan.prompts } else { &plan.tools };
-        match callables.get(params.get("name")?.as_str()?)?.choose(params) {
-            Chosen::Entry(entry) => Some(entry),
-            Chosen::Nothing | Chosen::NoMatch => None,
-        }
+        let callable = plan.callables(&self.asking.method).get(params.get("name")?.as_str()?)?;
+        callable.choose(params).ok().flatten()
     }
 
-    fn result(&self, entry: Option<&Entry>, response: Option<&Value>) -> Result<String, TooLarge> {
-        let what = if self.asking.method == "prompts/get" { "prompt" } else { "tool" };
-        entry.map_or_else(
-            || Ok(nothing(what).to_owned()),
-            |entry| {
-                let (actor, request) = (&self.peer.actor, Some(&self.heard.content));
-                let generated = entry.synthesis.as_ref().and_then(|wanted| wanted.generate(actor, request));
-                match generated {
-                    Some(generated) => Ok(generated),
-                    None => Ok(entry.result.fill(actor, request, response)?.into_owned()),
-                }
-            },
-        )
+    fn result(
+        &self,
+        plan: &Plan,
+        entry: Option<&Entry>,
+        response: Option<&Value>,
+    ) -> Result<String, TooLarge> {
+        let Some(entry) = entry else { return Ok(plan.callables(&self.asking.method).what.nothing()) };
+        let (actor, request) = (&self.peer.actor, Some(&self.heard.content));
+        match entry.synthesis.as_ref().and_then(|wanted| wanted.generate(actor, request)) {
+            Some(generated) => Ok(generated),
+            None => Ok(actor.fill(&entry.result, request, response)?.into_owned()),
+        }
     }
 
     /// Asks the questions and takes the steps, in order. Gives what the client answered last.
