@@ -206,6 +206,16 @@ pub enum Direction {
     Response,
 }
 
+impl From<Kind> for Direction {
+    /// Items of a stream answer, but for those that bring what was asked for.
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Request | Kind::Notification => Self::Request,
+            Kind::Response | Kind::Error | Kind::Event => Self::Response,
+        }
+    }
+}
+
 /// Who sent a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

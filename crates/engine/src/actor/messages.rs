@@ -27,6 +27,13 @@ pub struct Spoken<'s> {
     pub bytes: &'s [u8],
 }
 
+impl<'s> Spoken<'s> {
+    /// A message without an id, in the direction that its kind has nearly always.
+    pub fn new(surfaces: &'s [&'s str], kind: Kind, connection: &'s str, bytes: &'s [u8]) -> Self {
+        Self { surfaces, direction: kind.into(), kind, id: None, connection, bytes }
+    }
+}
+
 /// A message that was heard, and the phase that deals with it.
 ///
 /// When it fired the phase's trigger, the next phase begins once this is dropped: what fires a trigger is answered by the

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use http::HeaderMap;
 use serde_json::Value;
-use sortie_trace::{Direction, Kind};
+use sortie_trace::Kind;
 use sortie_wire::Limits;
 use sortie_wire::a2a::NOTIFICATION_TOKEN;
 use sortie_wire::http::{Answer, Client, ClientError, ClientOptions, Response};
@@ -92,8 +92,7 @@ impl Push {
             self.client.get_or_init(|| Client::new(options)).as_ref().map_err(ToString::to_string)?;
         let connection = format!("push-{}", self.sent.fetch_add(1, Ordering::Relaxed) + 1);
         let payload = Bytes::from(payload);
-        let request = spoken(Direction::Request, Kind::Notification, &connection, &payload);
-        actor.said(phase, request);
+        actor.said(phase, Spoken::new(&[SURFACE], Kind::Notification, &connection, &payload));
         let mut headers = HeaderMap::new();
         let mut add = |name: &'static str, value: Option<String>| {
             // A token that no header can hold is left out; the webhook says what it thinks of that.
@@ -109,15 +108,10 @@ impl Push {
         if let Answer::Bytes(body) = body
             && !body.is_empty()
         {
-            let answer = spoken(Direction::Response, Kind::Response, &connection, &body);
-            actor.heard_in(phase, &[], answer);
+            actor.heard_in(phase, &[], Spoken::new(&[SURFACE], Kind::Response, &connection, &body));
         }
         if status.is_success() { Ok(()) } else { Err(format!("it was answered with status {status}")) }
     }
-}
-
-fn spoken<'s>(direction: Direction, kind: Kind, connection: &'s str, bytes: &'s [u8]) -> Spoken<'s> {
-    Spoken { surfaces: &[SURFACE], direction, kind, id: None, connection, bytes }
 }
 
 /// Whether an address is on this machine.

@@ -11,7 +11,7 @@ pub mod mcp_server;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use sortie_trace::{ActorFailure, Direction, Kind};
+use sortie_trace::ActorFailure;
 pub use sortie_wire::mcp::McpRevision;
 pub use sortie_wire::{Address, Endpoint};
 use tokio::task::JoinHandle;
@@ -54,14 +54,6 @@ impl StartError {
             Self::Bind { .. } => ActorFailure::BindFailed,
             Self::State { .. } => ActorFailure::Internal,
         }
-    }
-}
-
-/// The half of an exchange that a message of JSON-RPC is.
-pub(crate) const fn direction_of(kind: Kind) -> Direction {
-    match kind {
-        Kind::Request | Kind::Notification => Direction::Request,
-        Kind::Response | Kind::Error | Kind::Event => Direction::Response,
     }
 }
 

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
-use sortie_trace::{
-    Content, Direction, Header, Kind, Message, PhaseEnd, Record, Redactor, Sender, WriteError,
-};
+use sortie_trace::{Content, Header, Kind, Message, PhaseEnd, Record, Redactor, Sender, WriteError};
 
 use super::error::TargetError;
 use crate::event::Watcher;
@@ -96,10 +94,6 @@ impl Channel {
     }
 
     fn message(&self, about: About<'_>, sender: Sender, bytes: &[u8]) -> Result<Content, TargetError> {
-        let direction = match about.kind {
-            Kind::Request | Kind::Notification => Direction::Request,
-            Kind::Response | Kind::Error | Kind::Event => Direction::Response,
-        };
         let (mode, protocol) = self.kind.mode_and_protocol();
         let record = Record::Message(Box::new(Message {
             seq: 0,
@@ -109,7 +103,7 @@ impl Channel {
             phase: phase_of_turn(self.turns.load(Ordering::Relaxed).saturating_sub(1)),
             protocol: protocol.to_owned(),
             surfaces: if about.surface.is_empty() { Vec::new() } else { vec![about.surface.to_owned()] },
-            direction,
+            direction: about.kind.into(),
             kind: about.kind,
             id: about.id.cloned(),
             connection: about.connection.to_owned(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::StatusCode;
 use serde_json::Value;
-use sortie_trace::{ActorFailure, Direction, Kind};
+use sortie_trace::{ActorFailure, Kind};
 use sortie_wire::a2a::{A2aClient, AgentEndpoint, Fetched};
 use sortie_wire::http::{Answer as Body, ClientError, EventStream, Response, StreamError};
 use sortie_wire::jsonrpc::{self, Ids};
@@ -103,7 +103,7 @@ impl Session {
     /// Asks for the agent card. A card that a document asks for is an event; one that we need to find the agent is none.
     async fn card(&self, phase: &Arc<ActorPhase>, events: &[&str]) -> Result<Option<Bytes>, Failure> {
         // A GET carries nothing.
-        self.actor.said(phase, card(Direction::Request, Kind::Request, b"{}"));
+        self.actor.said(phase, card(Kind::Request, b"{}"));
         let Fetched { url, status, body } = match self.client.card().await {
             Ok(fetched) => fetched,
             Err(error) => return self.unanswered(CARD, &error).map(|()| None),
@@ -112,7 +112,7 @@ impl Session {
         let kind = if is_card { Kind::Response } else { Kind::Error };
         let fires = if is_card { events } else { &[] };
         if !body.is_empty() {
-            self.hold.heard(self.actor.heard_in(phase, fires, card(Direction::Response, kind, &body)));
+            self.hold.heard(self.actor.heard_in(phase, fires, card(kind, &body)));
         }
         if is_card {
             self.follow(&body);
@@ -302,11 +302,10 @@ fn no_answer(method: &str, status: StatusCode, body: &[u8]) -> Failure {
     }
 }
 
-fn card(direction: Direction, kind: Kind, bytes: &[u8]) -> Spoken<'_> {
-    Spoken { surfaces: &[CARD], direction, kind, id: None, connection: CONNECTION, bytes }
+fn card(kind: Kind, bytes: &[u8]) -> Spoken<'_> {
+    Spoken::new(&[CARD], kind, CONNECTION, bytes)
 }
 
 fn spoken<'s>(exchange: Exchange<'s>, surfaces: &'s [&'s str], kind: Kind, bytes: &'s [u8]) -> Spoken<'s> {
-    let direction = if kind == Kind::Request { Direction::Request } else { Direction::Response };
-    Spoken { surfaces, direction, kind, id: Some(exchange.id), connection: CONNECTION, bytes }
+    Spoken { id: Some(exchange.id), ..Spoken::new(surfaces, kind, CONNECTION, bytes) }
 }

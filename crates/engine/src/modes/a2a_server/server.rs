@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use sortie_trace::{ActorFailure, Direction, Kind};
+use sortie_trace::{ActorFailure, Kind};
 use sortie_wire::Limits;
 use sortie_wire::a2a::{self, AgentReply, AgentService, Caller, code};
 use sortie_wire::http::{BodyError, Hosts};
@@ -147,17 +147,8 @@ impl Server {
         let connection = connection(caller);
         let id_value: Value = serde_json::from_str(id.get()).unwrap_or_default();
         let surfaces = &[method][..];
-        let heard = self.actor.heard(
-            surfaces,
-            Spoken {
-                surfaces,
-                direction: Direction::Request,
-                kind: Kind::Request,
-                id: Some(&id_value),
-                connection: &connection,
-                bytes: body,
-            },
-        );
+        let spoken = Spoken::new(surfaces, Kind::Request, &connection, body);
+        let heard = self.actor.heard(surfaces, Spoken { id: Some(&id_value), ..spoken });
         let exchange = Exchange {
             phase: &heard.phase,
             surfaces,
@@ -203,18 +194,14 @@ impl Server {
 
     /// Hears what is no request; there is nothing to it but that it was said.
     fn hear_other(&self, caller: Caller<'_>, body: &Bytes, surfaces: &[&str], kind: Kind) -> HeardMessage {
-        let direction = if kind == Kind::Response { Direction::Response } else { Direction::Request };
-        let connection = connection(caller);
-        let spoken = Spoken { surfaces, direction, kind, id: None, connection: &connection, bytes: body };
-        self.actor.heard(surfaces, spoken)
+        self.actor.heard(surfaces, Spoken::new(surfaces, kind, &connection(caller), body))
     }
 
     /// Records an answer, which is then as good as given.
     fn say(&self, exchange: Exchange<'_>, kind: Kind, bytes: Bytes) -> Bytes {
         let Exchange { phase, surfaces, id, connection } = exchange;
-        let id = id.map(|(_, id)| id);
-        let direction = Direction::Response;
-        self.actor.said(phase, Spoken { surfaces, direction, kind, id, connection, bytes: &bytes });
+        let spoken = Spoken::new(surfaces, kind, connection, &bytes);
+        self.actor.said(phase, Spoken { id: id.map(|(_, id)| id), ..spoken });
         bytes
     }
 

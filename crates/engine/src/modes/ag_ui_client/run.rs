@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::Value;
-use sortie_trace::{ActorFailure, Kind};
+use sortie_trace::{ActorFailure, Direction, Kind};
 use sortie_wire::ag_ui::{AgentEvent, AgentRun, RunInput, ToolResult, follow_up};
 use sortie_wire::http::{EventStream, StreamError};
 use sortie_wire::sse::Decoder;
 
-use super::stage::{Events, Stage, answer, request};
-use crate::actor::HeardMessage;
+use super::stage::{Events, Stage};
+use crate::actor::{HeardMessage, Spoken};
 use crate::phase::ActorPhase;
 
 /// What has been heard of one run.
@@ -82,12 +82,12 @@ impl Stage {
     ) -> Vec<HeardMessage> {
         let results = results.iter().map(|ToolResult(result)| {
             let surfaces = ["tool_call_result"];
-            let spoken = request(&surfaces, Kind::Event, connection, result.as_bytes());
-            self.actor.said_event(phase, &surfaces, spoken)
+            let spoken = Spoken::new(&surfaces, Kind::Event, connection, result.as_bytes());
+            self.actor.said_event(phase, &surfaces, Spoken { direction: Direction::Request, ..spoken })
         });
         let mut said: Vec<_> = results.collect();
         let surfaces = ["run_agent_input"];
-        let spoken = request(&surfaces, Kind::Request, connection, body.as_bytes());
+        let spoken = Spoken::new(&surfaces, Kind::Request, connection, body.as_bytes());
         said.push(self.actor.said_event(phase, &surfaces, spoken));
         said
     }
@@ -151,7 +151,7 @@ impl Stage {
         if names.is_empty() {
             self.actor.warn("the target sent what is no event");
         }
-        let spoken = answer(&names, Kind::Event, &run.connection, data);
+        let spoken = Spoken::new(&names, Kind::Event, &run.connection, data);
         let heard = self.actor.heard_in(&run.phase, &names, spoken);
         match event.name.as_deref() {
             Some("run_finished") => run.finished = true,

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use serde_json::Value;
-use sortie_trace::{ActorFailure, Direction, Kind};
+use sortie_trace::{ActorFailure, Kind};
 use sortie_wire::Members;
 use sortie_wire::ag_ui::{AgentCall, RunInput, ToolResult};
 use sortie_wire::http::{Answer, Client, ClientError, EventStream, Response};
@@ -87,7 +87,7 @@ impl Stage {
         }
         if !body.is_empty() {
             let kind = if status.is_success() { Kind::Response } else { Kind::Error };
-            let spoken = answer(&["run_agent_input"], kind, connection, &body);
+            let spoken = Spoken::new(&["run_agent_input"], kind, connection, &body);
             self.hold.heard(self.actor.heard_in(phase, &[], spoken));
         }
         let shown = if body.is_empty() { String::new() } else { format!(": {}", excerpt(&body)) };
@@ -111,26 +111,6 @@ impl Stage {
 fn is_like_events(body: &[u8]) -> bool {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
     ["data:", "event:", "id:", "retry:", ":"].iter().any(|field| body.starts_with(field.as_bytes()))
-}
-
-/// Something that the agent says.
-pub(super) fn answer<'s>(
-    surfaces: &'s [&'s str],
-    kind: Kind,
-    connection: &'s str,
-    bytes: &'s [u8],
-) -> Spoken<'s> {
-    Spoken { surfaces, direction: Direction::Response, kind, id: None, connection, bytes }
-}
-
-/// Something that we say.
-pub(super) fn request<'s>(
-    surfaces: &'s [&'s str],
-    kind: Kind,
-    connection: &'s str,
-    bytes: &'s [u8],
-) -> Spoken<'s> {
-    Spoken { surfaces, direction: Direction::Request, kind, id: None, connection, bytes }
 }
 
 /// What a phase does, read once, before anything is said.

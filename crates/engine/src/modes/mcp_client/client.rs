@@ -10,7 +10,6 @@ use sortie_wire::mcp::client::{ClientReply, Handler, LinkError, Received, Sessio
 use super::answer::answer;
 use crate::actor::{self, ActorState, Spoken};
 use crate::modes::client::{Action, Responses};
-use crate::modes::direction_of;
 use crate::modes::hold::Hold;
 use crate::payload::WirePayload;
 use crate::phase::ActorPhase;
@@ -100,8 +99,7 @@ fn surfaces<'m>(message: &SessionMessage<'m>) -> Vec<&'m str> {
 }
 
 fn spoken<'s>(surfaces: &'s [&'s str], message: &SessionMessage<'s>) -> Spoken<'s> {
-    let (direction, kind) = (direction_of(message.kind), message.kind);
-    Spoken { surfaces, direction, kind, id: message.id, connection: CONNECTION, bytes: message.bytes }
+    Spoken { id: message.id, ..Spoken::new(surfaces, message.kind, CONNECTION, message.bytes) }
 }
 
 /// What a phase does, read once, before anything is said.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::Value;
-use sortie_trace::{Direction, Kind};
+use sortie_trace::Kind;
 use sortie_wire::jsonrpc::{self, id_key};
 use sortie_wire::mcp::server::Outlet;
 
@@ -85,17 +85,27 @@ impl Server {
     /// Says what waits for a peer.
     pub(super) fn say_unsaid(&self, peer: &Arc<Peer>, outlet: &Outlet) {
         for unsaid in peer.take_unsaid() {
-            let message = if is_notification(&unsaid.method) {
-                let message = jsonrpc::notification(&unsaid.method, unsaid.params.as_deref());
-                let half = (Direction::Request, Kind::Notification);
-                Self::said(peer, &unsaid.phase, &unsaid.method, half, None, &message);
-                message
+            let Unsaid { phase, method, params } = unsaid;
+            if is_notification(&method) {
+                Self::notify(peer, &phase, &method, params.as_deref(), outlet);
             } else {
                 // Whoever answers is heard; nobody waits for it.
-                self.question(peer, &unsaid.phase, &unsaid.method, unsaid.params.as_deref(), None)
-            };
-            let _ = outlet.say(message);
+                let _ = outlet.say(self.question(peer, &phase, &method, params.as_deref(), None));
+            }
         }
+    }
+
+    /// Says something that asks for nothing.
+    pub(super) fn notify(
+        peer: &Peer,
+        phase: &ActorPhase,
+        method: &str,
+        params: Option<&str>,
+        outlet: &Outlet,
+    ) {
+        let message = jsonrpc::notification(method, params);
+        Self::said(peer, phase, method, Kind::Notification, None, &message);
+        let _ = outlet.say(message);
     }
 
     /// A question to a peer, written down.
@@ -119,7 +129,7 @@ impl Server {
         self.pending.ask(id_key(&id), asked);
         let message = jsonrpc::request(&id, method, params);
         let id = serde_json::from_str(&id).ok();
-        Self::said(peer, phase, method, (Direction::Request, Kind::Request), id.as_ref(), &message);
+        Self::said(peer, phase, method, Kind::Request, id.as_ref(), &message);
         message
     }
 }

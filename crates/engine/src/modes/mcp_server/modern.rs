@@ -18,7 +18,6 @@ use sortie_wire::mcp::server::Outlet;
 use super::announce::is_notification;
 use super::callable::Entry;
 use super::dispatch::{Plan, Refusal};
-use super::server::Server;
 use super::step::Step;
 use super::talk::Call;
 use crate::actor::Spoken;
@@ -237,8 +236,10 @@ impl Call {
     fn asked(&self, requests: &BTreeMap<String, String>) -> String {
         for (key, request) in requests {
             let method = key.split('#').next().unwrap_or_default();
-            let half = (Direction::Request, Kind::Event);
-            Server::said(&self.peer, &self.heard.phase, method, half, None, request.as_bytes());
+            let surfaces = [method];
+            let spoken = Spoken::new(&surfaces, Kind::Event, &self.peer.name, request.as_bytes());
+            let spoken = Spoken { direction: Direction::Request, ..spoken };
+            self.peer.actor.said(&self.heard.phase, spoken);
         }
         let requests: Vec<_> = requests
             .iter()
@@ -257,14 +258,7 @@ impl Call {
             let known = ASKED.iter().find(|(asked, _)| *asked == method).map(|(asked, _)| *asked);
             let surfaces: Vec<&str> = known.into_iter().collect();
             let bytes = answer.to_string();
-            let spoken = Spoken {
-                surfaces: &surfaces,
-                direction: Direction::Response,
-                kind: Kind::Event,
-                id: None,
-                connection: &self.peer.name,
-                bytes: bytes.as_bytes(),
-            };
+            let spoken = Spoken::new(&surfaces, Kind::Event, &self.peer.name, bytes.as_bytes());
             self.peer.actor.heard_in(&self.heard.phase, &[], spoken);
             last = known.map(|_| answer).or(last);
         }

@@ -83,9 +83,9 @@ impl Service for Server {
     fn refuse(self: &Arc<Self>, name: &str, arrival: Arrival<'_>, answer: &Bytes) {
         let peer = Arc::new(Peer::new(name, Transport::Single, self.actor.clone()));
         let post = Post::new(&peer, &arrival);
-        let (method, half, id) = outline(&arrival.message);
-        let heard = post.heard(&[], method, half, id.as_ref());
-        Self::said(&peer, &heard.phase, method, (Direction::Response, Kind::Error), id.as_ref(), answer);
+        let (method, kind, id) = outline(&arrival.message);
+        let heard = post.heard(&[], method, kind, id.as_ref());
+        Self::said(&peer, &heard.phase, method, Kind::Error, id.as_ref(), answer);
     }
 }
 
@@ -118,12 +118,11 @@ impl Server {
         if self.speaks(post.peer, version) || asks("initialize") || asks(modern::DISCOVER) || modern() {
             return None;
         }
-        let (method, half, id) = outline(message);
-        let heard = post.heard(&[], method, half, id.as_ref());
+        let (method, kind, id) = outline(message);
+        let heard = post.heard(&[], method, kind, id.as_ref());
         let text = id.as_ref().map(Value::to_string);
         let answer = jsonrpc::error(text.as_deref(), -32600, "Unsupported MCP-Protocol-Version", None);
-        let half = (Direction::Response, Kind::Error);
-        Self::said(post.peer, &heard.phase, method, half, id.as_ref(), &answer);
+        Self::said(post.peer, &heard.phase, method, Kind::Error, id.as_ref(), &answer);
         Some(refusing(answer, StatusCode::BAD_REQUEST))
     }
 
@@ -132,7 +131,7 @@ impl Server {
         let id_value = serde_json::from_str(id.get()).unwrap_or_default();
         let modern = self.is_modern(post, method);
         let events = self.events(modern, method);
-        let heard = post.heard(&events, method, (Direction::Request, Kind::Request), Some(&id_value));
+        let heard = post.heard(&events, method, Kind::Request, Some(&id_value));
         let asking = Asking { id: id.to_owned(), id_value, method: method.to_owned(), modern };
         if asking.method != "initialize" && peer.is_ready_now() {
             self.welcome(peer);
@@ -207,7 +206,7 @@ impl Server {
     }
 
     fn notification(self: &Arc<Self>, post: Post<'_>, method: &str) -> Reply {
-        let heard = post.heard(&[method], method, (Direction::Request, Kind::Notification), None);
+        let heard = post.heard(&[method], method, Kind::Notification, None);
         match method {
             "notifications/initialized" if post.peer.is_ready_now() => self.welcome(post.peer),
             "notifications/cancelled" => {
@@ -225,13 +224,12 @@ impl Server {
         let peer = post.peer;
         let value = id.and_then(|id| serde_json::from_str(id.get()).ok());
         let asked = id.and_then(|id| self.pending.answered(&id_key(id.get()), &peer.name));
-        let half = (Direction::Response, kind);
         let Some(asked) = asked else {
-            post.heard(&[], "", half, value.as_ref());
+            post.heard(&[], "", kind, value.as_ref());
             return Reply::Accepted;
         };
         let surfaces = [asked.method.as_str()];
-        let spoken = post.spoken(&surfaces, half, value.as_ref());
+        let spoken = post.spoken(&surfaces, kind, value.as_ref());
         let heard = peer.actor.heard_in(&asked.phase, &[], spoken);
         if let Some(waiting) = asked.waiting {
             // Who does not wait any more has gone on without.
@@ -241,8 +239,8 @@ impl Server {
     }
 
     fn malformed(post: Post<'_>, answer: &Bytes, id: Option<&Value>) -> Reply {
-        let heard = post.heard(&[], "", (Direction::Request, Kind::Request), id);
-        Self::said(post.peer, &heard.phase, "", (Direction::Response, Kind::Error), id, answer);
+        let heard = post.heard(&[], "", Kind::Request, id);
+        Self::said(post.peer, &heard.phase, "", Kind::Error, id, answer);
         refusing(answer.clone(), StatusCode::BAD_REQUEST)
     }
 
@@ -280,39 +278,31 @@ impl<'p> Post<'p> {
         &self,
         events: &[&str],
         method: &str,
-        half: (Direction, Kind),
+        kind: Kind,
         id: Option<&Value>,
     ) -> HeardMessage {
         let surfaces = [method];
         let surfaces: &[&str] = if method.is_empty() { &[] } else { &surfaces };
-        let spoken = self.spoken(surfaces, half, id);
-        match (half.0, method, self.body) {
+        let spoken = self.spoken(surfaces, kind, id);
+        match self.body.map(RawValue::get) {
+            _ if spoken.direction == Direction::Response => self.peer.actor.heard(events, spoken),
             // Its envelope was read already, and is not read again.
-            (Direction::Request, _, Some(body)) => self.peer.actor.heard_body(events, spoken, body.get()),
+            Some(body) => self.peer.actor.heard_body(events, spoken, body),
             // Without params there are none to look at.
-            (Direction::Request, method, None) if !method.is_empty() => {
-                self.peer.actor.heard_body(events, spoken, "{}")
-            }
-            _ => self.peer.actor.heard(events, spoken),
+            None if !method.is_empty() => self.peer.actor.heard_body(events, spoken, "{}"),
+            None => self.peer.actor.heard(events, spoken),
         }
     }
 
-    fn spoken<'s>(
-        &'s self,
-        surfaces: &'s [&'s str],
-        half: (Direction, Kind),
-        id: Option<&'s Value>,
-    ) -> Spoken<'s> {
-        let (direction, kind) = half;
-        Spoken { surfaces, direction, kind, id, connection: &self.peer.name, bytes: self.bytes }
+    fn spoken<'s>(&'s self, surfaces: &'s [&'s str], kind: Kind, id: Option<&'s Value>) -> Spoken<'s> {
+        Spoken { id, ..Spoken::new(surfaces, kind, &self.peer.name, self.bytes) }
     }
 }
 
 impl Asking {
     /// Writes down the answer.
     pub(super) fn said(&self, peer: &Peer, heard: &HeardMessage, kind: Kind, answer: &Bytes) {
-        let half = (Direction::Response, kind);
-        Server::said(peer, &heard.phase, &self.method, half, Some(&self.id_value), answer);
+        Server::said(peer, &heard.phase, &self.method, kind, Some(&self.id_value), answer);
     }
 
     pub(super) fn refused(&self, refusal: &Refusal) -> Bytes {
@@ -346,17 +336,11 @@ fn body(message: &Result<Incoming, Malformed>) -> Option<&RawValue> {
     message.as_ref().ok().and_then(Incoming::body)
 }
 
-/// What a message that nobody deals with is: its method, its half of an exchange, its id.
-fn outline(message: &Result<Incoming, Malformed>) -> (&str, (Direction, Kind), Option<Value>) {
-    let value = |id: &RawValue| serde_json::from_str(id.get()).ok();
-    match message {
-        Ok(Incoming::Request { id, method, .. }) => (method, (Direction::Request, Kind::Request), value(id)),
-        Ok(Incoming::Notification { method, .. }) => (method, (Direction::Request, Kind::Notification), None),
-        Ok(Incoming::Response { id, .. }) => ("", (Direction::Response, Kind::Response), value(id)),
-        Ok(Incoming::Error { id, .. }) => {
-            ("", (Direction::Response, Kind::Error), id.as_deref().and_then(value))
-        }
-        Ok(Incoming::Batch(_)) => ("", (Direction::Request, Kind::Request), None),
-        Err(malformed) => ("", (Direction::Request, Kind::Request), malformed.id.as_deref().and_then(value)),
-    }
+/// What a message that nobody deals with is: its method, its kind, its id.
+fn outline(message: &Result<Incoming, Malformed>) -> (&str, Kind, Option<Value>) {
+    let (method, kind, id) = match message {
+        Ok(message) => (message.method().unwrap_or_default(), message.kind(), message.id()),
+        Err(malformed) => ("", Kind::Request, malformed.id.as_deref()),
+    };
+    (method, kind, id.and_then(|id| serde_json::from_str(id.get()).ok()))
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use serde_json::Value;
-use sortie_trace::{Direction, Kind};
+use sortie_trace::Kind;
 use sortie_wire::Lock;
 use sortie_wire::http::Hosts;
 use sortie_wire::jsonrpc::Ids;
@@ -199,21 +199,12 @@ impl Server {
         peer: &Peer,
         phase: &ActorPhase,
         method: &str,
-        half: (Direction, Kind),
+        kind: Kind,
         id: Option<&Value>,
         bytes: &[u8],
     ) {
         let surfaces = [method];
-        peer.actor.said(
-            phase,
-            Spoken {
-                surfaces: if method.is_empty() { &[] } else { &surfaces },
-                direction: half.0,
-                kind: half.1,
-                id,
-                connection: &peer.name,
-                bytes,
-            },
-        );
+        let surfaces: &[&str] = if method.is_empty() { &[] } else { &surfaces };
+        peer.actor.said(phase, Spoken { id, ..Spoken::new(surfaces, kind, &peer.name, bytes) });
     }
 }

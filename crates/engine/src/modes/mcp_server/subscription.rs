@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use sortie_trace::{Direction, Kind};
+use sortie_trace::Kind;
 use sortie_wire::Members;
 use sortie_wire::jsonrpc::{self, id_key};
 use sortie_wire::mcp::server::Outlet;
@@ -48,19 +48,16 @@ impl Subscription {
     /// Says it, with the id by which the client knows the stream.
     pub(super) fn say(&self, unsaid: &Unsaid) {
         let params = unsaid.params.as_deref().unwrap_or("{}");
-        self.send(&unsaid.phase, &unsaid.method, &self.marked(params));
+        self.notify(&unsaid.phase, &unsaid.method, params);
     }
 
     fn acknowledge(&self, phase: &ActorPhase) {
         let params = json!({"notifications": self.filter}).to_string();
-        self.send(phase, "notifications/subscriptions/acknowledged", &self.marked(&params));
+        self.notify(phase, "notifications/subscriptions/acknowledged", &params);
     }
 
-    fn send(&self, phase: &ActorPhase, method: &str, params: &str) {
-        let message = jsonrpc::notification(method, Some(params));
-        let half = (Direction::Request, Kind::Notification);
-        Server::said(&self.peer, phase, method, half, None, &message);
-        let _ = self.outlet.say(message);
+    fn notify(&self, phase: &ActorPhase, method: &str, params: &str) {
+        Server::notify(&self.peer, phase, method, Some(&self.marked(params)), &self.outlet);
     }
 
     /// The same object with the id of the subscription in its `_meta`; what is no object has no place for it.
@@ -139,8 +136,7 @@ impl Call {
         server.subscriptions.lock().retain(|known| !Arc::ptr_eq(known, &subscription));
         if ends {
             let answer = subscription.farewell();
-            let half = (Direction::Response, Kind::Response);
-            Server::said(&peer, &phase, &asking.method, half, Some(&asking.id_value), &answer);
+            Server::said(&peer, &phase, &asking.method, Kind::Response, Some(&asking.id_value), &answer);
             let _ = outlet.answer(answer);
         } else {
             outlet.hang_up();

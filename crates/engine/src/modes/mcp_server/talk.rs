@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::Value;
-use sortie_trace::{Direction, Kind};
+use sortie_trace::Kind;
 use sortie_wire::jsonrpc::{self, id_key};
 use sortie_wire::mcp::server::{Outlet, Unsent};
 use tokio::sync::oneshot;
@@ -178,10 +178,7 @@ impl Call {
             self.warn_unheard(method);
             return;
         };
-        let message = jsonrpc::notification(method, params);
-        let half = (Direction::Request, Kind::Notification);
-        Server::said(&self.peer, &self.heard.phase, method, half, None, &message);
-        let _ = outlet.say(message);
+        Server::notify(&self.peer, &self.heard.phase, method, params, &outlet);
     }
 
     /// Asks the client, and waits for its answer: its result, or its error.
