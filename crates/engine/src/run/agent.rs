@@ -6,13 +6,12 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use sortie_trace::Redactor;
-use sortie_wire::stdio::{Child, ChildCommand, SpawnError};
+use sortie_wire::stdio::{Child, ChildCommand};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::error::RunError;
 use super::folder::Folder;
+use super::options::RunOptions;
 use super::output::keep;
 
 /// The agent under test. It leads a process group of its own, and all of that is ended when this is dropped, however
@@ -23,41 +22,30 @@ pub(super) struct Process {
     exited: bool,
 }
 
-/// What an agent is started with.
-pub(super) struct Start<'s> {
-    pub(super) command: &'s [String],
-    pub(super) env: Vec<(String, String)>,
-    pub(super) folder: &'s Folder,
-    pub(super) max_output_bytes: u64,
-    pub(super) redactor: &'s Redactor,
-}
-
-/// Why an agent was not started.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum StartError {
-    #[error(transparent)]
-    Files(#[from] RunError),
-    #[error("the agent cannot be started: {0}")]
-    Spawn(#[from] SpawnError),
-}
-
 impl Process {
-    pub(super) fn start(start: Start<'_>) -> Result<Self, StartError> {
-        let Start { command, env, folder, max_output_bytes, redactor } = start;
-        let (stdout, stderr) = (folder.file("agent.stdout")?, folder.file("agent.stderr")?);
+    /// Starts it. Its outputs are kept in the folder of the run. The error is a sentence.
+    pub(super) fn start(
+        command: &[String],
+        env: Vec<(String, String)>,
+        folder: &Folder,
+        options: &RunOptions,
+    ) -> Result<Self, String> {
+        let file = |name| folder.file(name).map_err(|error| error.to_string());
+        let (stdout, stderr) = (file("agent.stdout")?, file("agent.stderr")?);
         let mut child = Child::spawn(&ChildCommand {
             argv: command.iter().map(OsString::from).collect(),
             env: env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
             cwd: None,
-        })?;
+        })
+        .map_err(|error| format!("the agent cannot be started: {error}"))?;
         // Nobody answers an agent that asks.
         child.stdin = None;
         let mut outputs = JoinSet::new();
         if let Some(from) = child.stdout.take() {
-            outputs.spawn(keep(from, stdout, max_output_bytes, redactor.clone()));
+            outputs.spawn(keep(from, stdout, options.max_output_bytes, options.redactor.clone()));
         }
         if let Some(from) = child.stderr.take() {
-            outputs.spawn(keep(from, stderr, max_output_bytes, redactor.clone()));
+            outputs.spawn(keep(from, stderr, options.max_output_bytes, options.redactor.clone()));
         }
         Ok(Self { child, outputs, exited: false })
     }

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::actor_set::{ActorSet, Finished};
-use super::agent::{Process, Start};
+use super::agent::Process;
 use super::command;
 use super::error::RunError;
 use super::folder::Folder;
@@ -69,7 +69,7 @@ pub async fn run(
     let actors = ActorSet::new(&case.document, &context);
     let mut stage = RunState { case: &case, options: &options, context, actors, agent: None };
     let ending = stage.play().await;
-    stage.close(&ending).await;
+    stage.close(ending).await;
     let trace = Some(case.folder.trace().to_string_lossy().into_owned());
     let place = Place { document: case.file.clone(), trace };
     let scored = scored(&case, &options, &recorder).await;
@@ -110,38 +110,12 @@ fn begin(case: &DocumentRun, options: &RunOptions, watcher: Arc<dyn Watcher>) ->
     Ok(recorder)
 }
 
-/// Why a run ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Ending {
-    AgentExit,
-    Match,
-    Idle,
-    MaxDuration,
-    Interrupted,
-    /// It could not go on; with why, where no record says so.
-    Failure(Option<String>),
-}
+/// Why a run ended; for a failure with what no record says.
+struct Ending(StopReason, Option<String>);
 
-impl Ending {
-    /// What stands for it in a trace.
-    const fn reason(&self) -> StopReason {
-        match self {
-            Self::AgentExit => StopReason::AgentExit,
-            Self::Match => StopReason::Match,
-            Self::Idle => StopReason::Idle,
-            Self::MaxDuration => StopReason::MaxDuration,
-            Self::Interrupted => StopReason::Interrupted,
-            Self::Failure(_) => StopReason::Failure,
-        }
-    }
-
-    /// What no record says.
-    fn message(&self) -> Option<&str> {
-        match self {
-            Self::Failure(message) => message.as_deref(),
-            _ => None,
-        }
-    }
+/// It could not go on.
+fn failed(message: impl Into<String>) -> Ending {
+    Ending(StopReason::Failure, Some(message.into()))
 }
 
 /// A run that goes on.
@@ -170,17 +144,16 @@ impl RunState<'_> {
     /// Servers, then the agent, then clients.
     async fn start(&mut self) -> Result<(), Ending> {
         if self.actors.is_empty() {
-            let message =
-                "nobody here knows the mode of any actor of the document, so there is nothing to play";
-            return Err(Ending::Failure(Some(message.to_owned())));
+            return Err(failed(
+                "nobody here knows the mode of any actor of the document, so there is nothing to play",
+            ));
         }
         let mut addresses = tokio::select! {
             biased;
-            () = self.options.interrupt.cancelled() => return Err(Ending::Interrupted),
-            addresses = self.actors.serve(self.options) => addresses.map_err(|()| Ending::Failure(None))?,
+            () = self.options.interrupt.cancelled() => return Err(Ending(StopReason::Interrupted, None)),
+            addresses = self.actors.serve(self.options) => addresses.map_err(|()| Ending(StopReason::Failure, None))?,
         };
         addresses.mcp_config = absolute(&self.case.folder.mcp_config());
-        let failed = |message: String| Ending::Failure(Some(message));
         if !self.options.stdio {
             let config = format!("{:#}\n", addresses.mcp_servers());
             self.case.folder.write("mcp.json", &config).map_err(|error| failed(error.to_string()))?;
@@ -191,14 +164,8 @@ impl RunState<'_> {
             let command = command.map_err(|error| failed(error.to_string()))?;
             let mut env = agent.env.clone();
             env.extend(addresses.env());
-            let started = Process::start(Start {
-                command: &command,
-                env,
-                folder: &self.case.folder,
-                max_output_bytes: self.options.max_output_bytes,
-                redactor: &self.options.redactor,
-            });
-            self.agent = Some(started.map_err(|error| failed(error.to_string()))?);
+            let started = Process::start(&command, env, &self.case.folder, self.options);
+            self.agent = Some(started.map_err(failed)?);
         }
         self.actors.play(self.options);
         Ok(())
@@ -213,45 +180,44 @@ impl RunState<'_> {
         loop {
             let now = pulse.borrow_and_update().clone();
             if let Some(broken) = now.broken {
-                return Ending::Failure(Some(broken));
+                return failed(broken);
             }
             if now.failed {
-                return Ending::Failure(None);
+                return Ending(StopReason::Failure, None);
             }
             if now.exploited && self.options.stop_on_match {
-                return Ending::Match;
+                return Ending(StopReason::Match, None);
             }
             if self.actors.is_through() {
-                return Ending::Idle;
+                return Ending(StopReason::Idle, None);
             }
             // Silence before anyone has spoken is not the end of anything.
             let silent_until =
                 idle.filter(|_| now.heard).map(|idle| Instant::from_std(now.last_message) + idle);
             if silent_until.is_some_and(|until| until <= Instant::now()) {
                 if self.actors.could_be_over() {
-                    return Ending::Idle;
+                    return Ending(StopReason::Idle, None);
                 }
                 look = Instant::now() + LOOK;
             }
             let wake = silent_until.map_or(limit, |until| until.max(look).min(limit));
             tokio::select! {
                 biased;
-                () = self.options.interrupt.cancelled() => return Ending::Interrupted,
+                () = self.options.interrupt.cancelled() => return Ending(StopReason::Interrupted, None),
                 _ = pulse.changed() => {}
                 status = exited(&mut self.agent) => {
                     self.agent_exited(status);
-                    return Ending::AgentExit;
+                    return Ending(StopReason::AgentExit, None);
                 }
                 finished = self.actors.finished() => match finished {
-                    Finished::Server if self.options.stdio => return Ending::AgentExit,
+                    Finished::Server if self.options.stdio => return Ending(StopReason::AgentExit, None),
                     Finished::Server => {
-                        let message = "a listener closed although the run goes on; this is a bug of Sortie";
-                        return Ending::Failure(Some(message.to_owned()));
+                        return failed("a listener closed although the run goes on; this is a bug of Sortie");
                     }
                     Finished::Client | Finished::Panicked => {}
                 },
                 () = sleep_until(wake) => if Instant::now() >= limit {
-                    return Ending::MaxDuration;
+                    return Ending(StopReason::MaxDuration, None);
                 },
             }
         }
@@ -264,14 +230,14 @@ impl RunState<'_> {
     }
 
     /// Delayed effects are waited for, where there could be any.
-    fn is_graceful(&self, ending: &Ending) -> bool {
-        match ending {
-            Ending::Idle | Ending::MaxDuration => true,
+    fn is_graceful(&self, Ending(reason, message): &Ending) -> bool {
+        match reason {
+            StopReason::Idle | StopReason::MaxDuration => true,
             // The one connection that there can be is closed.
-            Ending::AgentExit => !self.options.stdio,
+            StopReason::AgentExit => !self.options.stdio,
             // With a trace that nobody writes, nothing can be seen.
-            Ending::Failure(message) => message.is_none(),
-            Ending::Match | Ending::Interrupted => false,
+            StopReason::Failure => message.is_none(),
+            _ => false,
         }
     }
 
@@ -282,7 +248,7 @@ impl RunState<'_> {
         loop {
             let now = pulse.borrow_and_update().clone();
             if let Some(broken) = now.broken {
-                return Ending::Failure(Some(broken));
+                return failed(broken);
             }
             if now.exploited && self.options.stop_on_match {
                 return ending;
@@ -315,7 +281,7 @@ impl RunState<'_> {
     }
 
     /// Closes everything, and only then writes the last record: nothing comes after it.
-    async fn close(mut self, ending: &Ending) {
+    async fn close(mut self, Ending(reason, message): Ending) {
         self.context.end.cancel();
         let agent = async {
             if let Some(agent) = &mut self.agent {
@@ -324,7 +290,7 @@ impl RunState<'_> {
         };
         let _ = tokio::join!(agent, timeout(CLOSING, self.actors.closed()));
         drop(self.actors);
-        self.context.recorder.stopped(ending.reason(), ending.message());
+        self.context.recorder.stopped(reason, message.as_deref());
     }
 }
 
