@@ -27,70 +27,76 @@ pub(crate) enum Shape {
     Messages,
 }
 
-struct Known {
-    tool_result: Validator,
-    prompt_result: Validator,
-    sampling_result: Validator,
-    form_content: Validator,
-    task: Validator,
-    tool_message: Validator,
-    messages: Validator,
-}
-
-static KNOWN: LazyLock<Option<Known>> = LazyLock::new(|| {
-    let validator = |shape: Shape| jsonschema::draft202012::new(&shape.schema()).ok();
-    Some(Known {
-        tool_result: validator(Shape::ToolResult)?,
-        prompt_result: validator(Shape::PromptResult)?,
-        sampling_result: validator(Shape::SamplingResult)?,
-        form_content: validator(Shape::FormContent)?,
-        task: validator(Shape::Task)?,
-        tool_message: validator(Shape::ToolMessage)?,
-        messages: validator(Shape::Messages)?,
-    })
+/// Each shape: its description for who generates, and what content is held to.
+static SHAPES: LazyLock<[(Shape, &str, Option<Validator>); 7]> = LazyLock::new(|| {
+    let text = json!({"type": "string"});
+    let prompt =
+        object(&["role", "content"], json!({"role": {"enum": ["user", "assistant"]}, "content": block()}));
+    let roles = ["developer", "system", "assistant", "user", "tool"];
+    let run =
+        object(&["id", "role", "content"], json!({"id": text, "role": {"enum": roles}, "content": text}));
+    let shapes = [
+        (
+            Shape::ToolResult,
+            r#"MCP, the result of tools/call: {"content": [{"type": "text", "text": "…"}], "isError": false}"#,
+            json!({"type": "object", "required": ["content"], "properties": {
+                "content": list(block()), "isError": {"type": "boolean"}, "structuredContent": {"type": "object"},
+            }}),
+        ),
+        (
+            Shape::PromptResult,
+            r#"MCP, the result of prompts/get: {"messages": [{"role": "user", "content": {"type": "text", "text": "…"}}]}"#,
+            object(&["messages"], json!({"description": text, "messages": list(prompt)})),
+        ),
+        (
+            Shape::SamplingResult,
+            r#"MCP, the result of sampling/createMessage: {"role": "assistant", "content": {"type": "text", "text": "…"}, "model": "…"}"#,
+            json!({"type": "object", "required": ["role", "content", "model"], "properties": {
+                "role": {"enum": ["user", "assistant"]}, "content": block(), "model": text, "stopReason": text,
+            }}),
+        ),
+        (
+            Shape::FormContent,
+            "MCP, the content of an accepted elicitation: an object with a value for each property of the requestedSchema",
+            json!({"type": "object", "additionalProperties": {
+                "type": ["string", "number", "boolean", "array"], "items": text,
+            }}),
+        ),
+        (
+            Shape::Task,
+            r#"A2A, the result of message/send: {"kind": "task", "id": "…", "contextId": "…", "status": {"state": "completed"}, "artifacts": [{"artifactId": "…", "parts": [{"kind": "text", "text": "…"}]}]}, or {"kind": "message", "role": "agent", "messageId": "…", "parts": [{"kind": "text", "text": "…"}]}"#,
+            json!({"oneOf": [task(), message()]}),
+        ),
+        (
+            Shape::ToolMessage,
+            r#"AG-UI, the result of a tool that the agent called: {"content": "…"}, the content being a text"#,
+            object(&["content"], json!({"content": text, "error": false})),
+        ),
+        (
+            Shape::Messages,
+            r#"AG-UI, the messages of RunAgentInput: {"messages": [{"id": "…", "role": "user", "content": "…"}]}"#,
+            json!({"type": "object", "required": ["messages"], "additionalProperties": false, "properties": {
+                "messages": list(run),
+            }}),
+        ),
+    ];
+    shapes.map(|(shape, about, schema)| (shape, about, jsonschema::draft202012::new(&schema).ok()))
 });
 
 impl Shape {
+    fn known(self) -> Option<&'static (Self, &'static str, Option<Validator>)> {
+        SHAPES.iter().find(|(shape, ..)| *shape == self)
+    }
+
     /// What is generated, for who generates it.
-    pub(crate) const fn description(self) -> &'static str {
-        match self {
-            Self::ToolResult => {
-                r#"MCP, the result of tools/call: {"content": [{"type": "text", "text": "…"}], "isError": false}"#
-            }
-            Self::PromptResult => {
-                r#"MCP, the result of prompts/get: {"messages": [{"role": "user", "content": {"type": "text", "text": "…"}}]}"#
-            }
-            Self::SamplingResult => {
-                r#"MCP, the result of sampling/createMessage: {"role": "assistant", "content": {"type": "text", "text": "…"}, "model": "…"}"#
-            }
-            Self::FormContent => {
-                "MCP, the content of an accepted elicitation: an object with a value for each property of the requestedSchema"
-            }
-            Self::Task => {
-                r#"A2A, the result of message/send: {"kind": "task", "id": "…", "contextId": "…", "status": {"state": "completed"}, "artifacts": [{"artifactId": "…", "parts": [{"kind": "text", "text": "…"}]}]}, or {"kind": "message", "role": "agent", "messageId": "…", "parts": [{"kind": "text", "text": "…"}]}"#
-            }
-            Self::ToolMessage => {
-                r#"AG-UI, the result of a tool that the agent called: {"content": "…"}, the content being a text"#
-            }
-            Self::Messages => {
-                r#"AG-UI, the messages of RunAgentInput: {"messages": [{"id": "…", "role": "user", "content": "…"}]}"#
-            }
-        }
+    pub(crate) fn description(self) -> &'static str {
+        self.known().map_or("", |(_, description, _)| description)
     }
 
     /// Whether content can be sent; the error says what is wrong with it.
     pub(crate) fn check(self, content: &Value, request: Option<&Value>) -> Result<(), String> {
-        let known = KNOWN.as_ref().ok_or("there is nothing to hold it to, which is a fault of ours")?;
-        let validator = match self {
-            Self::ToolResult => &known.tool_result,
-            Self::PromptResult => &known.prompt_result,
-            Self::SamplingResult => &known.sampling_result,
-            Self::FormContent => &known.form_content,
-            Self::Task => &known.task,
-            Self::ToolMessage => &known.tool_message,
-            Self::Messages => &known.messages,
-        };
-        first_error(validator, content)?;
+        let validator = self.known().and_then(|(.., validator)| validator.as_ref());
+        first_error(validator.ok_or("there is nothing to hold it to, which is a fault of ours")?, content)?;
         match request.and_then(|request| request.get("requestedSchema")) {
             // What asks for a form also says how it is filled in; a schema that is none asks for nothing.
             Some(schema) if self == Self::FormContent && schema.to_string().len() <= MAX_SCHEMA => {
@@ -99,73 +105,28 @@ impl Shape {
             _ => Ok(()),
         }
     }
+}
 
-    fn schema(self) -> Value {
-        let text = json!({"type": "string"});
-        match self {
-            Self::ToolResult => json!({
-                "type": "object", "required": ["content"],
-                "properties": {
-                    "content": {"type": "array", "minItems": 1, "items": block()},
-                    "isError": {"type": "boolean"},
-                    "structuredContent": {"type": "object"},
-                },
-            }),
-            Self::PromptResult => json!({
-                "type": "object", "required": ["messages"],
-                "properties": {
-                    "description": text,
-                    "messages": {"type": "array", "minItems": 1, "items": {
-                        "type": "object", "required": ["role", "content"],
-                        "properties": {"role": {"enum": ["user", "assistant"]}, "content": block()},
-                    }},
-                },
-            }),
-            Self::SamplingResult => json!({
-                "type": "object", "required": ["role", "content", "model"],
-                "properties": {
-                    "role": {"enum": ["user", "assistant"]}, "content": block(), "model": text, "stopReason": text,
-                },
-            }),
-            Self::FormContent => json!({
-                "type": "object",
-                "additionalProperties": {
-                    "type": ["string", "number", "boolean", "array"], "items": {"type": "string"},
-                },
-            }),
-            Self::Task => json!({"oneOf": [task(), message()]}),
-            Self::ToolMessage => json!({
-                "type": "object", "required": ["content"], "properties": {"content": text, "error": false},
-            }),
-            Self::Messages => json!({
-                "type": "object", "required": ["messages"], "additionalProperties": false,
-                "properties": {"messages": {"type": "array", "minItems": 1, "items": {
-                    "type": "object", "required": ["id", "role", "content"],
-                    "properties": {
-                        "id": text, "role": {"enum": ["developer", "system", "assistant", "user", "tool"]},
-                        "content": text,
-                    },
-                }}},
-            }),
-        }
-    }
+fn object(required: &[&str], properties: Value) -> Value {
+    json!({"type": "object", "required": required, "properties": properties})
+}
+
+/// A list that is not empty.
+fn list(items: Value) -> Value {
+    json!({"type": "array", "minItems": 1, "items": items})
 }
 
 /// A piece of content as MCP has it.
 fn block() -> Value {
+    let text = json!({"type": "string"});
+    let mut resource = object(&["uri"], json!({"uri": text}));
+    resource["anyOf"] = json!([{"required": ["text"]}, {"required": ["blob"]}]);
     let of = |kind: &str, required: &[&str]| {
         let mut properties = json!({"type": {"const": kind}});
-        for name in required.iter().filter(|name| **name != "resource") {
-            properties[*name] = json!({"type": "string"});
+        for name in required {
+            properties[*name] = if *name == "resource" { resource.clone() } else { text.clone() };
         }
-        if kind == "resource" {
-            properties["resource"] = json!({
-                "type": "object", "required": ["uri"], "properties": {"uri": {"type": "string"}},
-                "anyOf": [{"required": ["text"]}, {"required": ["blob"]}],
-            });
-        }
-        let required: Vec<_> = ["type"].iter().chain(required).collect();
-        json!({"type": "object", "required": required, "properties": properties})
+        object(&[&["type"], required].concat(), properties)
     };
     json!({"oneOf": [
         of("text", &["text"]),
@@ -177,51 +138,41 @@ fn block() -> Value {
 }
 
 fn parts() -> Value {
-    json!({"type": "array", "minItems": 1, "items": {"oneOf": [
-        {"type": "object", "required": ["kind", "text"], "properties": {"kind": {"const": "text"}, "text": {"type": "string"}}},
-        {"type": "object", "required": ["kind", "data"], "properties": {"kind": {"const": "data"}, "data": {"type": "object"}}},
-        {"type": "object", "required": ["kind", "file"], "properties": {"kind": {"const": "file"}, "file": {
-            "type": "object", "anyOf": [{"required": ["bytes"]}, {"required": ["uri"]}],
-        }}},
-    ]}})
+    let of =
+        |kind: &str, schema: Value| object(&["kind", kind], json!({"kind": {"const": kind}, kind: schema}));
+    list(json!({"oneOf": [
+        of("text", json!({"type": "string"})),
+        of("data", json!({"type": "object"})),
+        of("file", json!({"type": "object", "anyOf": [{"required": ["bytes"]}, {"required": ["uri"]}]})),
+    ]}))
 }
 
 fn message() -> Value {
-    json!({
-        "type": "object", "required": ["kind", "role", "messageId", "parts"],
-        "properties": {
+    object(
+        &["kind", "role", "messageId", "parts"],
+        json!({
             "kind": {"const": "message"}, "role": {"enum": ["agent", "user"]}, "messageId": {"type": "string"},
             "parts": parts(),
-        },
-    })
+        }),
+    )
 }
 
 fn task() -> Value {
-    let states = [
-        "submitted",
-        "working",
-        "input-required",
-        "completed",
-        "canceled",
-        "failed",
-        "rejected",
-        "auth-required",
-        "unknown",
-    ];
-    json!({
-        "type": "object", "required": ["kind", "id", "contextId", "status"],
-        "properties": {
-            "kind": {"const": "task"}, "id": {"type": "string"}, "contextId": {"type": "string"},
-            "status": {"type": "object", "required": ["state"], "properties": {
-                "state": {"enum": states}, "message": message(),
-            }},
-            "artifacts": {"type": "array", "items": {
-                "type": "object", "required": ["artifactId", "parts"],
-                "properties": {"artifactId": {"type": "string"}, "parts": parts()},
-            }},
+    let text = json!({"type": "string"});
+    let states = "submitted working input-required completed canceled failed rejected auth-required unknown";
+    let states: Vec<&str> = states.split(' ').collect();
+    object(
+        &["kind", "id", "contextId", "status"],
+        json!({
+            "kind": {"const": "task"}, "id": text, "contextId": text,
+            "status": object(&["state"], json!({"state": {"enum": states}, "message": message()})),
+            "artifacts": {"type": "array", "items": object(
+                &["artifactId", "parts"],
+                json!({"artifactId": text, "parts": parts()}),
+            )},
             "history": {"type": "array", "items": message()},
-        },
-    })
+        }),
+    )
 }
 
 fn first_error(validator: &Validator, content: &Value) -> Result<(), String> {
@@ -241,32 +192,34 @@ mod tests {
     fn what_the_bindings_have_is_taken() {
         let text = json!({"type": "text", "text": "x"});
         let part = json!([{"kind": "text", "text": "x"}]);
+        let resource = json!({"type": "resource", "resource": {"uri": "a:b", "text": "x"}});
+        let task = json!({
+            "kind": "task", "id": "t", "contextId": "c", "status": {"state": "completed"},
+            "artifacts": [{"artifactId": "a", "parts": part}],
+        });
         for (shape, content) in [
             (Shape::ToolResult, json!({"content": [text], "isError": true})),
-            (
-                Shape::ToolResult,
-                json!({"content": [{"type": "resource", "resource": {"uri": "a:b", "text": "x"}}]}),
-            ),
+            (Shape::ToolResult, json!({"content": [resource]})),
             (Shape::PromptResult, json!({"messages": [{"role": "user", "content": text}]})),
             (Shape::SamplingResult, json!({"role": "assistant", "content": text, "model": "m"})),
             (Shape::FormContent, json!({"name": "Ada", "age": 36, "yes": true, "tags": ["a"]})),
             (Shape::Task, json!({"kind": "message", "role": "agent", "messageId": "m", "parts": part})),
-            (
-                Shape::Task,
-                json!({
-                    "kind": "task", "id": "t", "contextId": "c", "status": {"state": "completed"},
-                    "artifacts": [{"artifactId": "a", "parts": part}],
-                }),
-            ),
+            (Shape::Task, task),
             (Shape::ToolMessage, json!({"content": "done"})),
             (Shape::Messages, json!({"messages": [{"id": "1", "role": "user", "content": "hi"}]})),
         ] {
             assert_eq!(shape.check(&content, None), Ok(()), "{shape:?} {content}");
+            assert!(shape.description().contains(if shape == Shape::FormContent {
+                "elicitation"
+            } else {
+                "{"
+            }));
         }
     }
 
     #[test]
     fn what_a_model_says_instead_is_not_sent() {
+        let text = json!({"type": "text", "text": "x"});
         for (shape, content) in [
             (Shape::ToolResult, json!({})),
             (Shape::ToolResult, json!({"error": "I cannot help with that."})),
@@ -274,10 +227,7 @@ mod tests {
             (Shape::ToolResult, json!({"content": []})),
             (Shape::ToolResult, json!({"content": [{"type": "text"}]})),
             (Shape::ToolResult, json!({"content": [{"type": "spell", "text": "x"}]})),
-            (
-                Shape::PromptResult,
-                json!({"messages": [{"role": "judge", "content": {"type": "text", "text": "x"}}]}),
-            ),
+            (Shape::PromptResult, json!({"messages": [{"role": "judge", "content": text}]})),
             (Shape::SamplingResult, json!({"role": "assistant", "content": "x", "model": "m"})),
             (Shape::FormContent, json!({"deep": {"er": 1}})),
             (Shape::Task, json!({"kind": "task", "id": "t", "contextId": "c", "status": {"state": "great"}})),
@@ -289,10 +239,8 @@ mod tests {
             (Shape::Messages, json!({"messages": [{"role": "user", "content": "hi"}]})),
         ] {
             let error = shape.check(&content, None).unwrap_err();
-            assert!(
-                error.contains("does not fit the protocol") && !error.contains("help"),
-                "{shape:?}: {error}"
-            );
+            let is_short = error.contains("does not fit the protocol") && !error.contains("help");
+            assert!(is_short, "{shape:?}: {error}");
         }
     }
 
