@@ -1,11 +1,8 @@
 //! Where a peer is.
 
-use std::ffi::OsString;
-
 use http::{HeaderName, HeaderValue};
 
 use crate::http::ClientError;
-use crate::stdio::ChildCommand;
 
 /// A peer that we connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,15 +32,5 @@ impl Endpoint {
             read.ok_or_else(|| ClientError::Invalid(format!("`{name}` and its value are no HTTP header")))
         });
         headers.collect()
-    }
-
-    /// The program of a `command` with the environment of this endpoint.
-    pub fn program(&self, command: &[String]) -> ChildCommand {
-        let os = |text: &String| OsString::from(text);
-        ChildCommand {
-            argv: command.iter().map(os).collect(),
-            env: self.env.iter().map(|(name, value)| (os(name), os(value))).collect(),
-            cwd: None,
-        }
     }
 }

@@ -1,12 +1,11 @@
 //! The agent under test, as a process of ours.
 
-use std::ffi::OsString;
 use std::future::pending;
 use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use sortie_wire::stdio::{Child, ChildCommand};
+use sortie_wire::stdio::Child;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -26,18 +25,14 @@ impl Process {
     /// Starts it. Its outputs are kept in the folder of the run. The error is a sentence.
     pub(super) fn start(
         command: &[String],
-        env: Vec<(String, String)>,
+        env: &[(String, String)],
         folder: &Folder,
         options: &RunOptions,
     ) -> Result<Self, String> {
         let file = |name| folder.file(name).map_err(|error| error.to_string());
         let (stdout, stderr) = (file("agent.stdout")?, file("agent.stderr")?);
-        let mut child = Child::spawn(&ChildCommand {
-            argv: command.iter().map(OsString::from).collect(),
-            env: env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
-            cwd: None,
-        })
-        .map_err(|error| format!("the agent cannot be started: {error}"))?;
+        let spawned = Child::spawn(command, env);
+        let mut child = spawned.map_err(|error| format!("the agent cannot be started: {error}"))?;
         // Nobody answers an agent that asks.
         child.stdin = None;
         let mut outputs = JoinSet::new();

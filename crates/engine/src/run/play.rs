@@ -164,7 +164,7 @@ impl RunState<'_> {
             let command = command.map_err(|error| failed(error.to_string()))?;
             let mut env = agent.env.clone();
             env.extend(addresses.env());
-            let started = Process::start(&command, env, &self.case.folder, self.options);
+            let started = Process::start(&command, &env, &self.case.folder, self.options);
             self.agent = Some(started.map_err(failed)?);
         }
         self.actors.play(self.options);

@@ -11,14 +11,12 @@
 //!
 //! `text` is what the agent says, `calls` the tools that it called meanwhile, `error` says that it could not answer.
 
-use std::ffi::OsString;
 use std::time::Duration;
 
 use serde_json::json;
 use sortie_trace::Kind;
-use sortie_wire::stdio::{Child, ChildCommand, Line, Lines, last_words, write_line};
+use sortie_wire::stdio::{Child, Line, Lines, StderrEnd, write_line};
 use tokio::process::{ChildStdin, ChildStdout};
-use tokio::task::JoinHandle;
 
 use super::channel::{About, Channel};
 use super::error::TargetError;
@@ -77,7 +75,7 @@ pub(super) fn open(cmd: &CmdTarget, log: &Channel, settings: &Settings) -> Resul
     let missing = || TargetError::Refused("the process has no input or output".to_owned());
     let stdin = child.stdin.take().ok_or_else(missing)?;
     let stdout = child.stdout.take().ok_or_else(missing)?;
-    let stderr = child.stderr.take().map(|stderr| tokio::spawn(last_words(stderr)));
+    let stderr = child.read_stderr();
     Ok(CmdSession {
         child,
         stdin,
@@ -94,13 +92,7 @@ pub(super) fn open(cmd: &CmdTarget, log: &Channel, settings: &Settings) -> Resul
 }
 
 fn spawn(cmd: &CmdTarget) -> Result<Child, TargetError> {
-    let os = |text: &String| OsString::from(text);
-    let program = ChildCommand {
-        argv: cmd.command.iter().map(os).collect(),
-        env: cmd.env.iter().map(|(name, value)| (os(name), os(value))).collect(),
-        cwd: None,
-    };
-    Child::spawn(&program).map_err(|error| TargetError::Refused(error.to_string()))
+    Child::spawn(&cmd.command, &cmd.env).map_err(|error| TargetError::Refused(error.to_string()))
 }
 
 /// A program that was started for one case.
@@ -109,7 +101,7 @@ pub(super) struct CmdSession {
     child: Child,
     stdin: ChildStdin,
     lines: Lines<ChildStdout>,
-    stderr: Option<JoinHandle<String>>,
+    stderr: StderrEnd,
     protocol: CmdProtocol,
     log: Channel,
     settings: Settings,
@@ -154,18 +146,8 @@ impl CmdSession {
     }
 
     async fn gone(&mut self, what: &str) -> TargetError {
-        let status = tokio::time::timeout(CLOSE_PATIENCE, self.child.wait()).await;
-        let mut reason = match status {
-            Ok(Ok(status)) => format!("the process ended with {status}"),
-            _ => what.to_owned(),
-        };
-        if let Some(stderr) = self.stderr.take()
-            && let Ok(Ok(words)) = tokio::time::timeout(CLOSE_PATIENCE, stderr).await
-            && !words.is_empty()
-        {
-            reason = format!("{reason}; the last that it said: {words}");
-        }
-        TargetError::Gone(reason)
+        let stderr = self.stderr.take();
+        TargetError::Gone(self.child.last_words(stderr, CLOSE_PATIENCE, what.to_owned()).await)
     }
 
     pub(super) async fn close(mut self) {

@@ -12,7 +12,7 @@ use sortie_wire::mcp::client::{
     self, ClientIdentity, ClientReply, Connection, Handler, HandshakeError, Patience, Received, RpcAnswer,
     SessionMessage,
 };
-use sortie_wire::stdio::{Child, ChildCommand, SpawnError};
+use sortie_wire::stdio::{Child, SpawnError};
 use sortie_wire::{Address, Limits};
 use thiserror::Error;
 
@@ -62,9 +62,8 @@ impl Session {
             Address::Stdio(argv) => {
                 let env = ["PATH", "HOME", "LANG", "TMPDIR"];
                 let env = env.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
-                let argv = argv.iter().map(OsString::from).collect();
-                let command = ChildCommand { argv, env: env.collect(), cwd: None };
-                Connection::stdio(Child::spawn(&command)?, limits)
+                let argv: Vec<_> = argv.iter().map(OsString::from).collect();
+                Connection::stdio(Child::spawn(&argv, &env.collect::<Vec<_>>())?, limits)
             }
         };
         let owner = Owner { name: name.to_owned(), mind: mind.clone(), changed: AtomicBool::new(true) };

@@ -2,9 +2,8 @@
 //!
 //! For systems with process groups: Linux and macOS.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::io;
-use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -12,18 +11,8 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use thiserror::Error;
 use tokio::io::AsyncReadExt as _;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
-
-/// What to start.
-#[derive(Clone, Debug, Default)]
-pub struct ChildCommand {
-    /// The program and its arguments; no shell sees them. The program is looked for in the `PATH` of `env`.
-    pub argv: Vec<OsString>,
-    /// The whole environment: nothing of ours is added.
-    pub env: Vec<(OsString, OsString)>,
-    /// Where it starts; where we are when there is none.
-    pub cwd: Option<PathBuf>,
-}
 
 /// A program could not be started.
 #[derive(Debug, Error)]
@@ -31,7 +20,7 @@ pub enum SpawnError {
     /// There is nothing to start.
     #[error("no program given")]
     Empty,
-    /// There is no such program, or no such folder to start it in.
+    /// There is no such program.
     #[error("cannot find `{0}`")]
     NotFound(String),
     /// The system refuses.
@@ -64,9 +53,12 @@ pub struct Child {
 /// How much of what a process complained about is kept: the end, which says why it ended.
 const LAST_WORDS: usize = 400;
 
+/// The end of what a process complains about, once it has no more to say; `None` where nobody reads that.
+pub type StderrEnd = Option<JoinHandle<String>>;
+
 /// Reads what a process complains about, and gives the end of it, on one line and without characters that would do
 /// something.
-pub async fn last_words(mut stderr: ChildStderr) -> String {
+async fn last_words(mut stderr: ChildStderr) -> String {
     let mut piece = [0; 4096];
     let mut words: Vec<u8> = Vec::new();
     while let Ok(length @ 1..) = stderr.read(&mut piece).await {
@@ -106,22 +98,20 @@ impl ProcessEnd {
 }
 
 impl Child {
-    /// Starts a program.
-    pub fn spawn(program: &ChildCommand) -> Result<Self, SpawnError> {
-        let [name, arguments @ ..] = program.argv.as_slice() else { return Err(SpawnError::Empty) };
+    /// Starts a program with arguments; no shell sees them. The program is looked for in the `PATH` of `env`, which is its
+    /// whole environment: nothing of ours is added.
+    pub fn spawn<T: AsRef<OsStr>>(argv: &[T], env: &[(T, T)]) -> Result<Self, SpawnError> {
+        let [name, arguments @ ..] = argv else { return Err(SpawnError::Empty) };
         let mut command = Command::new(name);
         command
             .args(arguments)
             .env_clear()
-            .envs(program.env.iter().map(|(name, value)| (name, value)))
+            .envs(env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        if let Some(cwd) = &program.cwd {
-            command.current_dir(cwd);
-        }
-        let shown = || name.to_string_lossy().into_owned();
+        let shown = || name.as_ref().to_string_lossy().into_owned();
         let mut process = command.spawn().map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => SpawnError::NotFound(shown()),
             _ => SpawnError::Refused { program: shown(), source },
@@ -141,6 +131,25 @@ impl Child {
     /// The id of the process and of its group.
     pub fn id(&self) -> u32 {
         self.id
+    }
+
+    /// Begins to read what it complains about.
+    pub fn read_stderr(&mut self) -> StderrEnd {
+        self.stderr.take().map(|stderr| tokio::spawn(last_words(stderr)))
+    }
+
+    /// Why it is gone, as a sentence: how it ended, or else `otherwise`, and what it complained about at last. Neither is
+    /// waited for longer than `patience`.
+    pub async fn last_words(&mut self, stderr: StderrEnd, patience: Duration, otherwise: String) -> String {
+        let reason = match timeout(patience, self.wait()).await {
+            Ok(Ok(status)) => format!("the process ended with {status}"),
+            _ => otherwise,
+        };
+        let Some(stderr) = stderr else { return reason };
+        match timeout(patience, stderr).await {
+            Ok(Ok(words)) if !words.is_empty() => format!("{reason}; the last that it said: {words}"),
+            _ => reason,
+        }
     }
 
     /// Waits until the process ends by itself; what it started may go on. May be dropped while it waits.

@@ -3,5 +3,5 @@
 mod child;
 mod lines;
 
-pub use child::{Child, ChildCommand, ProcessEnd, SpawnError, last_words};
+pub use child::{Child, ProcessEnd, SpawnError, StderrEnd};
 pub use lines::{Line, Lines, WriteLineError, write_line};

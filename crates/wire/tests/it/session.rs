@@ -11,7 +11,7 @@ use sortie_wire::mcp::client::{
     AskError, ClientIdentity, ClientReply, Connection, Handler, Patience, Received, RpcAnswer, Session,
     SessionMessage,
 };
-use sortie_wire::stdio::{Child, ChildCommand};
+use sortie_wire::stdio::Child;
 
 /// Answers `initialize` and takes the notification that follows.
 const GREETING: &str =
@@ -53,9 +53,7 @@ impl Handler for Observer {
 }
 
 fn open(script: &str, patience: Duration) -> (Session<Observer>, Observer) {
-    let argv = ["sh", "-c", script].map(Into::into).to_vec();
-    let env = vec![("PATH".into(), "/usr/bin:/bin".into())];
-    let child = Child::spawn(&ChildCommand { argv, env, cwd: None }).unwrap();
+    let child = Child::spawn(&["sh", "-c", script], &[("PATH", "/usr/bin:/bin")]).unwrap();
     let observer = Observer::default();
     let limits = Limits { message_bytes: 2000, ..Limits::default() };
     let session = Session::new(Connection::stdio(child, limits), observer.clone(), Patience::Total(patience));

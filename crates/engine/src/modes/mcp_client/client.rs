@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sortie_wire::jsonrpc::Kind;
-use sortie_wire::mcp::client::{ClientReply, Handler, LinkError, Received, SessionMessage};
+use sortie_wire::mcp::client::{AskError, ClientReply, Handler, Received, SessionMessage};
 
 use super::answer::answer;
 use crate::actor::{self, ActorState, Spoken};
@@ -83,7 +83,7 @@ impl Handler for Client {
         Some(answer(&self.actor, &self.scripts[phase.index], method, params))
     }
 
-    fn undelivered(&self, method: &str, error: &LinkError) {
+    fn undelivered(&self, method: &str, error: &AskError) {
         self.actor.warn(&format!("`{method}`: {error}"));
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::link::LinkError;
+use super::session::AskError;
 use crate::jsonrpc::{Incoming, Kind, Malformed};
 
 /// A message that is about to be sent, or that has just come, and what is known about it.
@@ -88,7 +88,7 @@ pub trait Handler: Send + Sync + 'static {
     fn answer(&self, context: &Self::Context, method: &str, params: &Value) -> Option<ClientReply>;
 
     /// A notification or an answer of ours was not taken.
-    fn undelivered(&self, _method: &str, _error: &LinkError) {}
+    fn undelivered(&self, _method: &str, _error: &AskError) {}
 
     /// A message is longer than allowed, and was passed over. All that wait for an answer are told too.
     fn too_long(&self, _limit: usize) {}

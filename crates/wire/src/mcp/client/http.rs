@@ -11,7 +11,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::link::{ExchangeEnd, Happened, LinkError, Outgoing};
+use super::link::{Happened, Outgoing};
+use super::session::AskError;
 use crate::http::{Answer, Client, ClientError, EventStream, Response, StreamError};
 use crate::jsonrpc::{self, Incoming, Malformed, id_key};
 use crate::sse::Event;
@@ -49,6 +50,7 @@ struct Agreed {
     endpoint: Option<String>,
 }
 
+#[derive(Default)]
 struct Read {
     /// The answer that was waited for was among its events.
     answered: bool,
@@ -82,10 +84,10 @@ impl HttpLink {
         })
     }
 
-    pub(super) async fn tell(&self, outgoing: Outgoing) -> Result<(), LinkError> {
+    pub(super) async fn tell(&self, outgoing: Outgoing) -> Result<(), AskError> {
         let response = self.post(outgoing).await?;
         if !response.status.is_success() {
-            return Err(LinkError::Status(response.status));
+            return Err(AskError::Status(response.status, Bytes::new()));
         }
         if let Answer::Events(events) = response.body {
             // Nothing is to come here. What comes nevertheless is heard.
@@ -126,7 +128,7 @@ impl HttpLink {
                 }
                 // It offers no such stream.
                 Ok(_) => return,
-                Err(_) => Read { answered: false, events: 0, last_id: None, retry: None, broken: None },
+                Err(_) => Read::default(),
             };
             last_id = read.last_id.or(last_id);
             if !pace.wait(read.events > 0, read.retry).await {
@@ -170,10 +172,10 @@ impl HttpLink {
     }
 
     /// Sends a request and hands on what comes. `None` when its answer will come elsewhere.
-    async fn exchange(&self, key: &str, outgoing: Outgoing) -> Option<ExchangeEnd> {
+    async fn exchange(&self, key: &str, outgoing: Outgoing) -> Option<AskError> {
         let response = match self.post(outgoing).await {
             Ok(response) => response,
-            Err(error) => return Some(ExchangeEnd::Failed(error)),
+            Err(error) => return Some(error.into()),
         };
         if !response.status.is_success() {
             return Some(self.refusal(key, response).await);
@@ -193,14 +195,14 @@ impl HttpLink {
                     let message = jsonrpc::read(&bytes, &self.inner.limits);
                     self.message(bytes, message, Some(key)).await;
                 }
-                Some(ExchangeEnd::Whole)
+                Some(AskError::NoAnswer)
             }
             Answer::Events(events) => Some(self.answer_in(events, key).await),
         }
     }
 
     /// Reads a stream until it has the answer, and takes it up again when it ends before.
-    async fn answer_in(&self, events: Box<EventStream>, key: &str) -> ExchangeEnd {
+    async fn answer_in(&self, events: Box<EventStream>, key: &str) -> AskError {
         let mut pace = Pace::default();
         let mut read = self.read(events, Some(key), None).await;
         while let (false, Some(last_id)) = (read.answered, read.last_id.clone()) {
@@ -219,13 +221,13 @@ impl HttpLink {
             };
         }
         match read.broken {
-            Some(reason) if !read.answered => ExchangeEnd::Failed(ClientError::Broken(reason)),
-            _ => ExchangeEnd::Whole,
+            Some(reason) if !read.answered => ClientError::Broken(reason).into(),
+            _ => AskError::NoAnswer,
         }
     }
 
     /// An error of HTTP may carry one of JSON-RPC.
-    async fn refusal(&self, key: &str, response: Response) -> ExchangeEnd {
+    async fn refusal(&self, key: &str, response: Response) -> AskError {
         let body = match response.body {
             Answer::Bytes(bytes) => bytes,
             Answer::Events(_) => Bytes::new(),
@@ -234,7 +236,7 @@ impl HttpLink {
         if message.is_ok() {
             self.message(body.clone(), message, Some(key)).await;
         }
-        ExchangeEnd::Status(response.status, body)
+        AskError::Status(response.status, body)
     }
 
     /// Hands on the events of a stream until it ends. `last_id` is where it was taken up.
@@ -244,7 +246,7 @@ impl HttpLink {
         within: Option<&str>,
         last_id: Option<String>,
     ) -> Read {
-        let mut read = Read { answered: false, events: 0, last_id, retry: None, broken: None };
+        let mut read = Read { last_id, ..Read::default() };
         while let Some(event) = events.next().await {
             match event {
                 Ok(event) => self.event(event, within, &mut read).await,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::HeaderMap;
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::handshake::headers;
 use super::http::HttpLink;
+use super::session::AskError;
 use super::stdio::StdioLink;
 use crate::http::{Client, ClientError, wait_until_accepts};
 use crate::jsonrpc::{Incoming, Malformed};
@@ -28,21 +29,10 @@ pub(super) enum Happened {
     Message { bytes: Bytes, message: Result<Incoming, Malformed>, within: Option<String> },
     /// A message that is longer than allowed, and was passed over.
     TooLong { limit: usize, within: Option<String> },
-    /// Nothing more will come in answer to a request.
-    Ended { within: String, how: ExchangeEnd },
+    /// Nothing more will come in answer to a request, for a reason that counts unless there was an answer among what came.
+    Ended { within: String, how: AskError },
     /// Nothing more will come at all.
     Gone { reason: String },
-}
-
-/// How the exchange of one request ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ExchangeEnd {
-    /// As it should. Whether there was an answer among what came, the caller knows.
-    Whole,
-    /// With an HTTP status that is none of success, and what came with it.
-    Status(StatusCode, Bytes),
-    /// There was no answer to the end.
-    Failed(ClientError),
 }
 
 /// Something to be sent, and its headers where the transport has headers.
@@ -62,20 +52,6 @@ impl Outgoing {
     pub(super) fn stateless(bytes: Bytes, method: &str, params: Option<&str>) -> Self {
         Self { bytes, headers: headers(method, params) }
     }
-}
-
-/// A message that wants no answer could not be sent, or was not wanted.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum LinkError {
-    /// It was refused.
-    #[error("answered with HTTP status {}", .0.as_u16())]
-    Status(StatusCode),
-    /// It could not be sent.
-    #[error(transparent)]
-    Failed(#[from] ClientError),
-    /// The process is gone.
-    #[error("{0}")]
-    Gone(String),
 }
 
 /// A server could not be reached.
@@ -112,7 +88,7 @@ impl Connection {
                 wait_until_accepts(url, Instant::now() + patience).await?;
                 Ok(Self::http(client, url, limits))
             }
-            Address::Stdio(command) => Ok(Self::stdio(Child::spawn(&endpoint.program(command))?, limits)),
+            Address::Stdio(command) => Ok(Self::stdio(Child::spawn(command, &endpoint.env)?, limits)),
         }
     }
 
@@ -146,7 +122,7 @@ impl Link {
     }
 
     /// Sends a notification or an answer, and waits until it was taken.
-    pub(super) async fn tell(&self, outgoing: Outgoing) -> Result<(), LinkError> {
+    pub(super) async fn tell(&self, outgoing: Outgoing) -> Result<(), AskError> {
         match self {
             Self::Http(http) => http.tell(outgoing).await,
             Self::Stdio(stdio) => stdio.tell(outgoing).await,

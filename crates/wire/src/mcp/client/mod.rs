@@ -14,7 +14,7 @@ mod stdio;
 
 pub use handler::{ClientReply, Handler, Received, SessionMessage};
 pub use handshake::{ClientIdentity, HandshakeError, HandshakeFailure, Welcome};
-pub use link::{ConnectError, Connection, LinkError};
+pub use link::{ConnectError, Connection};
 pub use session::{AskError, Loss, Patience, RpcAnswer, Session};
 
 /// The code of the error that answers a method which nobody knows.

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::handler::{ClientReply, Handler, Received, SessionMessage};
 use super::handshake::{ClientIdentity, asked_again};
-use super::link::{Connection, ExchangeEnd, Happened, Link, LinkError, Outgoing};
+use super::link::{Connection, Happened, Link, Outgoing};
 use super::pending::Pending;
 use crate::http::ClientError;
 use crate::jsonrpc::{self, Ids, Incoming, Kind, Malformed, MalformedReason, id_key};
@@ -59,7 +59,7 @@ pub enum AskError {
     Status(StatusCode, Bytes),
     /// The exchange failed.
     #[error(transparent)]
-    Failed(ClientError),
+    Failed(#[from] ClientError),
     /// The exchange is over, and there was no answer.
     #[error("what came is no answer to it")]
     NoAnswer,
@@ -303,7 +303,7 @@ impl<H: Handler> Inner<H> {
 
     async fn tell(&self, method: &str, outgoing: Outgoing) {
         let told = timeout(TELL_PATIENCE, self.link.tell(outgoing)).await;
-        if let Err(error) = told.unwrap_or(Err(LinkError::Failed(ClientError::TimedOut))) {
+        if let Err(error) = told.unwrap_or(Err(ClientError::TimedOut.into())) {
             self.handler.undelivered(method, &error);
         }
     }
@@ -474,23 +474,21 @@ impl<H: Handler> Inner<H> {
     }
 
     /// Nothing more comes in answer to a request.
-    fn ended(&self, key: &str, how: ExchangeEnd) {
+    fn ended(&self, key: &str, how: AskError) {
         let Some((context, method)) = self.pending.get(key) else { return };
+        if let AskError::Status(_, body) = &how
+            && !body.is_empty()
+        {
+            let message = SessionMessage::new(&method, Kind::Error, None, body);
+            drop(self.handler.heard(Some(&context), message));
+        }
         let why = match how {
-            ExchangeEnd::Whole => AskError::NoAnswer,
-            ExchangeEnd::Status(status, body) => {
-                if !body.is_empty() {
-                    let message = SessionMessage::new(&method, Kind::Error, None, &body);
-                    drop(self.handler.heard(Some(&context), message));
-                }
-                AskError::Status(status, body)
-            }
-            ExchangeEnd::Failed(ClientError::TimedOut) => AskError::TimedOut,
-            ExchangeEnd::Failed(ClientError::TooLong(limit)) => {
+            AskError::Failed(ClientError::TimedOut) => AskError::TimedOut,
+            AskError::Failed(ClientError::TooLong(limit)) => {
                 self.handler.too_long(limit);
                 AskError::TooLong(limit)
             }
-            ExchangeEnd::Failed(error) => AskError::Failed(error),
+            how => how,
         };
         self.pending.settle(key, Err(why));
     }

@@ -9,11 +9,12 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::link::{ExchangeEnd, Happened, LinkError, Outgoing, QUEUED};
+use super::link::{Happened, Outgoing, QUEUED};
+use super::session::AskError;
 use crate::Limits;
 use crate::http::ClientError;
 use crate::jsonrpc;
-use crate::stdio::{Child, Line, Lines, WriteLineError, last_words, write_line};
+use crate::stdio::{Child, Line, Lines, StderrEnd, WriteLineError, write_line};
 
 /// How long we wait to learn how a process ended that has closed its output.
 const EXIT_PATIENCE: Duration = Duration::from_millis(500);
@@ -36,7 +37,7 @@ impl StdioLink {
         if let Some(stdin) = child.stdin.take() {
             tokio::spawn(write(stdin, to_write, limits, closed.clone()));
         }
-        let stderr = child.stderr.take().map(|stderr| tokio::spawn(last_words(stderr)));
+        let stderr = child.read_stderr();
         let stdout = child.stdout.take();
         let this = Self { writer, happened, child: Arc::new(Mutex::new(child)), closed };
         if let Some(stdout) = stdout {
@@ -56,7 +57,7 @@ impl StdioLink {
             if let Err(error) = this.tell(outgoing).await {
                 // A process that has ended is told of when its output ends, and then we know why.
                 tokio::time::sleep(2 * EXIT_PATIENCE).await;
-                let how = ExchangeEnd::Failed(ClientError::Refused(error.to_string()));
+                let how = ClientError::Refused(error.to_string()).into();
                 // Nobody listens any more when the run has ended.
                 let _ = this.happened.send(Happened::Ended { within: key, how }).await;
             }
@@ -64,11 +65,11 @@ impl StdioLink {
         .abort_handle()
     }
 
-    pub(super) async fn tell(&self, outgoing: Outgoing) -> Result<(), LinkError> {
-        let gone = || LinkError::Gone("the process does not read any more".to_owned());
+    pub(super) async fn tell(&self, outgoing: Outgoing) -> Result<(), AskError> {
+        let gone = || AskError::Gone("the process does not read any more".to_owned());
         let (told, written) = oneshot::channel();
         self.writer.send((outgoing.bytes, told)).await.map_err(|_| gone())?;
-        written.await.map_err(|_| gone())?.map_err(|error| LinkError::Gone(error.to_string()))
+        written.await.map_err(|_| gone())?.map_err(|error| AskError::Gone(error.to_string()))
     }
 
     pub(super) async fn close(&self, patience: Duration) {
@@ -78,12 +79,7 @@ impl StdioLink {
         let _ = self.child.lock().await.end(patience / 3).await;
     }
 
-    async fn read(
-        &self,
-        mut lines: Lines<tokio::process::ChildStdout>,
-        limits: Limits,
-        stderr: Option<tokio::task::JoinHandle<String>>,
-    ) {
+    async fn read(&self, mut lines: Lines<tokio::process::ChildStdout>, limits: Limits, stderr: StderrEnd) {
         let ended = loop {
             let happened = match lines.next().await {
                 Ok(Some(Line::Frame(bytes))) => {
@@ -100,19 +96,10 @@ impl StdioLink {
                 return;
             }
         };
-        let mut child = self.child.lock().await;
-        let status = tokio::time::timeout(EXIT_PATIENCE, child.wait()).await;
-        drop(child);
-        let mut reason = match status {
-            Ok(Ok(status)) => format!("the process ended with {status}"),
-            _ => ended,
+        let reason = {
+            let mut child = self.child.lock().await;
+            child.last_words(stderr, EXIT_PATIENCE, ended).await
         };
-        if let Some(stderr) = stderr
-            && let Ok(Ok(words)) = tokio::time::timeout(EXIT_PATIENCE, stderr).await
-            && !words.is_empty()
-        {
-            reason = format!("{reason}; the last that it said: {words}");
-        }
         let _ = self.happened.send(Happened::Gone { reason }).await;
     }
 }
