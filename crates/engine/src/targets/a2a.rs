@@ -67,7 +67,7 @@ impl Talk {
             .and_then(|options| A2aClient::new(url, options))
             .map_err(fail)?;
         wait_until_accepts(url, Instant::now() + settings.connect_timeout).await.map_err(fail)?;
-        let endpoint = client.endpoint(None).url().clone();
+        let endpoint = client.endpoint(None).url;
         let (log, settings) = (log.clone(), *settings);
         Ok(Self {
             client,
@@ -102,7 +102,7 @@ impl Talk {
         }
         let Some(content) = content else { return Ok(None) };
         if self.client.needs_card() {
-            self.endpoint = self.client.endpoint(Some(&fetched.body)).url().clone();
+            self.endpoint = self.client.endpoint(Some(&fetched.body)).url;
         }
         json(CARD, &content).map(Some)
     }

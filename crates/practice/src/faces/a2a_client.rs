@@ -77,7 +77,7 @@ impl Peer {
         let params = json!({"message": message, "configuration": {"blocking": true}});
         let request = jsonrpc::request(&id, method, Some(&params.to_string()));
         let endpoint = self.client.endpoint(self.card.as_deref());
-        let response = match self.client.call(endpoint.url(), streams, request).await {
+        let response = match self.client.call(&endpoint.url, streams, request).await {
             Ok(response) => response,
             Err(error) => return Answer { text: error.to_string(), failed: true },
         };

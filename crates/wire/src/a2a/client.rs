@@ -29,27 +29,11 @@ pub struct Fetched {
 
 /// Where an agent takes messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AgentEndpoint {
-    /// Where the user said.
-    Target(Url),
-    /// Where its card says, on the same host and port.
-    Card(Url),
-    /// Where the user said, since the card names another place, which nobody agreed to.
-    Elsewhere {
-        /// Where the user said.
-        target: Url,
-        /// What the card says.
-        card: String,
-    },
-}
-
-impl AgentEndpoint {
-    /// Where to send.
-    pub fn url(&self) -> &Url {
-        match self {
-            Self::Target(url) | Self::Card(url) | Self::Elsewhere { target: url, .. } => url,
-        }
-    }
+pub struct AgentEndpoint {
+    /// Where its card says, on the host and port that the user named, or else where the user said.
+    pub url: Url,
+    /// What the card says when it names another host or port, which nobody agreed to.
+    pub elsewhere: Option<String>,
 }
 
 impl A2aClient {
@@ -103,14 +87,10 @@ impl A2aClient {
     /// Where messages go, once the card is known, or known not to be there.
     pub fn endpoint(&self, card: Option<&[u8]>) -> AgentEndpoint {
         let target = self.base();
-        let Some(url) =
-            card.and_then(|card| serde_json::from_slice::<Card>(card).ok()).and_then(|card| card.url)
-        else {
-            return AgentEndpoint::Target(target);
-        };
-        match target.join(&url) {
-            Ok(url) if url.origin() == target.origin() => AgentEndpoint::Card(url),
-            _ => AgentEndpoint::Elsewhere { target, card: url },
+        let named = card.and_then(|card| serde_json::from_slice::<Card>(card).ok()?.url);
+        match named.as_ref().and_then(|url| target.join(url).ok()) {
+            Some(url) if url.origin() == target.origin() => AgentEndpoint { url, elsewhere: None },
+            _ => AgentEndpoint { url: target, elsewhere: named },
         }
     }
 
@@ -185,25 +165,23 @@ mod tests {
     #[test]
     fn a_card_is_followed_on_its_own_host_and_nowhere_else() {
         let endpoint = |card: &str| client("http://127.0.0.1:1/").endpoint(Some(card.as_bytes()));
-        let url = |text: &str| Url::parse(text).unwrap();
-        assert_eq!(
-            endpoint(r#"{"url":"http://127.0.0.1:1/rpc"}"#),
-            AgentEndpoint::Card(url("http://127.0.0.1:1/rpc"))
-        );
-        assert_eq!(endpoint(r#"{"url":"rpc"}"#), AgentEndpoint::Card(url("http://127.0.0.1:1/rpc")));
+        let at = |url: &str, elsewhere: Option<&str>| AgentEndpoint {
+            url: Url::parse(url).unwrap(),
+            elsewhere: elsewhere.map(str::to_owned),
+        };
+        for card in [r#"{"url":"http://127.0.0.1:1/rpc"}"#, r#"{"url":"rpc"}"#] {
+            assert_eq!(endpoint(card), at("http://127.0.0.1:1/rpc", None));
+        }
         for elsewhere in
             ["http://127.0.0.1:2/", "https://127.0.0.1:1/", "http://evil.example/", "//evil.example", "ftp:x"]
         {
             let card = format!(r#"{{"url":"{elsewhere}"}}"#);
-            assert_eq!(
-                endpoint(&card),
-                AgentEndpoint::Elsewhere { target: url("http://127.0.0.1:1/"), card: elsewhere.into() }
-            );
+            assert_eq!(endpoint(&card), at("http://127.0.0.1:1/", Some(elsewhere)));
         }
         for none in ["", "[]", "{}", r#"{"url":5}"#] {
-            assert_eq!(endpoint(none), AgentEndpoint::Target(url("http://127.0.0.1:1/")), "{none}");
+            assert_eq!(endpoint(none), at("http://127.0.0.1:1/", None), "{none}");
         }
         let from_card = client("http://127.0.0.1:1/x/.well-known/agent.json").endpoint(None);
-        assert_eq!(from_card.url().as_str(), "http://127.0.0.1:1/x");
+        assert_eq!(from_card.url.as_str(), "http://127.0.0.1:1/x");
     }
 }

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HOST};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http::header::{ALLOW, CACHE_CONTROL, HOST};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use tokio_util::sync::CancellationToken;
 
 use super::CARD_PATHS;
-use crate::http::{Body, BodyError, Hosts, Listener, ListenerCounts, Peer, RequestBody, read_body};
+use crate::http::{
+    Body, BodyError, Hosts, Listener, ListenerCounts, Peer, RequestBody, closing, read_body, respond,
+};
 use crate::{Limits, sse};
 
 /// Answers what is asked of an A2A agent.
@@ -71,9 +73,12 @@ async fn answer<S: AgentService>(
 ) -> Response<Body> {
     let (head, body) = request.into_parts();
     if let Err(foreign) = hosts.check(&head.headers) {
-        return closing(respond(foreign.status(), "text/plain", foreign.to_string().into()));
+        return closing(respond(foreign.status(), "text/plain", foreign.to_string()));
     }
-    let caller = Caller { connection: peer.connection, host: host(&head.headers) };
+    let caller = Caller {
+        connection: peer.connection,
+        host: head.headers.get(HOST).and_then(|host| host.to_str().ok()),
+    };
     let is_card = CARD_PATHS.iter().any(|path| head.uri.path().ends_with(path));
     match head.method {
         Method::GET | Method::HEAD if is_card => json(agent.card(caller)),
@@ -102,10 +107,6 @@ async fn answer<S: AgentService>(
     }
 }
 
-fn host(headers: &HeaderMap) -> Option<&str> {
-    headers.get(HOST)?.to_str().ok()
-}
-
 fn json(body: Bytes) -> Response<Body> {
     respond(StatusCode::OK, "application/json", body)
 }
@@ -118,18 +119,5 @@ fn stream(events: &[Bytes]) -> Response<Body> {
     }
     let mut response = respond(StatusCode::OK, "text/event-stream", body.freeze());
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    response
-}
-
-fn respond(status: StatusCode, kind: &'static str, body: Bytes) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    response
-}
-
-/// The connection ends with this answer, since the rest of the request is nobody's.
-fn closing(mut response: Response<Body>) -> Response<Body> {
-    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }

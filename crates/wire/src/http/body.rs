@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
-use http::StatusCode;
+use http::header::{CONNECTION, CONTENT_TYPE};
+use http::{HeaderValue, Response, StatusCode};
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use thiserror::Error;
@@ -37,6 +38,20 @@ impl Body {
     pub fn and_then(bytes: Bytes, then: Box<dyn Any + Send>) -> Self {
         Self(Kind::Whole { bytes, _then: Some(then) })
     }
+}
+
+/// A response with this content.
+pub(crate) fn respond(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+/// The connection ends with this answer, since the rest of the request is nobody's.
+pub(crate) fn closing(mut response: Response<Body>) -> Response<Body> {
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 impl From<Bytes> for Body {

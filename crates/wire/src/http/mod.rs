@@ -11,6 +11,7 @@ mod socket;
 mod stream;
 
 pub use body::{Body, BodyError, Cut, RequestBody, read_body};
+pub(crate) use body::{closing, respond};
 pub use client::{
     Answer, Client, ClientError, ClientOptions, EventStream, Response, StreamError, wait_until_accepts,
 };

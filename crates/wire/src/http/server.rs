@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use http::header::CONNECTION;
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -20,7 +19,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::body::{Body, RequestBody};
+use super::body::{Body, RequestBody, closing};
 use super::socket::Socket;
 use crate::Limits;
 
@@ -247,8 +246,6 @@ where
         panics.fetch_add(1, Ordering::Relaxed);
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-        // What the handler left unread of the request is nobody's.
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        response
+        closing(response)
     })
 }

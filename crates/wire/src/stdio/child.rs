@@ -45,7 +45,6 @@ pub struct Child {
     /// What it complains about. It must be read too, or the process waits for us once the pipe is full.
     pub stderr: Option<ChildStderr>,
     process: tokio::process::Child,
-    id: u32,
     /// `None` once nobody is left in it: its number may then be given to others.
     group: Option<Pid>,
 }
@@ -88,15 +87,6 @@ pub enum ProcessEnd {
     Killed(ExitStatus),
 }
 
-impl ProcessEnd {
-    /// What the process said by ending.
-    pub fn status(&self) -> ExitStatus {
-        match self {
-            Self::Itself(status) | Self::Asked(status) | Self::Killed(status) => *status,
-        }
-    }
-}
-
 impl Child {
     /// Starts a program with arguments; no shell sees them. The program is looked for in the `PATH` of `env`, which is its
     /// whole environment: nothing of ours is added.
@@ -123,14 +113,8 @@ impl Child {
             stdout: process.stdout.take(),
             stderr: process.stderr.take(),
             process,
-            id,
             group: i32::try_from(id).ok().and_then(Pid::from_raw),
         })
-    }
-
-    /// The id of the process and of its group.
-    pub fn id(&self) -> u32 {
-        self.id
     }
 
     /// Begins to read what it complains about.

@@ -130,12 +130,12 @@ impl Session {
         if !self.client.needs_card() {
             return;
         }
-        let endpoint = self.client.endpoint(Some(card));
-        if let AgentEndpoint::Elsewhere { target, card } = &endpoint {
+        let AgentEndpoint { url, elsewhere } = self.client.endpoint(Some(card));
+        if let Some(card) = elsewhere {
             let card = excerpt(card.as_bytes());
-            self.actor.warn(&format!("the card of the target leads to `{card}`, and messages go to {target} all the same: only you name targets"));
+            self.actor.warn(&format!("the card of the target leads to `{card}`, and messages go to {url} all the same: only you name targets"));
         }
-        *self.endpoint.lock() = Some(endpoint.url().clone());
+        *self.endpoint.lock() = Some(url);
     }
 
     /// Where messages go.
@@ -144,7 +144,7 @@ impl Session {
         if known().is_none() && self.client.needs_card() {
             self.card(phase, &[]).await?;
         }
-        Ok(known().unwrap_or_else(|| self.client.endpoint(None).url().clone()))
+        Ok(known().unwrap_or_else(|| self.client.endpoint(None).url))
     }
 
     async fn call(

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName};
+use http::header::{ALLOW, CACHE_CONTROL, HeaderName};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use tokio_util::sync::CancellationToken;
 
@@ -13,15 +13,14 @@ use super::service::{Service, Transport};
 use super::sessions::{Session, Sessions};
 use super::{http_sse, post};
 use crate::http::{
-    Body, Hosts, Listener, Peer, RequestBody, StreamBody, StreamSender, Streams, TooManyStreams,
+    Body, Hosts, Listener, Peer, RequestBody, StreamBody, StreamSender, Streams, TooManyStreams, read_body,
+    respond,
 };
 use crate::{Limits, Lock, jsonrpc};
 
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// How often an idle stream shows that it is alive: well within the patience of clients and proxies.
 const STIR: Duration = Duration::from_secs(15);
@@ -95,17 +94,18 @@ impl<S: Service> Endpoint<S> {
             return refusal(foreign.status(), &foreign.to_string());
         }
         let path = request.uri().path();
-        match (path.strip_suffix('/').unwrap_or(path), request.method()) {
+        let answer = match (path.strip_suffix('/').unwrap_or(path), request.method()) {
             ("/mcp", &Method::POST) => post::answer(&self, request, peer).await,
             ("/mcp", &Method::GET) => http_sse::get(&self, &request),
-            ("/mcp", &Method::DELETE) => self.delete(&request),
+            ("/mcp", &Method::DELETE) => Ok(self.delete(&request)),
             ("/sse", &Method::GET) => http_sse::open(&self, &request),
             ("/messages", &Method::POST) => http_sse::post(&self, request, peer).await,
-            ("/mcp", _) => not_allowed("GET, POST, DELETE"),
-            ("/sse", _) => not_allowed("GET"),
-            ("/messages", _) => not_allowed("POST"),
-            _ => refusal(StatusCode::NOT_FOUND, "nothing is served here; MCP is at /mcp"),
-        }
+            ("/mcp", _) => Ok(not_allowed("GET, POST, DELETE")),
+            ("/sse", _) => Ok(not_allowed("GET")),
+            ("/messages", _) => Ok(not_allowed("POST")),
+            _ => Ok(refusal(StatusCode::NOT_FOUND, "nothing is served here; MCP is at /mcp")),
+        };
+        answer.unwrap_or_else(|refused| *refused)
     }
 
     fn delete(&self, request: &Request<RequestBody>) -> Response<Body> {
@@ -117,6 +117,12 @@ impl<S: Service> Endpoint<S> {
             Named::Unknown => unknown_session(),
             Named::Nobody => refusal(StatusCode::BAD_REQUEST, "no Mcp-Session-Id"),
         }
+    }
+
+    /// All of a request's body, or the refusal.
+    pub(super) async fn read(&self, body: RequestBody) -> Result<Bytes, Box<Response<Body>>> {
+        let read = read_body(body, &self.limits).await;
+        read.map_err(|error| Box::new(refusal(error.status(), &error.to_string())))
     }
 
     pub(super) fn session(&self, headers: &HeaderMap) -> Named<S::Peer> {
@@ -157,6 +163,9 @@ impl<S: Service> Endpoint<S> {
     }
 }
 
+/// An answer; a refusal is one too, and comes sooner.
+pub(super) type Answered = Result<Response<Body>, Box<Response<Body>>>;
+
 pub(super) enum Named<P> {
     Nobody,
     Unknown,
@@ -164,16 +173,12 @@ pub(super) enum Named<P> {
 }
 
 pub(super) fn whole(message: Bytes, status: StatusCode) -> Response<Body> {
-    let mut response = Response::new(Body::from(message));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, JSON);
-    response
+    respond(status, "application/json", message)
 }
 
 pub(super) fn events(body: StreamBody) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
+    let mut response = respond(StatusCode::OK, "text/event-stream", body);
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     response

@@ -5,29 +5,23 @@ use std::sync::Arc;
 
 use http::{HeaderName, Request, Response, StatusCode};
 
-use super::endpoint::{Endpoint, Named, VERSION, events, refusal, status, unknown_session, whole};
+use super::endpoint::{Answered, Endpoint, Named, VERSION, events, refusal, status, unknown_session, whole};
 use super::log::{Log, array, place};
 use super::outlet::Outlet;
 use super::post::Accepted;
 use super::service::{Arrival, Reply, Service};
-use crate::http::{Body, Peer, RequestBody, read_body};
+use crate::http::{Body, Peer, RequestBody};
 use crate::jsonrpc;
 
 /// Opens the stream, and says where messages go.
-pub(super) fn open<S: Service>(
-    endpoint: &Arc<Endpoint<S>>,
-    request: &Request<RequestBody>,
-) -> Response<Body> {
+pub(super) fn open<S: Service>(endpoint: &Arc<Endpoint<S>>, request: &Request<RequestBody>) -> Answered {
     if !Accepted::of(request.headers()).events {
-        return refusal(StatusCode::NOT_ACCEPTABLE, "Accept must name text/event-stream");
+        return Ok(refusal(StatusCode::NOT_ACCEPTABLE, "Accept must name text/event-stream"));
     }
-    let (sender, body) = match endpoint.open_stream() {
-        Ok(opened) => opened,
-        Err(refusal) => return *refusal,
-    };
+    let (sender, body) = endpoint.open_stream()?;
     let log = Log::fleeting(&endpoint.limits);
     let Some(session) = endpoint.begin(Some(log.clone())) else {
-        return status(StatusCode::SERVICE_UNAVAILABLE);
+        return Ok(status(StatusCode::SERVICE_UNAVAILABLE));
     };
     let id = session.id.clone();
     log.open(sender.clone(), false);
@@ -42,7 +36,7 @@ pub(super) fn open<S: Service>(
         }
         endpoint.end(&id);
     });
-    events(body)
+    Ok(events(body))
 }
 
 /// Takes a message, which is answered on the stream.
@@ -50,12 +44,9 @@ pub(super) async fn post<S: Service>(
     endpoint: &Arc<Endpoint<S>>,
     request: Request<RequestBody>,
     connection: Peer,
-) -> Response<Body> {
+) -> Answered {
     let (parts, body) = request.into_parts();
-    let bytes = match read_body(body, &endpoint.limits).await {
-        Ok(bytes) => bytes,
-        Err(error) => return refusal(error.status(), &error.to_string()),
-    };
+    let bytes = endpoint.read(body).await?;
     let message = jsonrpc::read(&bytes, &endpoint.limits);
     let arrival = Arrival { bytes: &bytes, message, headers: None };
     let mut pairs = parts.uri.query().unwrap_or_default().split('&');
@@ -65,17 +56,17 @@ pub(super) async fn post<S: Service>(
     else {
         let answer = jsonrpc::error(None, -32600, "no such session", None);
         endpoint.service.refuse(&format!("http-{}", connection.connection), arrival, &answer);
-        return unknown_session();
+        return Ok(unknown_session());
     };
     match endpoint.service.hear(&session.peer, arrival) {
         Reply::Answer(answer) if answer.status != StatusCode::OK => {
-            return whole(answer.message, answer.status);
+            return Ok(whole(answer.message, answer.status));
         }
         reply => say(reply, &Outlet::events(log)),
     }
     let mut response = Response::new(Body::from("Accepted"));
     *response.status_mut() = StatusCode::ACCEPTED;
-    response
+    Ok(response)
 }
 
 /// Answers where anything may be said: on a stream that goes on, or in lines.
@@ -111,25 +102,22 @@ pub(super) fn say(reply: Reply, outlet: &Outlet) {
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Answers a GET: a stream on which a session hears what it did not ask for, or takes up a stream that it lost.
-pub(super) fn get<S: Service>(endpoint: &Arc<Endpoint<S>>, request: &Request<RequestBody>) -> Response<Body> {
+pub(super) fn get<S: Service>(endpoint: &Arc<Endpoint<S>>, request: &Request<RequestBody>) -> Answered {
     let headers = request.headers();
     let session = match endpoint.session(headers) {
         Named::Session(session) => session,
-        Named::Unknown => return unknown_session(),
+        Named::Unknown => return Ok(unknown_session()),
         // Who has no session may be a client of the older transport that was given this address.
         Named::Nobody => return open(endpoint, request),
     };
     if !Accepted::of(headers).events {
-        return refusal(StatusCode::NOT_ACCEPTABLE, "Accept must name text/event-stream");
+        return Ok(refusal(StatusCode::NOT_ACCEPTABLE, "Accept must name text/event-stream"));
     }
     let version = headers.get(VERSION).map(|version| version.to_str().unwrap_or_default());
     if version.is_some_and(|version| !endpoint.service.speaks(&session.peer, version)) {
-        return refusal(StatusCode::BAD_REQUEST, "unsupported MCP-Protocol-Version");
+        return Ok(refusal(StatusCode::BAD_REQUEST, "unsupported MCP-Protocol-Version"));
     }
-    let (sender, body) = match endpoint.open_stream() {
-        Ok(opened) => opened,
-        Err(refusal) => return *refusal,
-    };
+    let (sender, body) = endpoint.open_stream()?;
     let last = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).and_then(place);
     let lost = last.and_then(|(number, at)| Some((session.stream_numbered(number)?, at)));
     if let Some((log, position)) = lost {
@@ -142,5 +130,5 @@ pub(super) fn get<S: Service>(endpoint: &Arc<Endpoint<S>>, request: &Request<Req
         log.open(sender, endpoint.service.primes(&session.peer));
         endpoint.service.listening(&session.peer, Outlet::events(log));
     }
-    events(body)
+    Ok(events(body))
 }

@@ -7,24 +7,21 @@ use http::header::ACCEPT;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use tokio::task::JoinSet;
 
-use super::endpoint::{Endpoint, Named, SESSION, events, refusal, status, whole};
+use super::endpoint::{Answered, Endpoint, Named, SESSION, events, status, whole};
 use super::log::array;
 use super::outlet::Outlet;
 use super::service::{Arrival, Reply, Service, ServiceAnswer, Talk, Transport};
 use super::sessions::Session;
-use crate::http::{Body, Peer, RequestBody, read_body};
+use crate::http::{Body, Peer, RequestBody};
 use crate::jsonrpc::{self, Incoming, Malformed};
 
 pub(super) async fn answer<S: Service>(
     endpoint: &Arc<Endpoint<S>>,
     request: Request<RequestBody>,
     connection: Peer,
-) -> Response<Body> {
+) -> Answered {
     let (parts, body) = request.into_parts();
-    let bytes = match read_body(body, &endpoint.limits).await {
-        Ok(bytes) => bytes,
-        Err(error) => return refusal(error.status(), &error.to_string()),
-    };
+    let bytes = endpoint.read(body).await?;
     let headers = &parts.headers;
     let message = jsonrpc::read(&bytes, &endpoint.limits);
     let arrival = Arrival { bytes: &bytes, message, headers: Some(headers) };
@@ -34,20 +31,20 @@ pub(super) async fn answer<S: Service>(
     let accepted = Accepted::of(headers);
     if !accepted.json && !accepted.events {
         let why = "Accept must name application/json or text/event-stream";
-        return refused(endpoint, &single(), arrival, StatusCode::NOT_ACCEPTABLE, why);
+        return Ok(refused(endpoint, &single(), arrival, StatusCode::NOT_ACCEPTABLE, why));
     }
     let begins = matches!(&arrival.message, Ok(message) if service.begins_session(message));
     let (session, peer) = match endpoint.session(headers) {
         _ if begins => {
             let Some(session) = endpoint.begin(None) else {
-                return status(StatusCode::SERVICE_UNAVAILABLE);
+                return Ok(status(StatusCode::SERVICE_UNAVAILABLE));
             };
             (Some(session.clone()), session.peer.clone())
         }
         Named::Session(session) => (Some(session.clone()), session.peer.clone()),
         Named::Nobody => (None, service.open(&single(), Transport::Single)),
         Named::Unknown => {
-            return refused(endpoint, &single(), arrival, StatusCode::NOT_FOUND, "no such session");
+            return Ok(refused(endpoint, &single(), arrival, StatusCode::NOT_FOUND, "no such session"));
         }
     };
     let reply = service.hear(&peer, arrival);
@@ -62,7 +59,7 @@ pub(super) async fn answer<S: Service>(
             endpoint.end(&session.id);
         }
     }
-    response
+    Ok(response)
 }
 
 /// Refuses a message before anyone makes anything of it.
