@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::json_text::{self, Token, Tokens};
@@ -13,11 +14,13 @@ use crate::json_text::{self, Token, Tokens};
 /// JSON is kept to the byte, duplicate keys, odd escapes and the digits of numbers included; what is no JSON is kept
 /// as base64. The only thing that is lost are line breaks between the tokens of JSON: a record is one line, so they
 /// are written as spaces.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub enum Content {
     /// JSON as it was sent.
+    #[serde(rename = "content")]
     Json(Box<RawValue>),
     /// Bytes that are no JSON, in base64.
+    #[serde(rename = "bytes_b64")]
     Bytes(String),
 }
 

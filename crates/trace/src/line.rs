@@ -1,13 +1,12 @@
 //! A record as a line of JSON, and back.
 //!
-//! Plain structs, and no `flatten` or tagged enum: these copy a record into a tree first, which forgets how the content
-//! was written, and where in the line something is wrong.
+//! It is read into plain structs, without `flatten` or a tagged enum: these copy a record into a tree first, which forgets how
+//! the content was written, and where in the line something is wrong.
 
 use std::borrow::Cow;
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::content::Content;
@@ -70,28 +69,6 @@ fn kind(line: &str) -> serde_json::Result<Cow<'_, str>> {
     serde_json::from_str::<Kind>(line).map(|kind| Cow::Owned(kind.record))
 }
 
-#[derive(Serialize)]
-#[serde(tag = "record", rename = "message")]
-struct MessageOut<'m> {
-    seq: u64,
-    time: &'m str,
-    actor: &'m str,
-    mode: &'m str,
-    phase: &'m str,
-    protocol: &'m str,
-    surfaces: &'m [String],
-    direction: Direction,
-    kind: Kind,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'m Value>,
-    connection: &'m str,
-    sender: Sender,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    content: Option<&'m RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes_b64: Option<&'m str>,
-}
-
 #[derive(Deserialize)]
 struct MessageIn {
     seq: u64,
@@ -146,46 +123,6 @@ impl MessageIn {
             sender: self.sender,
             content,
         })
-    }
-}
-
-impl Serialize for Message {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (content, bytes_b64) = match &self.content {
-            Content::Json(json) => (Some(&**json), None),
-            Content::Bytes(base64) => (None, Some(&**base64)),
-        };
-        MessageOut {
-            seq: self.seq,
-            time: &self.time,
-            actor: &self.actor,
-            mode: &self.mode,
-            phase: &self.phase,
-            protocol: &self.protocol,
-            surfaces: &self.surfaces,
-            direction: self.direction,
-            kind: self.kind,
-            id: self.id.as_ref(),
-            connection: &self.connection,
-            sender: self.sender,
-            content,
-            bytes_b64,
-        }
-        .serialize(serializer)
-    }
-}
-
-impl Serialize for Record {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Header(record) => record.serialize(serializer),
-            Self::Message(record) => record.serialize(serializer),
-            Self::Phase(record) => record.serialize(serializer),
-            Self::Listening(record) => record.serialize(serializer),
-            Self::ActorFailed(record) => record.serialize(serializer),
-            Self::AgentExit(record) => record.serialize(serializer),
-            Self::Stopped(record) => record.serialize(serializer),
-        }
     }
 }
 

@@ -15,7 +15,8 @@ use crate::words::{ActorFailure, PhaseEnd, StopReason};
 pub(crate) const VERSION: u32 = 1;
 
 /// One line of a trace.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
 pub enum Record {
     /// The first line.
     Header(Box<Header>),
@@ -227,7 +228,8 @@ pub enum Sender {
 }
 
 /// Something was said.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "record", rename = "message")]
 pub struct Message {
     /// Position in the trace: from one, and without gaps in a trace that was not cut into pieces.
     pub seq: u64,
@@ -248,12 +250,14 @@ pub struct Message {
     /// What it is on the wire.
     pub kind: Kind,
     /// JSON-RPC id, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<Value>,
     /// The connection or session it came over.
     pub connection: String,
     /// Who sent it.
     pub sender: Sender,
     /// What was on the wire.
+    #[serde(flatten)]
     pub content: Content,
 }
 

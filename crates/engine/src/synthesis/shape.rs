@@ -108,12 +108,16 @@ impl Shape {
 }
 
 fn object(required: &[&str], properties: Value) -> Value {
-    json!({"type": "object", "required": required, "properties": properties})
+    let mut schema = json!({"type": "object", "required": required});
+    schema["properties"] = properties;
+    schema
 }
 
 /// A list that is not empty.
 fn list(items: Value) -> Value {
-    json!({"type": "array", "minItems": 1, "items": items})
+    let mut schema = json!({"type": "array", "minItems": 1});
+    schema["items"] = items;
+    schema
 }
 
 /// A piece of content as MCP has it.

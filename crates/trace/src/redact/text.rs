@@ -11,7 +11,7 @@ use sortie_expr::re2::Regex;
 
 use super::{MIN_LITERAL, REDACTED, RedactError, Redactor};
 use crate::content::Content;
-use crate::json_text::decoded;
+use crate::json_text::{Edits, decoded};
 
 /// How many secrets are taken out of one text. One that has more is replaced whole, so that what is remembered of a
 /// text stays small beside it.
@@ -116,15 +116,9 @@ impl TextRules {
 
 /// A text with the marker in the place of each range.
 fn replaced(text: &str, ranges: &[Range<usize>]) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut copied = 0;
-    for range in ranges {
-        out.push_str(&text[copied..range.start]);
-        out.push_str(REDACTED);
-        copied = range.end;
-    }
-    out.push_str(&text[copied..]);
-    out
+    let mut edits = Edits::new(text);
+    ranges.iter().for_each(|range| edits.replace(range.clone(), REDACTED));
+    edits.finish().unwrap_or_else(|| text.to_owned())
 }
 
 /// Ranges in order, and those that overlap as one.
