@@ -24,4 +24,4 @@ pub use context::{ContentGenerator, Context, Extracted};
 pub use event::{RunEvent, Watcher};
 pub use payload::{TooLarge, WirePayload};
 pub use phase::ActorPhase;
-pub use recorder::{MessageView, Recorder, RunStatus};
+pub use recorder::{Recorder, RunStatus};

@@ -83,14 +83,8 @@ impl Inner {
     }
 }
 
-/// A message as indicators see it.
-#[derive(Clone, Debug)]
-pub struct MessageView {
-    /// What they see.
-    pub value: Value,
-    /// What keeps it from being complete.
-    pub notes: Vec<Note>,
-}
+/// A message as indicators see it, and what keeps that from being complete.
+pub(crate) type MessageView = (Value, Vec<Note>);
 
 impl Recorder {
     /// Begins a trace: writes its header, into a file that was just created or anything else that can be written to. With a
@@ -133,7 +127,7 @@ impl Recorder {
 
     /// Something was said. What an actor has made of it already is taken over where the trace would say the same, and
     /// given back.
-    pub fn message(&self, message: Message, seen: Option<MessageView>) -> Option<MessageView> {
+    pub(crate) fn message(&self, message: Message, seen: Option<MessageView>) -> Option<MessageView> {
         let usable = !self.redacts && Mode::of(&message.mode).is_server();
         let (usable, rest) = if usable { (seen, None) } else { (None, seen) };
         rest.or(self.append(Record::Message(Box::new(message)), usable))
@@ -322,11 +316,11 @@ impl Recorder {
         let mut matched = Vec::new();
         if detector.looks_at(message) {
             let mut observed = match seen.take() {
-                Some(MessageView { value, notes }) => Observed::new(message, value, notes),
+                Some((value, notes)) => Observed::new(message, value, notes),
                 None => deriver.observe(message),
             };
             matched = detector.observe(&observed);
-            *seen = Some(MessageView { value: std::mem::take(&mut observed.message), notes: observed.notes });
+            *seen = Some((std::mem::take(&mut observed.message), observed.notes));
         } else {
             deriver.skip(message);
         }

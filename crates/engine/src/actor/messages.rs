@@ -81,8 +81,7 @@ impl ActorState {
         spoken: Spoken<'_>,
         params: &str,
     ) -> HeardMessage {
-        let (value, notes) = Deriver::body(params);
-        self.hear(Sender::Agent, None, events, spoken, Some(MessageView { value, notes }))
+        self.hear(Sender::Agent, None, events, spoken, Some(Deriver::body(params)))
     }
 
     /// The same for an answer, or an item of a stream, to what was said in an earlier phase: it is recorded as belonging to
@@ -114,7 +113,7 @@ impl ActorState {
         // Answers refer to requests, so a client's deriver has to see what it asks.
         let seen = (self.is_client() || phase.extracts(source)).then(|| self.observe(&message));
         if let Some(seen) = self.context.recorder.message(message, seen) {
-            self.extract(phase, source, &seen.value);
+            self.extract(phase, source, &seen.0);
         }
     }
 
@@ -139,7 +138,7 @@ impl ActorState {
         let seen = seen.unwrap_or_else(|| self.observe(&message));
         // It comes back: the recorder gives back what it is given.
         let seen = self.context.recorder.message(message, Some(seen));
-        let content = seen.map(|seen| seen.value).unwrap_or_default();
+        let content = seen.unwrap_or_default().0;
         self.extract(&phase, source, &content);
         let mut fired = None;
         if phase.index == inner.index
@@ -193,7 +192,7 @@ impl ActorState {
 
 fn view(deriver: &mut Deriver, message: &Message) -> MessageView {
     let observed = deriver.observe(message);
-    MessageView { value: observed.message, notes: observed.notes }
+    (observed.message, observed.notes)
 }
 
 fn source(direction: Direction) -> ExtractorSource {
@@ -238,8 +237,8 @@ mod tests {
                 content: Content::from_wire(text.as_bytes()),
             };
             let expected = view(&mut Deriver::new(), &message);
-            let (value, notes) = Deriver::body(incoming.body().map_or("{}", |body| body.get()));
-            assert_eq!((value, notes), (expected.value, expected.notes), "{text}");
+            let body = incoming.body().map_or("{}", |body| body.get());
+            assert_eq!(Deriver::body(body), expected, "{text}");
         }
     }
 }

@@ -10,6 +10,7 @@ use sortie_oatf::model::ResponseEntry;
 use tokio::sync::mpsc;
 
 use super::hold::Hold;
+use super::read_phases;
 use crate::actor::{ActorState, Entered, EntryAction};
 use crate::payload::WirePayload;
 use crate::phase::ActorPhase;
@@ -21,12 +22,8 @@ pub(crate) async fn prepare<S, C, E: Display>(
     script: impl Fn(&ActorPhase) -> Result<S, String>,
     connect: impl Future<Output = Result<C, E>>,
 ) -> Option<(Vec<S>, C)> {
-    let scripts = actor
-        .phases()
-        .iter()
-        .map(|phase| script(phase).map_err(|reason| format!("phase `{}`: {reason}", phase.name)));
-    let scripts: Result<Vec<S>, String> = scripts.collect();
-    let scripts = scripts.map_err(|reason| actor.failed(ActorFailure::Internal, &reason)).ok()?;
+    let scripts = read_phases(actor, script);
+    let scripts = scripts.map_err(|error| actor.failed(error.failure, &error.message)).ok()?;
     let connected = actor.context().end.run_until_cancelled(connect).await?;
     let connected =
         connected.map_err(|reason| actor.failed(ActorFailure::TargetRefused, &reason.to_string())).ok()?;

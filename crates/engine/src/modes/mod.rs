@@ -9,12 +9,16 @@ mod hold;
 pub mod mcp_client;
 pub mod mcp_server;
 
+use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use sortie_trace::ActorFailure;
 pub use sortie_wire::mcp::McpRevision;
 pub use sortie_wire::{Address, Endpoint};
 use tokio::task::JoinHandle;
+
+use crate::actor::ActorState;
+use crate::phase::ActorPhase;
 
 /// A server actor that accepts connections.
 #[derive(Debug)]
@@ -25,36 +29,43 @@ pub struct Serving {
     pub done: JoinHandle<()>,
 }
 
-/// Why an actor could not start.
+/// Why an actor cannot start, or cannot go on.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// It could not listen.
-    #[error("cannot listen on {address}: {reason}")]
-    Bind {
-        /// Where.
-        address: String,
-        /// Why.
-        reason: String,
-    },
-    /// Its state makes no sense to the binding.
-    #[error("phase `{phase}`: {reason}")]
-    State {
-        /// The phase.
-        phase: String,
-        /// Why.
-        reason: String,
-    },
+#[error("{message}")]
+pub struct ActorError {
+    /// The word that stands for it in a trace.
+    pub failure: ActorFailure,
+    /// What happened.
+    pub message: String,
 }
 
-impl StartError {
-    /// The word that stands for it in a trace.
-    pub fn failure(&self) -> ActorFailure {
-        match self {
-            Self::Bind { .. } => ActorFailure::BindFailed,
-            Self::State { .. } => ActorFailure::Internal,
-        }
+impl ActorError {
+    fn refused(message: String) -> Self {
+        Self { failure: ActorFailure::TargetRefused, message }
     }
+
+    fn protocol(message: String) -> Self {
+        Self { failure: ActorFailure::ProtocolError, message }
+    }
+
+    /// It could not listen.
+    pub(crate) fn bind(address: &dyn Display, reason: &dyn Display) -> Self {
+        let message = format!("cannot listen on {address}: {reason}");
+        Self { failure: ActorFailure::BindFailed, message }
+    }
+}
+
+/// What the states of all phases mean to a binding, by their index. What is wrong with one is said as a sentence.
+fn read_phases<S>(
+    actor: &ActorState,
+    read: impl Fn(&ActorPhase) -> Result<S, String>,
+) -> Result<Vec<S>, ActorError> {
+    let states = actor.phases().iter().map(|phase| {
+        let internal = |reason| format!("phase `{}`: {reason}", phase.name);
+        read(phase)
+            .map_err(|reason| ActorError { failure: ActorFailure::Internal, message: internal(reason) })
+    });
+    states.collect()
 }
 
 /// An address that a client on this machine can connect to: nobody connects to 0.0.0.0.

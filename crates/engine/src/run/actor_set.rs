@@ -12,7 +12,7 @@ use super::options::RunOptions;
 use crate::actor::ActorState;
 use crate::context::Context;
 use crate::modes::{
-    Endpoint, Serving, StartError, a2a_client, a2a_server, ag_ui_client, mcp_client, mcp_server,
+    ActorError, Endpoint, Serving, a2a_client, a2a_server, ag_ui_client, mcp_client, mcp_server,
 };
 use sortie_trace::ActorFailure;
 
@@ -67,7 +67,7 @@ impl ActorSet {
                     self.servers.spawn(async move { (actor, done.await) });
                 }
                 Err(error) => {
-                    actor.failed(error.failure(), &error.to_string());
+                    actor.failed(error.failure, &error.message);
                     return Err(());
                 }
             }
@@ -162,7 +162,7 @@ fn is_server(actor: &ActorState) -> bool {
     Mode::of(actor.mode()).is_server()
 }
 
-async fn serve(actor: Arc<ActorState>, options: &RunOptions) -> Result<Serving, StartError> {
+async fn serve(actor: Arc<ActorState>, options: &RunOptions) -> Result<Serving, ActorError> {
     match Mode::of(actor.mode()) {
         Mode::A2aServer => a2a_server::start(actor, options).await,
         _ if options.stdio => mcp_server::start_stdio(actor, options.clone()),

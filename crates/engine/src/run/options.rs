@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::command::{self, Addresses};
 use super::error::Misfit;
 use crate::context::ContentGenerator;
-use crate::modes::{Endpoint, McpRevision, StartError};
+use crate::modes::{ActorError, Endpoint, McpRevision};
 
 /// Everything about a run that is not in the document. Each has a default, and none is without a limit.
 #[derive(Clone, Debug)]
@@ -196,9 +196,9 @@ impl RunOptions {
     }
 
     /// Listens where a server actor is to.
-    pub(crate) async fn bind(&self, actor: &str) -> Result<Listener, StartError> {
+    pub(crate) async fn bind(&self, actor: &str) -> Result<Listener, ActorError> {
         let address = self.address(actor);
         let bound = Listener::bind(address, self.public).await;
-        bound.map_err(|error| StartError::Bind { address: address.to_string(), reason: error.to_string() })
+        bound.map_err(|error| ActorError::bind(&address, &error))
     }
 }

@@ -117,7 +117,9 @@ impl TextRules {
 /// A text with the marker in the place of each range.
 fn replaced(text: &str, ranges: &[Range<usize>]) -> String {
     let mut edits = Edits::new(text);
-    ranges.iter().for_each(|range| edits.replace(range.clone(), REDACTED));
+    for range in ranges {
+        edits.replace(range.clone(), REDACTED);
+    }
     edits.finish().unwrap_or_else(|| text.to_owned())
 }
 

@@ -3,7 +3,6 @@
 use std::io;
 
 use bytes::{BufMut as _, Bytes, BytesMut};
-use thiserror::Error;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 
 use crate::Limits;
@@ -91,30 +90,18 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 }
 
-/// A line was not written. The stream may hold a part of it, so nothing more can be said on it.
-#[derive(Debug, Error)]
-pub enum WriteLineError {
-    /// The reader has gone.
-    #[error("the reader has gone")]
-    Gone,
-    /// The reader did not take it within [`Limits::write_timeout`].
-    #[error("the reader is too slow")]
-    Slow,
-    /// The system refuses.
-    #[error("cannot write: {0}")]
-    Broken(io::Error),
-}
-
 /// Writes a message as one line, in one piece.
 ///
 /// Line breaks in it become spaces. In JSON they can only stand between tokens, where a space means the same.
 ///
-/// Not to be dropped while it waits, and not for two writers at once: a part of a line may have been written.
+/// Not to be dropped while it waits, and not for two writers at once: a part of a line may have been written. That may be so
+/// after an error too, so nothing more can be said then. Among them are a reader that has gone (a broken pipe), and one that
+/// did not take the line within [`Limits::write_timeout`].
 pub async fn write_line<W: AsyncWrite + Unpin>(
     writer: &mut W,
     frame: &[u8],
     limits: &Limits,
-) -> Result<(), WriteLineError> {
+) -> io::Result<()> {
     let mut line = BytesMut::with_capacity(frame.len() + 1);
     line.put_slice(frame);
     let mut from = 0;
@@ -128,10 +115,11 @@ pub async fn write_line<W: AsyncWrite + Unpin>(
         writer.flush().await
     };
     match tokio::time::timeout(limits.write_timeout, write).await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(WriteLineError::Gone),
-        Ok(Err(error)) => Err(WriteLineError::Broken(error)),
-        Err(_) => Err(WriteLineError::Slow),
+        Ok(written) => written.map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => io::Error::new(error.kind(), "the reader has gone"),
+            kind => io::Error::new(kind, format!("cannot write: {error}")),
+        }),
+        Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "the reader is too slow")),
     }
 }
 
@@ -248,10 +236,10 @@ mod tests {
     async fn a_reader_that_does_not_read_or_has_gone_is_told() {
         let (mut writer, reader) = duplex(10);
         let written = write_line(&mut writer, &[b'x'; 100], &Limits::default()).await;
-        assert!(matches!(written, Err(WriteLineError::Slow)));
+        assert_eq!(written.unwrap_err().to_string(), "the reader is too slow");
         drop(reader);
         let written = write_line(&mut writer, b"x", &Limits::default()).await;
-        assert!(matches!(written, Err(WriteLineError::Gone)));
+        assert_eq!(written.unwrap_err().to_string(), "the reader has gone");
     }
 
     proptest! {

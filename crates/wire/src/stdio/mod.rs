@@ -4,4 +4,4 @@ mod child;
 mod lines;
 
 pub use child::{Child, ProcessEnd, SpawnError, StderrEnd};
-pub use lines::{Line, Lines, WriteLineError, write_line};
+pub use lines::{Line, Lines, write_line};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::StatusCode;
 use serde_json::Value;
-use sortie_trace::{ActorFailure, Kind};
+use sortie_trace::Kind;
 use sortie_wire::a2a::{A2aClient, AgentEndpoint, Fetched};
 use sortie_wire::http::{Answer as Body, ClientError, EventStream, Response, StreamError};
 use sortie_wire::jsonrpc::{self, Ids};
@@ -16,6 +16,7 @@ use url::Url;
 
 use super::answer::Answer;
 use crate::actor::{ActorState, Spoken, Working};
+use crate::modes::ActorError;
 use crate::modes::a2a_push::{Push, Webhook};
 use crate::modes::client::Step;
 use crate::modes::hold::Hold;
@@ -44,12 +45,6 @@ pub(super) struct Session {
     endpoint: Lock<Option<Url>>,
     push: Push,
     limits: Limits,
-}
-
-/// Why the actor cannot go on.
-struct Failure {
-    word: ActorFailure,
-    message: String,
 }
 
 /// What a request and its answers have in common.
@@ -87,8 +82,8 @@ impl Session {
                 self.call(phase, step, is_last, working).await
             }
         });
-        if let Some(Err(Failure { word, message })) = done.await {
-            self.actor.failed(word, &message);
+        if let Some(Err(ActorError { failure, message })) = done.await {
+            self.actor.failed(failure, &message);
             self.gone.cancel();
         }
     }
@@ -101,7 +96,7 @@ impl Session {
     }
 
     /// Asks for the agent card. A card that a document asks for is an event; one that we need to find the agent is none.
-    async fn card(&self, phase: &Arc<ActorPhase>, events: &[&str]) -> Result<Option<Bytes>, Failure> {
+    async fn card(&self, phase: &Arc<ActorPhase>, events: &[&str]) -> Result<Option<Bytes>, ActorError> {
         // A GET carries nothing.
         self.actor.said(phase, card(Kind::Request, b"{}"));
         let Fetched { url, status, body } = match self.client.card().await {
@@ -139,7 +134,7 @@ impl Session {
     }
 
     /// Where messages go.
-    async fn endpoint(&self, phase: &Arc<ActorPhase>) -> Result<Url, Failure> {
+    async fn endpoint(&self, phase: &Arc<ActorPhase>) -> Result<Url, ActorError> {
         let known = || self.endpoint.lock().clone();
         if known().is_none() && self.client.needs_card() {
             self.card(phase, &[]).await?;
@@ -153,7 +148,7 @@ impl Session {
         step: Step,
         is_last: bool,
         working: Working,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ActorError> {
         let Step { method, params } = step;
         let endpoint = self.endpoint(phase).await?;
         let id = self.ids.fresh();
@@ -170,7 +165,7 @@ impl Session {
     }
 
     /// An answer that came whole.
-    fn whole(&self, exchange: Exchange<'_>, status: StatusCode, body: &[u8]) -> Result<(), Failure> {
+    fn whole(&self, exchange: Exchange<'_>, status: StatusCode, body: &[u8]) -> Result<(), ActorError> {
         let Exchange { method, .. } = exchange;
         match Answer::read(body, false, &self.limits) {
             Some(answer) if status.is_success() || answer.odd.is_none() => {
@@ -192,7 +187,7 @@ impl Session {
         exchange: Exchange<'_>,
         mut events: Box<EventStream>,
         working: Working,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ActorError> {
         let Exchange { method, .. } = exchange;
         let mut heard = false;
         while let Some(event) = events.next().await {
@@ -211,14 +206,14 @@ impl Session {
                     self.actor.warn(&format!("`{method}`: {error}, and is skipped"));
                 }
                 Err(StreamError::Broken(reason)) => {
-                    return Err(protocol_error(format!("`{method}`: the stream broke: {reason}")));
+                    return Err(ActorError::protocol(format!("`{method}`: the stream broke: {reason}")));
                 }
             }
         }
         if heard {
             Ok(())
         } else {
-            Err(protocol_error(format!("`{method}` was answered with an empty stream")))
+            Err(ActorError::protocol(format!("`{method}` was answered with an empty stream")))
         }
     }
 
@@ -274,31 +269,25 @@ impl Session {
     }
 
     /// What it means that a request has no answer.
-    fn unanswered(&self, method: &str, error: &ClientError) -> Result<(), Failure> {
+    fn unanswered(&self, method: &str, error: &ClientError) -> Result<(), ActorError> {
         match error {
             ClientError::TimedOut => {
                 self.actor.warn(&format!("`{method}` was not answered in time"));
                 Ok(())
             }
-            ClientError::Refused(_) => {
-                Err(Failure { word: ActorFailure::TargetRefused, message: format!("`{method}`: {error}") })
-            }
-            _ => Err(protocol_error(format!("`{method}`: {error}"))),
+            ClientError::Refused(_) => Err(ActorError::refused(format!("`{method}`: {error}"))),
+            _ => Err(ActorError::protocol(format!("`{method}`: {error}"))),
         }
     }
 }
 
-fn protocol_error(message: String) -> Failure {
-    Failure { word: ActorFailure::ProtocolError, message }
-}
-
 /// What HTTP says when A2A has nothing to say.
-fn no_answer(method: &str, status: StatusCode, body: &[u8]) -> Failure {
-    let refused = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+fn no_answer(method: &str, status: StatusCode, body: &[u8]) -> ActorError {
     let body = if body.is_empty() { "nothing".to_owned() } else { excerpt(body) };
-    Failure {
-        word: if refused { ActorFailure::TargetRefused } else { ActorFailure::ProtocolError },
-        message: format!("`{method}` was answered with HTTP status {}: {body}", status.as_u16()),
+    let message = format!("`{method}` was answered with HTTP status {}: {body}", status.as_u16());
+    match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ActorError::refused(message),
+        _ => ActorError::protocol(message),
     }
 }
 

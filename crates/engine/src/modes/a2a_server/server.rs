@@ -17,22 +17,18 @@ use super::card;
 use super::plan::Plan;
 use crate::actor::{ActorState, Entered, EntryAction, HeardMessage, Spoken};
 use crate::modes::a2a_push::{self, Push};
-use crate::modes::{Serving, StartError, reachable};
+use crate::modes::{ActorError, Serving, reachable, read_phases};
 use crate::phase::ActorPhase;
 use crate::run::RunOptions;
 
 const INVALID_REQUEST: i64 = -32600;
 
 /// Begins to serve an actor: listens, enters the first phase, and answers until the run ends.
-pub async fn start(actor: Arc<ActorState>, options: &RunOptions) -> Result<Serving, StartError> {
-    let plans = actor.phases().iter().map(|phase| {
-        Plan::new(phase).map_err(|reason| StartError::State { phase: phase.name.clone(), reason })
-    });
-    let plans = plans.collect::<Result<Vec<_>, _>>()?;
+pub async fn start(actor: Arc<ActorState>, options: &RunOptions) -> Result<Serving, ActorError> {
+    let plans = read_phases(&actor, Plan::new)?;
     let listener = options.bind(actor.name()).await?;
     let url = format!("http://{}/", reachable(listener.address()));
-    let base = Url::parse(&url)
-        .map_err(|error| StartError::Bind { address: url.clone(), reason: error.to_string() })?;
+    let base = Url::parse(&url).map_err(|error| ActorError::bind(&url, &error))?;
     let hosts = if options.public && options.hosts.is_empty() {
         Hosts::any()
     } else {

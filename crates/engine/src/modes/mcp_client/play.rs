@@ -16,24 +16,17 @@ use super::client::{Client, Script};
 use crate::actor::{ActorState, Entered, EntryAction};
 use crate::modes::client::{Step, begin, left_out, prepare};
 use crate::modes::hold::Hold;
-use crate::modes::{Endpoint, McpRevision};
+use crate::modes::{ActorError, Endpoint, McpRevision};
 use crate::payload::WirePayload;
 use crate::phase::ActorPhase;
 use crate::run::RunOptions;
 use sortie_evaluators::cases::excerpt;
-use sortie_trace::ActorFailure;
 
 /// How long hanging up may take.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long a request may stay without any sign of life, unless something else is asked for.
 const SILENCE: Duration = Duration::from_mins(1);
-
-/// A word for the trace, and a sentence.
-struct Failure {
-    word: ActorFailure,
-    message: String,
-}
 
 /// Plays an actor that is an MCP client against a target, until the run ends or the target is gone.
 ///
@@ -57,8 +50,8 @@ pub async fn play(actor: Arc<ActorState>, target: Endpoint, options: RunOptions)
     let player = Player { session: Arc::new(Session::new(connected, client, patience)) };
     let entered = begin(&actor, &hold, sends);
     let played = actor.context().end.run_until_cancelled(player.play(&options.wire, entered)).await;
-    if let Some(Err(failure)) = played {
-        actor.failed(failure.word, &failure.message);
+    if let Some(Err(error)) = played {
+        actor.failed(error.failure, &error.message);
     }
     hold.forget();
     player.session.close(CLOSE_PATIENCE).await;
@@ -78,7 +71,7 @@ impl Player {
         &self,
         revision: &McpRevision,
         mut entered: mpsc::UnboundedReceiver<Entered>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ActorError> {
         let Some(mut present) = entered.recv().await else { return Ok(()) };
         self.handshake(&present.phase, revision).await?;
         while let Some(next) = self.play_phase(present, &mut entered).await? {
@@ -88,7 +81,7 @@ impl Player {
     }
 
     /// Introduces us with what the first phase says.
-    async fn handshake(&self, phase: &Arc<ActorPhase>, revision: &McpRevision) -> Result<(), Failure> {
+    async fn handshake(&self, phase: &Arc<ActorPhase>, revision: &McpRevision) -> Result<(), ActorError> {
         let actor = self.actor();
         let client = ClientIdentity {
             client_info: filled(
@@ -121,8 +114,7 @@ impl Player {
             Err(error) => Err(match error.why {
                 HandshakeFailure::Refused(value) => {
                     let why = excerpt(value["message"].as_str().unwrap_or("no message").as_bytes());
-                    let message = format!("`{}` was answered with an error: {why}", error.method);
-                    Failure { word: ActorFailure::TargetRefused, message }
+                    ActorError::refused(format!("`{}` was answered with an error: {why}", error.method))
                 }
                 HandshakeFailure::Unanswered(why) => failure_of(error.method, &why, true),
             }),
@@ -134,7 +126,7 @@ impl Player {
         &self,
         Entered { phase, actions }: Entered,
         entered: &mut mpsc::UnboundedReceiver<Entered>,
-    ) -> Result<Option<Entered>, Failure> {
+    ) -> Result<Option<Entered>, ActorError> {
         let Client { actor, scripts, hold } = self.session.handler();
         let script = &scripts[phase.index];
         let count = actions.len() + script.actions.len();
@@ -192,9 +184,8 @@ impl Player {
         Step::of_entry(action)
     }
 
-    fn is_gone(&self) -> Failure {
-        let message = format!("the target is gone: {}", self.session.loss().reason);
-        Failure { word: ActorFailure::ProtocolError, message }
+    fn is_gone(&self) -> ActorError {
+        ActorError::protocol(format!("the target is gone: {}", self.session.loss().reason))
     }
 }
 
@@ -217,15 +208,15 @@ async fn see_through(
         }
         AskError::Failed(ClientError::Refused(reason)) => session.lose(reason),
         why => {
-            let Failure { word, message } = failure_of(&method, &why, false);
-            actor.failed(word, &message);
+            let ActorError { failure, message } = failure_of(&method, &why, false);
+            actor.failed(failure, &message);
         }
     }
 }
 
 /// What it means for a run that a request has no answer. Before the handshake is over, whatever ends the connection
 /// refuses us.
-fn failure_of(method: &str, why: &AskError, handshake: bool) -> Failure {
+fn failure_of(method: &str, why: &AskError, handshake: bool) -> ActorError {
     let (refused, message) = match why {
         AskError::Status(status, body) => {
             let body = if body.is_empty() { String::new() } else { format!(": {}", excerpt(body)) };
@@ -239,7 +230,7 @@ fn failure_of(method: &str, why: &AskError, handshake: bool) -> Failure {
         AskError::TimedOut => (false, format!("`{method}` was not answered in time")),
         other => (false, format!("`{method}`: {other}")),
     };
-    Failure { word: if refused { ActorFailure::TargetRefused } else { ActorFailure::ProtocolError }, message }
+    if refused { ActorError::refused(message) } else { ActorError::protocol(message) }
 }
 
 /// A key of the state with its templates filled, or a default.

@@ -1,7 +1,6 @@
 //! What a phase serves, compiled once, and which method is answered with what.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -10,7 +9,6 @@ use super::elicitation::Elicitation;
 use super::identity::Identity;
 use super::resources::Resources;
 use crate::actor::ActorState;
-use crate::modes::StartError;
 use crate::payload::{TooLarge, WirePayload};
 use crate::phase::ActorPhase;
 
@@ -28,15 +26,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The plans of all phases of an actor, by their index.
-    pub(super) fn all(actor: &ActorState) -> Result<Vec<Self>, StartError> {
-        let plan = |phase: &Arc<ActorPhase>| {
-            Self::new(phase).map_err(|reason| StartError::State { phase: phase.name.clone(), reason })
-        };
-        actor.phases().iter().map(plan).collect()
-    }
-
-    fn new(phase: &ActorPhase) -> Result<Self, String> {
+    pub(super) fn new(phase: &ActorPhase) -> Result<Self, String> {
         Ok(Self {
             identity: Identity::new(phase),
             tools: Callables::new(phase.key("tools"), What::Tool)?,

@@ -19,7 +19,7 @@ use super::modern;
 use super::peer::{Peer, Pending, Unsaid};
 use super::subscription::Subscription;
 use crate::actor::{ActorState, Spoken};
-use crate::modes::{McpRevision, Serving, StartError, reachable};
+use crate::modes::{ActorError, McpRevision, Serving, reachable, read_phases};
 use crate::phase::ActorPhase;
 use crate::run::RunOptions;
 use sortie_wire::mcp::revision;
@@ -29,8 +29,8 @@ const FAREWELL: Duration = Duration::from_millis(20);
 
 /// Serves an actor over HTTP, until the run ends. When this returns it accepts connections and has entered its first
 /// phase.
-pub async fn start(actor: Arc<ActorState>, options: RunOptions) -> Result<Serving, StartError> {
-    let plans = Plan::all(&actor)?;
+pub async fn start(actor: Arc<ActorState>, options: RunOptions) -> Result<Serving, ActorError> {
+    let plans = read_phases(&actor, Plan::new)?;
     let listener = options.bind(actor.name()).await?;
     let url = format!("http://{}/mcp", reachable(listener.address()));
     let hosts = if options.public { Hosts::any() } else { Hosts::loopback_plus(&options.hosts) };
@@ -46,7 +46,7 @@ pub async fn start(actor: Arc<ActorState>, options: RunOptions) -> Result<Servin
 /// Serves an actor on standard input and output, until the input ends or the run does.
 // Like `start`, though it need not.
 #[allow(clippy::needless_pass_by_value)]
-pub fn start_stdio(actor: Arc<ActorState>, options: RunOptions) -> Result<Serving, StartError> {
+pub fn start_stdio(actor: Arc<ActorState>, options: RunOptions) -> Result<Serving, ActorError> {
     start_on(&actor, options, tokio::io::stdin(), tokio::io::stdout())
 }
 
@@ -56,8 +56,8 @@ pub fn start_on(
     options: RunOptions,
     reader: impl AsyncRead + Unpin + Send + 'static,
     writer: impl AsyncWrite + Unpin + Send + 'static,
-) -> Result<Serving, StartError> {
-    let plans = Plan::all(actor)?;
+) -> Result<Serving, ActorError> {
+    let plans = read_phases(actor, Plan::new)?;
     let limits = options.limits;
     let stop = actor.context().end.clone();
     let server = Server::new(actor.clone(), options, plans);

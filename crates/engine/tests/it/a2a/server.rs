@@ -263,7 +263,7 @@ async fn a_port_that_is_taken_is_told() {
     )
     .await
     .unwrap_err();
-    assert_eq!(error.failure(), sortie_trace::ActorFailure::BindFailed);
+    assert_eq!(error.failure, sortie_trace::ActorFailure::BindFailed);
     assert!(stage.story().is_empty());
 }
 

@@ -1,5 +1,6 @@
 //! A process that speaks MCP by lines.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,13 +15,13 @@ use super::session::AskError;
 use crate::Limits;
 use crate::http::ClientError;
 use crate::jsonrpc;
-use crate::stdio::{Child, Line, Lines, StderrEnd, WriteLineError, write_line};
+use crate::stdio::{Child, Line, Lines, StderrEnd, write_line};
 
 /// How long we wait to learn how a process ended that has closed its output.
 const EXIT_PATIENCE: Duration = Duration::from_millis(500);
 
 /// A line to be written, and whoever wants to know that it was.
-type ToWrite = (Bytes, oneshot::Sender<Result<(), WriteLineError>>);
+type ToWrite = (Bytes, oneshot::Sender<io::Result<()>>);
 
 #[derive(Clone, Debug)]
 pub(super) struct StdioLink {
