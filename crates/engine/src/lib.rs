@@ -10,7 +10,6 @@
 mod actor;
 pub mod cases;
 mod context;
-mod event;
 pub mod modes;
 mod payload;
 mod phase;
@@ -21,7 +20,6 @@ pub mod targets;
 
 pub use actor::{ActorState, Entered, EntryAction, HeardMessage, Spoken, Working};
 pub use context::{ContentGenerator, Context, Extracted};
-pub use event::{RunEvent, Watcher};
 pub use payload::{TooLarge, WirePayload};
 pub use phase::ActorPhase;
-pub use recorder::{Recorder, RunStatus};
+pub use recorder::{Recorder, RunEvent, RunStatus, Watcher};

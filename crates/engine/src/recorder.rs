@@ -1,4 +1,4 @@
-//! Where everything that happens comes together: one order, one trace, one verdict.
+//! Where everything that happens comes together: one order, one trace, one verdict, and whoever watches.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -6,6 +6,7 @@ use std::time::{Instant, SystemTime};
 
 use serde_json::Value;
 use sortie_detect::{Detector, Place};
+use sortie_oatf::model::Mode;
 use sortie_trace::time::parse_time;
 use sortie_trace::{
     ActorFailed, ActorFailure, AgentExit, Deriver, Header, Listening, Message, Note, Observed, PhaseEnd,
@@ -13,9 +14,6 @@ use sortie_trace::{
 };
 use sortie_wire::Lock;
 use tokio::sync::watch;
-
-use crate::event::{RunEvent, Watcher};
-use sortie_oatf::model::Mode;
 
 /// How many warnings are kept; the rest are counted.
 const MAX_WARNINGS: usize = 100;
@@ -343,4 +341,41 @@ impl std::fmt::Debug for Recorder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Recorder").field("pulse", &*self.pulse.borrow()).finish_non_exhaustive()
     }
+}
+
+/// Something that happened. The trace, the detector and the display see the same, in the same order.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunEvent<'e> {
+    /// A record that is now in the trace.
+    Recorded(&'e Record),
+    /// An indicator matched that had not before, in this message.
+    Matched {
+        /// Its id.
+        indicator: &'e str,
+        /// The message.
+        message: &'e Message,
+    },
+    /// Something a person should know, and that is in the report too.
+    Warning(&'e str),
+    /// A `log` action of the document.
+    Logged {
+        /// The actor.
+        actor: &'e str,
+        /// `info`, `warn`, `error`, `debug`.
+        level: &'e str,
+        /// The text, its templates filled.
+        text: &'e str,
+    },
+}
+
+/// Watches a run. It is called in the order in which things happen, and must not block.
+pub trait Watcher: Send + Sync {
+    /// Something happened.
+    fn event(&self, event: &RunEvent<'_>);
+}
+
+/// Watches nothing.
+impl Watcher for () {
+    fn event(&self, _: &RunEvent<'_>) {}
 }

@@ -30,6 +30,16 @@ impl Members {
         self.0.iter().rev().find(|(key, _)| key == name).map(|(_, json)| &**json)
     }
 
+    /// The text of a member that is a string.
+    pub fn string(&self, name: &str) -> Option<String> {
+        serde_json::from_str(self.get(name)?).ok()
+    }
+
+    /// A member that is an object.
+    pub fn object(&self, name: &str) -> Option<Self> {
+        Self::read(self.get(name)?)
+    }
+
     /// Sets a member, which stands where it was before, or else at the end. `json` is its text.
     pub fn set(&mut self, name: &str, json: &str) {
         match self.0.iter_mut().rev().find(|(key, _)| key == name) {

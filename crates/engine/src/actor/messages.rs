@@ -32,6 +32,32 @@ impl<'s> Spoken<'s> {
     pub fn new(surfaces: &'s [&'s str], kind: Kind, connection: &'s str, bytes: &'s [u8]) -> Self {
         Self { surfaces, direction: kind.into(), kind, id: None, connection, bytes }
     }
+
+    /// The record of it.
+    pub(crate) fn message(
+        self,
+        sender: Sender,
+        actor: &str,
+        mode: &str,
+        phase: &str,
+        protocol: &str,
+    ) -> Message {
+        Message {
+            seq: 0,
+            time: String::new(),
+            actor: actor.to_owned(),
+            mode: mode.to_owned(),
+            phase: phase.to_owned(),
+            protocol: protocol.to_owned(),
+            surfaces: self.surfaces.iter().map(|&surface| surface.to_owned()).collect(),
+            direction: self.direction,
+            kind: self.kind,
+            id: self.id.cloned(),
+            connection: self.connection.to_owned(),
+            sender,
+            content: Content::from_wire(self.bytes),
+        }
+    }
 }
 
 /// A message that was heard, and the phase that deals with it.
@@ -107,8 +133,7 @@ impl ActorState {
 
     /// Something was said: it is recorded, and extractors read it. `phase` is the one that says it.
     pub fn said(&self, phase: &ActorPhase, spoken: Spoken<'_>) {
-        let mut message = self.message(Sender::Actor, spoken);
-        message.phase.clone_from(&phase.name);
+        let message = spoken.message(Sender::Actor, &self.name, &self.mode, &phase.name, &self.protocol);
         let source = source(spoken.direction);
         // Answers refer to requests, so a client's deriver has to see what it asks.
         let seen = (self.is_client() || phase.extracts(source)).then(|| self.observe(&message));
@@ -127,7 +152,7 @@ impl ActorState {
         spoken: Spoken<'_>,
         seen: Option<MessageView>,
     ) -> HeardMessage {
-        let mut message = self.message(sender, spoken);
+        let mut message = spoken.message(sender, &self.name, &self.mode, "", &self.protocol);
         let alone = !self.is_client() && sender == Sender::Agent;
         let seen = seen.or_else(|| alone.then(|| view(&mut Deriver::new(), &message)));
         let mut inner = self.inner.lock();
@@ -156,24 +181,6 @@ impl ActorState {
             }
         }
         HeardMessage { phase, content, fired }
-    }
-
-    fn message(&self, sender: Sender, spoken: Spoken<'_>) -> Message {
-        Message {
-            seq: 0,
-            time: String::new(),
-            actor: self.name.clone(),
-            mode: self.mode.clone(),
-            phase: String::new(),
-            protocol: self.protocol.clone(),
-            surfaces: spoken.surfaces.iter().map(|&surface| surface.to_owned()).collect(),
-            direction: spoken.direction,
-            kind: spoken.kind,
-            id: spoken.id.cloned(),
-            connection: spoken.connection.to_owned(),
-            sender,
-            content: Content::from_wire(spoken.bytes),
-        }
     }
 
     /// The message as indicators see it, before anything is redacted: an attack may use what the trace must not hold.
@@ -205,7 +212,7 @@ fn source(direction: Direction) -> ExtractorSource {
 #[cfg(test)]
 mod tests {
     use sortie_wire::Limits;
-    use sortie_wire::jsonrpc::{self, Incoming};
+    use sortie_wire::jsonrpc;
 
     use super::*;
 
@@ -220,22 +227,8 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"half":"\ud800","huge":1e999}}"#,
         ] {
             let incoming = jsonrpc::read(text.as_bytes(), &Limits::default()).unwrap();
-            let asks = matches!(incoming, Incoming::Request { .. });
-            let message = Message {
-                seq: 0,
-                time: String::new(),
-                actor: "a".to_owned(),
-                mode: "mcp_server".to_owned(),
-                phase: "p".to_owned(),
-                protocol: "mcp".to_owned(),
-                surfaces: vec!["x".to_owned()],
-                direction: Direction::Request,
-                kind: if asks { Kind::Request } else { Kind::Notification },
-                id: None,
-                connection: "c".to_owned(),
-                sender: Sender::Agent,
-                content: Content::from_wire(text.as_bytes()),
-            };
+            let spoken = Spoken::new(&["x"], incoming.kind(), "c", text.as_bytes());
+            let message = spoken.message(Sender::Agent, "a", "mcp_server", "p", "mcp");
             let expected = view(&mut Deriver::new(), &message);
             let body = incoming.body().map_or("{}", |body| body.get());
             assert_eq!(Deriver::body(body), expected, "{text}");

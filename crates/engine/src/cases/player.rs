@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::decision::{AttackError, BudgetExhausted, CaseAttacker, CaseJudge, Exchange, failed, redact};
 use super::discovery::{DISCOVERY, Discovery, check_target};
 use super::recorded::{CaseTrace, attacker_failed, filled_of, traced};
-use crate::event::Watcher;
+use crate::recorder::Watcher;
 use crate::targets::{ACTOR, Channel, Offer, Session, Sessions, Settings, Target, TargetError};
 use sortie_evaluators::cases::case_folder;
 use sortie_evaluators::cases::{PatternCase, Play, Unplayable};
@@ -281,12 +281,6 @@ impl Player {
         let file = Box::new(options.open(path)?);
         let (redactor, watcher) = (self.options.redactor.clone(), self.options.watcher.clone());
         Channel::begin(file, header, self.target.kind(), redactor, MAX_TRACE_BYTES, watcher)
-    }
-}
-
-impl std::fmt::Debug for Player {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Player").field("target", &self.target).finish_non_exhaustive()
     }
 }
 

@@ -5,7 +5,6 @@ mod a2a_push;
 pub mod a2a_server;
 pub mod ag_ui_client;
 mod client;
-mod hold;
 pub mod mcp_client;
 pub mod mcp_server;
 

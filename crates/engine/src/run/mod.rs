@@ -9,7 +9,6 @@ mod command;
 mod error;
 mod folder;
 mod options;
-mod output;
 mod plan;
 mod play;
 

@@ -13,15 +13,13 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::actor_set::{ActorSet, Finished};
-use super::agent::Process;
+use super::agent::{Process, RunLog};
 use super::command;
 use super::error::RunError;
 use super::folder::Folder;
 use super::options::{RunOptions, Semantic};
-use super::output::RunLog;
 use crate::context::{Context, Extracted};
-use crate::event::Watcher;
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Watcher};
 use crate::synthesis;
 
 /// The program that writes the trace.

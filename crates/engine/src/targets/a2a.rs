@@ -11,10 +11,11 @@ use sortie_wire::jsonrpc::{self, Ids, Incoming};
 use tokio::time::Instant;
 use url::Url;
 
-use super::channel::{About, Channel};
+use super::channel::Channel;
 use super::error::TargetError;
 use super::target::Settings;
 use super::web::{client_options, json, session};
+use crate::actor::Spoken;
 use crate::modes::{Address, Endpoint};
 
 const CARD: &str = "agent_card/get";
@@ -84,7 +85,7 @@ impl Talk {
 
     /// The card, where there is one. It says where messages go, on the host that the user named.
     async fn card(&mut self) -> Result<Option<Value>, TargetError> {
-        self.log.said(about(CARD, Kind::Request, None), b"{}")?;
+        self.log.said(Spoken::new(&[CARD], Kind::Request, CONNECTION, b"{}"))?;
         let fetched = self.client.card().await;
         let fetched =
             fetched.map_err(|error| TargetError::of_client(CARD, error, self.settings.answer_timeout))?;
@@ -92,7 +93,7 @@ impl Talk {
         let content = if fetched.body.is_empty() {
             None
         } else {
-            Some(self.log.heard(about(CARD, kind, None), &fetched.body)?)
+            Some(self.log.heard(Spoken::new(&[CARD], kind, CONNECTION, &fetched.body))?)
         };
         if !fetched.status.is_success() {
             return match fetched.status {
@@ -143,7 +144,9 @@ impl Talk {
         let id = self.ids.fresh();
         let request = jsonrpc::request(&id, method, Some(&params.to_string()));
         let id: Value = serde_json::from_str(&id).unwrap_or_default();
-        self.log.said(about(method, Kind::Request, Some(&id)), &request)?;
+        let surfaces = [method];
+        let spoken = Spoken::new(&surfaces, Kind::Request, CONNECTION, &request);
+        self.log.said(Spoken { id: Some(&id), ..spoken })?;
         let response = self.client.call(&self.endpoint, false, request).await;
         let response =
             response.map_err(|error| TargetError::of_client(method, error, self.settings.answer_timeout))?;
@@ -153,7 +156,8 @@ impl Talk {
         let read = jsonrpc::read(&body, &self.settings.limits);
         let is_error = matches!(read, Ok(Incoming::Error { .. })) || !status.is_success();
         let kind = if is_error { Kind::Error } else { Kind::Response };
-        let content = self.log.heard(about(method, kind, Some(&id)), &body)?;
+        let spoken = Spoken::new(&surfaces, kind, CONNECTION, &body);
+        let content = self.log.heard(Spoken { id: Some(&id), ..spoken })?;
         let mut answer = match json(method, &content) {
             Ok(answer) => answer,
             Err(_) if !status.is_success() => return Err(TargetError::status(method, status, &body)),
@@ -166,10 +170,6 @@ impl Talk {
             _ => Err(TargetError::protocol(method, "the answer has neither `result` nor `error`")),
         }
     }
-}
-
-fn about<'a>(surface: &'a str, kind: Kind, id: Option<&'a Value>) -> About<'a> {
-    About { surface, kind, id, connection: CONNECTION }
 }
 
 fn is_at_work(result: &Value) -> bool {

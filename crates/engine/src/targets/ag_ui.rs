@@ -4,12 +4,13 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use sortie_trace::Kind;
 use sortie_wire::ag_ui::{AgentEvent, AgentRun};
-use sortie_wire::http::{Answer, Client, EventStream, Response, StreamError};
+use sortie_wire::http::{Answer, Client, Response, StreamError};
 
-use super::channel::{About, Channel};
+use super::channel::Channel;
 use super::error::TargetError;
 use super::target::Settings;
 use super::web::{Web, json_headers, session};
+use crate::actor::Spoken;
 use crate::modes::Endpoint;
 
 const RUN: &str = "run_agent_input";
@@ -44,7 +45,7 @@ impl Talk {
         });
         let body = body.to_string();
         let connection = format!("run-{number}");
-        self.web.log.said(about(RUN, Kind::Request, &connection), body.as_bytes())?;
+        self.web.log.said(Spoken::new(&[RUN], Kind::Request, &connection, body.as_bytes()))?;
         let patience = self.web.settings.answer_timeout;
         let heard = tokio::time::timeout(patience, self.run(body.into(), &connection));
         let run = heard.await.map_err(|_| TargetError::timed_out(RUN, patience))??;
@@ -62,7 +63,7 @@ impl Talk {
             Response { status, body, .. } => {
                 let body = if let Answer::Bytes(body) = body { body } else { Bytes::new() };
                 if !body.is_empty() {
-                    self.web.log.heard(about(RUN, Kind::Error, connection), &body)?;
+                    self.web.log.heard(Spoken::new(&[RUN], Kind::Error, connection, &body))?;
                 }
                 if status.is_success() {
                     return Err(TargetError::protocol(RUN, "the answer is no stream of events"));
@@ -81,7 +82,10 @@ impl Talk {
                 }
             }
         }
-        self.unfinished(&mut heard, &mut events, connection)?;
+        // Agents forget the empty line after their last event.
+        if let Some(event) = events.decoder().unfinished() {
+            self.event(&mut heard, &event.data, connection)?;
+        }
         if !heard.is_over() {
             let problem = format!(
                 "the stream ended (HTTP status {}) without saying that the run is over",
@@ -92,25 +96,13 @@ impl Talk {
         Ok(heard)
     }
 
-    /// Agents forget the empty line after their last event.
-    fn unfinished(
-        &self,
-        heard: &mut AgentRun,
-        events: &mut EventStream,
-        connection: &str,
-    ) -> Result<(), TargetError> {
-        match events.decoder().unfinished() {
-            Some(event) => self.event(heard, &event.data, connection),
-            None => Ok(()),
-        }
-    }
-
     fn event(&self, heard: &mut AgentRun, data: &[u8], connection: &str) -> Result<(), TargetError> {
         if data.is_empty() {
             return Ok(());
         }
-        let name = AgentEvent::read(data).name.unwrap_or_default();
-        let content = self.web.log.heard(about(&name, Kind::Event, connection), data)?;
+        let name = AgentEvent::read(data).name;
+        let names: Vec<&str> = name.as_deref().into_iter().collect();
+        let content = self.web.log.heard(Spoken::new(&names, Kind::Event, connection, data))?;
         let data = content.text();
         heard.observe(&AgentEvent::read(data.as_bytes()), data.as_bytes());
         if heard.is_cut() {
@@ -118,8 +110,4 @@ impl Talk {
         }
         Ok(())
     }
-}
-
-fn about<'a>(surface: &'a str, kind: Kind, connection: &'a str) -> About<'a> {
-    About { surface, kind, id: None, connection }
 }

@@ -4,12 +4,11 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use serde_json::Value;
-use sortie_trace::{Content, Header, Kind, Message, PhaseEnd, Record, Redactor, Sender, WriteError};
+use sortie_trace::{Content, Header, PhaseEnd, Record, Redactor, Sender, WriteError};
 
 use super::error::TargetError;
-use crate::event::Watcher;
-use crate::recorder::Recorder;
+use crate::actor::Spoken;
+use crate::recorder::{Recorder, Watcher};
 use sortie_evaluators::cases::TargetKind;
 
 /// The name of whoever attacks, in every record.
@@ -29,15 +28,6 @@ pub struct Channel {
     kind: TargetKind,
     /// How many turns the attacker has begun.
     turns: Arc<AtomicUsize>,
-}
-
-/// What a message is, apart from what it says.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct About<'a> {
-    pub(super) surface: &'a str,
-    pub(super) kind: Kind,
-    pub(super) id: Option<&'a Value>,
-    pub(super) connection: &'a str,
 }
 
 impl Channel {
@@ -70,13 +60,13 @@ impl Channel {
     }
 
     /// We say something.
-    pub(super) fn said(&self, about: About<'_>, bytes: &[u8]) -> Result<(), TargetError> {
-        self.message(about, Sender::Actor, bytes).map(drop)
+    pub(super) fn said(&self, spoken: Spoken<'_>) -> Result<(), TargetError> {
+        self.message(Sender::Actor, spoken).map(drop)
     }
 
     /// The target says something. Gives what was written of it.
-    pub(super) fn heard(&self, about: About<'_>, bytes: &[u8]) -> Result<Content, TargetError> {
-        self.message(about, Sender::Agent, bytes)
+    pub(super) fn heard(&self, spoken: Spoken<'_>) -> Result<Content, TargetError> {
+        self.message(Sender::Agent, spoken)
     }
 
     /// It cannot go on.
@@ -93,24 +83,14 @@ impl Channel {
         }
     }
 
-    fn message(&self, about: About<'_>, sender: Sender, bytes: &[u8]) -> Result<Content, TargetError> {
+    fn message(&self, sender: Sender, spoken: Spoken<'_>) -> Result<Content, TargetError> {
         let (mode, protocol) = self.kind.mode_and_protocol();
-        let record = Record::Message(Box::new(Message {
-            seq: 0,
-            time: String::new(),
-            actor: ACTOR.to_owned(),
-            mode: mode.to_owned(),
-            phase: phase_of_turn(self.turns.load(Ordering::Relaxed).saturating_sub(1)),
-            protocol: protocol.to_owned(),
-            surfaces: if about.surface.is_empty() { Vec::new() } else { vec![about.surface.to_owned()] },
-            direction: about.kind.into(),
-            kind: about.kind,
-            id: about.id.cloned(),
-            connection: about.connection.to_owned(),
-            sender,
-            content: Content::from_wire(bytes),
-        }));
-        let record = self.recorder.record(record).map_err(|error| TargetError::Trace(error.to_string()))?;
+        let phase = phase_of_turn(self.turns.load(Ordering::Relaxed).saturating_sub(1));
+        let message = spoken.message(sender, ACTOR, mode, &phase, protocol);
+        let record = self
+            .recorder
+            .record(Record::Message(Box::new(message)))
+            .map_err(|error| TargetError::Trace(error.to_string()))?;
         match record {
             Record::Message(message) => Ok(message.content),
             // It is the record that was given.

@@ -18,9 +18,10 @@ use sortie_trace::Kind;
 use sortie_wire::stdio::{Child, Line, Lines, StderrEnd, write_line};
 use tokio::process::{ChildStdin, ChildStdout};
 
-use super::channel::{About, Channel};
+use super::channel::Channel;
 use super::error::TargetError;
 use super::target::Settings;
+use crate::actor::Spoken;
 
 const CONNECTION: &str = "process-1";
 const SURFACE: &str = "line";
@@ -50,16 +51,6 @@ pub enum CmdProtocol {
     Plain,
     /// A JSON object each way.
     Json,
-}
-
-impl std::fmt::Debug for CmdTarget {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let program = self.command.first();
-        f.debug_struct("CmdTarget")
-            .field("program", &program)
-            .field("protocol", &self.protocol)
-            .finish_non_exhaustive()
-    }
 }
 
 /// There is nothing to ask, but the program must be there.
@@ -114,7 +105,7 @@ impl CmdSession {
             CmdProtocol::Plain => text.to_owned(),
             CmdProtocol::Json => json!({"text": text}).to_string(),
         };
-        self.log.said(about(Kind::Request), line.as_bytes())?;
+        self.log.said(spoken(Kind::Request, line.as_bytes()))?;
         if let Err(error) = write_line(&mut self.stdin, line.as_bytes(), &self.settings.limits).await {
             return Err(self.gone(&error.to_string()).await);
         }
@@ -122,7 +113,7 @@ impl CmdSession {
         let next = tokio::time::timeout(patience, self.lines.next());
         let next = next.await.map_err(|_| TargetError::timed_out("a line", patience))?;
         match next {
-            Ok(Some(Line::Frame(bytes))) => self.log.heard(about(Kind::Response), &bytes).map(drop),
+            Ok(Some(Line::Frame(bytes))) => self.log.heard(spoken(Kind::Response, &bytes)).map(drop),
             Ok(Some(Line::TooLong { .. })) => {
                 Err(TargetError::TooLong { limit: self.settings.limits.message_bytes })
             }
@@ -136,7 +127,7 @@ impl CmdSession {
         for _ in 0..MAX_UNASKED {
             match tokio::time::timeout(Duration::ZERO, self.lines.next()).await {
                 Ok(Ok(Some(Line::Frame(bytes)))) => {
-                    self.log.heard(about(Kind::Notification), &bytes)?;
+                    self.log.heard(spoken(Kind::Notification, &bytes))?;
                 }
                 _ => return Ok(()),
             }
@@ -157,6 +148,6 @@ impl CmdSession {
     }
 }
 
-fn about(kind: Kind) -> About<'static> {
-    About { surface: SURFACE, kind, id: None, connection: CONNECTION }
+fn spoken(kind: Kind, bytes: &[u8]) -> Spoken<'_> {
+    Spoken::new(&[SURFACE], kind, CONNECTION, bytes)
 }

@@ -14,13 +14,13 @@ use sortie_wire::mcp::client::{
     METHOD_NOT_FOUND, Patience, Received, RpcAnswer, SessionMessage,
 };
 
-use super::channel::{About, Channel};
+use super::channel::Channel;
 use super::error::TargetError;
 use super::target::Settings;
 use super::web::client_options;
 use crate::modes::Endpoint;
+use crate::modes::mcp_client::{spoken, surfaces};
 
-const CONNECTION: &str = "session-1";
 const LIST: &str = "tools/list";
 
 /// How long hanging up may take.
@@ -90,12 +90,12 @@ impl Handler for Client {
     type Guard = ();
 
     fn said(&self, (): &(), message: SessionMessage<'_>) {
-        self.keep(self.log().said(about(&message), message.bytes));
+        self.keep(self.log().said(spoken(&surfaces(&message), &message)));
     }
 
     fn heard(&self, _: Option<&()>, message: SessionMessage<'_>) -> Received<(), ()> {
         // What follows rests on what the trace says.
-        let recorded = self.keep(self.log().heard(about(&message), message.bytes));
+        let recorded = self.keep(self.log().heard(spoken(&surfaces(&message), &message)));
         let member =
             |name| recorded.as_ref().map(|content| member(&content.text(), name)).unwrap_or_default();
         let content = match message.kind {
@@ -251,10 +251,6 @@ impl Session {
     pub(super) async fn close(self) {
         self.wire.close(CLOSE_PATIENCE).await;
     }
-}
-
-fn about<'m>(message: &SessionMessage<'m>) -> About<'m> {
-    About { surface: message.method, kind: message.kind, id: message.id, connection: CONNECTION }
 }
 
 fn member(json: &str, name: &str) -> Value {

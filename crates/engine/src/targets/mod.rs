@@ -13,7 +13,6 @@ mod conversation;
 mod error;
 mod http;
 mod mcp;
-mod sessions;
 mod target;
 mod web;
 
@@ -23,7 +22,7 @@ pub use channel::{ACTOR, Channel, phase_of_turn};
 pub use chat::ChatTarget;
 pub use cmd::{CmdProtocol, CmdTarget};
 pub use conversation::Conversation;
+pub(crate) use conversation::{Session, Sessions};
 pub use error::TargetError;
 pub use http::HttpTarget;
-pub(crate) use sessions::{Session, Sessions};
 pub use target::{Settings, Target};

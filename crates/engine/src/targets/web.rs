@@ -10,9 +10,10 @@ use serde_json::Value;
 use sortie_trace::{Content, Kind};
 use sortie_wire::http::{Answer, Client, ClientError, ClientOptions, Response, wait_until_accepts};
 
-use super::channel::{About, Channel};
+use super::channel::Channel;
 use super::error::TargetError;
 use super::target::Settings;
+use crate::actor::Spoken;
 use crate::modes::{Address, Endpoint};
 use sortie_evaluators::cases::canary;
 
@@ -53,7 +54,8 @@ impl Web {
         surface: &str,
         body: Option<Bytes>,
     ) -> Result<Content, TargetError> {
-        self.log.said(about(surface, Kind::Request), body.as_deref().unwrap_or(b"{}"))?;
+        let said = body.as_deref().unwrap_or(b"{}");
+        self.log.said(Spoken::new(&[surface], Kind::Request, CONNECTION, said))?;
         let response =
             self.client.send(method, url, json_headers("application/json", body.is_some()), body).await;
         let response =
@@ -67,11 +69,11 @@ impl Web {
         };
         if !status.is_success() {
             if !body.is_empty() {
-                self.log.heard(about(surface, Kind::Error), &body)?;
+                self.log.heard(Spoken::new(&[surface], Kind::Error, CONNECTION, &body))?;
             }
             return Err(TargetError::status(surface, status, &body));
         }
-        self.log.heard(about(surface, Kind::Response), &body)
+        self.log.heard(Spoken::new(&[surface], Kind::Response, CONNECTION, &body))
     }
 }
 
@@ -97,10 +99,6 @@ pub(super) fn json_headers(accept: &'static str, has_body: bool) -> HeaderMap {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
     headers
-}
-
-pub(super) fn about(surface: &str, kind: Kind) -> About<'_> {
-    About { surface, kind, id: None, connection: CONNECTION }
 }
 
 /// The JSON of an answer.

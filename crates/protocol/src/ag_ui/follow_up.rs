@@ -32,10 +32,7 @@ impl RunInput {
     /// Reads the body of a POST.
     pub fn read(json: &str) -> Result<Self, RunInputError> {
         let members = Members::read(json).ok_or(RunInputError::NotObject)?;
-        let text = |name: &'static str| {
-            let text = members.get(name).and_then(|json| serde_json::from_str::<String>(json).ok());
-            text.ok_or(RunInputError::Missing(name))
-        };
+        let text = |name: &'static str| members.string(name).ok_or(RunInputError::Missing(name));
         text("threadId")?;
         let run_id = text("runId")?;
         let tools = members.get("tools").and_then(|json| serde_json::from_str::<Vec<Value>>(json).ok());
@@ -66,23 +63,18 @@ impl ToolResult {
         let given = Members::read(content).filter(|given| {
             ["content", "toolCallId", "messageId"].iter().any(|key| given.get(key).is_some())
         });
-        if let Some(mut message) = given {
-            let id = message.get("messageId").map_or(own, str::to_owned);
-            message.set_missing("id", &id);
-            message.set_missing("role", "\"tool\"");
-            message.set_missing("toolCallId", &call_id);
-            message.set_missing("content", "\"\"");
-            return Self(message.to_string());
-        }
         let content = match serde_json::from_str::<Value>(content) {
+            _ if given.is_some() => "\"\"".to_owned(),
             Ok(Value::String(_)) => content.to_owned(),
             _ => Value::from(content).to_string(),
         };
-        let mut message = Members::default();
-        message.set("id", &own);
-        message.set("role", "\"tool\"");
-        message.set("toolCallId", &call_id);
-        message.set("content", &content);
+        let mut message = given.unwrap_or_default();
+        let id = message.get("messageId").map_or(own, str::to_owned);
+        for (name, json) in
+            [("id", &*id), ("role", "\"tool\""), ("toolCallId", &call_id), ("content", &content)]
+        {
+            message.set_missing(name, json);
+        }
         Self(message.to_string())
     }
 }

@@ -29,6 +29,12 @@ pub(super) fn text_of(value: Option<&Value>, name: &str) -> String {
     value.and_then(|value| value.get(name)?.as_str()).unwrap_or_default().to_owned()
 }
 
+/// What is said with the last of the messages that are sent.
+pub(super) fn last_message(message: &Message) -> Turn {
+    let messages = member(&json(message), "messages");
+    Turn::attacker(text_of(messages.as_array().and_then(|messages| messages.last()), "content"))
+}
+
 /// What a server says about itself, as checks see it.
 pub(super) fn server_of(result: &Value) -> Map<String, Value> {
     let info = &result["serverInfo"];

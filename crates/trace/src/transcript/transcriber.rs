@@ -5,8 +5,8 @@ use sortie_expr::jsonpath;
 use sortie_protocol::ag_ui::{AgentEvent, AgentRun};
 
 use super::answers::{
-    answer_of, chat_call, chat_text, is_at_work, json, line_answer, member, no_json, run_turn, said_in,
-    server_of, text_of, texts_of,
+    answer_of, chat_call, chat_text, is_at_work, json, last_message, line_answer, member, no_json, run_turn,
+    said_in, server_of, text_of, texts_of,
 };
 use super::{Role, Transcript, TranscriptError, Turn};
 use crate::record::{Header, Kind, Message, Sender, TracedPlay};
@@ -106,16 +106,12 @@ impl Transcriber {
             }
             ("a2a", Kind::Response | Kind::Error, true) => self.a2a_answer(surface, message),
             ("ag_ui", Kind::Request, false) => {
-                let messages = member(&json(message), "messages");
-                let last = messages.as_array().and_then(|messages| messages.last());
-                self.turns.push(Turn::attacker(text_of(last, "content")));
+                self.turns.push(last_message(message));
                 self.run = Some((AgentRun::new(Transcript::MAX_BYTES), false));
             }
             ("ag_ui", Kind::Event, true) => self.ag_ui_event(message),
             ("chat", Kind::Request, false) if surface == "chat/completions" => {
-                let messages = member(&json(message), "messages");
-                let last = messages.as_array().and_then(|messages| messages.last());
-                self.turns.push(Turn::attacker(text_of(last, "content")));
+                self.turns.push(last_message(message));
             }
             ("chat", Kind::Response, true) => self.chat_answer(surface, message),
             ("http", Kind::Request, false) => {

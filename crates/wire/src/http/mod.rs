@@ -7,7 +7,6 @@ mod body;
 mod client;
 mod hosts;
 mod server;
-mod socket;
 mod stream;
 
 pub use body::{Body, BodyError, Cut, RequestBody, read_body};

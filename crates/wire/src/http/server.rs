@@ -3,9 +3,10 @@
 use std::io;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::{Request, Response, StatusCode};
@@ -13,14 +14,14 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use thiserror::Error;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::time::{Instant, Sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::body::{Body, RequestBody, closing};
-use super::socket::Socket;
 use crate::Limits;
 
 /// How long connections may finish what they are doing once the listener is told to stop.
@@ -235,7 +236,7 @@ where
             std::future::poll_fn(|context| {
                 match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
                     Ok(polled) => polled.map(Some),
-                    Err(_) => std::task::Poll::Ready(None),
+                    Err(_) => Poll::Ready(None),
                 }
             })
             .await
@@ -248,4 +249,77 @@ where
         *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
         closing(response)
     })
+}
+
+/// A socket whose writes fail when the peer takes nothing for so long.
+#[derive(Debug)]
+struct Socket {
+    stream: TcpStream,
+    patience: Duration,
+    /// When a write that waits is given up. Made once, when a write first waits, and then used again.
+    deadline: Option<Pin<Box<Sleep>>>,
+    waiting: bool,
+}
+
+impl Socket {
+    fn new(stream: TcpStream, patience: Duration) -> Self {
+        Self { stream, patience, deadline: None, waiting: false }
+    }
+
+    /// What a write gave; if it waits, no longer than the peer may take.
+    fn bounded<T>(&mut self, polled: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
+        if polled.is_ready() {
+            self.waiting = false;
+            return polled;
+        }
+        let patience = self.patience;
+        let deadline = self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        if !self.waiting {
+            self.waiting = true;
+            deadline.as_mut().reset(Instant::now() + patience);
+        }
+        deadline.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.bounded(polled, context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.bounded(polled, context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
 }

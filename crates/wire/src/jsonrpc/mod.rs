@@ -1,10 +1,8 @@
 //! JSON-RPC 2.0, raw: envelopes are read and written, and what they carry stays the text it was.
 
-mod malformed;
 mod read;
 mod write;
 
-pub use malformed::{Malformed, MalformedReason};
-pub use read::{Incoming, MAX_BATCH, read};
+pub use read::{Incoming, MAX_BATCH, Malformed, MalformedReason, read};
 pub use sortie_protocol::{Ids, Kind, id_key};
 pub use write::{error, notification, request, result};

@@ -1,4 +1,4 @@
-//! What an agent answers to which method.
+//! What a phase serves, made ready once, and what an agent answers to which method.
 
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -7,12 +7,43 @@ use serde_json::value::RawValue;
 use sortie_wire::a2a::code;
 use sortie_wire::{Lock, Members};
 
-use super::json::{array, object, string, text};
-use super::plan::Plan;
 use super::stream::{Item, Task, stream};
 use super::tasks::{Config, Tasks};
+use super::{array, card, text};
 use crate::actor::ActorState;
 use crate::modes::a2a_push::Webhook;
+use crate::modes::client::Responses;
+use crate::payload::WirePayload;
+use crate::phase::ActorPhase;
+use crate::synthesis::{Shape, Synthesis};
+
+/// What a phase serves.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// The agent card.
+    pub(super) card: WirePayload,
+    responses: Responses,
+    /// The content of each entry, and what is to be generated instead of it.
+    answers: Vec<(Option<WirePayload>, Option<Synthesis>)>,
+}
+
+impl Plan {
+    /// Reads the state of a phase. What is wrong with it is said as a sentence.
+    pub(super) fn new(phase: &ActorPhase) -> Result<Self, String> {
+        let card = phase.key("agent_card").filter(|card| !card.value().is_null());
+        let responses = Responses::new(phase.key("task_responses").as_ref(), "task_responses")?;
+        let content = |entry: &WirePayload| entry.get("content").filter(|content| !content.value().is_null());
+        let answers =
+            responses.entries.iter().map(|entry| (content(entry), Synthesis::of(entry, Shape::Task)));
+        Ok(Self { card: card.unwrap_or_else(card::minimal), answers: answers.collect(), responses })
+    }
+
+    /// What answers a message: content, and what is to be generated instead of it. Without any, the answer is an empty task.
+    pub(super) fn response(&self, params: &Value) -> (Option<&WirePayload>, Option<&Synthesis>) {
+        let answer = self.responses.position(params).and_then(|at| self.answers.get(at));
+        answer.map_or((None, None), |(content, synthesis)| (content.as_ref(), synthesis.as_ref()))
+    }
+}
 
 /// An answer.
 #[derive(Debug, PartialEq, Eq)]
@@ -68,12 +99,12 @@ impl Desk {
     pub(super) fn webhook(&self, url: &str) -> Webhook {
         let tasks = self.tasks.lock();
         let Some(config) = tasks.webhook(url).and_then(Members::read) else { return Webhook::default() };
-        let authentication = object(&config, "authentication");
+        let authentication = config.object("authentication");
         let authorization = authentication.and_then(|authentication| {
             let schemes: Vec<String> = serde_json::from_str(authentication.get("schemes")?).ok()?;
-            Some(format!("{} {}", schemes.first()?, string(&authentication, "credentials")?))
+            Some(format!("{} {}", schemes.first()?, authentication.string("credentials")?))
         });
-        Webhook { token: string(&config, "token"), authorization }
+        Webhook { token: config.string("token"), authorization }
     }
 
     /// What the document answers to a message, remembered when it is a task.
@@ -176,7 +207,7 @@ fn id<'q>(question: Question<'q>, name: &str) -> Result<&'q str, Refusal> {
 /// Where a message wants to be told about its task, as it was sent.
 fn push_config(params: &RawValue) -> Option<String> {
     let params = Members::read(params.get())?;
-    let configuration = object(&params, "configuration")?;
+    let configuration = params.object("configuration")?;
     configuration.get("pushNotificationConfig").filter(|config| *config != "null").map(ToOwned::to_owned)
 }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 use sortie_wire::Members;
 use url::Url;
 
-use super::json::{array, items, string, text};
+use super::{array, items, text};
 use crate::modes::a2a_push::is_loopback;
 use crate::payload::WirePayload;
 
@@ -47,7 +47,7 @@ pub(super) fn leading_here(card: String, base: &Url) -> Served {
     let Some(mut members) = Members::read(&card) else { return Served { json: card, replaced } };
     if members.get("url").is_none() {
         members.set("url", &text(base.as_str()));
-    } else if let Some(url) = string(&members, "url")
+    } else if let Some(url) = members.string("url")
         && let Some(ours) = ours(&url, base)
     {
         members.set("url", &text(&ours));
@@ -67,7 +67,7 @@ pub(super) fn leading_here(card: String, base: &Url) -> Served {
 
 fn interface(json: &str, base: &Url, replaced: &mut Vec<String>) -> String {
     let Some(mut interface) = Members::read(json) else { return json.to_owned() };
-    let Some(url) = string(&interface, "url") else { return json.to_owned() };
+    let Some(url) = interface.string("url") else { return json.to_owned() };
     let Some(ours) = ours(&url, base) else { return json.to_owned() };
     interface.set("url", &text(&ours));
     replaced.push(url);

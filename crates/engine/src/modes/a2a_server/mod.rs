@@ -2,10 +2,27 @@
 
 mod answers;
 mod card;
-mod json;
-mod plan;
 mod server;
 mod stream;
 mod tasks;
 
 pub use server::start;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// The items of a JSON array, each as the text it is; `None` when it is none.
+fn items(json: &str) -> Option<Vec<&str>> {
+    let items: Vec<&RawValue> = serde_json::from_str(json).ok()?;
+    Some(items.into_iter().map(RawValue::get).collect())
+}
+
+/// Items as a JSON array.
+fn array(items: &[String]) -> String {
+    format!("[{}]", items.join(","))
+}
+
+/// A text as JSON.
+fn text(text: &str) -> String {
+    Value::from(text).to_string()
+}

@@ -12,9 +12,8 @@ use sortie_wire::http::{BodyError, Hosts};
 use sortie_wire::jsonrpc::{self, Incoming};
 use url::Url;
 
-use super::answers::{Answer, Desk, Question};
+use super::answers::{Answer, Desk, Plan, Question};
 use super::card;
-use super::plan::Plan;
 use crate::actor::{ActorState, Entered, EntryAction, HeardMessage, Spoken};
 use crate::modes::a2a_push::{self, Push};
 use crate::modes::{ActorError, Serving, reachable, read_phases};

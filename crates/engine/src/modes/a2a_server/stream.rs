@@ -2,7 +2,7 @@
 
 use sortie_wire::Members;
 
-use super::json::{items, object, string, text};
+use super::{items, text};
 
 /// One item of a stream: the `result` of a JSON-RPC response.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,18 +47,18 @@ impl Task {
     /// Reads content that is a task.
     pub(super) fn of(content: &str) -> Option<Self> {
         let members = Members::read(content)?;
-        object(&members, "status")?.get("state")?;
+        members.object("status")?.get("state")?;
         Some(Self { members })
     }
 
     /// Its id.
     pub(super) fn id(&self) -> Option<String> {
-        string(&self.members, "id")
+        self.members.string("id")
     }
 
     /// Whether it is over.
     pub(super) fn is_over(&self) -> bool {
-        let state = self.status().and_then(|status| string(&status, "state"));
+        let state = self.status().and_then(|status| status.string("state"));
         state.is_some_and(|state| TERMINAL.contains(&state.as_str()))
     }
 
@@ -73,7 +73,7 @@ impl Task {
     }
 
     fn status(&self) -> Option<Members> {
-        object(&self.members, "status")
+        self.members.object("status")
     }
 
     fn status_update(&self, is_final: bool) -> Item {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use sortie_wire::Members;
 
-use super::json::{string, text};
+use super::text;
 
 /// How many tasks are remembered; the oldest is forgotten.
 const MAX_TASKS: usize = 1024;
@@ -48,7 +48,7 @@ impl Config {
     /// What a client asks for; without an id of its own it has that of the task, as in the SDKs.
     pub(super) fn new(task: &str, json: &str) -> Option<Self> {
         let mut config = Members::read(json)?;
-        let id = string(&config, "id").filter(|id| !id.is_empty()).unwrap_or_else(|| task.to_owned());
+        let id = config.string("id").filter(|id| !id.is_empty()).unwrap_or_else(|| task.to_owned());
         config.set("id", &text(&id));
         Some(Self { id, json: config.to_string() })
     }
@@ -124,7 +124,7 @@ impl Tasks {
     /// What was last said about an address, as `PushNotificationConfig`.
     pub(super) fn webhook(&self, url: &str) -> Option<&str> {
         let is_it = |config: &&String| {
-            Members::read(config).and_then(|config| string(&config, "url")).as_deref() == Some(url)
+            Members::read(config).and_then(|config| config.string("url")).as_deref() == Some(url)
         };
         self.webhooks.iter().rev().find(is_it).map(String::as_str)
     }

@@ -11,8 +11,7 @@ use tokio::time::Instant;
 
 use super::stage::{Script, Stage};
 use crate::actor::{ActorState, Entered, EntryAction};
-use crate::modes::client::{begin, left_out, prepare};
-use crate::modes::hold::Hold;
+use crate::modes::client::{Hold, begin, left_out, prepare};
 use crate::modes::{Address, Endpoint};
 use crate::run::RunOptions;
 

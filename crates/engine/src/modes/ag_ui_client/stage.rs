@@ -14,8 +14,7 @@ use sortie_wire::http::{Answer, Client, ClientError, EventStream, Response};
 use tokio_util::sync::CancellationToken;
 
 use crate::actor::{ActorState, Spoken};
-use crate::modes::client::Responses;
-use crate::modes::hold::Hold;
+use crate::modes::client::{Hold, Responses};
 use crate::payload::{TooLarge, WirePayload};
 use crate::phase::ActorPhase;
 use crate::run::RunOptions;

@@ -9,8 +9,7 @@ use sortie_wire::mcp::client::{AskError, ClientReply, Handler, Received, Session
 
 use super::answer::answer;
 use crate::actor::{self, ActorState, Spoken};
-use crate::modes::client::{Action, Responses};
-use crate::modes::hold::Hold;
+use crate::modes::client::{Action, Hold, Responses};
 use crate::payload::WirePayload;
 use crate::phase::ActorPhase;
 
@@ -94,11 +93,11 @@ impl Handler for Client {
     }
 }
 
-fn surfaces<'m>(message: &SessionMessage<'m>) -> Vec<&'m str> {
+pub(crate) fn surfaces<'m>(message: &SessionMessage<'m>) -> Vec<&'m str> {
     if message.method.is_empty() { Vec::new() } else { vec![message.method] }
 }
 
-fn spoken<'s>(surfaces: &'s [&'s str], message: &SessionMessage<'s>) -> Spoken<'s> {
+pub(crate) fn spoken<'s>(surfaces: &'s [&'s str], message: &SessionMessage<'s>) -> Spoken<'s> {
     Spoken { id: message.id, ..Spoken::new(surfaces, message.kind, CONNECTION, message.bytes) }
 }
 

@@ -4,4 +4,5 @@ mod answer;
 mod client;
 mod play;
 
+pub(crate) use client::{spoken, surfaces};
 pub use play::play;

@@ -14,8 +14,7 @@ use tokio::sync::mpsc;
 
 use super::client::{Client, Script};
 use crate::actor::{ActorState, Entered, EntryAction};
-use crate::modes::client::{Step, begin, left_out, prepare};
-use crate::modes::hold::Hold;
+use crate::modes::client::{Hold, Step, begin, left_out, prepare};
 use crate::modes::{ActorError, Endpoint, McpRevision};
 use crate::payload::WirePayload;
 use crate::phase::ActorPhase;

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::callable::{Callable, Callables, NoMatch, What};
-use super::elicitation::Elicitation;
 use super::identity::Identity;
 use super::resources::Resources;
+use super::step::Elicitation;
 use crate::actor::ActorState;
 use crate::payload::{TooLarge, WirePayload};
 use crate::phase::ActorPhase;

@@ -2,7 +2,7 @@
 //!
 //! | what | where |
 //! |---|---|
-//! | what a phase serves, compiled once | `dispatch` and its parts: `identity`, `callable`, `resources`, `elicitation`, `step` |
+//! | what a phase serves, compiled once | `dispatch` and its parts: `identity`, `callable`, `resources`, `step` |
 //! | which method is answered with what | `dispatch` |
 //! | who is connected, and what was asked of whom | `peer` |
 //! | hearing and answering | `server`, `reception` |
@@ -12,7 +12,6 @@
 mod announce;
 mod callable;
 mod dispatch;
-mod elicitation;
 mod identity;
 mod modern;
 mod peer;

@@ -96,14 +96,3 @@ pub struct ServiceAnswer {
     /// Dropped once the answer is on its way.
     pub then: Option<Box<dyn Any + Send>>,
 }
-
-impl std::fmt::Debug for Reply {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Accepted => f.write_str("Accepted"),
-            Self::Answer(answer) => f.debug_tuple("Answer").field(answer).finish(),
-            Self::Talk(_) => f.write_str("Talk"),
-            Self::Several(replies) => f.debug_tuple("Several").field(replies).finish(),
-        }
-    }
-}
