@@ -44,12 +44,10 @@ impl WirePayload {
         Self::new(value, &ExactNumbers::default(), "")
     }
 
-    /// An object with these members.
     pub(crate) fn object(members: &[(&str, &Self)]) -> Self {
         Self::plain(Value::Object(serde_json::Map::new())).preceded_by(members)
     }
 
-    /// A list of these items.
     pub(crate) fn list(items: &[Self]) -> Self {
         let exact = items.iter().enumerate().flat_map(|(at, item)| {
             item.numbers.0.iter().map(move |(below, literal)| (format!("/{at}{below}"), literal.clone()))

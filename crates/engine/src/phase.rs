@@ -25,7 +25,6 @@ pub struct ActorPhase {
 }
 
 impl ActorPhase {
-    /// The phases of an actor.
     pub(crate) fn all(actor: &sortie_oatf::model::Actor, compiled: &CompiledActor) -> Vec<Self> {
         let mut state = (Value::Null, ExactNumbers::default());
         let phases = actor.phases.iter().zip(&compiled.phases).enumerate();

@@ -12,9 +12,7 @@ use memchr::memchr2;
 /// A part of a JSON text. Punctuation is not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Token {
-    /// `{`
     OpenObject,
-    /// `[`
     OpenArray,
     /// `}` or `]`
     Close,
@@ -33,7 +31,6 @@ pub(crate) struct Tokens<'t> {
     at: usize,
     /// Whether each open container is an object.
     open: Vec<bool>,
-    /// Whether the next string is a key.
     key: bool,
 }
 
@@ -53,7 +50,6 @@ impl<'t> Tokens<'t> {
         self.at
     }
 
-    /// The end of the string that begins at `start`.
     fn end_of_string(&self, start: usize) -> usize {
         let bytes = self.text.as_bytes();
         let mut at = start + 1;

@@ -33,7 +33,6 @@ impl<'s> Spoken<'s> {
         Self { surfaces, direction: kind.into(), kind, id: None, connection, bytes }
     }
 
-    /// The record of it.
     pub(crate) fn message(
         self,
         sender: Sender,

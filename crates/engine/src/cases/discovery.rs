@@ -22,7 +22,6 @@ pub struct Discovery {
     /// What it offers.
     pub offer: Offer,
     header: Header,
-    /// The messages.
     records: Vec<Record>,
 }
 
@@ -39,7 +38,6 @@ impl Discovery {
         Self { offer: Offer::of(&told), header, records }
     }
 
-    /// The messages that were said and heard.
     pub(super) fn records(&self) -> &[Record] {
         &self.records
     }

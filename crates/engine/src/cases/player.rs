@@ -289,7 +289,6 @@ fn unwritten(error: &dyn std::fmt::Display) -> Failure {
     Failure::new(FailureKind::ActorFailed, Fault::Harness, message)
 }
 
-/// Why a conversation could not be led to its end.
 #[derive(Debug, thiserror::Error)]
 enum ConversationError {
     #[error(transparent)]

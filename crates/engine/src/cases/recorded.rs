@@ -83,12 +83,10 @@ impl CaseTrace {
     }
 }
 
-/// The failure of an attacker.
 pub(super) fn attacker_failed(message: impl Into<String>) -> Failure {
     Failure::new(FailureKind::AttackerFailed, Fault::Harness, message)
 }
 
-/// The case that a trace is of.
 fn case_of(traced: &TracedCase, rubric: Arc<CompiledEvaluator>) -> PatternCase {
     let pattern = rubric.evaluator.patterns.iter().find(|pattern| pattern.name == traced.pattern);
     PatternCase {
@@ -107,7 +105,6 @@ fn case_of(traced: &TracedCase, rubric: Arc<CompiledEvaluator>) -> PatternCase {
     }
 }
 
-/// What an attacker filled in.
 pub(super) fn filled_of(traced: &TracedCase) -> Values {
     let filled = traced.values.iter().filter(|(name, _)| traced.filled.contains(name));
     filled.map(|(name, value)| (name.clone(), value.clone())).collect()

@@ -16,7 +16,6 @@ use crate::actor::{ActorState, Spoken};
 use crate::payload::WirePayload;
 use crate::phase::ActorPhase;
 
-/// The entry action.
 pub(crate) const ACTION: &str = "send_push_notification";
 /// The operation that a push notification belongs to: A2A has no name for it, since it is a plain POST.
 pub(crate) const SURFACE: &str = "tasks/pushNotification";
@@ -36,7 +35,6 @@ pub(crate) struct Push {
 pub(crate) struct Webhook {
     /// The token that its client gave.
     pub(crate) token: Option<String>,
-    /// `Authorization`.
     pub(crate) authorization: Option<String>,
 }
 
@@ -114,7 +112,6 @@ impl Push {
     }
 }
 
-/// Whether an address is on this machine.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(url::Host::Ipv4(address)) => address.is_loopback(),

@@ -125,7 +125,6 @@ impl Responses {
         Self::compile(list.items()).map_err(|error| format!("`{key}`: {error}"))
     }
 
-    /// Compiles the predicates of entries.
     pub(crate) fn compile(entries: Vec<WirePayload>) -> Result<Self, String> {
         let read = entries.iter().map(|entry| ResponseEntry::from_value(entry.value()));
         let read: Vec<_> = read.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
@@ -138,7 +137,6 @@ impl Responses {
         self.entries.get(self.position(asked)?)
     }
 
-    /// Its place in the list.
     pub(crate) fn position(&self, asked: &Value) -> Option<usize> {
         self.compiled.select(asked)
     }

@@ -47,7 +47,6 @@ impl ActorError {
         Self { failure: ActorFailure::ProtocolError, message }
     }
 
-    /// It could not listen.
     pub(crate) fn bind(address: &dyn Display, reason: &dyn Display) -> Self {
         let message = format!("cannot listen on {address}: {reason}");
         Self { failure: ActorFailure::BindFailed, message }

@@ -16,7 +16,6 @@ use crate::modes::{
 };
 use sortie_trace::ActorFailure;
 
-/// The actors of a run, and what they are doing.
 pub(super) struct ActorSet {
     actors: Vec<Arc<ActorState>>,
     servers: JoinSet<(Arc<ActorState>, Result<(), JoinError>)>,
@@ -51,7 +50,6 @@ impl ActorSet {
         Self { actors, servers: JoinSet::new(), clients: JoinSet::new(), playing: Vec::new() }
     }
 
-    /// Whether nobody plays.
     pub(super) fn is_empty(&self) -> bool {
         self.actors.is_empty()
     }
@@ -75,7 +73,6 @@ impl ActorSet {
         Ok(addresses)
     }
 
-    /// Starts the clients, all at once.
     pub(super) fn play(&mut self, options: &RunOptions) {
         for actor in self.actors.iter().filter(|actor| !is_server(actor)) {
             let Some(target) = options.targets.get(actor.name()).cloned() else { continue };
@@ -119,7 +116,6 @@ impl ActorSet {
         self.playing.iter().all(through) && !self.actors.iter().any(|actor| is_server(actor))
     }
 
-    /// Whether a client still plays.
     pub(super) fn has_clients(&self) -> bool {
         self.actors.iter().any(|actor| !is_server(actor))
     }

@@ -135,7 +135,6 @@ impl OutputFile {
     }
 }
 
-/// How long `run.log` may become, in bytes.
 const MAX_LOG_BYTES: usize = 4 << 20;
 
 /// `run.log`: what the document logs and what a person should know, with times. Lets another watch too.

@@ -50,7 +50,6 @@ impl Addresses {
         self.servers.iter().find(|(_, known, _)| Mode::of(known) == mode).map(|(.., url)| url.as_str())
     }
 
-    /// The same as environment variables.
     pub(super) fn env(&self) -> Vec<(String, String)> {
         let mut env = vec![("SORTIE_MCP_CONFIG".to_owned(), self.mcp_config.clone())];
         for (name, mode) in [("SORTIE_MCP_URL", Mode::McpServer), ("SORTIE_A2A_URL", Mode::A2aServer)] {

@@ -84,7 +84,6 @@ impl Folder {
         self.path.join("mcp.json")
     }
 
-    /// Creates a file.
     pub(super) fn file(&self, name: &str) -> Result<File, RunError> {
         let path = self.path.join(name);
         let mut options = OpenOptions::new();
@@ -94,7 +93,6 @@ impl Folder {
         options.open(&path).map_err(|source| RunError::Folder { path, source })
     }
 
-    /// Writes a file.
     pub(super) fn write(&self, name: &str, text: &str) -> Result<(), RunError> {
         let written = self.file(name)?.write_all(text.as_bytes());
         written.map_err(|source| RunError::Folder { path: self.path.join(name), source })

@@ -189,13 +189,11 @@ impl RunOptions {
         of_document.or(self.grace).unwrap_or(Self::GRACE)
     }
 
-    /// Where a server actor listens.
     pub(super) fn address(&self, actor: &str) -> SocketAddr {
         let free = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         self.listen.get(actor).copied().unwrap_or(free)
     }
 
-    /// Listens where a server actor is to.
     pub(crate) async fn bind(&self, actor: &str) -> Result<Listener, ActorError> {
         let address = self.address(actor);
         let bound = Listener::bind(address, self.public).await;

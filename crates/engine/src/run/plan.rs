@@ -169,7 +169,6 @@ fn until(trigger: &Trigger) -> String {
     event.into_iter().chain(after).collect::<Vec<_>>().join(", or ")
 }
 
-/// What a server has to offer in a state.
 fn serves(mode: &str, state: &Value) -> Vec<String> {
     let named = |kind: &str, list: &str, name: &str| {
         let items = state.get(list).and_then(Value::as_array).into_iter().flatten();
@@ -212,7 +211,6 @@ fn serves(mode: &str, state: &Value) -> Vec<String> {
     }
 }
 
-/// What a client sends in a state.
 fn sends(mode: &str, state: &Value) -> Vec<String> {
     if Mode::of(mode) == Mode::AgUiClient {
         let Some(input) = state.get("run_agent_input") else { return Vec::new() };

@@ -22,7 +22,6 @@ use crate::context::{Context, Extracted};
 use crate::recorder::{Recorder, Watcher};
 use crate::synthesis;
 
-/// The program that writes the trace.
 const WRITTEN_BY: &str = concat!("sortie ", env!("CARGO_PKG_VERSION"));
 
 /// How long the agent may take to end by itself, and then when it is asked to.
@@ -111,12 +110,10 @@ fn begin(case: &DocumentRun, options: &RunOptions, watcher: Arc<dyn Watcher>) ->
 /// Why a run ended; for a failure with what no record says.
 struct Ending(StopReason, Option<String>);
 
-/// It could not go on.
 fn failed(message: impl Into<String>) -> Ending {
     Ending(StopReason::Failure, Some(message.into()))
 }
 
-/// A run that goes on.
 struct RunState<'r> {
     case: &'r DocumentRun,
     options: &'r RunOptions,

@@ -11,19 +11,12 @@ const MAX_SCHEMA: usize = 64 << 10;
 /// The message that content is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// The result of `tools/call`.
     ToolResult,
-    /// The result of `prompts/get`.
     PromptResult,
-    /// The result of `sampling/createMessage`.
     SamplingResult,
-    /// What a form is filled in with.
     FormContent,
-    /// What `message/send` is answered with: a task or a message.
     Task,
-    /// The result of a call of an AG-UI agent.
     ToolMessage,
-    /// The messages of a run of an AG-UI agent.
     Messages,
 }
 
@@ -88,7 +81,6 @@ impl Shape {
         SHAPES.iter().find(|(shape, ..)| *shape == self)
     }
 
-    /// What is generated, for who generates it.
     pub(crate) fn description(self) -> &'static str {
         self.known().map_or("", |(_, description, _)| description)
     }

@@ -59,7 +59,6 @@ impl Channel {
         &self.recorder
     }
 
-    /// We say something.
     pub(super) fn said(&self, spoken: Spoken<'_>) -> Result<(), TargetError> {
         self.message(Sender::Actor, spoken).map(drop)
     }
@@ -69,7 +68,6 @@ impl Channel {
         self.message(Sender::Agent, spoken)
     }
 
-    /// It cannot go on.
     pub(crate) fn failed(&self, error: &TargetError) {
         self.recorder.actor_failed(ACTOR, error.failure(), &error.to_string());
     }

@@ -29,7 +29,6 @@ pub struct ChatTarget {
     pub tools: Vec<Value>,
 }
 
-/// Asks for the models.
 pub(super) async fn discover(
     chat: &ChatTarget,
     channel: &Channel,

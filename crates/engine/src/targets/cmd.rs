@@ -26,7 +26,6 @@ use crate::actor::Spoken;
 const CONNECTION: &str = "process-1";
 const SURFACE: &str = "line";
 
-/// How long ending the process may take.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// So many lines may be there before anything was asked.

@@ -147,7 +147,6 @@ impl Sessions {
         }
     }
 
-    /// Ends all connections.
     pub(crate) async fn close(&self) {
         let idle = std::mem::take(&mut *self.idle.lock());
         for session in idle {

@@ -23,7 +23,6 @@ use crate::modes::mcp_client::{spoken, surfaces};
 
 const LIST: &str = "tools/list";
 
-/// How long hanging up may take.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Connects, shakes hands and asks for the tools.
@@ -53,12 +52,10 @@ pub(super) async fn open(
     }
 }
 
-/// A session with a server.
 #[derive(Debug)]
 pub(super) struct Session {
     wire: sortie_wire::mcp::client::Session<Client>,
     answer_timeout: Duration,
-    /// Whether it has tools.
     has_tools: bool,
 }
 
@@ -119,7 +116,6 @@ impl Handler for Client {
 }
 
 impl Session {
-    /// Introduces us.
     async fn open(
         connected: Connection,
         revision: &McpRevision,
@@ -201,7 +197,6 @@ impl Session {
         *self.wire.handler().log.lock() = channel;
     }
 
-    /// Calls a tool.
     pub(super) async fn call(
         &mut self,
         tool: &str,
@@ -212,7 +207,6 @@ impl Session {
         self.answered("tools/call", answer).map(drop)
     }
 
-    /// Asks, and waits for the answer.
     async fn ask(&mut self, method: &str, params: &Value) -> Result<RpcAnswer, TargetError> {
         let answer = self.wire.ask(&(), method, Some(&params.to_string())).await;
         self.answered(method, answer)
@@ -247,7 +241,6 @@ impl Session {
         TargetError::Refusal { what: method.to_owned(), message: excerpt(message.as_bytes()) }
     }
 
-    /// Hangs up.
     pub(super) async fn close(self) {
         self.wire.close(CLOSE_PATIENCE).await;
     }

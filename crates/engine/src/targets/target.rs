@@ -134,7 +134,6 @@ impl Target {
         header
     }
 
-    /// Whether it is a process that speaks MCP.
     pub(crate) fn is_mcp_process(&self) -> bool {
         matches!(self, Self::Mcp { at, .. } if matches!(at.address, Address::Stdio(_)))
     }

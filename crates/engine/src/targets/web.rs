@@ -19,7 +19,6 @@ use sortie_evaluators::cases::canary;
 
 const CONNECTION: &str = "http-1";
 
-/// A target at a URL.
 #[derive(Debug)]
 pub(super) struct Web {
     pub(super) client: Client,
@@ -101,7 +100,6 @@ pub(super) fn json_headers(accept: &'static str, has_body: bool) -> HeaderMap {
     headers
 }
 
-/// The JSON of an answer.
 pub(super) fn json(surface: &str, content: &Content) -> Result<Value, TargetError> {
     serde_json::from_str(&content.text())
         .map_err(|error| TargetError::protocol(surface, format!("the answer is no JSON ({error})")))

@@ -136,7 +136,6 @@ impl Deriver {
         Self::with_limits(Limits::default())
     }
 
-    /// The same with other limits.
     fn with_limits(limits: Limits) -> Self {
         Self {
             requests: Bounded::new(limits.requests, limits.request_bytes),

@@ -6,7 +6,6 @@ use super::rule::Step;
 use super::{REDACTED, Redactor};
 use crate::json_text::{Edits, Token, Tokens, decoded, inside, places};
 
-/// [`REDACTED`] as a JSON string.
 const REDACTED_STRING: &str = "\"[redacted]\"";
 
 /// An open object: what is known of it so far, if it should be a header (`{"name": …, "value": …}`).

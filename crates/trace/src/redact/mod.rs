@@ -16,7 +16,6 @@ use rule::{MIN_LITERAL, PathRule, is_credential_header};
 pub use rule::{RedactError, RedactRule};
 use text::TextRules;
 
-/// What stands in the place of a secret.
 const REDACTED: &str = "[redacted]";
 
 /// Takes secrets out of records, by [`RedactRule`]s.

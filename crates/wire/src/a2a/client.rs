@@ -94,7 +94,6 @@ impl A2aClient {
         }
     }
 
-    /// The target without the path of its card.
     fn base(&self) -> Url {
         let mut base = self.target.clone();
         if let Some(path) = CARD_PATHS.iter().find_map(|card| self.target.path().strip_suffix(card)) {
@@ -128,7 +127,6 @@ fn is_card(url: &Url) -> bool {
     CARD_PATHS.iter().any(|card| url.path().ends_with(card))
 }
 
-/// What of a card matters here.
 #[derive(Deserialize)]
 struct Card {
     url: Option<String>,

@@ -40,7 +40,6 @@ impl Body {
     }
 }
 
-/// A response with this content.
 pub(crate) fn respond(status: StatusCode, kind: &'static str, body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;

@@ -173,7 +173,6 @@ async fn pause_after(error: &io::Error) {
     }
 }
 
-/// Tells a peer that there are too many.
 async fn refuse(mut stream: TcpStream) {
     let say = async {
         stream.write_all(TOO_MANY).await?;

@@ -288,7 +288,6 @@ pub enum MalformedReason {
 }
 
 impl Malformed {
-    /// A fault of a message whose id is not known.
     pub(crate) fn anonymous(fault: MalformedReason) -> Self {
         Self { fault, id: None }
     }

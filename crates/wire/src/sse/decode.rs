@@ -47,7 +47,6 @@ pub struct Decoder {
     retry: Option<u64>,
 }
 
-/// Where in a line the decoder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Start,
@@ -56,7 +55,6 @@ enum At {
     Ignored,
 }
 
-/// What the lines of one event have said so far.
 #[derive(Debug, Default)]
 struct Block {
     data: BytesMut,

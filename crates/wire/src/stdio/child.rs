@@ -164,7 +164,6 @@ impl Child {
         Ok(ended)
     }
 
-    /// Ends what the process left behind.
     async fn end_group(&mut self, grace: Duration) {
         self.signal(Signal::TERM);
         let deadline = Instant::now() + grace;

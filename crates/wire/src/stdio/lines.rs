@@ -18,7 +18,6 @@ pub struct Lines<R> {
     line: BytesMut,
     /// The line is too long: nothing is kept until it ends.
     skipping: bool,
-    /// Whether a line may be empty.
     empty: bool,
 }
 

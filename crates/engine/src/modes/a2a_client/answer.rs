@@ -5,10 +5,8 @@ use sortie_trace::Kind;
 use sortie_wire::Limits;
 use sortie_wire::jsonrpc::{self, Incoming};
 
-/// What came back.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Answer {
-    /// What it is on the wire.
     pub(super) kind: Kind,
     /// `task/status` or `task/artifact`, when it is an update.
     pub(super) surface: Option<&'static str>,

@@ -50,7 +50,6 @@ async fn connect(target: &Endpoint, options: &RunOptions) -> Result<A2aClient, C
 }
 
 impl Session {
-    /// Plays every phase.
     async fn play(self: &Arc<Self>, scripts: &[Vec<Action>], mut entered: mpsc::UnboundedReceiver<Entered>) {
         let Some(mut present) = entered.recv().await else { return };
         while let Some(next) = self.play_phase(&scripts[present.phase.index], present, &mut entered).await {

@@ -17,10 +17,8 @@ use crate::payload::WirePayload;
 use crate::phase::ActorPhase;
 use crate::synthesis::{Shape, Synthesis};
 
-/// What a phase serves.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// The agent card.
     pub(super) card: WirePayload,
     responses: Responses,
     /// The content of each entry, and what is to be generated instead of it.
@@ -45,7 +43,6 @@ impl Plan {
     }
 }
 
-/// An answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// A result, as JSON text.
@@ -56,10 +53,8 @@ pub(super) enum Answer {
     Error { code: i64, message: &'static str, streams: bool },
 }
 
-/// What is asked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Question<'q> {
-    /// The method.
     pub(super) method: &'q str,
     /// Its params as indicators and templates see them.
     pub(super) params: &'q Value,
@@ -194,7 +189,6 @@ impl Desk {
     }
 }
 
-/// A code and a message.
 type Refusal = (i64, &'static str);
 
 const INVALID_PARAMS: Refusal = (code::INVALID_PARAMS, "Invalid params");

@@ -31,10 +31,8 @@ pub(super) fn minimal() -> WirePayload {
     }))
 }
 
-/// A card as it is served.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Served {
-    /// JSON.
     pub(super) json: String,
     /// Addresses of others that the document has, and for which ours stands now.
     pub(super) replaced: Vec<String>,

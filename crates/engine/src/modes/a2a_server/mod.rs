@@ -17,12 +17,10 @@ fn items(json: &str) -> Option<Vec<&str>> {
     Some(items.into_iter().map(RawValue::get).collect())
 }
 
-/// Items as a JSON array.
 fn array(items: &[String]) -> String {
     format!("[{}]", items.join(","))
 }
 
-/// A text as JSON.
 fn text(text: &str) -> String {
     Value::from(text).to_string()
 }

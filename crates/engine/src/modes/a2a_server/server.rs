@@ -67,10 +67,8 @@ pub async fn start(actor: Arc<ActorState>, options: &RunOptions) -> Result<Servi
 #[derive(Debug)]
 struct Server {
     actor: Arc<ActorState>,
-    /// Of each phase.
     plans: Vec<Plan>,
     desk: Desk,
-    /// Our own address.
     base: Url,
     push: Push,
     limits: Limits,
@@ -249,7 +247,6 @@ impl AgentService for Server {
     }
 }
 
-/// Our name for a connection.
 fn connection(caller: Caller<'_>) -> String {
     format!("http-{}", caller.connection)
 }

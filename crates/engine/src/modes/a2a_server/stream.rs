@@ -44,25 +44,21 @@ pub(super) struct Task {
 const TERMINAL: [&str; 4] = ["completed", "canceled", "failed", "rejected"];
 
 impl Task {
-    /// Reads content that is a task.
     pub(super) fn of(content: &str) -> Option<Self> {
         let members = Members::read(content)?;
         members.object("status")?.get("state")?;
         Some(Self { members })
     }
 
-    /// Its id.
     pub(super) fn id(&self) -> Option<String> {
         self.members.string("id")
     }
 
-    /// Whether it is over.
     pub(super) fn is_over(&self) -> bool {
         let state = self.status().and_then(|status| status.string("state"));
         state.is_some_and(|state| TERMINAL.contains(&state.as_str()))
     }
 
-    /// The same task, canceled.
     pub(super) fn canceled(&self) -> String {
         let mut task = self.members.clone();
         if let Some(mut status) = self.status() {

@@ -38,7 +38,6 @@ struct Remembered {
 /// Where a client wants to be told about a task.
 #[derive(Clone, Debug)]
 pub(super) struct Config {
-    /// Its id.
     pub(super) id: String,
     /// `PushNotificationConfig` as JSON text, with its id.
     pub(super) json: String,

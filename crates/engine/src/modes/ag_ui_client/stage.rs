@@ -21,11 +21,9 @@ use crate::run::RunOptions;
 use crate::synthesis::{Shape, Synthesis};
 use sortie_evaluators::cases::excerpt;
 
-/// One agent, and what is played to it.
 #[derive(Debug)]
 pub(super) struct Stage {
     pub(super) actor: Arc<ActorState>,
-    /// One for each phase.
     pub(super) scripts: Vec<Script>,
     pub(super) hold: Arc<Hold>,
     pub(super) options: RunOptions,

@@ -20,7 +20,6 @@ const CONNECTION: &str = "session-1";
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) actor: Arc<ActorState>,
-    /// One for each phase.
     pub(super) scripts: Vec<Script>,
     pub(super) hold: Arc<Hold>,
 }
@@ -104,7 +103,6 @@ pub(crate) fn spoken<'s>(surfaces: &'s [&'s str], message: &SessionMessage<'s>) 
 /// What a phase does, read once, before anything is said.
 #[derive(Debug)]
 pub(super) struct Script {
-    /// What it asks, in order.
     pub(super) actions: Vec<Action>,
     pub(super) sampling: Responses,
     pub(super) elicitation: Responses,

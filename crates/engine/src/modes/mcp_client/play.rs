@@ -21,7 +21,6 @@ use crate::phase::ActorPhase;
 use crate::run::RunOptions;
 use sortie_evaluators::cases::excerpt;
 
-/// How long hanging up may take.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(3);
 
 /// How long a request may stay without any sign of life, unless something else is asked for.

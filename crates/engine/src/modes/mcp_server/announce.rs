@@ -82,7 +82,6 @@ impl Server {
         }
     }
 
-    /// Says what waits for a peer.
     pub(super) fn say_unsaid(&self, peer: &Arc<Peer>, outlet: &Outlet) {
         for unsaid in peer.take_unsaid() {
             let Unsaid { phase, method, params } = unsaid;
@@ -95,7 +94,6 @@ impl Server {
         }
     }
 
-    /// Says something that asks for nothing.
     pub(super) fn notify(
         peer: &Peer,
         phase: &ActorPhase,
@@ -134,7 +132,6 @@ impl Server {
     }
 }
 
-/// Whether a method asks for nothing.
 pub(super) fn is_notification(method: &str) -> bool {
     method.starts_with("notifications/")
 }

@@ -39,7 +39,6 @@ impl What {
     }
 }
 
-/// One answer to a call.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) result: WirePayload,
@@ -85,7 +84,6 @@ impl Callable {
         chosen.map(Some).ok_or(NoMatch)
     }
 
-    /// The completion of an argument.
     pub(super) fn completion(&self, argument: &str) -> Option<&WirePayload> {
         self.completions.get(argument)
     }

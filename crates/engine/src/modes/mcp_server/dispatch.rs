@@ -12,10 +12,8 @@ use crate::actor::ActorState;
 use crate::payload::{TooLarge, WirePayload};
 use crate::phase::ActorPhase;
 
-/// The levels of log messages.
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-/// What a phase serves.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) identity: Identity,
@@ -36,7 +34,6 @@ impl Plan {
         })
     }
 
-    /// What a method calls.
     pub(super) fn callables(&self, method: &str) -> &Callables {
         if method == "prompts/get" { &self.prompts } else { &self.tools }
     }
@@ -48,7 +45,6 @@ impl Plan {
     }
 }
 
-/// What a request is answered with.
 #[derive(Debug)]
 pub(super) enum Outcome<'p> {
     /// A result as JSON text.
@@ -59,7 +55,6 @@ pub(super) enum Outcome<'p> {
     Listen,
 }
 
-/// A JSON-RPC error.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) code: i64,

@@ -49,7 +49,6 @@ impl Identity {
         Self { version, initialized, discovered }
     }
 
-    /// The version that the document has, if it has one.
     pub(super) fn version(&self) -> Option<&Value> {
         self.version.as_ref().map(WirePayload::value)
     }
@@ -75,7 +74,6 @@ impl Identity {
         Ok((version, result))
     }
 
-    /// Answers `server/discover`.
     pub(super) fn discover(&self, actor: &ActorState, request: &Value) -> Result<Cow<'_, str>, TooLarge> {
         actor.fill(&self.discovered, Some(request), None)
     }

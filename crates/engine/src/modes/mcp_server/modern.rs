@@ -38,7 +38,6 @@ const ASKED: [(&str, &str); 3] =
 /// How many answers of a client are looked at.
 const MOST_ANSWERS: usize = 100;
 
-/// The capability that a client needs to answer a request.
 pub(super) fn capability(method: &str) -> Option<&'static str> {
     ASKED.iter().find(|(asked, _)| *asked == method).map(|(_, capability)| *capability)
 }

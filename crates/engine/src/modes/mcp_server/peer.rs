@@ -36,9 +36,7 @@ pub(super) struct Peer {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The revision that was agreed on.
     version: Option<String>,
-    /// What the client can do.
     capabilities: Value,
     /// Where it hears what it did not ask for.
     standalone: Option<Outlet>,
@@ -69,7 +67,6 @@ impl Peer {
         }
     }
 
-    /// Takes note of the handshake.
     pub(super) fn agreed(&self, version: Option<&str>, capabilities: Value) {
         let mut state = self.state.lock();
         state.version = version.map(str::to_owned);
@@ -81,7 +78,6 @@ impl Peer {
         self.state.lock().version.clone()
     }
 
-    /// Whether there was a handshake.
     pub(super) fn has_agreed(&self) -> bool {
         self.agreed.load(Ordering::Relaxed)
     }
@@ -122,7 +118,6 @@ impl Peer {
         self.unsaid.load(Ordering::Relaxed) > 0 && self.ready.load(Ordering::Relaxed)
     }
 
-    /// Takes what waits to be said.
     pub(super) fn take_unsaid(&self) -> Vec<Unsaid> {
         if !self.has_unsaid() {
             return Vec::new();
@@ -153,7 +148,6 @@ impl Peer {
         }
     }
 
-    /// Cancels everything.
     pub(super) fn cancel_all(&self) {
         let running = std::mem::take(&mut self.state.lock().running);
         running.values().for_each(CancellationToken::cancel);
@@ -163,14 +157,12 @@ impl Peer {
 /// How many questions may be open. A peer that never answers makes us forget the oldest.
 const MOST_OPEN: usize = 4096;
 
-/// A question of ours.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) method: String,
     pub(super) phase: Arc<ActorPhase>,
     /// The peer that was asked; `None` where an answer comes without saying from whom.
     pub(super) peer: Option<String>,
-    /// Who waits for the answer.
     pub(super) waiting: Option<oneshot::Sender<Value>>,
 }
 

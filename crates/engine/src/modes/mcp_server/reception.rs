@@ -19,7 +19,6 @@ use super::talk::Call;
 use crate::actor::{HeardMessage, Spoken};
 use sortie_wire::mcp::revision;
 
-/// A message that arrived from someone.
 #[derive(Clone, Copy)]
 pub(super) struct Post<'p> {
     pub(super) peer: &'p Arc<Peer>,
@@ -29,7 +28,6 @@ pub(super) struct Post<'p> {
     pub(super) headers: Option<&'p HeaderMap>,
 }
 
-/// A request that arrived.
 pub(super) struct Asking {
     pub(super) id: Box<RawValue>,
     pub(super) id_value: Value,
@@ -160,7 +158,6 @@ impl Server {
         }
     }
 
-    /// What a request is answered with.
     fn outcome<'s>(
         &'s self,
         post: Post<'_>,
@@ -300,7 +297,6 @@ impl<'p> Post<'p> {
 }
 
 impl Asking {
-    /// Writes down the answer.
     pub(super) fn said(&self, peer: &Peer, heard: &HeardMessage, kind: Kind, answer: &Bytes) {
         Server::said(peer, &heard.phase, &self.method, kind, Some(&self.id_value), answer);
     }

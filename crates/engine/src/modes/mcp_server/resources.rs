@@ -11,7 +11,6 @@ use crate::payload::WirePayload;
 /// The members of a resource that belong to OATF or to us.
 const HIDDEN: &[&str] = &["content", "completions", KEY];
 
-/// Resources and templates of resources.
 #[derive(Debug)]
 pub(super) struct Resources {
     pub(super) list: WirePayload,
@@ -20,7 +19,6 @@ pub(super) struct Resources {
     templated: Vec<Template>,
 }
 
-/// A template of resources.
 #[derive(Debug)]
 struct Template {
     uri: UriTemplate,
@@ -66,7 +64,6 @@ impl Resources {
         self.by_uri.contains_key(uri) || self.templated.iter().any(|template| template.uri.text == uri)
     }
 
-    /// What completes a variable of a template.
     pub(super) fn completion(&self, uri: &str, argument: &str) -> Option<&WirePayload> {
         let template = self.templated.iter().find(|template| template.uri.text == uri)?;
         template.completions.get(argument)

@@ -71,7 +71,6 @@ pub fn start_on(
 /// How many calls can say something at the same time. Each may wait a minute for its client.
 const MOST_TALKS: usize = 1024;
 
-/// An MCP server that plays an actor.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) actor: Arc<ActorState>,
@@ -125,13 +124,11 @@ impl Server {
         });
     }
 
-    /// What a phase serves.
     pub(super) fn plan(&self, phase: &ActorPhase) -> &Plan {
         // There is a plan for every phase of the actor, and forks have the same phases.
         &self.plans[phase.index]
     }
 
-    /// Remembers a peer that appears.
     pub(super) fn add(self: &Arc<Self>, name: &str, transport: Transport) -> Arc<Peer> {
         let apart = self.options.isolate
             && transport != Transport::Single
@@ -147,7 +144,6 @@ impl Server {
         peer
     }
 
-    /// Forgets a peer that has gone.
     pub(super) fn remove(&self, peer: &Arc<Peer>) {
         self.peers.lock().retain(|known| !Arc::ptr_eq(known, peer));
         peer.cancel_all();
@@ -166,7 +162,6 @@ impl Server {
         self.plan(phase).identity.version().is_none_or(|written| written == revision::STATELESS)
     }
 
-    /// Whether the user wants no handshakes.
     pub(super) fn is_modern_forced(&self) -> bool {
         matches!(&self.options.wire, McpRevision::Version(forced) if forced == revision::STATELESS)
     }
@@ -194,7 +189,6 @@ impl Server {
         vec!["initialize", method]
     }
 
-    /// Writes down something that is said.
     pub(super) fn said(
         peer: &Peer,
         phase: &ActorPhase,

@@ -10,7 +10,6 @@ use crate::actor::ActorState;
 use crate::modes::client::Responses;
 use crate::payload::{TooLarge, WirePayload};
 
-/// One thing that is done before an answer.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     /// `send: {method, params}`: a notification, or a request whose answer is waited for.
@@ -22,7 +21,6 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// The steps of an entry.
     pub(super) fn all(entry: &WirePayload) -> Result<Vec<Self>, ExtensionError> {
         let steps = extension::ResponseStep::all(entry.value())?;
         let during = entry.get(extension::KEY).and_then(|own| own.get("during"));
@@ -81,7 +79,6 @@ fn mark(number: usize) -> String {
     format!("\u{1}{number}\u{1}")
 }
 
-/// A question to the user.
 #[derive(Debug)]
 pub(super) struct Elicitation {
     when: Responses,
@@ -119,7 +116,6 @@ impl Elicitation {
         })
     }
 
-    /// Whether it is asked during a call with these params.
     pub(super) fn applies(&self, params: &Value) -> bool {
         self.when.select(params).is_some()
     }
@@ -129,7 +125,6 @@ impl Elicitation {
         if recent { &self.params } else { &self.older }
     }
 
-    /// Whether an id has to be made up.
     pub(super) fn needs_id(&self) -> bool {
         self.needs_id
     }

@@ -28,7 +28,6 @@ const UPDATES: (&str, &str) = ("resourceSubscriptions", "notifications/resources
 /// How many subscriptions are open at most, and how many resources each watches.
 const MOST: usize = 256;
 
-/// A stream of what a client wants to hear of.
 #[derive(Debug)]
 pub(super) struct Subscription {
     peer: Arc<Peer>,

@@ -25,14 +25,12 @@ use sortie_wire::mcp::revision;
 /// How long a client may take to answer what it does not say it can. Most refuse at once; some ignore it.
 const UNDECLARED: Duration = Duration::from_secs(5);
 
-/// A call that is being answered.
 pub(super) struct Call {
     pub(super) server: Arc<Server>,
     pub(super) peer: Arc<Peer>,
     /// The phase goes on until the call is answered.
     pub(super) heard: HeardMessage,
     pub(super) asking: Asking,
-    /// Which questions are asked.
     pub(super) questions: Vec<usize>,
 }
 
@@ -172,7 +170,6 @@ impl Call {
         }))
     }
 
-    /// Says something that asks for nothing.
     pub(super) fn notify(&self, outlet: &Outlet, method: &str, params: Option<&str>) {
         let Some(outlet) = self.outlet(outlet) else {
             self.warn_unheard(method);

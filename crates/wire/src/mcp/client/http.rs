@@ -54,7 +54,6 @@ struct Agreed {
 struct Read {
     /// The answer that was waited for was among its events.
     answered: bool,
-    /// How many events it had.
     events: usize,
     /// The stream can be taken up again from here.
     last_id: Option<String>,
@@ -281,7 +280,6 @@ impl HttpLink {
         self.hand_on(Happened::Message { bytes, message, within: within.map(ToOwned::to_owned) }).await;
     }
 
-    /// Whether a message answers the request with this key.
     fn answers(&self, message: &Result<Incoming, Malformed>, key: &str) -> bool {
         match message {
             Ok(Incoming::Response { id, .. } | Incoming::Error { id: Some(id), .. }) => {

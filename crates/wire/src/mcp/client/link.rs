@@ -43,7 +43,6 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    /// A message that needs no headers of its own.
     pub(super) fn plain(bytes: Bytes) -> Self {
         Self { bytes, headers: HeaderMap::new() }
     }

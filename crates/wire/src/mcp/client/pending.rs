@@ -19,7 +19,6 @@ struct Asked<C> {
     method: String,
     context: C,
     since: Instant,
-    /// When there was last a sign of life.
     alive: Instant,
     /// Whoever waits. Nobody does after the time was up, but the answer may still come.
     waiting: Option<oneshot::Sender<Outcome>>,

@@ -106,7 +106,6 @@ struct Inner<H: Handler> {
     ids: Ids,
     /// What requests carry, once it is known that there are no sessions.
     envelope: OnceLock<ClientIdentity>,
-    /// Cancelled when the server is not there any more.
     gone: CancellationToken,
     loss: Lock<Loss>,
     answering: Arc<Semaphore>,
@@ -259,7 +258,6 @@ impl<H: Handler> Inner<H> {
         }
     }
 
-    /// A message with what it has to carry.
     fn outgoing(
         &self,
         method: &str,
@@ -275,7 +273,6 @@ impl<H: Handler> Inner<H> {
         }
     }
 
-    /// Waits until the time for an answer is up.
     async fn outlast(&self, key: &str) {
         while let Some((since, alive)) = self.pending.times(key) {
             let deadline = match self.patience {

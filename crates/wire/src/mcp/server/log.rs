@@ -15,7 +15,6 @@ use crate::{Limits, Lock};
 /// How many events are kept of one stream for a client that takes it up again.
 const KEPT: usize = 256;
 
-/// How many bytes of events are kept of one stream.
 const KEPT_BYTES: usize = 1 << 20;
 
 /// How many bytes of events are kept of all streams of a listener together. From half of that on only what nobody has
@@ -31,7 +30,6 @@ pub(super) const RETRY: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Log {
     number: u64,
-    /// Whether events have ids and are kept.
     resumable: bool,
     limits: Limits,
     /// How many bytes all streams of the listener keep.
@@ -43,7 +41,6 @@ pub(super) struct Log {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// The position of the event that was written last.
     position: u64,
     kept: VecDeque<(u64, Bytes)>,
     kept_bytes: usize,
