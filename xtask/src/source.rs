@@ -7,38 +7,32 @@ use std::path::{Path, PathBuf};
 
 use crate::step::{Failure, Runner, root};
 
-/// How far the source is from a limit: it must not get further than `reached`, and the limit is the goal.
-struct Bar {
-    limit: usize,
-    reached: usize,
-}
+/// So many of something are allowed.
+struct Bar(usize);
 
 impl Bar {
     fn check(&self, what: &str, found: usize, problems: &mut Vec<String>) {
-        let allowed = self.limit.max(self.reached);
-        if found > allowed {
-            problems.push(format!("{what}: {found}, and at most {allowed} are allowed"));
-        } else if found > self.limit {
-            println!("    warning: {what}: {found}, more than the limit of {}", self.limit);
+        if found > self.0 {
+            problems.push(format!("{what}: {found}, and at most {} are allowed", self.0));
         }
     }
 }
 
 /// Public type names that are defined more than once.
-const REPEATED_NAMES: Bar = Bar { limit: 15, reached: 0 };
+const REPEATED_NAMES: Bar = Bar(15);
 /// The command line should only read arguments and print: what else it does belongs into a library.
-const BINARY_LINES: Bar = Bar { limit: 6_000, reached: 0 };
+const BINARY_LINES: Bar = Bar(6_000);
 /// The longest library.
-const CRATE_LINES: Bar = Bar { limit: 12_000, reached: 0 };
-/// Lower `reached` whenever the number falls; the goal is the limit.
-const ALL_LINES: Bar = Bar { limit: 92_590, reached: 96_690 };
+const CRATE_LINES: Bar = Bar(12_000);
+/// 4,000 lines less than before documents and evaluators became one chain, and before anything is built on it.
+const ALL_LINES: Bar = Bar(92_590);
 /// The most exports of one library.
-const ROOT_EXPORTS: Bar = Bar { limit: 40, reached: 0 };
+const ROOT_EXPORTS: Bar = Bar(40);
 /// Public functions of libraries whose error is a `String`.
-const TEXT_ERRORS: Bar = Bar { limit: 0, reached: 0 };
+const TEXT_ERRORS: Bar = Bar(0);
 
 /// Lines on which a mode is compared as a text.
-const MODE_TEXTS: Bar = Bar { limit: 0, reached: 0 };
+const MODE_TEXTS: Bar = Bar(0);
 
 /// Names that are defined more than once on purpose, and why.
 const DEFENDED: &[(&str, &str)] = &[];
