@@ -1,5 +1,6 @@
 //! Evaluators and offers, as short as a test needs them.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -142,7 +143,12 @@ impl Bench {
 
     async fn go(&self, store: RunStore, asked: Asked) -> Played {
         let playing = play(&self.target, &self.discovery, &self.planned, store, asked);
-        tokio::time::timeout(Duration::from_mins(2), playing).await.expect("a run ends")
+        let mut played = tokio::time::timeout(Duration::from_mins(2), playing).await.expect("a run ends");
+        // Runs in two folders are compared, and files are read by their name within one.
+        for trace in played.results.iter_mut().filter_map(|result| result.trace.as_mut()) {
+            *trace = Path::new(trace).strip_prefix(self.folder.path()).unwrap().display().to_string();
+        }
+        played
     }
 
     pub(crate) fn target(&self) -> &Target {
