@@ -11,6 +11,8 @@ mod scalar;
 mod scan;
 mod views;
 
+use std::collections::HashSet;
+
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Map, Value};
 
@@ -103,8 +105,8 @@ impl Form {
         // Several that need another choice each are too many together, and few one by one.
         let mut given = given.clone();
         for name in self.required() {
-            if !given.contains_key(&name) {
-                let Ok(made) = self.only(&name).and_then(|form| form.search(&Map::new())) else {
+            if !given.contains_key(name) {
+                let Ok(made) = self.only(name).and_then(|form| form.search(&Map::new())) else {
                     return Err(why);
                 };
                 given.extend(made);
@@ -132,16 +134,9 @@ impl Form {
     }
 
     /// What is required whatever is chosen.
-    fn required(&self) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
-        for view in self.root_views() {
-            for name in views::list(view, "required").into_iter().filter_map(Value::as_str) {
-                if names.len() < MAX_ALONE && !names.iter().any(|known| known == name) {
-                    names.push(name.to_owned());
-                }
-            }
-        }
-        names
+    fn required(&self) -> impl Iterator<Item = &str> {
+        let named = self.root_views().into_iter().flat_map(|view| views::list(view, "required"));
+        once(named.filter_map(Value::as_str)).take(MAX_ALONE)
     }
 
     /// The same form with one property.
@@ -173,15 +168,9 @@ impl Form {
 
     /// The names of its properties, in the order they are written.
     pub fn properties(&self) -> Vec<&str> {
-        let mut names = Vec::new();
-        for view in self.root_views() {
-            for (name, _) in view.get("properties").and_then(Value::as_object).into_iter().flatten() {
-                if !names.contains(&name.as_str()) {
-                    names.push(name.as_str());
-                }
-            }
-        }
-        names
+        let views = self.root_views().into_iter();
+        let named = views.filter_map(|view| view.get("properties")?.as_object()).flatten();
+        once(named.map(|(name, _)| name.as_str())).collect()
     }
 
     /// The properties that take a text.
@@ -198,6 +187,12 @@ impl Form {
     fn root_views(&self) -> Vec<&Map<String, Value>> {
         views::certain(&self.schema, vec![&self.schema])
     }
+}
+
+/// Names, each once, in their order.
+fn once<'n>(names: impl Iterator<Item = &'n str>) -> impl Iterator<Item = &'n str> {
+    let mut seen = HashSet::new();
+    names.filter(move |name| seen.insert(*name))
 }
 
 #[cfg(test)]
