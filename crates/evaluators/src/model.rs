@@ -193,42 +193,40 @@ closed_enum! {
 }
 
 impl Standard {
+    /// What documents call it, what people do, the suite that holds what is mapped to it, and how its ten entries begin;
+    /// empty for what it does not have.
+    const fn words(self) -> [&'static str; 4] {
+        match self {
+            Self::OwaspLlm => ["owasp_llm", "OWASP Top 10 for LLM Applications", "owasp-llm-top10", "LLM"],
+            Self::OwaspMcp => ["owasp_mcp", "OWASP MCP Top 10", "owasp-mcp-top10", "MCP"],
+            Self::OwaspAgentic => {
+                ["owasp_agentic", "OWASP Top 10 for Agentic Applications", "owasp-agentic-ai", "ASI"]
+            }
+            Self::OwaspApi => ["owasp_api", "OWASP API Security Top 10", "", "API"],
+            Self::Atlas => ["atlas", "MITRE ATLAS", "mitre-atlas", ""],
+            Self::EuAiAct => ["eu_ai_act", "EU AI Act", "eu-ai-act-bias", ""],
+            Self::TrustSafety => ["trust_safety", "Trust and safety", "", ""],
+        }
+    }
+
     /// The name that documents use for it in `classification.mappings`.
     pub const fn framework(self) -> &'static str {
-        match self {
-            Self::OwaspLlm => "owasp_llm",
-            Self::OwaspMcp => "owasp_mcp",
-            Self::OwaspAgentic => "owasp_agentic",
-            Self::OwaspApi => "owasp_api",
-            Self::Atlas => "atlas",
-            Self::EuAiAct => "eu_ai_act",
-            Self::TrustSafety => "trust_safety",
-        }
+        self.words()[0]
     }
 
     /// What people call it.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::OwaspLlm => "OWASP Top 10 for LLM Applications",
-            Self::OwaspMcp => "OWASP MCP Top 10",
-            Self::OwaspAgentic => "OWASP Top 10 for Agentic Applications",
-            Self::OwaspApi => "OWASP API Security Top 10",
-            Self::Atlas => "MITRE ATLAS",
-            Self::EuAiAct => "EU AI Act",
-            Self::TrustSafety => "Trust and safety",
-        }
+        self.words()[1]
     }
 
     /// The suite that holds whatever is mapped to it, where there is one.
-    pub const fn suite(self) -> Option<&'static str> {
-        match self {
-            Self::OwaspLlm => Some("owasp-llm-top10"),
-            Self::OwaspMcp => Some("owasp-mcp-top10"),
-            Self::OwaspAgentic => Some("owasp-agentic-ai"),
-            Self::Atlas => Some("mitre-atlas"),
-            Self::EuAiAct => Some("eu-ai-act-bias"),
-            Self::OwaspApi | Self::TrustSafety => None,
-        }
+    pub fn suite(self) -> Option<&'static str> {
+        Some(self.words()[2]).filter(|suite| !suite.is_empty())
+    }
+
+    /// How its entries begin, where there are ten with a number each.
+    pub(crate) fn prefix(self) -> Option<&'static str> {
+        Some(self.words()[3]).filter(|prefix| !prefix.is_empty())
     }
 
     /// All entries, where their list is closed.
@@ -240,16 +238,9 @@ impl Standard {
     /// assert_eq!(Standard::Atlas.entries().count(), 0);
     /// ```
     pub fn entries(self) -> impl Iterator<Item = String> {
-        let prefix = match self {
-            Self::OwaspLlm => Some("LLM"),
-            Self::OwaspMcp => Some("MCP"),
-            Self::OwaspAgentic => Some("ASI"),
-            Self::OwaspApi => Some("API"),
-            Self::Atlas | Self::EuAiAct | Self::TrustSafety => None,
-        };
         // OWASP writes the entries of its API list without a zero.
         let width = if self == Self::OwaspApi { 1 } else { 2 };
-        prefix
+        self.prefix()
             .into_iter()
             .flat_map(move |prefix| (1..=10).map(move |entry| format!("{prefix}{entry:0width$}")))
     }

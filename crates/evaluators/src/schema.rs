@@ -157,23 +157,20 @@ fn standards() -> Value {
     let general = in_any_case("general");
     let mut properties = Map::new();
     for standard in Standard::ALL {
-        let form = match standard {
-            Standard::OwaspLlm => top_ten("LLM"),
-            Standard::OwaspMcp => top_ten("MCP"),
-            Standard::OwaspAgentic => top_ten("ASI"),
-            Standard::OwaspApi => top_ten("API"),
-            Standard::Atlas => format!(
+        let form = match (standard.prefix(), standard) {
+            (Some(prefix), _) => top_ten(prefix),
+            (None, Standard::Atlas) => format!(
                 "^\\s*{}\\.([Tt][0-9]{{4}}(\\.[0-9]{{3}})?|({}|{}|[Mm])[0-9]{{4}})\\s*$",
                 in_any_case("AML"),
                 in_any_case("TA"),
                 in_any_case("CS"),
             ),
-            Standard::EuAiAct => format!(
+            (None, Standard::EuAiAct) => format!(
                 "^\\s*({general}|{}({})?[-._ ]*0*(11[0-3]|10[0-9]|[1-9][0-9]?))\\s*$",
                 in_any_case("art"),
                 in_any_case("icle"),
             ),
-            Standard::TrustSafety => format!("^\\s*{general}\\s*$"),
+            (None, _) => format!("^\\s*{general}\\s*$"),
         };
         let entry = json!({"description": standard.name(), "type": "string", "pattern": form});
         properties.insert(standard.to_string(), entry);
