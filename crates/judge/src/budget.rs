@@ -122,18 +122,19 @@ impl Budget {
             let mut given_back = std::pin::pin!(given_back);
             // Before the look, or what is given back right after it would be missed.
             given_back.as_mut().enable();
-            let looked = self.state(|state| match self.0.allowance.lacks(state, most) {
-                None => {
-                    state.reserved = state.reserved.plus(most);
-                    Some(Ok(()))
-                }
-                // Even if others gave back all of theirs.
-                Some(error) if self.0.allowance.lacks_beyond(state.spent, most).is_some() => {
-                    state.refused.get_or_insert(error);
-                    Some(Err(error))
-                }
-                Some(_) => None,
-            });
+            let looked =
+                self.state(|state| match self.0.allowance.lacks(state.spent.plus(state.reserved), most) {
+                    None => {
+                        state.reserved = state.reserved.plus(most);
+                        Some(Ok(()))
+                    }
+                    // Even if others gave back all of theirs.
+                    Some(error) if self.0.allowance.lacks(state.spent, most).is_some() => {
+                        state.refused.get_or_insert(error);
+                        Some(Err(error))
+                    }
+                    Some(_) => None,
+                });
             match looked {
                 Some(Ok(())) => return Ok(Reservation { budget: self.clone(), most, open: true }),
                 Some(Err(error)) => return Err(error),
@@ -157,12 +158,7 @@ impl Budget {
 }
 
 impl Allowance {
-    /// What is missing, with what others have set aside counted as gone.
-    fn lacks(&self, state: &State, most: Spent) -> Option<BudgetError> {
-        self.lacks_beyond(state.spent.plus(state.reserved), most)
-    }
-
-    fn lacks_beyond(&self, gone: Spent, most: Spent) -> Option<BudgetError> {
+    fn lacks(&self, gone: Spent, most: Spent) -> Option<BudgetError> {
         let then = gone.plus(most);
         if let Some(allowed) = self.calls.filter(|&allowed| then.calls > allowed) {
             return Some(BudgetError::Calls(allowed));
