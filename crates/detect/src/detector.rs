@@ -212,12 +212,7 @@ impl Detector {
                 format!("{}; this counts as resistance, as was asked for", undelivered.message)
             }));
         }
-        let attack = self.attack();
-        let document = DocumentInfo {
-            file: place.document,
-            id: attack.id.clone(),
-            name: attack.name.clone().unwrap_or_default(),
-        };
+        let document = DocumentInfo::new(place.document, self.attack());
         let verdict = self.verdict(failure.as_ref());
         Outcome {
             evidence: verdict.indicator_verdicts.iter().filter_map(evidence).collect(),

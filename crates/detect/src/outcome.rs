@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use sortie_evaluators::{Severity, Values};
-use sortie_oatf::model::{AttackResult, EvaluationSummary, IndicatorResult, Tier};
+use sortie_oatf::model::{Attack, AttackResult, EvaluationSummary, IndicatorResult, Tier};
 use sortie_syntax::closed_enum;
 use sortie_trace::{Direction, Observed, Sender, StopReason, Transcript};
 
@@ -77,7 +77,7 @@ pub struct DocumentInfo {
 }
 
 /// A case of an evaluator: one of its patterns, with one tool where the target is an MCP server.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvaluatorCase {
     /// The evaluator.
     pub id: String,
@@ -347,6 +347,12 @@ closed_enum! {
 }
 
 impl DocumentInfo {
+    /// A document that was read from a file.
+    pub fn new(file: impl Into<String>, attack: &Attack) -> Self {
+        let name = attack.name.clone().unwrap_or_default();
+        Self { file: file.into(), id: attack.id.clone(), name }
+    }
+
     /// What a case of it is called: its id, or its name where it has none.
     pub fn case_id(&self) -> &str {
         self.id.as_deref().unwrap_or(&self.name)

@@ -253,12 +253,7 @@ impl Campaign {
 
 /// An evaluator of a suite, where nothing is there that it could attack.
 fn without_target(evaluator: &str) -> Outcome {
-    let case = EvaluatorCase {
-        id: evaluator.to_owned(),
-        pattern: None,
-        tool: None,
-        filled: sortie_evaluators::Values::new(),
-    };
+    let case = EvaluatorCase { id: evaluator.to_owned(), ..EvaluatorCase::default() };
     let reason = "it attacks a target, and there is no `--target`";
     Outcome::not_applicable(evaluator, CaseInfo::Evaluator { evaluator: case }, reason)
 }

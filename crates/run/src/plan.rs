@@ -179,11 +179,6 @@ impl Plan {
 }
 
 impl DocumentCase {
-    /// What it is, for an outcome.
-    pub(crate) fn info(&self) -> DocumentInfo {
-        about(&self.document)
-    }
-
     /// Plays it in a folder of its own, or evaluates what was recorded.
     pub(crate) async fn outcome(
         self,
@@ -229,11 +224,7 @@ impl DocumentCase {
     }
 }
 
-fn about(document: &NamedDocument) -> DocumentInfo {
-    let attack = &document.compiled.document().attack;
-    DocumentInfo {
-        file: document.name.clone(),
-        id: attack.id.clone(),
-        name: attack.name.clone().unwrap_or_default(),
-    }
+/// What a document is, for an outcome.
+pub(crate) fn about(document: &NamedDocument) -> DocumentInfo {
+    DocumentInfo::new(&document.name, &document.compiled.document().attack)
 }

@@ -19,6 +19,7 @@ use sortie_trace::StopReason;
 use tokio_util::sync::CancellationToken;
 
 use crate::folders::folder_of;
+use crate::plan::about;
 use crate::{DocumentCase, Job, Observer, PlannedCase, RunInfo, RunLimits, RunStore, SetupError, play};
 
 pub use page::DemoView;
@@ -241,7 +242,7 @@ fn case_id(agent: Behaviour, entry: &BundledDocument) -> String {
 }
 
 fn job(agent: Behaviour, entry: &BundledDocument, case: DocumentCase) -> Job<DocumentCase> {
-    let (id, info) = (case_id(agent, entry), CaseInfo::Document { document: case.info() });
+    let (id, info) = (case_id(agent, entry), CaseInfo::Document { document: about(&case.document) });
     Job { group: id.clone(), id, info, after: Vec::new(), case }
 }
 
