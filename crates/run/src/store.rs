@@ -156,8 +156,7 @@ impl RunStore {
         let (whole, outcomes) = load_outcomes(&file, &path)?;
         file.set_len(whole).map_err(&io)?;
         file.seek(SeekFrom::Start(whole)).map_err(&io)?;
-        let done = outcomes.into_iter().map(|outcome| (outcome.id.clone(), outcome)).collect();
-        Ok(Self { folder: folder.to_owned(), info: found, file, done })
+        Ok(Self { folder: folder.to_owned(), info: found, file, done: by_id(outcomes) })
     }
 
     /// The folder.
@@ -196,7 +195,7 @@ impl RunStore {
         });
         let written = written.and_then(|()| self.file.write_all(&lines));
         written.and_then(|()| self.file.sync_data()).map_err(io_at(&path))?;
-        self.done.extend(outcomes.iter().map(|outcome| (outcome.id.clone(), outcome.clone())));
+        self.done.extend(by_id(outcomes.to_vec()));
         Ok(())
     }
 
@@ -232,9 +231,12 @@ pub fn load_report(folder: &Path) -> Result<Report, StoreError> {
             return Ok(report);
         }
     }
-    let mut done: HashMap<String, Outcome> =
-        outcomes.into_iter().map(|outcome| (outcome.id.clone(), outcome)).collect();
+    let mut done = by_id(outcomes);
     Ok(report_of(&info, |id| done.remove(id)))
+}
+
+fn by_id(outcomes: Vec<Outcome>) -> HashMap<String, Outcome> {
+    outcomes.into_iter().map(|outcome| (outcome.id.clone(), outcome)).collect()
 }
 
 fn report_of(info: &RunInfo, mut take: impl FnMut(&str) -> Option<Outcome>) -> Report {
