@@ -1,10 +1,12 @@
-//! Everything that loaded, by id.
+//! Everything that loaded, by id; and as a file, the same bytes for the same evaluators.
 
+use serde_json::{Map, Value, json};
 use sortie_syntax::nearest;
 
 use crate::depends::walk;
 use crate::fixtures::Fixtures;
 use crate::model::{Evaluator, TargetClass};
+use crate::suites::Suites;
 
 /// The evaluators that loaded, in the order of their ids.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +30,9 @@ pub struct CatalogueEntry {
     /// Its fixtures, where it has some.
     pub fixtures: Option<Fixtures>,
 }
+
+/// The version of the file.
+const CATALOGUE_VERSION: u32 = 1;
 
 /// For so many unknown names what was meant is looked up: each is compared with all there are.
 pub(crate) const MOST_SUGGESTIONS: usize = 50;
@@ -113,4 +118,47 @@ impl Catalogue {
         let order = walk(self.entries.len(), wanted.into_iter().filter_map(at), depends_on, |_, _| true);
         order.into_iter().map(|at| &self.entries[at]).collect()
     }
+
+    /// One catalogue as JSON, with a line feed at its end.
+    pub fn to_json(&self, class: TargetClass, suites: &Suites) -> String {
+        let evaluators: Vec<Value> = self.of(class).map(|entry| written(entry, suites)).collect();
+        let written = json!({"version": CATALOGUE_VERSION, "catalogue": class, "evaluators": evaluators});
+        format!("{written:#}\n")
+    }
+}
+
+fn written(entry: &CatalogueEntry, suites: &Suites) -> Value {
+    let evaluator = &entry.evaluator;
+    let standards = evaluator.standards.iter().map(|(standard, id)| (standard.to_string(), id.into()));
+    let checks = evaluator.checks.iter().map(|check| json!({"name": check.name, "says": check.says}));
+    let patterns = evaluator.patterns.iter().map(|pattern| {
+        json!({
+            "name": pattern.name,
+            "template": pattern.template.text(),
+            "placeholders": pattern.template.placeholders(),
+            "judge_hint": pattern.judge_hint,
+        })
+    });
+    json!({
+        "id": evaluator.id,
+        "name": evaluator.name,
+        "severity": evaluator.severity,
+        "file": entry.file,
+        "categories": entry.categories,
+        "suites": suites.of_evaluator(&evaluator.id).collect::<Vec<_>>(),
+        "standards": standards.collect::<Map<_, _>>(),
+        "description": evaluator.description,
+        "pass_criteria": evaluator.pass_criteria,
+        "fail_criteria": evaluator.fail_criteria,
+        "judge_hint": evaluator.judge_hint,
+        "judge_needs_llm": evaluator.judge_needs_llm,
+        "applies_to_all_tools": evaluator.applies_to_all_tools,
+        "surfaces": evaluator.surfaces,
+        "turn_mode": evaluator.turn_mode,
+        "depends_on": evaluator.depends_on,
+        "tags": evaluator.tags,
+        "fixtures": entry.fixtures.is_some(),
+        "checks": checks.collect::<Vec<_>>(),
+        "patterns": patterns.collect::<Vec<_>>(),
+    })
 }

@@ -45,7 +45,6 @@ mod files;
 pub mod fixtures;
 pub mod folder;
 mod form;
-mod json;
 mod layout;
 pub mod limits;
 mod load;

@@ -224,9 +224,9 @@ impl Draft {
             }
             "checks" => {
                 let checks = list(reader, entry, "a list of checks", MAX_CHECKS, check);
-                let names = checks.iter().map(|((check, at), _)| (check.name.as_str(), *at));
+                let names = checks.iter().map(|(check, at)| (check.name.as_str(), *at));
                 no_name_twice(reader, "checks", names);
-                (evaluator.checks, places.checks) = checks.into_iter().map(|(check, _)| check).unzip();
+                (evaluator.checks, places.checks) = checks.into_iter().unzip();
                 together(reader, entry, &evaluator.checks);
             }
             _ => {}
@@ -237,10 +237,9 @@ impl Draft {
         let patterns = list(reader, entry, "a list of patterns", MAX_PATTERNS, |reader, item| {
             pattern(reader, item, class, None)
         });
-        let names = patterns.iter().map(|((pattern, at), _)| (pattern.name.as_str(), *at));
+        let names = patterns.iter().map(|(pattern, at)| (pattern.name.as_str(), *at));
         no_name_twice(reader, "patterns", names);
-        (self.evaluator.patterns, self.places.patterns) =
-            patterns.into_iter().map(|(pattern, _)| pattern).unzip();
+        (self.evaluator.patterns, self.places.patterns) = patterns.into_iter().unzip();
     }
 
     /// What its fields must say together, and with the folder it lies in.

@@ -125,14 +125,14 @@ pub(super) fn kebab_case<'t>(reader: &mut Reader<'t>, node: Node<'t>, what: &str
     refuse(reader, node, |at| ids::not_kebab_case(&text, what, at, node.span))
 }
 
-/// A list below a key, of no more items than there may be, each with its place.
+/// A list below a key, of no more items than there may be.
 pub(super) fn list<'t, T>(
     reader: &mut Reader<'t>,
     entry: Entry,
     what: &str,
     most: usize,
     mut read: impl FnMut(&mut Reader<'t>, Node<'t>) -> Option<T>,
-) -> Vec<(T, Span)> {
+) -> Vec<T> {
     reader.under(entry, |reader, node| {
         let length = match node.kind {
             NodeKind::Sequence(items) => items.len(),
@@ -142,14 +142,13 @@ pub(super) fn list<'t, T>(
             return refuse(reader, node, |at| files::long_list(length, most, at)).unwrap_or_default();
         }
         let items = reader.list(node, what, |reader, item| {
-            let at = reader.headline(item);
             let errors = reader.errors();
             let value = if is_null(item) { None } else { read(reader, item) };
             // Whatever is left out is said to be: nothing is passed over in silence.
             if value.is_none() && reader.errors() == errors {
                 reader.mismatch(item, "a value");
             }
-            value.map(|value| (value, at))
+            value
         });
         items.unwrap_or_default()
     })
@@ -160,9 +159,12 @@ pub(super) fn words<'t, T: Display + Ord>(
     reader: &mut Reader<'t>,
     entry: Entry,
     what: &str,
-    read: impl FnMut(&mut Reader<'t>, Node<'t>) -> Option<T>,
+    mut read: impl FnMut(&mut Reader<'t>, Node<'t>) -> Option<T>,
 ) -> (Vec<T>, Vec<Span>) {
-    let words = list(reader, entry, what, MAX_LISTED, read);
+    let words = list(reader, entry, what, MAX_LISTED, |reader, item| {
+        let at = reader.headline(item);
+        Some((read(reader, item)?, at))
+    });
     for finding in ids::duplicate_words(&words) {
         reader.warn(|_| finding);
     }

@@ -93,12 +93,11 @@ impl Of<'_> {
                 report_key(reader, entry, |at| rules::no_case(self.key, at));
             }
             let mut index = 0;
-            let read = list(reader, entry, "a list of cases", MAX_CASES, |reader, item| {
+            cases.extend(list(reader, entry, "a list of cases", MAX_CASES, |reader, item| {
                 let name = format!("{}[{index}]", self.key);
                 index += 1;
                 self.case(reader, item, name)
-            });
-            cases.extend(read.into_iter().map(|(case, _)| case));
+            }));
         } else {
             cases.extend(reader.under(entry, |reader, node| self.case(reader, node, self.key.to_owned())));
         }
@@ -127,7 +126,7 @@ impl Of<'_> {
             "turns" => turns = Some(self.turns(reader, entry)),
             "tools" => {
                 let read = list(reader, entry, "a list of tools", Transcript::MAX_TURNS, object);
-                tools = Some(read.into_iter().map(|(tool, _)| Value::Object(tool)).collect());
+                tools = Some(read.into_iter().map(Value::Object).collect());
             }
             "server" => server = reader.under(entry, object),
             "expect" => {
@@ -189,10 +188,10 @@ impl Of<'_> {
             NodeKind::Sequence(items) => items.len(),
             _ => usize::MAX, // said already
         };
-        if turns.len() == written && turns.iter().all(|(turn, _)| turn.role != Role::Target) {
+        if turns.len() == written && turns.iter().all(|turn| turn.role != Role::Target) {
             report_key(reader, entry, rules::silent);
         }
-        turns.into_iter().map(|(turn, _)| turn).collect()
+        turns
     }
 }
 
@@ -218,10 +217,9 @@ fn turn<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Turn> {
         }
         "result" if reader.is_given(entry) => turn.result = Some(reader.under(entry, Reader::value)),
         "calls" => {
-            let calls = list(reader, entry, "a list of calls", Transcript::MAX_TURNS, |reader, node| {
+            turn.calls = list(reader, entry, "a list of calls", Transcript::MAX_TURNS, |reader, node| {
                 call(reader, node, &OBSERVED)
             });
-            turn.calls = calls.into_iter().map(|(call, _)| call).collect();
         }
         _ => {}
     })?;

@@ -101,8 +101,7 @@ fn suite<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> (Option<SuiteText>, Opt
     }
     let mut include = Vec::new();
     if let Some(entry) = included {
-        let read = list(reader, entry, "a list", MAX_LISTED, one_of);
-        include.extend(read.into_iter().map(|(include, _)| include));
+        include = list(reader, entry, "a list", MAX_LISTED, one_of);
         if let NodeKind::Sequence([]) = reader.tree().node(entry.value).kind {
             report_key(reader, entry, suites::includes_nothing);
         }
