@@ -104,6 +104,32 @@ impl<'t> Fields<'t> {
         Reader::new(self.tree).value(node)
     }
 
+    /// What a case is given, all of which must be looked at.
+    pub(super) fn input<T>(
+        &mut self,
+        read: impl FnOnce(&mut Fields<'t>) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let mut input = self.below("input")?;
+        let read = read(&mut input)?;
+        input.finish()?;
+        Ok(read)
+    }
+
+    /// Compares what came out with what the case expects.
+    pub(super) fn expect(&mut self, what: &str, found: &Value) -> Checked {
+        expect_value(what, found, &self.value("expected")?)
+    }
+
+    /// A part of a document that must be there.
+    pub(super) fn read<T>(
+        &mut self,
+        key: &str,
+        read: impl FnOnce(&mut Reader<'t>, Node<'t>) -> T,
+    ) -> Result<T, String> {
+        let node = self.need(key)?;
+        self.part(node, &[], read)
+    }
+
     /// Reads a part of a document. `tolerated` codes are findings the fixture format brings with it.
     pub(super) fn part<T>(
         &self,

@@ -143,8 +143,7 @@ impl SemanticEvaluator for Scripted {
 
 fn check_evaluate(case: &mut Fields<'_>) -> Checked {
     let mut input = case.below("input")?;
-    let node = input.need("indicator")?;
-    let indicator = input.part(node, &[], fragment::indicator)?;
+    let indicator = input.read("indicator", fragment::indicator)?;
     let message = input.value("message")?;
     let cel = match input.optional_value("cel_evaluator") {
         None => true,

@@ -34,14 +34,12 @@ pub(super) fn string(rest: &str, offset: usize) -> Result<Option<StringLiteral>,
     })?;
     let body = &rest[body_start..body_start + body_length];
     let body_offset = offset + body_start;
+    let bytes = if is_raw { body.into() } else { unescape(body, body_offset, is_bytes)? };
     let kind = if is_bytes {
-        TokenKind::Bytes(if is_raw {
-            body.as_bytes().into()
-        } else {
-            unescape_bytes(body, body_offset)?.into()
-        })
+        TokenKind::Bytes(bytes.into())
     } else {
-        TokenKind::String(if is_raw { body.into() } else { unescape(body, body_offset)?.into() })
+        // Text and whole characters are UTF-8.
+        TokenKind::String(String::from_utf8(bytes).unwrap_or_default().into())
     };
     Ok(Some(StringLiteral { kind, length: body_start + body_length + quote.len() }))
 }
@@ -67,36 +65,30 @@ fn find_end(body: &str, quote: &str, is_raw: bool) -> Option<usize> {
 enum Piece<'s> {
     Text(&'s str),
     /// `\x41`, `\101`: a code point in a string, a byte in bytes.
-    Code(u32),
+    Code(u8),
     /// `\n`: a character in both.
     Character(char),
     /// `\u00e9`: a character in a string only.
     CodePoint(char),
 }
 
-fn unescape(body: &str, offset: usize) -> Result<String, SyntaxError> {
-    let mut text = String::with_capacity(body.len());
-    pieces(body, offset, |piece| match piece {
-        Piece::Text(part) => text.push_str(part),
-        // A code is at most 255, and every such value is a character.
-        Piece::Code(code) => text.push(char::from_u32(code).unwrap_or_default()),
-        Piece::Character(character) | Piece::CodePoint(character) => text.push(character),
-    })?;
-    Ok(text)
-}
-
-fn unescape_bytes(body: &str, offset: usize) -> Result<Vec<u8>, SyntaxError> {
+fn unescape(body: &str, offset: usize, is_bytes: bool) -> Result<Vec<u8>, SyntaxError> {
     let mut bytes = Vec::with_capacity(body.len());
     let mut has_code_point = false;
-    pieces(body, offset, |piece| match piece {
-        Piece::Text(part) => bytes.extend_from_slice(part.as_bytes()),
-        Piece::Code(code) => bytes.push(u8::try_from(code).unwrap_or_default()),
-        Piece::Character(character) => {
-            bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-        }
-        Piece::CodePoint(_) => has_code_point = true,
+    pieces(body, offset, |piece| {
+        let character = match piece {
+            Piece::Text(part) => return bytes.extend_from_slice(part.as_bytes()),
+            Piece::Code(code) if is_bytes => return bytes.push(code),
+            Piece::Code(code) => char::from(code),
+            Piece::Character(character) => character,
+            Piece::CodePoint(character) => {
+                has_code_point = true;
+                character
+            }
+        };
+        bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
     })?;
-    if has_code_point {
+    if is_bytes && has_code_point {
         let span = Span::new(offset, offset + body.len());
         return Err(SyntaxError::new("bytes have no `\\u` escape", span)
             .help("write the bytes as `\\xc3\\xa9`, or the character itself"));
@@ -136,8 +128,8 @@ fn escape_sequence(escape: &str) -> Option<(Piece<'static>, usize)> {
         't' => '\t',
         'v' => '\x0b',
         '\\' | '?' | '"' | '\'' | '`' => letter,
-        'x' | 'X' => return Some((Piece::Code(digits(escape, 2, 2, 16)?), 4)),
-        '0'..='3' => return Some((Piece::Code(digits(escape, 1, 3, 8)?), 4)),
+        'x' | 'X' => return Some((Piece::Code(digits(escape, 2, 2, 16)?.try_into().ok()?), 4)),
+        '0'..='3' => return Some((Piece::Code(digits(escape, 1, 3, 8)?.try_into().ok()?), 4)),
         'u' => return Some((code_point(digits(escape, 2, 4, 16)?)?, 6)),
         'U' => return Some((code_point(digits(escape, 2, 8, 16)?)?, 10)),
         _ => return None,
