@@ -1,6 +1,6 @@
 //! Enumerations whose members are words.
 
-/// Defines a closed enumeration: its members, their words, and the way back from a word.
+/// Defines closed enumerations: their members, the words of these, and the way back from a word.
 ///
 /// ```
 /// sortie_syntax::closed_enum! {
@@ -17,7 +17,7 @@
 /// ```
 #[macro_export]
 macro_rules! closed_enum {
-    ($(#[$doc:meta])* $name:ident { $($(#[$member_doc:meta])* $member:ident = $word:literal,)+ }) => {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$member_doc:meta])* $member:ident = $word:literal,)+ })+) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name { $($(#[$member_doc])* $member,)+ }
@@ -57,5 +57,5 @@ macro_rules! closed_enum {
                 word.parse().map_err(|()| ::serde::de::Error::unknown_variant(&word, Self::WORDS))
             }
         }
-    };
+    )+};
 }

@@ -12,9 +12,7 @@ closed_enum! {
         /// Data or control crossed a trust boundary.
         BoundaryBreach = "boundary_breach",
     }
-}
 
-closed_enum! {
     /// How bad the threat is.
     SeverityLevel {
         /// An observation.
@@ -28,9 +26,7 @@ closed_enum! {
         /// Severe impact.
         Critical = "critical",
     }
-}
 
-closed_enum! {
     /// What kind of harm an attack does.
     Impact {
         /// The agent's reasoning is corrupted.
@@ -50,9 +46,7 @@ closed_enum! {
         /// The attacker gains capabilities.
         PrivilegeEscalation = "privilege_escalation",
     }
-}
 
-closed_enum! {
     /// How an attack works.
     Category {
         /// Malicious capability descriptions.
@@ -70,9 +64,7 @@ closed_enum! {
         /// Several protocols are chained.
         CrossProtocolChain = "cross_protocol_chain",
     }
-}
 
-closed_enum! {
     /// Where a document stands in its life.
     Status {
         /// Being written.
@@ -84,9 +76,7 @@ closed_enum! {
         /// Superseded.
         Deprecated = "deprecated",
     }
-}
 
-closed_enum! {
     /// How indicator verdicts combine.
     CorrelationLogic {
         /// One match is enough.
@@ -94,9 +84,7 @@ closed_enum! {
         /// Every indicator must match.
         All = "all",
     }
-}
 
-closed_enum! {
     /// What an indicator found.
     IndicatorResult {
         /// The agent did what the attacker wanted.
@@ -108,9 +96,7 @@ closed_enum! {
         /// The indicator was not evaluated.
         Skipped = "skipped",
     }
-}
 
-closed_enum! {
     /// What became of an attack.
     AttackResult {
         /// The agent gave in.
@@ -122,9 +108,7 @@ closed_enum! {
         /// No verdict could be reached.
         Error = "error",
     }
-}
 
-closed_enum! {
     /// Which message of an exchange an extractor reads.
     ExtractorSource {
         /// The request.
@@ -132,9 +116,7 @@ closed_enum! {
         /// The response.
         Response = "response",
     }
-}
 
-closed_enum! {
     /// How an extractor selects.
     ExtractorType {
         /// With a `JSONPath` of RFC 9535.
@@ -142,9 +124,7 @@ closed_enum! {
         /// With the first capture group of an RE2 pattern.
         Regex = "regex",
     }
-}
 
-closed_enum! {
     /// A hint for engines that classify.
     SemanticIntentClass {
         /// Injected instructions.
@@ -158,9 +138,7 @@ closed_enum! {
         /// Instructions replaced.
         InstructionOverride = "instruction_override",
     }
-}
 
-closed_enum! {
     /// How closely a mapping fits.
     Relationship {
         /// The attack is an instance of the entry.
@@ -168,9 +146,7 @@ closed_enum! {
         /// The entry is akin to it.
         Related = "related",
     }
-}
 
-closed_enum! {
     /// How loud a log line is.
     LogLevel {
         /// Information.
@@ -180,9 +156,7 @@ closed_enum! {
         /// An error.
         Error = "error",
     }
-}
 
-closed_enum! {
     /// How an MCP elicitation asks.
     ElicitationMode {
         /// With a form.
@@ -190,9 +164,7 @@ closed_enum! {
         /// By sending the user to a URL.
         Url = "url",
     }
-}
 
-closed_enum! {
     /// Which side of an exchange an indicator examines.
     Direction {
         /// The request, or a notification.
@@ -200,9 +172,7 @@ closed_enum! {
         /// The response.
         Response = "response",
     }
-}
 
-closed_enum! {
     /// How an indicator decides.
     IndicatorMethod {
         /// By comparing values.
@@ -212,9 +182,7 @@ closed_enum! {
         /// By meaning.
         Semantic = "semantic",
     }
-}
 
-closed_enum! {
     /// Why a phase ended.
     AdvanceReason {
         /// Enough matching events were seen.

@@ -255,16 +255,16 @@ macro_rules! fields {
     };
 }
 
-/// Declares an object: what must stand there, what it is called, its fields, and those that it needs.
-macro_rules! object {
-    (
+/// Declares objects: what must stand there, what each is called, its fields, and those that it needs.
+macro_rules! objects {
+    ($(
         $type:ident: $expected:literal, $what:literal
         { $($field:ident $(= $name:literal)? $(+ $numbers:ident)?),+ $(; $extensions:ident)? }
         $(list $list:literal)?
         $(may_be_empty $may_be_empty:literal)?
         $(or_only $only:ident)?
         $(needs $rule:literal { $($needed:tt: $help:literal,)+ })?
-    ) => {
+    );+ $(;)?) => {$(
         fields! { $type: $($field $(= $name)?),+ }
 
         impl Object for $type {
@@ -283,7 +283,9 @@ macro_rules! object {
             }
 
             fn given(&self) -> Vec<&'static str> {
-                let all = [$((name!($field $($name)?), FieldValue::is_given(&self.$field))),+];
+                // Without `..`, so that a field which is not declared does not compile.
+                let Self { $($field, $($numbers: _,)?)+ $($extensions: _)? } = self;
+                let all = [$((name!($field $($name)?), FieldValue::is_given($field))),+];
                 all.into_iter().filter_map(|(name, is_given)| is_given.then_some(name)).collect()
             }
 
@@ -309,63 +311,55 @@ macro_rules! object {
                 Some(&mut self.$extensions)
             })?
         }
-    };
+    )+};
 }
 
 fields! { Document: oatf, schema = "$schema", attack }
 
-object! {
+// `target`, `condition`, and the operators of the shorthand form.
+fields! {
+    PatternMatch: target, condition, contains, starts_with, ends_with, regex, any_of, gt, lt, gte, lte, exists
+}
+
+objects! {
     Attack: "an attack", "an attack" {
         id, name, version, status, created, modified, author, description, grace_period, severity, impact,
         classification, references, execution, indicators, correlation; extensions
     }
     needs "V-004" {
         execution: "say how the attack is played: `execution:` with `mode` and `state`, `phases` or `actors`",
-    }
-}
+    };
 
-object! {
     Severity: "a mapping", "a severity" { level, confidence }
     or_only level
-    needs "P-010" { level: "for example `level: high`", }
-}
+    needs "P-010" { level: "for example `level: high`", };
 
-object! { Classification: "a mapping", "a classification" { category, mappings, tags } }
+    Classification: "a mapping", "a classification" { category, mappings, tags };
 
-object! {
     FrameworkMapping: "a framework mapping", "a framework mapping" { framework, id, name, url, relationship }
     list "a list of framework mappings"
-    needs "P-010" { framework: "for example `framework: owasp_llm`", id: "for example `id: LLM01`", }
-}
+    needs "P-010" { framework: "for example `framework: owasp_llm`", id: "for example `id: LLM01`", };
 
-object! {
     Reference: "a reference", "a reference" { url, title, description }
     list "a list of references"
-    needs "P-010" { url: "say where it is to be found", }
-}
+    needs "P-010" { url: "say where it is to be found", };
 
-object! { Correlation: "a mapping", "a correlation" { logic } }
+    Correlation: "a mapping", "a correlation" { logic };
+    Execution: "a mapping", "an execution" { mode, state + state_numbers, phases, actors; extensions };
 
-object! { Execution: "a mapping", "an execution" { mode, state + state_numbers, phases, actors; extensions } }
-
-object! {
     Actor: "an actor", "an actor" { name, mode, phases; extensions }
     list "a list of actors"
     needs "V-031" {
         name: "other actors refer to this one by its name: `{{name.extractor}}`",
         mode: "for example `mode: mcp_server`",
         phases: "an actor has at least one phase",
-    }
-}
+    };
 
-object! {
     Phase: "a phase", "a phase" {
         name, description, mode, state + state_numbers, extractors, on_enter, trigger; extensions
     }
-    list "a list of phases"
-}
+    list "a list of phases";
 
-object! {
     Extractor: "an extractor", "an extractor" { name, source, r#type = "type", selector }
     list "a list of extractors"
     needs "P-010" {
@@ -373,22 +367,16 @@ object! {
         source: "`request` or `response`",
         type: "`json_path` or `regex`",
         selector: "a JSONPath such as `$.arguments.path`, or a pattern with a group",
-    }
-}
+    };
 
-object! { Trigger: "a trigger", "a trigger" { event, count, r#match = "match", after } }
+    Trigger: "a trigger", "a trigger" { event, count, r#match = "match", after };
 
-object! {
     SendAction: "a mapping with `method`", "a `send` action" { method, params }
-    needs "P-010" { method: "for example `method: notifications/tools/list_changed`", }
-}
+    needs "P-010" { method: "for example `method: notifications/tools/list_changed`", };
 
-object! {
     LogAction: "a mapping with `message`", "a `log` action" { message, level }
-    needs "P-010" { message: "say what to log", }
-}
+    needs "P-010" { message: "say what to log", };
 
-object! {
     Indicator: "an indicator", "an indicator" {
         id, protocol, surface, target, actor, direction, method, description, pattern, expression, semantic,
         confidence, tier, severity, false_positives; extensions
@@ -396,30 +384,19 @@ object! {
     list "a list of indicators"
     needs "P-010" {
         target: "name the field to examine, such as `target: \"arguments\"`; `\"\"` is the whole message",
-    }
-}
+    };
 
-// `target`, `condition`, and the operators of the shorthand form.
-fields! {
-    PatternMatch: target, condition, contains, starts_with, ends_with, regex, any_of, gt, lt, gte, lte, exists
-}
-
-object! {
     ExpressionMatch: "an expression", "an expression" { cel, variables }
     may_be_empty false
-    needs "P-010" { cel: "for example `cel: message.name == \"send_email\"`", }
-}
+    needs "P-010" { cel: "for example `cel: message.name == \"send_email\"`", };
 
-object! {
     SemanticMatch: "a semantic match", "a semantic match" { target, intent, intent_class, threshold, examples }
     may_be_empty false
-    needs "P-010" { intent: "describe in a sentence what to look for", }
-}
+    needs "P-010" { intent: "describe in a sentence what to look for", };
 
-object! { SemanticExamples: "a mapping", "examples" { positive, negative } }
+    SemanticExamples: "a mapping", "examples" { positive, negative };
 
-object! {
     MatchCondition: "a mapping", "a condition" {
         contains, starts_with, ends_with, regex, any_of, gt, lt, gte, lte, exists
-    }
+    };
 }
