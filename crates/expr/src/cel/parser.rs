@@ -29,10 +29,8 @@ pub fn is_reserved(word: &str) -> bool {
 /// Parses a whole expression.
 pub(super) fn parse(source: &str) -> Result<Ast, SyntaxError> {
     if source.len() > MAX_SOURCE_BYTES {
-        return Err(SyntaxError::new(
-            format!("the expression is longer than {MAX_SOURCE_BYTES} bytes"),
-            Span::new(0, 0),
-        ));
+        let message = format!("the expression is longer than {MAX_SOURCE_BYTES} bytes");
+        return Err(SyntaxError::new(message, Span::new(0, 0)));
     }
     let mut parser = Parser {
         source,
@@ -117,11 +115,9 @@ impl<'s> Parser<'s> {
         let below = children.iter().map(|id| self.depths[id.index()]).max();
         let depth = below.unwrap_or(0) + 1;
         if depth > MAX_DEPTH {
-            return Err(SyntaxError::new(
-                format!("the expression is nested more than {MAX_DEPTH} levels deep"),
-                span,
-            )
-            .help("a long chain of `+` or `.` is nested too: split it, or use a list"));
+            let message = format!("the expression is nested more than {MAX_DEPTH} levels deep");
+            return Err(SyntaxError::new(message, span)
+                .help("a long chain of `+` or `.` is nested too: split it, or use a list"));
         }
         self.nodes.push(node);
         self.spans.push(span);
@@ -137,12 +133,10 @@ impl<'s> Parser<'s> {
     fn expression(&mut self) -> Result<NodeId, SyntaxError> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
-            return Err(SyntaxError::new(
-                format!(
-                    "parentheses, brackets or conditionals are nested more than {MAX_NESTING} levels deep"
-                ),
-                self.span(),
-            ));
+            let message = format!(
+                "parentheses, brackets or conditionals are nested more than {MAX_NESTING} levels deep"
+            );
+            return Err(SyntaxError::new(message, self.span()));
         }
         let condition = self.disjunction()?;
         let result = if self.accept(&TokenKind::Question).is_some() {
@@ -286,11 +280,8 @@ impl<'s> Parser<'s> {
         if is_keyword {
             let span = self.span();
             let word = self.text(span);
-            return Err(SyntaxError::new(
-                format!("`{word}` is a keyword and cannot be selected with a dot"),
-                span,
-            )
-            .help(format!("use brackets: `['{word}']`")));
+            let message = format!("`{word}` is a keyword and cannot be selected with a dot");
+            return Err(SyntaxError::new(message, span).help(format!("use brackets: `['{word}']`")));
         }
         self.expect(&TokenKind::Identifier, "a field name")
     }

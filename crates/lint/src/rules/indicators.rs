@@ -40,36 +40,27 @@ pub(super) const L_002: Rule = Rule::warning("L-002", "§6", include_str!("l002.
 fn selects(scope: &Scope<'_>, message: &Message<'_>, target: &str) -> bool {
     // Of an answer we know what we asked and nothing else; its root is what L-011 is about.
     let unknown = message.is_request_in_response() && !target.starts_with("_request");
-    scope.protocol == Some(message.protocol)
-        && scope.surface().is_none_or(|surface| surface == message.surface)
-        && scope.side.is_none_or(|side| side == message.side)
+    message.is_seen_by(scope)
         && scope.indicator.actor.as_deref().is_none_or(|actor| actor == message.actor)
         && !unknown
 }
 
 fn fires_by_itself(scope: &Scope<'_>, message: &Message<'_>, place: &NodePath, report: &mut RuleReport<'_>) {
-    let Message { surface, side, .. } = message;
+    let Message { protocol, surface, side, .. } = message;
     let said = if scope.wants_absence() {
         "the attack sends nothing of the kind here"
     } else {
         "the attack itself sends what it looks for"
     };
-    let finding = report
-        .add(
-            scope.path.clone().key("pattern"),
-            format!(
-                "this indicator matches the attack's own {} of `{surface}`, whatever the agent does",
-                side.as_str()
-            ),
-        )
-        .label("matches by itself")
-        .also(place, said);
+    let own = format!("{} of `{surface}`", side.as_str());
+    let message = format!("this indicator matches the attack's own {own}, whatever the agent does");
+    let finding =
+        report.add(scope.path.clone().key("pattern"), message).label("matches by itself").also(place, said);
     // The other side is the agent's; the indicator may have forgotten to say that it means that one.
     let other = side.other();
     let elsewhere = scope.side.is_none() && {
         let target = scope.target().map_or("", |(_, target)| target);
-        reachability(message.protocol, Some(surface), Some(other), &scope.modes, target)
-            == Reachability::Possible
+        reachability(protocol, Some(surface), Some(other), &scope.modes, target) == Reachability::Possible
     };
     if elsewhere && scope.surface().is_some() {
         finding.help(format!("if the agent's side is meant, add `direction: {}`", other.as_str()));
@@ -98,13 +89,10 @@ fn absence_everywhere(document: &Document, scope: &Scope<'_>, target: &str, repo
     let possible =
         reachability(protocol, None, scope.side, &document.modes(), target) == Reachability::Possible;
     if possible && !target.is_empty() {
+        let message =
+            format!("this indicator matches every message that has no `{target}`, whatever the agent does");
         report
-            .add(
-                scope.path.clone().key("pattern"),
-                format!(
-                    "this indicator matches every message that has no `{target}`, whatever the agent does"
-                ),
-            )
+            .add(scope.path.clone().key("pattern"), message)
             .label("matches by itself")
             .help("name the operation it is about with `surface`, and its side with `direction`");
     }

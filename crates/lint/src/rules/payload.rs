@@ -15,6 +15,7 @@ use sortie_oatf::rules::execution_path;
 use sortie_oatf::template::{Piece, fill, pieces};
 use sortie_syntax::NodePath;
 
+use super::scope::Scope;
 use super::states::items;
 
 /// A message of an actor.
@@ -53,6 +54,13 @@ impl Message<'_> {
         let ControlFlow::Break(path) = found else { return self.from.clone() };
         let part = self.made_of.iter().find_map(|(start, from)| Some((below(&path, start)?, from)));
         part.map_or_else(|| self.from.clone(), |(rest, from)| from.clone().join(&rest))
+    }
+
+    /// Whether an indicator that looks at every actor is shown it.
+    pub(super) fn is_seen_by(&self, scope: &Scope<'_>) -> bool {
+        scope.protocol == Some(self.protocol)
+            && scope.surface().is_none_or(|surface| surface == self.surface)
+            && scope.side.is_none_or(|side| side == self.side)
     }
 
     /// Whether it is not our message but the answer to one, as far as it carries what we asked.

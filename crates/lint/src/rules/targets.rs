@@ -148,9 +148,7 @@ impl<'d> Look<'d> {
         let document = self.document;
         let payload = self.payload.get_or_insert_with(|| payload::messages(document));
         payload.iter().any(|message| {
-            scope.protocol == Some(message.protocol)
-                && scope.surface().is_none_or(|surface| surface == message.surface)
-                && scope.side.is_none_or(|side| side == message.side)
+            message.is_seen_by(scope)
                 && message.readings().iter().any(|reading| !target.resolve(reading).is_empty())
         })
     }
@@ -179,27 +177,16 @@ pub(super) const L_010: Rule = Rule::warning("L-010", "§6.3", include_str!("l01
             let unguarded = program.unguarded_fields();
             let lacking = unguarded.iter().find_map(|field| Some((field, lacks(&scope, &field.path)?)));
             let Some((field, lacks)) = lacking else { continue };
-            let start = expression.cel.find(&field.path).unwrap_or(0);
+            let path = &field.path;
+            let read = expression.cel.find(path).map_or(0..0, |start| start..start + path.len());
+            let message =
+                format!("this reads `{path}` in messages that have no such field, which is an error");
             report
-                .add(
-                    scope.path.clone().key("expression").key("cel"),
-                    format!(
-                        "this reads `{}` in messages that have no such field, which is an error",
-                        field.path
-                    ),
-                )
-                .within(
-                    start
-                        ..start
-                            + if start > 0 || expression.cel.starts_with(&field.path) {
-                                field.path.len()
-                            } else {
-                                0
-                            },
-                )
+                .add(scope.path.clone().key("expression").key("cel"), message)
+                .within(read)
                 .label("read without `has()`")
                 .help(lacks)
-                .help(format!("or ask first: `has({}) && ...`", field.path));
+                .help(format!("or ask first: `has({path}) && ...`"));
         }
     }));
 

@@ -109,10 +109,8 @@ impl Parser<'_> {
                 .help(format!("for example `{method}(x, x.name == 'a')`")));
         }
         if self.scope.len() >= MAX_COMPREHENSIONS {
-            return Err(SyntaxError::new(
-                format!("more than {MAX_COMPREHENSIONS} comprehensions inside one another"),
-                name,
-            ));
+            let message = format!("more than {MAX_COMPREHENSIONS} comprehensions inside one another");
+            return Err(SyntaxError::new(message, name));
         }
         self.scope.push(self.text(variable));
         let (arguments, close) = self.sequence(&TokenKind::CloseParen, "`)`", Self::expression)?;

@@ -1,6 +1,7 @@
 //! What must not be empty, and what counts.
 
 use crate::extension;
+use crate::model::SemanticExamples;
 use crate::rules::Rule;
 use crate::rules::walk::{ATTACK, ConditionAt};
 
@@ -10,16 +11,13 @@ pub(super) const S_001: Rule = Rule::error("S-001", "", include_str!("s001.md"))
     .check(Some(|document, report| {
         document.each_condition(|at, condition| {
             // The shorthand form only exists where an operator was written.
-            if !condition.is_empty()
-                || matches!(condition, ConditionAt::Shorthand(_))
-                || report.is_damaged(*at)
-            {
-                return;
+            let is_short = matches!(condition, ConditionAt::Shorthand(_));
+            if condition.is_empty() && !is_short && !report.is_damaged(*at) {
+                report
+                    .add(*at, "this condition compares with nothing")
+                    .help("add an operator such as `contains`, or a value to be equal to")
+                    .help("to ask only whether the field is there, write `exists: true`");
             }
-            report
-                .add(*at, "this condition compares with nothing")
-                .help("add an operator such as `contains`, or a value to be equal to")
-                .help("to ask only whether the field is there, write `exists: true`");
         });
     }));
 
@@ -42,14 +40,12 @@ pub(super) const S_003: Rule = Rule::error("S-003", "", include_str!("s003.md"))
     .check(Some(|document, report| {
         for (at, indicator) in document.indicators_at() {
             let examples = indicator.semantic.as_ref().and_then(|semantic| semantic.examples.as_ref());
-            if examples.is_some_and(|examples| examples.positive.is_none() && examples.negative.is_none()) {
-                let path = at.key("semantic").key("examples").path();
-                if !report.is_damaged(path.clone()) {
-                    report.add(path, "`examples` has neither `positive` nor `negative`").help(
-                        "add texts that should match under `positive`, and some that should not \
-                               under `negative`",
-                    );
-                }
+            let at = at.key("semantic");
+            if examples == Some(&SemanticExamples::default()) && !report.is_damaged(at.key("examples")) {
+                let message = "`examples` has neither `positive` nor `negative`";
+                let help =
+                    "add texts that should match under `positive`, and some that should not under `negative`";
+                report.add(at.key("examples"), message).help(help);
             }
         }
     }));
@@ -89,14 +85,11 @@ pub(super) const S_009: Rule = Rule::error("S-009", "", include_str!("s009.md"))
     .check(Some(|document, report| {
         for (at, indicator) in document.indicators_at() {
             let Some(pattern) = &indicator.pattern else { continue };
-            if pattern.condition.is_none() && pattern.shorthand.is_none() {
-                let path = at.key("pattern").path();
-                if !report.is_damaged(path.clone()) {
-                    report.add(path, "this pattern has nothing to compare with").help(
-                        "add one operator, such as `contains: \"id_rsa\"`, or `condition` with \
-                               several below it",
-                    );
-                }
+            let is_empty = pattern.condition.is_none() && pattern.shorthand.is_none();
+            if is_empty && !report.is_damaged(at.key("pattern")) {
+                let help =
+                    "add one operator, such as `contains: \"id_rsa\"`, or `condition` with several below it";
+                report.add(at.key("pattern"), "this pattern has nothing to compare with").help(help);
             }
         }
     }));

@@ -200,14 +200,12 @@ pub(super) const V_040: Rule = Rule::error("V-040", "§5.3", include_str!("v040.
     .titled("a trigger waits for something")
     .check(Some(|document, report| {
         document.each_phase(|phase| {
-            if phase.phase.trigger.as_ref().is_some_and(|trigger| *trigger == Trigger::default()) {
-                let path = phase.at.key("trigger").path();
-                if !report.is_damaged(path.clone()) {
-                    report
-                        .add(path, "this trigger waits for nothing")
-                        .help("say what ends the phase: an `event`, or a time with `after`")
-                        .help("a phase that never ends has no `trigger` at all");
-                }
+            let at = phase.at.key("trigger");
+            if phase.phase.trigger == Some(Trigger::default()) && !report.is_damaged(at) {
+                report
+                    .add(at, "this trigger waits for nothing")
+                    .help("say what ends the phase: an `event`, or a time with `after`")
+                    .help("a phase that never ends has no `trigger` at all");
             }
         });
     }));

@@ -93,25 +93,19 @@ pub(super) const V_033: Rule = Rule::error("V-033", "§11.1.14", include_str!("v
 pub(super) const V_037: Rule = Rule::error("V-037", "§5.5", include_str!("v037.md"))
     .titled("extractors have names that templates can use")
     .check(Some(|document, report| {
-        document.each_phase(|phase| {
-            for (index, extractor) in phase.phase.extractors.iter().flatten().enumerate() {
-                if is_name(&extractor.name) {
-                    continue;
-                }
-                let at = phase.at.key("extractors");
-                let finding = report
-                    .add(
-                        at.index(index).key("name"),
-                        format!("`{}` cannot be the name of an extractor", extractor.name),
-                    )
-                    .help("names start with a small letter, and go on with small letters, digits and `_`");
-                // No fix: the templates that use the name would have to change with it.
-                let meant = extractor.name.to_ascii_lowercase().replace(['-', ' ', '.'], "_");
-                if is_name(&meant) {
-                    finding
-                        .label(format!("`{meant}` can"))
-                        .help(format!("templates use it as `{{{{{meant}}}}}`"));
-                }
+        document.each_extractor(|at, extractor| {
+            if is_name(&extractor.name) {
+                return;
+            }
+            let finding = report
+                .add(at.key("name"), format!("`{}` cannot be the name of an extractor", extractor.name))
+                .help("names start with a small letter, and go on with small letters, digits and `_`");
+            // No fix: the templates that use the name would have to change with it.
+            let meant = extractor.name.to_ascii_lowercase().replace(['-', ' ', '.'], "_");
+            if is_name(&meant) {
+                finding
+                    .label(format!("`{meant}` can"))
+                    .help(format!("templates use it as `{{{{{meant}}}}}`"));
             }
         });
     }));
@@ -133,16 +127,13 @@ pub(super) const V_038: Rule = Rule::error("V-038", "§11.1.7", include_str!("v0
 pub(super) const V_042: Rule = Rule::error("V-042", "§5.5", include_str!("v042.md"))
     .titled("a regex extractor captures something")
     .check(Some(|document, report| {
-        document.each_phase(|phase| {
-            for (index, extractor) in phase.phase.extractors.iter().flatten().enumerate() {
-                // What is no regular expression is V-013's to report.
-                if extractor.r#type == ExtractorType::Regex && re2::check(&extractor.selector) == Ok(0) {
-                    let at = phase.at.key("extractors");
-                    report
-                        .add(at.index(index).key("selector"), "this pattern has no capture group")
-                        .label("nothing to extract")
-                        .help("put parentheses around the part to keep: `token=([a-z0-9]+)`");
-                }
+        document.each_extractor(|at, extractor| {
+            // What is no regular expression is V-013's to report.
+            if extractor.r#type == ExtractorType::Regex && re2::check(&extractor.selector) == Ok(0) {
+                report
+                    .add(at.key("selector"), "this pattern has no capture group")
+                    .label("nothing to extract")
+                    .help("put parentheses around the part to keep: `token=([a-z0-9]+)`");
             }
         });
     }));
