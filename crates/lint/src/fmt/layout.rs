@@ -417,17 +417,8 @@ impl<'t> Layout<'t> {
 
     /// The comments and blank lines above what stands at `start`.
     fn above(&mut self, start: usize) -> Result<Vec<Row<'t>>, FormatError> {
-        let mut rows = Vec::new();
-        while let Some(comment) = self.comments.get(self.next).copied()
-            && comment.span.start < start
-        {
-            if comment.column.is_none() {
-                return Err(self.refuse(&comment));
-            }
-            self.next += 1;
-            self.blank_before(comment.span.start, &mut rows);
-            rows.push(Row::Comment(comment.text));
-        }
+        let mut rows = self.foot(0, start);
+        self.no_comment_before(start)?;
         self.blank_before(start, &mut rows);
         Ok(rows)
     }

@@ -12,7 +12,7 @@ use sortie_expr::path::{SimplePath, WildcardPath};
 use sortie_expr::re2::Regex;
 
 use super::error::CompileError;
-use crate::model::{Condition, MatchCondition, MatchPredicate};
+use crate::model::{Condition, MatchCondition, MatchPredicate, predicate_from_value};
 
 /// Whether a value compared with a bound satisfies it.
 type Holds = fn(Ordering) -> bool;
@@ -215,11 +215,7 @@ impl CompiledPredicate {
 
     /// Compiles a predicate written inside pass-through state.
     pub fn from_value(when: &serde_json::Map<String, Value>) -> Result<Self, CompileError> {
-        let predicate = when
-            .iter()
-            .map(|(path, condition)| Ok((path.clone(), Condition::from_value(condition)?)))
-            .collect::<Result<MatchPredicate, CompileError>>()?;
-        Self::new(&predicate)
+        Self::new(&predicate_from_value(when)?)
     }
 
     /// Whether every entry holds.

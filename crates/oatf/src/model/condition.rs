@@ -1,7 +1,7 @@
 //! Conditions and predicates.
 
 use indexmap::IndexMap;
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 use super::fields::Object;
 
@@ -51,6 +51,11 @@ impl Condition {
         }
         Ok(Self::Match(condition))
     }
+}
+
+/// Reads a predicate from a value, see [`Condition::from_value`].
+pub(crate) fn predicate_from_value(when: &Map<String, Value>) -> Result<MatchPredicate, OperandError> {
+    when.iter().map(|(path, condition)| Ok((path.clone(), Condition::from_value(condition)?))).collect()
 }
 
 /// An operator has an operand of the wrong type, or stands beside something that is no operator.

@@ -5,8 +5,8 @@ use serde_json::Value;
 use sortie_syntax::ExactNumbers;
 
 use super::{
-    AdvanceReason, Condition, Extensions, ExtractorSource, ExtractorType, LogLevel, MatchPredicate,
-    OperandError,
+    AdvanceReason, Extensions, ExtractorSource, ExtractorType, LogLevel, MatchPredicate, OperandError,
+    predicate_from_value,
 };
 
 /// The execution profile, in one of three forms: `state`, `phases` or `actors`.
@@ -159,12 +159,7 @@ impl ResponseEntry {
         for (key, value) in fields {
             match (key.as_str(), value) {
                 ("when" | "synthesize" | "content", Value::Null) => {}
-                ("when", Value::Object(when)) => {
-                    let predicate = when
-                        .iter()
-                        .map(|(path, condition)| Ok((path.clone(), Condition::from_value(condition)?)));
-                    entry.when = Some(predicate.collect::<Result<_, OperandError>>()?);
-                }
+                ("when", Value::Object(when)) => entry.when = Some(predicate_from_value(when)?),
                 ("when", _) => return Err(error("when", "a mapping of paths to conditions")),
                 ("content", content) => entry.content = Some(content.clone()),
                 ("synthesize", block) => {

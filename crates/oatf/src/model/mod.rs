@@ -13,6 +13,7 @@ mod indicator;
 mod verdict;
 
 pub use attack::{Attack, Classification, Correlation, FrameworkMapping, Reference, Severity};
+pub(crate) use condition::predicate_from_value;
 pub use condition::{Condition, MatchCondition, MatchEntry, MatchPredicate, OPERATORS, OperandError};
 pub use document::{Document, ExtensionField, Extensions};
 pub use enums::{
