@@ -89,10 +89,7 @@ fn top_ten(prefix: &str, expected: &'static str, id: &str) -> Result<String, Pro
     let form = || Problem::Form { expected };
     let upper = id.to_ascii_uppercase();
     let rest = upper.strip_prefix(prefix).ok_or_else(form)?;
-    let (number, year) = match rest.split_once(':') {
-        Some((number, year)) => (number, Some(year)),
-        None => (rest, None),
-    };
+    let (number, year) = rest.split_once(':').map_or((rest, None), |(number, year)| (number, Some(year)));
     let number = number.strip_prefix(['-', '_', ' ']).unwrap_or(number);
     if year.is_some_and(|year| !is_digits(year, 4)) || number.len() > 2 || !is_digits(number, number.len()) {
         return Err(form());
@@ -153,10 +150,7 @@ fn cwe(id: &str) -> Result<String, Problem> {
 fn mitre(id: &str, prefixes: &[&str]) -> Option<String> {
     prefixes.iter().find_map(|prefix| {
         let rest = id.strip_prefix(prefix)?;
-        let (number, part) = match rest.split_once('.') {
-            Some((number, part)) => (number, Some(part)),
-            None => (rest, None),
-        };
+        let (number, part) = rest.split_once('.').map_or((rest, None), |(number, part)| (number, Some(part)));
         let fits = is_digits(number, 4) && part.is_none_or(|part| *prefix == "T" && is_digits(part, 3));
         fits.then(|| id.to_owned())
     })

@@ -153,21 +153,12 @@ impl Function {
                 time_part(part, first, arguments.get(1))
             }
             Self::Reverse if first.as_list().is_some() => lists::reverse(first, budget),
-            Self::CharAt
-            | Self::IndexOf
-            | Self::LastIndexOf
-            | Self::LowerAscii
-            | Self::UpperAscii
-            | Self::Replace
-            | Self::Split
-            | Self::Substring
-            | Self::Trim
-            | Self::Reverse => strings::call(self, arguments, budget),
             Self::Join => lists::join(first, arguments.get(1), budget),
             Self::Slice => lists::slice(first, &arguments[1], &arguments[2], budget),
             Self::Flatten => lists::flatten(first, budget),
             Self::Sort => lists::sort(first, budget),
             Self::Distinct => lists::distinct(first, budget),
+            _ => strings::call(self, arguments, budget),
         }
     }
 }

@@ -84,10 +84,7 @@ fn unicode_group(cursor: &mut Cursor<'_>, start: usize) -> Result<(ClassUnicode,
         cursor.next().ok_or_else(|| unfinished(cursor))?;
         cursor.text_since(letter)
     };
-    let (positive, negated) = match name.strip_prefix('^') {
-        Some(rest) => (rest, true),
-        None => (name, false),
-    };
+    let (positive, negated) = name.strip_prefix('^').map_or((name, false), |rest| (rest, true));
     let set = unicode::group(positive).ok_or_else(|| {
         let help = match unicode::similar_group(positive) {
             Some(known) => format!("`\\p{{{known}}}` may be meant"),
@@ -153,10 +150,7 @@ fn named(
     let Some(name) = ahead.until_class_end() else {
         return Ok(None);
     };
-    let (positive, negated) = match name.strip_prefix('^') {
-        Some(rest) => (rest, true),
-        None => (name, false),
-    };
+    let (positive, negated) = name.strip_prefix('^').map_or((name, false), |rest| (rest, true));
     let span = ahead.since(start);
     let Some(set) = posix(positive) else {
         return Err(Re2Error::new(span,

@@ -66,10 +66,8 @@ fn number(text: &str) -> Option<Scalar<'_>> {
         Some(at) => (&unsigned[..at], Some(&unsigned[at + 1..])),
         None => (unsigned, None),
     };
-    let (whole, fraction) = match mantissa.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (mantissa, None),
-    };
+    let (whole, fraction) =
+        mantissa.split_once('.').map_or((mantissa, None), |(whole, fraction)| (whole, Some(fraction)));
     let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     let exponent_ok = exponent.is_none_or(|exponent| {
         let digits = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);

@@ -21,10 +21,7 @@ pub(super) const S_006: Rule = Rule::error("S-006", "", include_str!("s006.md"))
 
 /// Checks a date (`2026-02-15`), or a date and time with a time zone (`2026-02-15T10:30:00+01:00`).
 fn date_or_time(text: &str) -> Result<(), &'static str> {
-    let (day, time) = match text.split_once('T') {
-        Some((day, time)) => (day, Some(time)),
-        None => (text, None),
-    };
+    let (day, time) = text.split_once('T').map_or((text, None), |(day, time)| (day, Some(time)));
     date(day)?;
     time.map_or(Ok(()), time_and_zone)
 }
