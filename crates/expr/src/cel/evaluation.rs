@@ -49,10 +49,8 @@ impl<'a> Evaluation<'a> {
             Node::Literal(literal) => Ok(Val::from_literal(literal)),
             Node::Variable(name) => self.variable(name).map_err(|kind| kind.at(id)),
             Node::Local(slot) => Ok(self.locals[*slot].clone()),
-            Node::Select { operand, field } => {
-                self.field(id, *operand, field)?.ok_or_else(|| FaultKind::NoSuchField.at(id))
-            }
-            Node::Has { operand, field } => Ok(Val::Bool(self.field(id, *operand, field)?.is_some())),
+            Node::Select { operand, field } => self.select(id, *operand, field),
+            Node::Has { operand, field } => self.has(id, *operand, field),
             Node::Index { operand, index } => self.index(id, *operand, *index),
             Node::Not(operand) => Ok(Val::Bool(!self.boolean(*operand)?)),
             Node::Negate(operand) => {
@@ -103,11 +101,18 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn field(&mut self, id: NodeId, operand: NodeId, field: &str) -> Result<Option<Val<'a>>, Fault> {
+    fn select(&mut self, id: NodeId, operand: NodeId, field: &str) -> Outcome<'a> {
         let operand = self.value(operand)?;
         let map = operand.as_map().ok_or_else(|| operand.no_overload().at(id))?;
         map.pay_lookup(field.len(), &mut self.budget).map_err(|kind| kind.at(id))?;
-        Ok(map.field(field))
+        map.field(field).ok_or_else(|| FaultKind::NoSuchField.at(id))
+    }
+
+    fn has(&mut self, id: NodeId, operand: NodeId, field: &str) -> Outcome<'a> {
+        let operand = self.value(operand)?;
+        let map = operand.as_map().ok_or_else(|| operand.no_overload().at(id))?;
+        map.pay_lookup(field.len(), &mut self.budget).map_err(|kind| kind.at(id))?;
+        Ok(Val::Bool(map.field(field).is_some()))
     }
 
     fn index(&mut self, id: NodeId, operand: NodeId, index: NodeId) -> Outcome<'a> {
@@ -184,19 +189,36 @@ impl<'a> Evaluation<'a> {
     fn comprehension(&mut self, id: NodeId, comprehension: Comprehension) -> Outcome<'a> {
         let range = self.value(comprehension.range)?;
         let mut tally = Tally::default();
-        if let Some(list) = range.as_list() {
-            for item in list.iter() {
-                if self.visit(id, &comprehension, item, &mut tally)? {
-                    break;
+        match &range {
+            Val::JsonList(items) => {
+                for item in *items {
+                    if self.visit(id, &comprehension, Val::from_json(item), &mut tally)? {
+                        break;
+                    }
                 }
             }
-        } else {
-            let map = range.as_map().ok_or_else(|| range.no_overload().at(id))?;
-            for (key, _) in map.entries() {
-                if self.visit(id, &comprehension, key, &mut tally)? {
-                    break;
+            Val::JsonMap(fields) => {
+                for key in fields.keys() {
+                    if self.visit(id, &comprehension, Val::Str(key), &mut tally)? {
+                        break;
+                    }
                 }
             }
+            Val::List(items) => {
+                for item in items.iter() {
+                    if self.visit(id, &comprehension, item.clone(), &mut tally)? {
+                        break;
+                    }
+                }
+            }
+            Val::Map(entries) => {
+                for (key, _) in entries.iter() {
+                    if self.visit(id, &comprehension, key.clone(), &mut tally)? {
+                        break;
+                    }
+                }
+            }
+            _ => return Err(range.no_overload().at(id)),
         }
         tally.result(comprehension.kind)
     }
