@@ -96,19 +96,19 @@ impl Recorder {
         watcher: Arc<dyn Watcher>,
     ) -> Result<Self, WriteError> {
         // What is evaluated is what a reader of the trace will evaluate.
-        let mut record = Record::Header(Box::new(header.clone()));
-        redactor.redact(&mut record);
+        let mut redacted = header.clone();
+        redactor.redact_header(&mut redacted);
+        let transcriber = Transcriber::new(&redacted);
+        let record = Record::Header(Box::new(redacted));
         let redacts = !redactor.is_empty();
         let writer = Writer::begin_with(out, header, redactor, limit)?;
-        let observer = match (detector.into(), &record) {
-            (Some(mut detector), _) => {
+        let observer = match detector.into() {
+            Some(mut detector) => {
                 detector.lifecycle(&record);
                 let deriver = Deriver::new().with_transcripts(detector.reads_transcript());
                 Observer::Indicators(Box::new((deriver, detector)))
             }
-            (None, Record::Header(header)) => Observer::Transcript(Box::new(Transcriber::new(header))),
-            // Redaction leaves a record what it is.
-            (None, _) => Observer::Transcript(Box::default()),
+            None => Observer::Transcript(Box::new(transcriber)),
         };
         watcher.event(&RunEvent::Recorded(&record));
         let inner =

@@ -348,8 +348,8 @@ pub(crate) mod tests {
     use super::*;
 
     /// A request that the agent sent.
-    pub(crate) fn message(content: &str) -> Record {
-        Record::Message(Box::new(Message {
+    pub(crate) fn message(content: &str) -> Message {
+        Message {
             seq: 0,
             time: String::new(),
             actor: "default".into(),
@@ -363,6 +363,6 @@ pub(crate) mod tests {
             connection: "c1".into(),
             sender: Sender::Agent,
             content: Content::from_wire(content.as_bytes()),
-        }))
+        }
     }
 }

@@ -84,7 +84,12 @@ impl<W: Write> Writer<W> {
     }
 
     /// The same with another limit on the size of the trace, in bytes.
-    pub fn begin_with(out: W, header: Header, redactor: Redactor, limit: u64) -> Result<Self, WriteError> {
+    pub fn begin_with(
+        out: W,
+        mut header: Header,
+        redactor: Redactor,
+        limit: u64,
+    ) -> Result<Self, WriteError> {
         let mut writer = Self {
             out,
             redactor,
@@ -95,9 +100,8 @@ impl<W: Write> Writer<W> {
             full: false,
             broken: false,
         };
-        let mut header = Record::Header(Box::new(header));
-        writer.redactor.redact(&mut header);
-        writer.write(&header)?;
+        writer.redactor.redact_header(&mut header);
+        writer.write(&Record::Header(Box::new(header)))?;
         Ok(writer)
     }
 
@@ -159,8 +163,12 @@ mod tests {
     use std::time::UNIX_EPOCH;
 
     use super::*;
-    use crate::record::tests::message;
+    use crate::record::tests;
     use crate::{Content, StopReason, Stopped, Trace};
+
+    fn message(content: &str) -> Record {
+        Record::Message(Box::new(tests::message(content)))
+    }
 
     fn stopped() -> Record {
         Record::Stopped(Stopped { seq: 0, time: String::new(), because: StopReason::Idle, message: None })

@@ -10,6 +10,7 @@ use sortie_trace::{
 };
 
 use super::player::PlayOptions;
+use crate::run::private_file;
 use crate::targets::{Channel, Offer, Target, TargetError};
 use sortie_evaluators::cases::hash;
 
@@ -22,7 +23,7 @@ pub struct Discovery {
     /// What it offers.
     pub offer: Offer,
     header: Header,
-    records: Vec<Record>,
+    pub(super) records: Vec<Record>,
 }
 
 impl Discovery {
@@ -38,10 +39,6 @@ impl Discovery {
         Self { offer: Offer::of(&told), header, records }
     }
 
-    pub(super) fn records(&self) -> &[Record] {
-        &self.records
-    }
-
     /// Reads what [`keep`](Self::keep) wrote.
     pub fn read(path: &Path) -> io::Result<Self> {
         let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
@@ -52,13 +49,10 @@ impl Discovery {
 
     /// Writes the trace. What is there is of an earlier part of the run.
     pub fn keep(&self, path: &Path) -> io::Result<()> {
-        let mut options = File::options();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = private_file().create(true).truncate(true).open(path)?;
         // It was redacted when it was heard.
-        let mut writer = Writer::begin(options.open(path)?, self.header.clone(), Redactor::default())
-            .map_err(io::Error::other)?;
+        let writer = Writer::begin(file, self.header.clone(), Redactor::default());
+        let mut writer = writer.map_err(io::Error::other)?;
         for record in &self.records {
             let time = parse_time(record.time()).unwrap_or(std::time::UNIX_EPOCH);
             writer.append(time, &mut record.clone()).map_err(io::Error::other)?;
@@ -113,14 +107,9 @@ fn not_recorded(path: &Path, error: &io::Error) -> TargetError {
 }
 
 /// A header as a trace has it.
-pub(super) fn redacted(header: Header, redactor: &Redactor) -> Header {
-    let mut record = Record::Header(Box::new(header.clone()));
-    redactor.redact(&mut record);
-    match record {
-        Record::Header(redacted) => *redacted,
-        // Redaction leaves a record what it is.
-        _ => header,
-    }
+pub(super) fn redacted(mut header: Header, redactor: &Redactor) -> Header {
+    redactor.redact_header(&mut header);
+    header
 }
 
 /// Whether a trace is of this target, asked in the same way.

@@ -1,6 +1,6 @@
 //! One case, from its first message to what comes of it.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use super::decision::{AttackError, BudgetExhausted, CaseAttacker, CaseJudge, Exc
 use super::discovery::{DISCOVERY, Discovery, check_target};
 use super::recorded::{CaseTrace, attacker_failed, filled_of, traced};
 use crate::recorder::Watcher;
+use crate::run::{private_file, private_folder};
 use crate::targets::{ACTOR, Channel, Offer, Session, Sessions, Settings, Target, TargetError};
-use sortie_evaluators::cases::case_folder;
-use sortie_evaluators::cases::{PatternCase, Play, Unplayable};
+use sortie_evaluators::cases::{PatternCase, Play, Unplayable, case_folder};
 
 /// Plays cases against one target. All that they share is here: connections, what the target offers, how it is approached.
 pub struct Player {
@@ -223,7 +223,7 @@ impl Player {
     ) -> Result<(), ConversationError> {
         if let Play::Review { .. } = &case.play {
             // Nothing is said but what this run has said when it looked at the target.
-            for record in self.discovery.records() {
+            for record in &self.discovery.records {
                 let written = channel.recorder().repeat(record.clone());
                 written.map_err(|error| TargetError::Trace(error.to_string()))?;
             }
@@ -267,18 +267,11 @@ impl Player {
     }
 
     fn channel(&self, path: &Path, header: Header) -> Result<Channel, sortie_trace::WriteError> {
-        let mut options = OpenOptions::new();
-        // What is there is of an attempt that did not come to its end.
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         if let Some(folder) = path.parent() {
-            let mut builder = DirBuilder::new();
-            #[cfg(unix)]
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            builder.recursive(true).create(folder)?;
+            private_folder().recursive(true).create(folder)?;
         }
-        let file = Box::new(options.open(path)?);
+        // What is there is of an attempt that did not come to its end.
+        let file = Box::new(private_file().create(true).truncate(true).open(path)?);
         let (redactor, watcher) = (self.options.redactor.clone(), self.options.watcher.clone());
         Channel::begin(file, header, self.target.kind(), redactor, MAX_TRACE_BYTES, watcher)
     }

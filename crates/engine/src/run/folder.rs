@@ -19,7 +19,7 @@ impl Folder {
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, RunError> {
         let folder = Self { path: path.into() };
         let fail = |source| RunError::Folder { path: folder.path.clone(), source };
-        private(&mut DirBuilder::new()).recursive(true).create(&folder.path).map_err(fail)?;
+        private_folder().recursive(true).create(&folder.path).map_err(fail)?;
         let mut entries = fs::read_dir(&folder.path).map_err(fail)?;
         if entries.next().is_some() {
             return Err(fail(io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty")));
@@ -47,15 +47,12 @@ impl Folder {
     /// A folder for one run within another, under a name that nobody has taken: `name`, `name-2`, `name-3`.
     pub fn create_within(parent: &Path, name: &str) -> Result<Self, RunError> {
         let fail = |path: &Path, source| RunError::Folder { path: path.to_owned(), source };
-        private(&mut DirBuilder::new())
-            .recursive(true)
-            .create(parent)
-            .map_err(|error| fail(parent, error))?;
+        private_folder().recursive(true).create(parent).map_err(|error| fail(parent, error))?;
         for attempt in 1..u32::MAX {
             let name = if attempt == 1 { name.to_owned() } else { format!("{name}-{attempt}") };
             let path = parent.join(name);
             // Without `recursive`, so that of two runs only one gets it.
-            match private(&mut DirBuilder::new()).create(&path) {
+            match private_folder().create(&path) {
                 Ok(()) => return Ok(Self { path }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(fail(&path, error)),
@@ -86,11 +83,7 @@ impl Folder {
 
     pub(super) fn file(&self, name: &str) -> Result<File, RunError> {
         let path = self.path.join(name);
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&path).map_err(|source| RunError::Folder { path, source })
+        private_file().create_new(true).open(&path).map_err(|source| RunError::Folder { path, source })
     }
 
     pub(super) fn write(&self, name: &str, text: &str) -> Result<(), RunError> {
@@ -99,10 +92,21 @@ impl Folder {
     }
 }
 
-fn private(builder: &mut DirBuilder) -> &mut DirBuilder {
+/// How a folder is made that only its owner may look into.
+pub(crate) fn private_folder() -> DirBuilder {
+    let mut builder = DirBuilder::new();
     #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(builder, 0o700);
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder
+}
+
+/// How a file is written that only its owner may read.
+pub(crate) fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 #[cfg(test)]

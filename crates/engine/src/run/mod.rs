@@ -16,6 +16,7 @@ pub use crate::context::ContentGenerator;
 pub use command::{Addresses, CommandError, fill};
 pub use error::{Misfit, RunError};
 pub use folder::Folder;
+pub(crate) use folder::{private_file, private_folder};
 pub use options::{AgentCommand, RunOptions, Semantic};
 pub use plan::{DocumentPlan, PlannedActor, PlannedIndicator, PlannedPhase};
 pub use play::{DocumentRun, run};

@@ -11,7 +11,7 @@ use crate::context::ContentGenerator;
 use crate::payload::WirePayload;
 use serde_json::Value;
 use sortie_oatf::model::Attack;
-use sortie_oatf::{GenerationError, GenerationErrorKind, GenerationProvider};
+use sortie_oatf::{GenerationError, GenerationErrorKind};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 pub(crate) use shape::Shape;
@@ -66,7 +66,8 @@ impl Synthesis {
         let _working = actor.working();
         let phase = actor.phase().name.clone();
         let generated = self.prompt(actor, request).and_then(|prompt| {
-            let content = waiting(|| self.ask(provider.as_ref(), &prompt, request))?;
+            let request_or_null = request.unwrap_or(&Value::Null);
+            let content = waiting(|| provider.generate(&prompt, self.shape.description(), request_or_null))?;
             self.shape.check(&content, request).map_err(|why| invalid(&why))?;
             Ok(content)
         });
@@ -89,15 +90,6 @@ impl Synthesis {
     fn prompt(&self, actor: &ActorState, request: Option<&Value>) -> Result<String, GenerationError> {
         let filled = actor.fill(&self.prompt, request, None).map_err(|error| invalid(&error.to_string()))?;
         serde_json::from_str(&filled).map_err(|error| invalid(&error.to_string()))
-    }
-
-    fn ask(
-        &self,
-        provider: &(dyn GenerationProvider + Send + Sync),
-        prompt: &str,
-        request: Option<&Value>,
-    ) -> Result<Value, GenerationError> {
-        provider.generate(prompt, self.shape.description(), request.unwrap_or(&Value::Null))
     }
 }
 

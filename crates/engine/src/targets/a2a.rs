@@ -26,15 +26,6 @@ const CONNECTION: &str = "http-1";
 /// How long we wait before a task that is not done is asked for again.
 const PAUSE: Duration = Duration::from_millis(300);
 
-pub(super) async fn discover(
-    target: &Endpoint,
-    log: &Channel,
-    settings: &Settings,
-) -> Result<(), TargetError> {
-    let mut talk = Talk::new(target, log, settings).await?;
-    talk.card().await.map(drop)
-}
-
 pub(super) async fn open(target: &Endpoint, log: &Channel, settings: &Settings) -> Result<Talk, TargetError> {
     let mut talk = Talk::new(target, log, settings).await?;
     if talk.client.needs_card() {
@@ -59,7 +50,11 @@ pub(super) struct Talk {
 }
 
 impl Talk {
-    async fn new(target: &Endpoint, log: &Channel, settings: &Settings) -> Result<Self, TargetError> {
+    pub(super) async fn new(
+        target: &Endpoint,
+        log: &Channel,
+        settings: &Settings,
+    ) -> Result<Self, TargetError> {
         let Address::Url(url) = &target.address else {
             return Err(TargetError::Invalid("an A2A agent is at a URL, and no process".to_owned()));
         };
@@ -84,7 +79,7 @@ impl Talk {
     }
 
     /// The card, where there is one. It says where messages go, on the host that the user named.
-    async fn card(&mut self) -> Result<Option<Value>, TargetError> {
+    pub(super) async fn card(&mut self) -> Result<Option<Value>, TargetError> {
         self.log.said(Spoken::new(&[CARD], Kind::Request, CONNECTION, b"{}"))?;
         let fetched = self.client.card().await;
         let fetched =

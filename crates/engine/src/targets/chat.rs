@@ -29,17 +29,8 @@ pub struct ChatTarget {
     pub tools: Vec<Value>,
 }
 
-pub(super) async fn discover(
-    chat: &ChatTarget,
-    channel: &Channel,
-    settings: &Settings,
-) -> Result<(), TargetError> {
-    let web = Web::open(&chat.at, None, channel, settings).await?;
-    ask_for_models(&web).await
-}
-
 /// Asks for the models. An endpoint need not list any.
-async fn ask_for_models(web: &Web) -> Result<(), TargetError> {
+pub(super) async fn ask_for_models(web: &Web) -> Result<(), TargetError> {
     match web.ask(Method::GET, &place(web, MODELS), MODELS, None).await {
         Err(TargetError::Status { status: 401 | 403, what, body }) => {
             Err(TargetError::Status { status: 401, what, body })

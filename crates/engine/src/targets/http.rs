@@ -27,15 +27,6 @@ pub struct HttpTarget {
     pub answer: Option<String>,
 }
 
-/// There is nothing to ask without a message, but somebody must be there.
-pub(super) async fn discover(
-    http: &HttpTarget,
-    log: &Channel,
-    settings: &Settings,
-) -> Result<(), TargetError> {
-    open(http, None, log, settings).await.map(drop)
-}
-
 pub(super) async fn open(
     http: &HttpTarget,
     client: Option<&Client>,

@@ -93,13 +93,12 @@ impl Handler for Client {
     fn heard(&self, _: Option<&()>, message: SessionMessage<'_>) -> Received<(), ()> {
         // What follows rests on what the trace says.
         let recorded = self.keep(self.log().heard(spoken(&surfaces(&message), &message)));
-        let member =
-            |name| recorded.as_ref().map(|content| member(&content.text(), name)).unwrap_or_default();
-        let content = match message.kind {
-            Kind::Response => member("result"),
-            Kind::Error => member("error"),
-            _ => Value::Null,
-        };
+        let name = if message.kind == Kind::Error { "error" } else { "result" };
+        let answers = matches!(message.kind, Kind::Response | Kind::Error);
+        let read =
+            recorded.filter(|_| answers).and_then(|content| serde_json::from_str(&content.text()).ok());
+        let content =
+            read.and_then(|mut whole: Value| whole.get_mut(name).map(Value::take)).unwrap_or_default();
         Received { context: (), content, guard: () }
     }
 
@@ -135,7 +134,9 @@ impl Session {
         });
         match session.recorded().and(welcome) {
             Ok(welcome) => {
-                session.learn(&welcome.result);
+                let can = &welcome.result["capabilities"];
+                // A server that says what it can do, and does not say tools, has none.
+                session.has_tools = !can.is_object() || can.get("tools").is_some();
                 Ok(session)
             }
             Err(error) => {
@@ -143,11 +144,6 @@ impl Session {
                 Err(error)
             }
         }
-    }
-
-    fn learn(&mut self, result: &Value) {
-        // A server that says what it can do, and does not say tools, has none.
-        self.has_tools = !result["capabilities"].is_object() || result["capabilities"].get("tools").is_some();
     }
 
     /// Asks for all tools. A server without tools has none.
@@ -243,12 +239,5 @@ impl Session {
 
     pub(super) async fn close(self) {
         self.wire.close(CLOSE_PATIENCE).await;
-    }
-}
-
-fn member(json: &str, name: &str) -> Value {
-    match serde_json::from_str(json) {
-        Ok(Value::Object(mut members)) => members.remove(name).unwrap_or_default(),
-        _ => Value::Null,
     }
 }

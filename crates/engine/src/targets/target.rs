@@ -142,11 +142,13 @@ impl Target {
     pub async fn discover(&self, channel: &Channel, settings: &Settings) -> Result<Offer, TargetError> {
         match self {
             Self::Mcp { at, wire } => mcp::open(at, wire, None, channel, settings).await?.close().await,
-            Self::A2a(at) => a2a::discover(at, channel, settings).await?,
+            Self::A2a(at) => drop(a2a::Talk::new(at, channel, settings).await?.card().await?),
+            Self::Chat(chat) => {
+                chat::ask_for_models(&Web::open(&chat.at, None, channel, settings).await?).await?;
+            }
             // There is nothing to ask without a message, but somebody must be there.
             Self::AgUi(at) => drop(Web::open(at, None, channel, settings).await?),
-            Self::Chat(chat) => chat::discover(chat, channel, settings).await?,
-            Self::Http(http) => http::discover(http, channel, settings).await?,
+            Self::Http(http) => drop(http::open(http, None, channel, settings).await?),
             Self::Cmd(cmd) => cmd::discover(cmd).await?,
         }
         channel.check_answers()?;

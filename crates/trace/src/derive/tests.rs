@@ -1,74 +1,55 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::record::Record;
 use crate::record::tests::message;
 
-/// One message of a story: who says what, where.
-struct Said {
-    mode: &'static str,
-    surface: &'static str,
-    kind: Kind,
-    sender: Sender,
-    connection: &'static str,
-    content: String,
-}
-
-fn said(mode: &'static str, surface: &'static str, kind: Kind, content: &Value) -> Said {
-    let client = sortie_oatf::model::Mode::of(mode).is_client();
+fn said(mode: &str, surface: &str, kind: Kind, content: &Value) -> Message {
     let asks = matches!(kind, Kind::Request | Kind::Notification);
-    let sender = if asks == client { Sender::Actor } else { Sender::Agent };
-    Said { mode, surface, kind, sender, connection: "c1", content: content.to_string() }
+    let mut record = message(&content.to_string());
+    record.mode = mode.into();
+    record.protocol = mode.rsplit_once('_').unwrap().0.into();
+    record.surfaces = vec![surface.into()];
+    record.kind = kind;
+    record.sender = if asks == Mode::of(mode).is_client() { Sender::Actor } else { Sender::Agent };
+    record
 }
 
-impl Said {
-    fn on(self, connection: &'static str) -> Self {
-        Self { connection, ..self }
-    }
-
-    fn by(self, sender: Sender) -> Self {
-        Self { sender, ..self }
-    }
-
-    fn record(self) -> Message {
-        let Record::Message(mut record) = message(&self.content) else { unreachable!() };
-        record.mode = self.mode.into();
-        record.protocol = self.mode.rsplit_once('_').unwrap().0.into();
-        record.surfaces = vec![self.surface.into()];
-        record.kind = self.kind;
-        record.sender = self.sender;
-        record.connection = self.connection.into();
-        *record
-    }
+/// The same message with other words on the wire.
+fn saying(content: &str, message: Message) -> Message {
+    Message { content: Content::from_wire(content.as_bytes()), ..message }
 }
 
-fn seen(deriver: &mut Deriver, said: Said) -> (Value, Vec<Note>) {
-    let record = said.record();
-    let observed = deriver.observe(&record);
+/// The same message on another connection.
+fn on(connection: &str, message: Message) -> Message {
+    Message { connection: connection.into(), ..message }
+}
+
+fn seen(deriver: &mut Deriver, said: &Message) -> (Value, Vec<Note>) {
+    let observed = deriver.observe(said);
     (observed.message, observed.notes)
 }
 
 /// What indicators see of each message of a story.
-fn story(messages: impl IntoIterator<Item = Said>) -> Vec<Value> {
+fn story(messages: impl IntoIterator<Item = Message>) -> Vec<Value> {
     let mut deriver = Deriver::new();
-    messages.into_iter().map(|said| seen(&mut deriver, said).0).collect()
+    messages.into_iter().map(|said| seen(&mut deriver, &said).0).collect()
 }
 
-fn one(said: Said) -> Value {
+fn one(said: Message) -> Value {
     story([said]).remove(0)
 }
 
-fn request(id: impl Into<Value>, params: &Value) -> Said {
+fn request(id: impl Into<Value>, params: &Value) -> Message {
     let call = json!({"jsonrpc": "2.0", "id": id.into(), "method": "tools/call", "params": params});
     said("mcp_client", "tools/call", Kind::Request, &call)
 }
 
-fn response(id: impl Into<Value>, result: &Value) -> Said {
+fn response(id: impl Into<Value>, result: &Value) -> Message {
     let answer = json!({"jsonrpc": "2.0", "id": id.into(), "result": result});
     said("mcp_client", "tools/call", Kind::Response, &answer)
 }
 
-fn event(surface: &'static str, content: &Value) -> Said {
+fn event(surface: &str, content: &Value) -> Message {
     said("ag_ui_client", surface, Kind::Event, content)
 }
 
@@ -111,9 +92,8 @@ fn what_has_no_envelope_is_seen_whole() {
 
 #[test]
 fn of_two_members_of_one_name_the_last_counts_as_it_does_for_peers() {
-    let mut twice = said("mcp_server", "x", Kind::Request, &json!(0));
-    twice.content = r#"{"method":"x","params":{"a":1},"par\u0061ms":{"a":2,"a":3}}"#.into();
-    assert_eq!(one(twice), json!({"a": 3}));
+    let twice = r#"{"method":"x","params":{"a":1},"par\u0061ms":{"a":2,"a":3}}"#;
+    assert_eq!(one(saying(twice, said("mcp_server", "x", Kind::Request, &json!(0)))), json!({"a": 3}));
 }
 
 #[test]
@@ -122,7 +102,7 @@ fn what_is_no_json_is_its_text() {
     for (bytes, text) in
         [(&b"not json"[..], "not json"), (b"", ""), (b"key: \xff s3cret", "key: \u{fffd} s3cret")]
     {
-        let mut record = said("mcp_server", "x", Kind::Request, &json!(0)).record();
+        let mut record = said("mcp_server", "x", Kind::Request, &json!(0));
         record.content = Content::from_wire(bytes);
         let observed = deriver.observe(&record);
         assert_eq!((observed.message, observed.notes), (json!(text), vec![Note::NotJson]));
@@ -143,9 +123,8 @@ fn one_odd_character_does_not_hide_a_message() {
             "]".repeat(9999)
         ),
     ] {
-        let mut odd = said("mcp_server", "x", Kind::Request, &json!(0));
-        odd.content = content.into();
-        let (message, notes) = seen(&mut deriver, odd);
+        let odd = saying(content, said("mcp_server", "x", Kind::Request, &json!(0)));
+        let (message, notes) = seen(&mut deriver, &odd);
         assert_eq!((&message["key"], notes), (&json!("s3cret"), vec![Note::Mended]), "{content:.80}");
     }
 }
@@ -177,10 +156,10 @@ fn answers_to_a_client_carry_their_request_in_any_order() {
 #[test]
 fn what_is_skipped_is_remembered_all_the_same() {
     let mut deriver = Deriver::new();
-    deriver.skip(&request(1, &json!({"n": 1})).record());
-    deriver.skip(&event("text_message_content", &json!({"messageId": "m", "delta": "x"})).record());
-    assert_eq!(seen(&mut deriver, response(1, &json!({}))).0, json!({"_request": {"n": 1}}));
-    assert_eq!(seen(&mut deriver, event("text_message_end", &json!({"messageId": "m"}))).0["_text"], "x");
+    deriver.skip(&request(1, &json!({"n": 1})));
+    deriver.skip(&event("text_message_content", &json!({"messageId": "m", "delta": "x"})));
+    assert_eq!(seen(&mut deriver, &response(1, &json!({}))).0, json!({"_request": {"n": 1}}));
+    assert_eq!(seen(&mut deriver, &event("text_message_end", &json!({"messageId": "m"}))).0["_text"], "x");
 }
 
 #[test]
@@ -197,13 +176,14 @@ fn errors_carry_their_request_too_and_a_request_without_params_is_empty() {
 fn ids_belong_to_a_connection_and_to_who_asked() {
     let asks_back = json!({"id": 1, "method": "sampling/createMessage", "params": {"from": "server"}});
     let answers_back = json!({"jsonrpc": "2.0", "id": 1, "result": {"role": "assistant"}});
+    let sampling = |kind, content: &Value| said("mcp_client", "sampling/createMessage", kind, content);
     let seen = story([
-        request(1, &json!({"n": "first"})).on("a"),
-        request(1, &json!({"n": "second"})).on("b"),
-        said("mcp_client", "sampling/createMessage", Kind::Request, &asks_back).by(Sender::Agent).on("a"),
-        said("mcp_client", "sampling/createMessage", Kind::Response, &answers_back).by(Sender::Actor).on("a"),
-        response(1, &json!({})).on("b"),
-        response(1, &json!({})).on("a"),
+        on("a", request(1, &json!({"n": "first"}))),
+        on("b", request(1, &json!({"n": "second"}))),
+        on("a", Message { sender: Sender::Agent, ..sampling(Kind::Request, &asks_back) }),
+        on("a", Message { sender: Sender::Actor, ..sampling(Kind::Response, &answers_back) }),
+        on("b", response(1, &json!({}))),
+        on("a", response(1, &json!({}))),
     ]);
     assert_eq!(seen[3], json!({"role": "assistant"}));
     assert_eq!(seen[4], json!({"_request": {"n": "second"}}));
@@ -292,13 +272,14 @@ fn chunks_carry_what_came_so_far_and_may_leave_out_their_id() {
 
 #[test]
 fn streams_of_two_connections_and_of_the_actor_are_apart() {
+    let piece = |delta: &str| event("text_message_content", &json!({"messageId": "m", "delta": delta}));
     let seen = story([
-        event("text_message_content", &json!({"messageId": "m", "delta": "one"})).on("a"),
-        event("text_message_content", &json!({"messageId": "m", "delta": "two"})).on("b"),
-        event("text_message_content", &json!({"messageId": "m", "delta": "!"})).on("a").by(Sender::Actor),
-        event("run_finished", &json!({})).on("b"),
-        event("text_message_end", &json!({"messageId": "m"})).on("a"),
-        event("text_message_end", &json!({"messageId": "m"})).on("b"),
+        on("a", piece("one")),
+        on("b", piece("two")),
+        on("a", Message { sender: Sender::Actor, ..piece("!") }),
+        on("b", event("run_finished", &json!({}))),
+        on("a", event("text_message_end", &json!({"messageId": "m"}))),
+        on("b", event("text_message_end", &json!({"messageId": "m"}))),
     ]);
     assert_eq!(seen[4]["_text"], "one");
     assert_eq!(seen[5]["_text"], "");
@@ -317,18 +298,18 @@ fn a_flood_of_requests_is_forgotten_from_its_beginning() {
     let limits = Limits { requests: 100, request_bytes: 100_000, ..Limits::default() };
     let mut deriver = Deriver::with_limits(limits);
     for id in 0..1000 {
-        let (_, notes) = seen(&mut deriver, request(id, &json!({"n": id})));
+        let (_, notes) = seen(&mut deriver, &request(id, &json!({"n": id})));
         let expected: &[Note] = if id < 100 { &[] } else { &[Note::RequestsForgotten(1)] };
         assert_eq!(notes, expected);
     }
     assert_eq!(deriver.requests.len(), 100);
-    assert_eq!(seen(&mut deriver, response(0, &json!({}))).0, json!({}));
-    assert_eq!(seen(&mut deriver, response(999, &json!({}))).0, json!({"_request": {"n": 999}}));
+    assert_eq!(seen(&mut deriver, &response(0, &json!({}))).0, json!({}));
+    assert_eq!(seen(&mut deriver, &response(999, &json!({}))).0, json!({"_request": {"n": 999}}));
     // A few that are large count like many that are small, and one that is larger than all the room is not kept.
-    let (_, notes) = seen(&mut deriver, request(1, &json!("x".repeat(99_000))));
+    let (_, notes) = seen(&mut deriver, &request(1, &json!("x".repeat(99_000))));
     assert!(matches!(notes[..], [Note::RequestsForgotten(1..)]), "{notes:?}");
-    assert_eq!(seen(&mut deriver, response(1, &json!({}))).0["_request"], json!("x".repeat(99_000)));
-    seen(&mut deriver, request(2, &json!("x".repeat(200_000))));
+    assert_eq!(seen(&mut deriver, &response(1, &json!({}))).0["_request"], json!("x".repeat(99_000)));
+    seen(&mut deriver, &request(2, &json!("x".repeat(200_000))));
     assert_eq!(deriver.requests.len(), 0);
 }
 
@@ -340,12 +321,12 @@ fn a_flood_of_streams_is_forgotten_from_its_beginning() {
         for surface in ["tool_call_start", "tool_call_args", "text_message_chunk"] {
             let content =
                 json!({"toolCallId": id.to_string(), "messageId": id.to_string(), "delta": "x".repeat(100)});
-            seen(&mut deriver, event(surface, &content));
+            seen(&mut deriver, &event(surface, &content));
         }
         assert!(deriver.streams.len() <= 100);
     }
     let (_, notes) =
-        seen(&mut deriver, event("tool_call_start", &json!({"toolCallId": "new", "toolCallName": "n"})));
+        seen(&mut deriver, &event("tool_call_start", &json!({"toolCallId": "new", "toolCallName": "n"})));
     assert_eq!(notes, [Note::StreamsForgotten(1)]);
 }
 
@@ -354,10 +335,10 @@ fn a_text_without_end_keeps_its_end() {
     let limits = Limits { text_bytes: 1000, ..Limits::default() };
     let mut deriver = Deriver::with_limits(limits);
     for _ in 0..10_000 {
-        seen(&mut deriver, event("text_message_content", &json!({"messageId": "m", "delta": "é"})));
+        seen(&mut deriver, &event("text_message_content", &json!({"messageId": "m", "delta": "é"})));
     }
-    seen(&mut deriver, event("text_message_content", &json!({"messageId": "m", "delta": "s3cret!"})));
-    let (message, notes) = seen(&mut deriver, event("text_message_end", &json!({"messageId": "m"})));
+    seen(&mut deriver, &event("text_message_content", &json!({"messageId": "m", "delta": "s3cret!"})));
+    let (message, notes) = seen(&mut deriver, &event("text_message_end", &json!({"messageId": "m"})));
     let text = message["_text"].as_str().unwrap();
     assert!(text.len() <= 1000 && text.ends_with("és3cret!"), "{text}");
     assert_eq!(notes, [Note::TextCut]);
@@ -366,10 +347,9 @@ fn a_text_without_end_keeps_its_end() {
 
 #[test]
 fn answers_carry_the_conversation_where_somebody_asks_for_it() {
-    let told = |messages: Vec<Said>| -> Vec<Option<Value>> {
+    let told = |messages: Vec<Message>| -> Vec<Option<Value>> {
         let mut deriver = Deriver::new().with_transcripts(true);
-        let records: Vec<Message> = messages.into_iter().map(Said::record).collect();
-        records.iter().map(|record| deriver.observe(record).transcript).collect()
+        messages.iter().map(|message| deriver.observe(message).transcript).collect()
     };
     let page = |result: &Value| {
         said("mcp_client", "tools/list", Kind::Response, &json!({"id": 1, "result": result}))
@@ -390,30 +370,29 @@ fn answers_carry_the_conversation_where_somebody_asks_for_it() {
     assert_eq!((&last["answers"], &last["sent"]), (&json!(["root"]), &json!([r#"{"path":"x"}"#])));
     assert_eq!(last["tools"].as_array().unwrap().len(), 2);
     // A run of an agent is told when it is over.
-    let event = |surface: &'static str, event: Value| said("ag_ui_client", surface, Kind::Event, &event);
     let transcripts = told(vec![
         said("ag_ui_client", "run_agent_input", Kind::Request, &json!({"messages": [{"content": "Pay."}]})),
         event(
             "text_message_content",
-            json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "Paid."}),
+            &json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "Paid."}),
         ),
-        event("text_message_end", json!({"type": "TEXT_MESSAGE_END", "messageId": "m"})),
-        event("run_finished", json!({"type": "RUN_FINISHED"})),
+        event("text_message_end", &json!({"type": "TEXT_MESSAGE_END", "messageId": "m"})),
+        event("run_finished", &json!({"type": "RUN_FINISHED"})),
     ]);
     assert_eq!(transcripts[..3], [None, None, None]);
     assert_eq!(transcripts[3].as_ref().unwrap()["answers"], json!(["Paid."]));
     // Nobody asked.
-    let record = response(1, &answer("root")).record();
+    let record = response(1, &answer("root"));
     assert_eq!(Deriver::new().observe(&record).transcript, None);
 }
 
 #[test]
 fn a_conversation_that_is_too_long_is_null_and_noted() {
     let mut deriver = Deriver::new().with_transcripts(true);
-    let call = request(1, &json!({"name": "read", "arguments": {}})).record();
+    let call = request(1, &json!({"name": "read", "arguments": {}}));
     assert_eq!(deriver.observe(&call).transcript, None);
     let long = json!({"content": [{"type": "text", "text": "x".repeat(Limits::default().transcript_bytes)}]});
-    let long = response(1, &long).record();
+    let long = response(1, &long);
     let observed = deriver.observe(&long);
     assert_eq!(
         (&observed.transcript, &observed.notes[..]),

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::content::Content;
-use crate::record::{Record, TracedPlay};
+use crate::record::{Header, Record, TracedDocument, TracedPlay};
 use rule::{MIN_LITERAL, PathRule, is_credential_header};
 pub use rule::{RedactError, RedactRule};
 use text::TextRules;
@@ -84,35 +84,7 @@ impl Redactor {
             return;
         }
         match record {
-            Record::Header(header) => {
-                if let Some(document) = &mut header.document {
-                    self.text_in_place(&mut document.file);
-                    document
-                        .id
-                        .iter_mut()
-                        .chain(&mut document.name)
-                        .for_each(|text| self.text_in_place(text));
-                }
-                if let Some(case) = &mut header.case {
-                    case.values.values_mut().for_each(|value| self.text_in_place(value));
-                    match &mut case.play {
-                        TracedPlay::Seeds(seeds) => {
-                            for text in seeds {
-                                self.text_in_place(text);
-                            }
-                        }
-                        TracedPlay::Call { tool, arguments } => {
-                            self.text_in_place(tool);
-                            self.members_in_place("arguments", arguments);
-                        }
-                        TracedPlay::Review { text } => self.text_in_place(text),
-                    }
-                }
-                if let Some(target) = &mut header.target {
-                    self.text_in_place(&mut target.identity);
-                    self.members_in_place("settings", &mut target.settings);
-                }
-            }
+            Record::Header(header) => self.redact_header(header),
             Record::Message(message) => {
                 message.surfaces.iter_mut().for_each(|surface| self.text_in_place(surface));
                 self.text_in_place(&mut message.connection);
@@ -127,6 +99,28 @@ impl Redactor {
             Record::ActorFailed(failed) => self.text_in_place(&mut failed.message),
             Record::Stopped(stopped) => stopped.message.iter_mut().for_each(|text| self.text_in_place(text)),
             Record::Phase(_) | Record::AgentExit(_) => {}
+        }
+    }
+
+    /// The same for a header.
+    pub fn redact_header(&self, header: &mut Header) {
+        if let Some(TracedDocument { file, id, name }) = &mut header.document {
+            [file].into_iter().chain(id).chain(name).for_each(|text| self.text_in_place(text));
+        }
+        if let Some(case) = &mut header.case {
+            case.values.values_mut().for_each(|value| self.text_in_place(value));
+            match &mut case.play {
+                TracedPlay::Seeds(seeds) => seeds.iter_mut().for_each(|text| self.text_in_place(text)),
+                TracedPlay::Call { tool, arguments } => {
+                    self.text_in_place(tool);
+                    self.members_in_place("arguments", arguments);
+                }
+                TracedPlay::Review { text } => self.text_in_place(text),
+            }
+        }
+        if let Some(target) = &mut header.target {
+            self.text_in_place(&mut target.identity);
+            self.members_in_place("settings", &mut target.settings);
         }
     }
 

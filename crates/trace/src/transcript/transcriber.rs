@@ -358,8 +358,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::content::Content;
-    use crate::record::{Direction, TracedCase, TracedTarget};
+    use crate::record::tests::message;
+    use crate::record::{TracedCase, TracedTarget};
 
     fn header(settings: Value, play: Option<TracedPlay>) -> Header {
         let mut header = Header::run("test", std::time::UNIX_EPOCH);
@@ -384,22 +384,16 @@ mod tests {
         }
 
         fn message(mut self, sender: Sender, kind: Kind, surface: &str, content: &str) -> Self {
-            let answers = matches!(kind, Kind::Response | Kind::Error);
             self.2 += 1;
             self.0.observe(&Message {
                 seq: self.2,
-                time: String::new(),
-                actor: "attacker".into(),
                 mode: format!("{}_client", self.1),
-                phase: "attack".into(),
                 protocol: self.1.into(),
                 surfaces: vec![surface.into()],
-                direction: if answers { Direction::Response } else { Direction::Request },
                 kind,
                 id: Some(1.into()),
-                connection: "c".into(),
                 sender,
-                content: Content::from_wire(content.as_bytes()),
+                ..message(content)
             });
             self
         }

@@ -1,8 +1,7 @@
 //! Requests to a target.
 
-use std::fmt;
-use std::io;
 use std::time::Duration;
+use std::{fmt, io};
 
 use bytes::{Bytes, BytesMut};
 use http::header::CONTENT_TYPE;

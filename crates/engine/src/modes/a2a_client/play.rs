@@ -10,9 +10,8 @@ use tokio::time::Instant;
 
 use super::session::Session;
 use crate::actor::{ActorState, Entered, EntryAction};
-use crate::modes::a2a_push;
 use crate::modes::client::{Action, Step, begin, left_out, prepare};
-use crate::modes::{Address, Endpoint};
+use crate::modes::{Address, Endpoint, a2a_push};
 use crate::run::RunOptions;
 use sortie_trace::ActorFailure;
 

@@ -1,6 +1,7 @@
 //! Answers to what a server asks of its client.
 
 use serde_json::{Map, Value, json};
+use sortie_wire::Members;
 use sortie_wire::mcp::client::ClientReply;
 
 use super::client::Script;
@@ -51,19 +52,17 @@ fn elicit(actor: &ActorState, script: &Script, params: &Value) -> ClientReply {
     let is_form = params["mode"].as_str().is_none_or(|mode| mode == "form");
     let mut members = vec![("action".to_owned(), action)];
     let wanted = Synthesis::of(entry, Shape::FormContent).filter(|_| accepts && is_form);
-    if let Some(generated) = wanted.and_then(|wanted| wanted.generate(actor, Some(params))) {
-        return with_members(actor, &members, entry, params, Some(generated));
-    }
-    match entry.get("content") {
-        Some(content) => members.push(("content".to_owned(), content)),
-        None if accepts && is_form => {
-            let content = defaults(&params["requestedSchema"]);
-            // Not a payload: what a server sends is never a template of ours.
-            return with_members(actor, &members, entry, params, Some(content.to_string()));
+    let generated = wanted.and_then(|wanted| wanted.generate(actor, Some(params)));
+    let content = match (generated, entry.get("content")) {
+        (None, Some(content)) => {
+            members.push(("content".to_owned(), content));
+            None
         }
-        None => {}
-    }
-    with_members(actor, &members, entry, params, None)
+        // Not a payload: what a server sends is never a template of ours.
+        (None, None) if accepts && is_form => Some(object(&params["requestedSchema"], 0).to_string()),
+        (generated, _) => generated,
+    };
+    with_members(actor, &members, entry, params, content)
 }
 
 /// A result of members that a document gives; those that it has beside the ones we know are passed through too.
@@ -78,25 +77,15 @@ fn with_members(
     let others = entry.value().as_object().into_iter().flatten().map(|(key, _)| key);
     let others = others.filter(|key| !known.contains(&key.as_str()) && !key.starts_with("x-"));
     let others = others.filter_map(|key| Some((key.clone(), entry.get(key)?)));
-    let mut text = String::from("{");
+    let mut result = Members::default();
     for (key, payload) in members.iter().cloned().chain(others) {
         let Ok(filled) = actor.fill(&payload, Some(params), None) else { return too_large() };
-        push_member(&mut text, &key, &filled);
+        result.set(&key, &filled);
     }
     if let Some(content) = content {
-        push_member(&mut text, "content", &content);
+        result.set("content", &content);
     }
-    text.push('}');
-    ClientReply::Result(text)
-}
-
-fn push_member(text: &mut String, key: &str, json: &str) {
-    if text.len() > 1 {
-        text.push(',');
-    }
-    text.push_str(&Value::from(key).to_string());
-    text.push(':');
-    text.push_str(json);
+    ClientReply::Result(result.to_string())
 }
 
 fn filled(
@@ -121,10 +110,6 @@ const MAX_DEPTH: usize = 8;
 
 /// The content of a form that is accepted as it is: the defaults of its schema, and the least that required fields
 /// without one accept.
-fn defaults(schema: &Value) -> Value {
-    object(schema, 0)
-}
-
 fn object(schema: &Value, depth: usize) -> Value {
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -177,13 +162,13 @@ mod tests {
             },
             "required": ["name", "plan", "seats"]
         });
-        assert_eq!(defaults(&schema), json!({"name": "Ada", "score": 95.5, "plan": "free", "seats": 2}));
+        assert_eq!(object(&schema, 0), json!({"name": "Ada", "score": 95.5, "plan": "free", "seats": 2}));
     }
 
     #[test]
     fn what_is_no_schema_has_no_defaults() {
         for schema in [json!(null), json!("x"), json!({"properties": 3}), json!({"required": ["x"]})] {
-            assert_eq!(defaults(&schema), json!({}), "{schema}");
+            assert_eq!(object(&schema, 0), json!({}), "{schema}");
         }
     }
 }

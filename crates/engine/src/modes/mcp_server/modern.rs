@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sortie_trace::{Direction, Kind};
+use sortie_wire::Members;
 use sortie_wire::mcp::decode_header;
 use sortie_wire::mcp::revision::STATELESS;
 pub(super) use sortie_wire::mcp::revision::UNSUPPORTED;
@@ -107,7 +108,7 @@ fn same(headers: &HeaderMap, name: &'static str, expected: Option<&str>) -> Resu
 pub(super) fn completed<'r>(method: &str, result: Cow<'r, str>) -> Cow<'r, str> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Members<'j> {
+    struct Present<'j> {
         #[serde(borrow)]
         result_type: Option<&'j RawValue>,
         #[serde(borrow)]
@@ -116,7 +117,7 @@ pub(super) fn completed<'r>(method: &str, result: Cow<'r, str>) -> Cow<'r, str> 
         cache_scope: Option<&'j RawValue>,
     }
     // What is no object, or has a member twice, goes out as the document has it.
-    let Ok(members) = serde_json::from_str::<Members<'_>>(&result) else { return result };
+    let Ok(members) = serde_json::from_str::<Present<'_>>(&result) else { return result };
     let mut missing = String::from("{");
     if members.result_type.is_none() {
         missing.push_str("\"resultType\":\"complete\",");
@@ -233,18 +234,16 @@ impl Call {
 
     /// The result that asks. Each request in it is written down for itself as well: to indicators it is one.
     fn asked(&self, requests: &BTreeMap<String, String>) -> String {
+        let mut all = Members::default();
         for (key, request) in requests {
+            all.set(key, request);
             let method = key.split('#').next().unwrap_or_default();
             let surfaces = [method];
             let spoken = Spoken::new(&surfaces, Kind::Event, &self.peer.name, request.as_bytes());
             let spoken = Spoken { direction: Direction::Request, ..spoken };
             self.peer.actor.said(&self.heard.phase, spoken);
         }
-        let requests: Vec<_> = requests
-            .iter()
-            .map(|(key, request)| format!("{}:{request}", Value::from(key.as_str())))
-            .collect();
-        format!("{{\"resultType\":\"input_required\",\"inputRequests\":{{{}}}}}", requests.join(","))
+        format!("{{\"resultType\":\"input_required\",\"inputRequests\":{all}}}")
     }
 
     /// The answers that came with the call, each written down as one. The last that answers a question of ours.

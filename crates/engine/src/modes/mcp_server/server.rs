@@ -38,7 +38,7 @@ pub async fn start(actor: Arc<ActorState>, options: RunOptions) -> Result<Servin
     let limits = options.limits;
     let server = Server::new(actor.clone(), options, plans);
     actor.context().recorder.listening(actor.name(), &url);
-    server.begin();
+    server.play(&actor);
     let done = tokio::spawn(serve(listener, hosts, limits, server, ends));
     Ok(Serving { url, done })
 }
@@ -63,7 +63,7 @@ pub fn start_on(
     let server = Server::new(actor.clone(), options, plans);
     let url = "stdio:".to_owned();
     actor.context().recorder.listening(actor.name(), &url);
-    server.begin();
+    server.play(actor);
     let done = tokio::spawn(serve_stdio(reader, writer, limits, server, stop));
     Ok(Serving { url, done })
 }
@@ -106,11 +106,6 @@ impl Server {
             taken: AtomicBool::new(false),
             talks: Arc::new(Semaphore::new(MOST_TALKS)),
         })
-    }
-
-    /// Enters the first phase.
-    fn begin(self: &Arc<Self>) {
-        self.play(&self.actor);
     }
 
     /// Lets an actor begin, and says what its phases have to say on entry.

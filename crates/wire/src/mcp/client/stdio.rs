@@ -12,10 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::link::{Happened, Outgoing, QUEUED};
 use super::session::AskError;
-use crate::Limits;
 use crate::http::ClientError;
-use crate::jsonrpc;
 use crate::stdio::{Child, Line, Lines, StderrEnd, write_line};
+use crate::{Limits, jsonrpc};
 
 /// How long we wait to learn how a process ended that has closed its output.
 const EXIT_PATIENCE: Duration = Duration::from_millis(500);
