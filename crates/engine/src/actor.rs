@@ -1,6 +1,5 @@
 //! An actor: a name, a mode, and the phase it is in.
 
-mod entry;
 mod messages;
 mod transitions;
 
@@ -14,9 +13,8 @@ use sortie_trace::{ActorFailure, Deriver};
 use sortie_wire::Lock;
 use tokio::sync::watch;
 
-pub use entry::EntryAction;
 pub use messages::{HeardMessage, Spoken};
-pub use transitions::Entered;
+pub use transitions::{Entered, EntryAction};
 
 use crate::context::Context;
 use crate::phase::ActorPhase;

@@ -1,6 +1,5 @@
 //! Pass-through content of a document, on its way to the wire.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde_json::Value;
@@ -170,19 +169,12 @@ fn write(value: &Value, numbers: &ExactNumbers) -> String {
         return value.to_string();
     }
     let mut text = String::new();
-    write_at(value, numbers, &mut String::new(), &mut text);
+    write_at(value, numbers, "", &mut text);
     text
 }
 
 // Documents are at most 100 deep, so recursion is bounded.
-fn write_at(value: &Value, numbers: &ExactNumbers, pointer: &mut String, text: &mut String) {
-    let within = |pointer: &mut String, step: &str, text: &mut String, value: &Value| {
-        let length = pointer.len();
-        pointer.push('/');
-        pointer.push_str(step);
-        write_at(value, numbers, pointer, text);
-        pointer.truncate(length);
-    };
+fn write_at(value: &Value, numbers: &ExactNumbers, pointer: &str, text: &mut String) {
     match value {
         Value::Number(number) => match numbers.get(pointer) {
             Some(literal) => text.push_str(literal),
@@ -191,22 +183,18 @@ fn write_at(value: &Value, numbers: &ExactNumbers, pointer: &mut String, text: &
         Value::Array(items) => {
             text.push('[');
             for (at, item) in items.iter().enumerate() {
-                if at > 0 {
-                    text.push(',');
-                }
-                within(pointer, &at.to_string(), text, item);
+                text.push_str(if at > 0 { "," } else { "" });
+                write_at(item, numbers, &format!("{pointer}/{at}"), text);
             }
             text.push(']');
         }
         Value::Object(fields) => {
             text.push('{');
             for (at, (key, value)) in fields.iter().enumerate() {
-                if at > 0 {
-                    text.push(',');
-                }
+                text.push_str(if at > 0 { "," } else { "" });
                 text.push_str(&Value::from(key.as_str()).to_string());
                 text.push(':');
-                within(pointer, &escaped(key), text, value);
+                write_at(value, numbers, &format!("{pointer}/{}", escaped(key)), text);
             }
             text.push('}');
         }
@@ -215,11 +203,8 @@ fn write_at(value: &Value, numbers: &ExactNumbers, pointer: &mut String, text: &
 }
 
 /// A key as a step of a JSON pointer.
-fn escaped(key: &str) -> Cow<'_, str> {
-    if key.contains(['~', '/']) {
-        return Cow::Owned(key.replace('~', "~0").replace('/', "~1"));
-    }
-    Cow::Borrowed(key)
+fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]

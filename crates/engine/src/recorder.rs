@@ -143,7 +143,6 @@ impl Recorder {
         self.write(time, &mut record, &mut None)
     }
 
-    /// Keeps a copy of every message from now on.
     pub(crate) fn start_copies(&self) {
         self.inner.lock().copies = Some(Vec::new());
     }
@@ -167,18 +166,9 @@ impl Recorder {
 
     /// An actor entered a phase.
     pub fn phase(&self, actor: &str, mode: &str, phase: &str, index: usize, because: Option<PhaseEnd>) {
-        self.append(
-            Record::Phase(PhaseEntered {
-                seq: 0,
-                time: String::new(),
-                actor: actor.to_owned(),
-                mode: mode.to_owned(),
-                phase: phase.to_owned(),
-                index,
-                because,
-            }),
-            None,
-        );
+        let (actor, mode, phase) = (actor.to_owned(), mode.to_owned(), phase.to_owned());
+        let entered = PhaseEntered { seq: 0, time: String::new(), actor, mode, phase, index, because };
+        self.append(Record::Phase(entered), None);
     }
 
     /// A server actor accepts connections.
@@ -189,16 +179,9 @@ impl Recorder {
 
     /// An actor cannot go on.
     pub fn actor_failed(&self, actor: &str, failure: ActorFailure, message: &str) {
-        self.append(
-            Record::ActorFailed(ActorFailed {
-                seq: 0,
-                time: String::new(),
-                actor: actor.to_owned(),
-                failure,
-                message: message.to_owned(),
-            }),
-            None,
-        );
+        let (actor, message) = (actor.to_owned(), message.to_owned());
+        let failed = ActorFailed { seq: 0, time: String::new(), actor, failure, message };
+        self.append(Record::ActorFailed(failed), None);
     }
 
     /// The agent's process ended.

@@ -3,15 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The ids of our own requests: 1, 2, 3, …
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Ids {
-    next: AtomicU64,
-}
-
-impl Default for Ids {
-    fn default() -> Self {
-        Self { next: AtomicU64::new(1) }
-    }
+    given: AtomicU64,
 }
 
 impl Ids {
@@ -22,7 +16,7 @@ impl Ids {
 
     /// An id that was not given before, as JSON text.
     pub fn fresh(&self) -> String {
-        self.next.fetch_add(1, Ordering::Relaxed).to_string()
+        (self.given.fetch_add(1, Ordering::Relaxed) + 1).to_string()
     }
 }
 

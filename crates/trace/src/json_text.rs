@@ -157,11 +157,7 @@ fn escape(text: &str) -> (char, usize, bool) {
         Some(_) => text[1..].chars().next().unwrap_or('\\'),
         None => return ('\\', 1, false),
     };
-    (letter, 1 + letter_length(text), false)
-}
-
-fn letter_length(text: &str) -> usize {
-    text[1..].chars().next().map_or(0, char::len_utf8)
+    (letter, 1 + text[1..].chars().next().map_or(0, char::len_utf8), false)
 }
 
 fn unicode(text: &str) -> (char, usize, bool) {
@@ -213,7 +209,6 @@ pub(crate) fn places(text: &str, decoded: &[usize]) -> Vec<usize> {
     places
 }
 
-/// A text with some of its parts replaced.
 pub(crate) struct Edits<'t> {
     text: &'t str,
     edits: Vec<(Range<usize>, Cow<'static, str>)>,

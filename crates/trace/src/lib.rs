@@ -35,7 +35,6 @@
 
 mod content;
 mod derive;
-mod error;
 mod json_text;
 mod line;
 mod reader;
@@ -48,8 +47,7 @@ mod writer;
 
 pub use content::Content;
 pub use derive::{Deriver, Note, Observed};
-pub use error::TraceError;
-pub use reader::{Records, Trace};
+pub use reader::{Records, Trace, TraceError};
 pub use record::{
     ActorFailed, AgentExit, Direction, Header, Kind, Listening, Message, PhaseEntered, Record, Sender,
     Stopped, TraceOrigin, TracedCase, TracedDocument, TracedPlay, TracedTarget,

@@ -12,18 +12,13 @@ use serde_json::value::RawValue;
 use crate::content::Content;
 use crate::record::{Direction, Kind, Message, Record, Sender};
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum LineError {
-    /// It is no JSON, or a field is missing or wrong.
-    Json(serde_json::Error),
-    /// It is a record of a kind that version 1 does not have.
+    /// A field may be missing or wrong.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("there is no record `{0}`")]
     UnknownRecord(String),
-}
-
-impl From<serde_json::Error> for LineError {
-    fn from(error: serde_json::Error) -> Self {
-        Self::Json(error)
-    }
 }
 
 impl Record {
@@ -130,10 +125,7 @@ impl MessageIn {
 impl<'de> Deserialize<'de> for Record {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let line = Box::<RawValue>::deserialize(deserializer)?;
-        Self::from_line(line.get()).map_err(|error| match error {
-            LineError::Json(error) => D::Error::custom(error),
-            LineError::UnknownRecord(kind) => D::Error::custom(format!("there is no record `{kind}`")),
-        })
+        Self::from_line(line.get()).map_err(D::Error::custom)
     }
 }
 
@@ -204,17 +196,14 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
-        let reason = |line: &str| match Record::from_line(line).unwrap_err() {
-            LineError::Json(error) => error.to_string(),
-            LineError::UnknownRecord(kind) => format!("unknown {kind}"),
-        };
+        let reason = |line: &str| Record::from_line(line).unwrap_err().to_string();
         assert!(reason(&message("\"x\":1")).contains("needs `content` or `bytes_b64`"));
         assert!(reason(&message("\"content\":1,\"bytes_b64\":\"\"")).contains("not both"));
         assert!(reason(&message("\"content\":1,\"content\":2")).contains("duplicate field `content`"));
         assert!(reason(&message("\"content\":1,\"bytes_b64\":null")).contains("expected a string"));
         assert!(reason(r#"{"record":"stopped","seq":-1}"#).contains("invalid value"));
         assert!(reason(r#"{"seq":1}"#).contains("missing field `record`"));
-        assert_eq!(reason(r#"{"record":"mood","seq":1}"#), "unknown mood");
+        assert_eq!(reason(r#"{"record":"mood","seq":1}"#), "there is no record `mood`");
         let error = serde_json::from_str::<Record>(r#"{"record":"mood"}"#).unwrap_err();
         assert!(error.to_string().contains("there is no record `mood`"), "{error}");
     }

@@ -1,10 +1,9 @@
-//! Reads a trace, line by line.
+//! Reads a trace, line by line, or says why it cannot be read.
 
-use std::io::{BufRead, Read as _};
+use std::io::{self, BufRead, Read as _};
 
 use serde::Deserialize;
 
-use crate::error::{TraceError, without_place};
 use crate::line::LineError;
 use crate::record::{Header, Record, VERSION};
 
@@ -69,7 +68,7 @@ fn header(line: &[u8], complete: bool) -> Result<Header, TraceError> {
         #[serde(default)]
         version: Option<u64>,
     }
-    let not_a_trace = |reason: &str| TraceError::NotATrace { reason: reason.to_owned() };
+    let not_a_trace = |reason: &str| TraceError::NotATrace(reason.to_owned());
     let of_json = |error: serde_json::Error| {
         if error.is_eof() && !complete {
             TraceError::CutHeader
@@ -86,7 +85,7 @@ fn header(line: &[u8], complete: bool) -> Result<Header, TraceError> {
     }
     match version {
         None | Some(0) => Err(not_a_trace("the header has no version")),
-        Some(found) if found > u64::from(VERSION) => Err(TraceError::LaterVersion { found }),
+        Some(found) if found > u64::from(VERSION) => Err(TraceError::LaterVersion(found)),
         Some(_) => serde_json::from_str(line).map_err(of_json),
     }
 }
@@ -153,7 +152,7 @@ impl<R: BufRead> Records<R> {
             }
         };
         let record = match Record::from_line(text) {
-            Ok(Record::Header(_)) => return Err(TraceError::SecondHeader { line }),
+            Ok(Record::Header(_)) => return Err(TraceError::SecondHeader(line)),
             Ok(record) => record,
             // Part of a record is never JSON. So this one is cut, and not wrong.
             Err(LineError::Json(error)) if !complete && !error.is_data() => return Ok(None),
@@ -183,10 +182,113 @@ impl<R: BufRead> Iterator for Records<R> {
 
 impl<R: BufRead> std::iter::FusedIterator for Records<R> {}
 
+/// Why a trace cannot be read, or not further. Lines and columns count from one, columns in bytes.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// The source failed.
+    #[error("line {line} cannot be read: {source}")]
+    Io {
+        /// The line that was being read.
+        line: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is nothing in it.
+    #[error("the trace is empty")]
+    Empty,
+    /// The header is the last line, and cut.
+    #[error("the trace ends within its header")]
+    CutHeader,
+    /// The first line is no header.
+    #[error("this is no trace: {0}")]
+    NotATrace(String),
+    /// It was written by a later version, which the header names.
+    #[error("the trace has version {0}; this program reads version {VERSION}")]
+    LaterVersion(u64),
+    /// A line is too long.
+    #[error("line {line} is longer than {limit} bytes, which are the limit")]
+    TooLong {
+        /// The line.
+        line: u64,
+        /// The limit.
+        limit: usize,
+    },
+    /// A line is no record.
+    #[error("line {line}, column {column}: {reason}")]
+    Invalid {
+        /// The line.
+        line: u64,
+        /// The column; zero where it is the record as a whole.
+        column: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A line is a record that this version of the format does not have.
+    #[error("line {line}: there is no record `{record}` in version {VERSION}")]
+    UnknownRecord {
+        /// The line.
+        line: u64,
+        /// Its kind.
+        record: String,
+    },
+    /// This line is a header, and not the first.
+    #[error("line {0}: a second header; these are two traces in one file")]
+    SecondHeader(u64),
+    /// The records are not in order.
+    #[error("line {line}: record {seq} stands behind record {after}")]
+    OutOfOrder {
+        /// The line.
+        line: u64,
+        /// Its sequence number.
+        seq: u64,
+        /// The one before it.
+        after: u64,
+    },
+}
+
+impl TraceError {
+    /// What to do about it.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Empty | Self::CutHeader => {
+                Some("the run was ended before anything happened; there is nothing to read")
+            }
+            Self::NotATrace(_) => {
+                Some("a trace is JSON Lines, and its first line is `{\"record\":\"header\",…}`")
+            }
+            Self::LaterVersion(_) => {
+                Some("read it with the program that `written_by` in its first line names")
+            }
+            Self::UnknownRecord { .. } => Some("it may have been written by a later program; try that one"),
+            Self::OutOfOrder { .. } => {
+                Some("`seq` must increase from line to line; was the file sorted or joined?")
+            }
+            _ => None,
+        }
+    }
+
+    /// A line of a trace that is no record.
+    fn of_line(line: u64, error: LineError) -> Self {
+        match error {
+            LineError::UnknownRecord(record) => Self::UnknownRecord { line, record },
+            LineError::Json(error) => {
+                let (reason, column) = without_place(&error);
+                Self::Invalid { line, column, reason }
+            }
+        }
+    }
+}
+
+/// What `serde_json` says, without a place in it, since each line is line one to it.
+fn without_place(error: &serde_json::Error) -> (String, usize) {
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let words = error.to_string();
+    (words.strip_suffix(&place).unwrap_or(&words).to_owned(), error.column())
+}
+
 #[cfg(test)]
 mod tests {
-    use std::io;
-
     use super::*;
 
     const HEADER: &str = r#"{"record":"header","version":1,"origin":"foreign","written_by":"x","time":"t"}"#;

@@ -23,17 +23,11 @@ const KEPT: usize = 256 * 1024;
 pub enum WriteError {
     /// The trace has reached its limit. Messages are refused from now on, so that nothing is missing in the middle; other
     /// records still find room.
-    #[error("the trace is full: {limit} bytes are the limit")]
-    Full {
-        /// The limit.
-        limit: u64,
-    },
+    #[error("the trace is full: {0} bytes are the limit")]
+    Full(u64),
     /// The record is longer than any reader reads. The trace goes on without it.
-    #[error("a record of {length} bytes is too long for a trace: {MAX_LINE_BYTES} are the limit")]
-    TooLong {
-        /// How long its line is.
-        length: usize,
-    },
+    #[error("a record of {0} bytes is too long for a trace: {MAX_LINE_BYTES} are the limit")]
+    TooLong(usize),
     /// A header was given as a record. It is written when the trace is begun.
     #[error("a trace has one header, and it is its first line")]
     SecondHeader,
@@ -138,7 +132,7 @@ impl<W: Write> Writer<W> {
         self.line.shrink_to(KEPT);
         record.write_line(&mut self.line).map_err(io::Error::from)?;
         if self.line.len() > MAX_LINE_BYTES {
-            return Err(WriteError::TooLong { length: self.line.len() });
+            return Err(WriteError::TooLong(self.line.len()));
         }
         self.line.push(b'\n');
         let message = matches!(record, Record::Message(_));
@@ -146,7 +140,7 @@ impl<W: Write> Writer<W> {
         let length = self.line.len() as u64;
         if (message && self.full) || self.written.saturating_add(length) > room {
             self.full = true;
-            return Err(WriteError::Full { limit: self.limit });
+            return Err(WriteError::Full(self.limit));
         }
         // Only this breaks it: what was refused so far left nothing behind.
         if let Err(error) = self.out.write_all(&self.line).and_then(|()| self.out.flush()) {

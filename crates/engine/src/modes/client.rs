@@ -3,18 +3,21 @@
 
 use std::fmt::Display;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use sortie_oatf::compile::CompiledResponses;
 use sortie_oatf::model::ResponseEntry;
 use sortie_trace::ActorFailure;
-use sortie_wire::Lock;
+use sortie_wire::http::{ClientError, ClientOptions};
+use sortie_wire::{Endpoint, Lock};
 use tokio::sync::mpsc;
 
 use super::read_phases;
 use crate::actor::{ActorState, Entered, EntryAction, HeardMessage};
 use crate::payload::WirePayload;
 use crate::phase::ActorPhase;
+use crate::run::RunOptions;
 
 /// Reads the script of each phase, and connects. `None` when that cannot be done, which is recorded, or when the run has
 /// ended meanwhile.
@@ -29,6 +32,16 @@ pub(crate) async fn prepare<S, C, E: Display>(
     let connected =
         connected.map_err(|reason| actor.failed(ActorFailure::TargetRefused, &reason.to_string())).ok()?;
     Some((scripts, connected))
+}
+
+/// How a target is asked over HTTP.
+pub(crate) fn http_options(
+    target: &Endpoint,
+    options: &RunOptions,
+    answer_timeout: Duration,
+) -> Result<ClientOptions, ClientError> {
+    let (headers, limits) = (target.http_headers()?, options.limits);
+    Ok(ClientOptions { headers, answer_timeout, limits, ..ClientOptions::default() })
 }
 
 /// Enters the first phase. What is entered is received; `sends` says of each phase whether its script sends something.

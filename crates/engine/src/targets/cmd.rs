@@ -85,7 +85,6 @@ fn spawn(cmd: &CmdTarget) -> Result<Child, TargetError> {
     Child::spawn(&cmd.command, &cmd.env).map_err(|error| TargetError::Refused(error.to_string()))
 }
 
-/// A program that was started for one case.
 #[derive(Debug)]
 pub(super) struct CmdSession {
     child: Child,

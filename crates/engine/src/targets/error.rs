@@ -1,14 +1,12 @@
 //! Why a target could not be talked to.
 
-use serde::{Deserialize, Serialize};
 use sortie_wire::http::ClientError;
 
 use sortie_evaluators::cases::excerpt;
 use sortie_trace::ActorFailure;
 
 /// Why a target could not be talked to. Of what the target itself says there is an excerpt at most.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TargetError {
     /// It cannot be asked: its address, a header or its command makes no sense.

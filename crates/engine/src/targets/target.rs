@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use sortie_evaluators::cases::{Offer, TargetKind};
 use sortie_trace::{Header, TracedTarget};
 use sortie_wire::Limits;
@@ -104,7 +104,7 @@ impl Target {
     }
 
     /// How it is asked, as far as its answers depend on it. No credentials.
-    pub(crate) fn manner(&self) -> Value {
+    fn manner(&self) -> Value {
         match self {
             Self::Mcp { wire: McpRevision::Version(version), .. } => json!({"wire": version}),
             Self::Mcp { .. } | Self::A2a(_) | Self::AgUi(_) => json!({}),
@@ -119,10 +119,7 @@ impl Target {
 
     /// What the header of a trace says about it. No credentials.
     pub(crate) fn traced(&self) -> TracedTarget {
-        let settings = match self.manner() {
-            Value::Object(settings) => settings,
-            _ => Map::new(),
-        };
+        let settings = self.manner().as_object().cloned().unwrap_or_default();
         TracedTarget { kind: self.kind().as_str().to_owned(), identity: self.identity(), settings }
     }
 

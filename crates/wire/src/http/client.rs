@@ -152,11 +152,8 @@ impl Client {
             timeout_at(deadline, request.send()).await.map_err(|_| ClientError::TimedOut)?.map_err(sort)?;
         let (status, headers) = (response.status(), response.headers().clone());
         let body = if is_event_stream(&headers) {
-            Answer::Events(Box::new(EventStream {
-                response,
-                decoder: Decoder::new(&self.limits),
-                ended: false,
-            }))
+            let decoder = Decoder::new(&self.limits);
+            Answer::Events(Box::new(EventStream { response: Some(response), decoder }))
         } else {
             let all = read_all(response, self.limits.message_bytes);
             Answer::Bytes(timeout_at(deadline, all).await.map_err(|_| ClientError::TimedOut)??)
@@ -211,9 +208,9 @@ fn reason(error: reqwest::Error) -> String {
 /// Events as a target sends them, for as long as it does.
 #[derive(Debug)]
 pub struct EventStream {
-    response: reqwest::Response,
+    /// `None` once it has ended.
+    response: Option<reqwest::Response>,
     decoder: Decoder,
-    ended: bool,
 }
 
 /// A fault of a stream of events.
@@ -228,6 +225,13 @@ pub enum StreamError {
 }
 
 impl EventStream {
+    /// The events of a stream that came in one piece.
+    pub fn whole(bytes: Bytes, limits: &Limits) -> Self {
+        let mut decoder = Decoder::new(limits);
+        decoder.push(bytes);
+        Self { response: None, decoder }
+    }
+
     /// The next event; `None` when the stream has ended. It may wait for ever, and may be dropped while it does
     /// without losing an event.
     pub async fn next(&mut self) -> Option<Result<Event, StreamError>> {
@@ -235,14 +239,11 @@ impl EventStream {
             if let Some(event) = self.decoder.next_event() {
                 return Some(event.map_err(StreamError::TooLong));
             }
-            if self.ended {
-                return None;
-            }
-            match self.response.chunk().await {
+            match self.response.as_mut()?.chunk().await {
                 Ok(Some(piece)) => self.decoder.push(piece),
-                Ok(None) => self.ended = true,
+                Ok(None) => self.response = None,
                 Err(error) => {
-                    self.ended = true;
+                    self.response = None;
                     return Some(Err(StreamError::Broken(reason(error))));
                 }
             }

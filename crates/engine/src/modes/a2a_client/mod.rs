@@ -1,6 +1,5 @@
 //! A client that talks to an A2A agent as a document says, and hears what comes back.
 
-mod answer;
 mod play;
 mod session;
 

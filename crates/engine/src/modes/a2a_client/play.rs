@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sortie_wire::a2a::A2aClient;
-use sortie_wire::http::{ClientError, ClientOptions, wait_until_accepts};
+use sortie_wire::http::{ClientError, wait_until_accepts};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::session::Session;
 use crate::actor::{ActorState, Entered, EntryAction};
-use crate::modes::client::{Action, Step, begin, left_out, prepare};
+use crate::modes::client::{Action, Step, begin, http_options, left_out, prepare};
 use crate::modes::{Address, Endpoint, a2a_push};
 use crate::run::RunOptions;
 use sortie_trace::ActorFailure;
@@ -37,13 +37,8 @@ async fn connect(target: &Endpoint, options: &RunOptions) -> Result<A2aClient, C
         let why = "an A2A agent is a server that others reach: give its URL";
         return Err(ClientError::Invalid(why.to_owned()));
     };
-    let http = ClientOptions {
-        headers: target.http_headers()?,
-        answer_timeout: options.action_timeout.unwrap_or(ANSWER_TIMEOUT),
-        limits: options.limits,
-        ..ClientOptions::default()
-    };
-    let client = A2aClient::new(url, http)?;
+    let patience = options.action_timeout.unwrap_or(ANSWER_TIMEOUT);
+    let client = A2aClient::new(url, http_options(target, options, patience)?)?;
     wait_until_accepts(url, Instant::now() + options.connect_timeout).await?;
     Ok(client)
 }

@@ -26,7 +26,6 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Reads the state of a phase. What is wrong with it is said as a sentence.
     pub(super) fn new(phase: &ActorPhase) -> Result<Self, String> {
         let card = phase.key("agent_card").filter(|card| !card.value().is_null());
         let responses = Responses::new(phase.key("task_responses").as_ref(), "task_responses")?;

@@ -1,6 +1,6 @@
 //! The tasks that were handed out, for those who ask for them later.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use sortie_wire::Members;
 
@@ -17,12 +17,11 @@ const MAX_WEBHOOKS: usize = 64;
 /// How long one of them may be, in bytes.
 const MAX_WEBHOOK_BYTES: usize = 64 * 1024;
 
-/// Tasks by their id, each as it was last sent.
+/// Tasks, each as it was last sent. There are so few that they are looked through.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
-    by_id: HashMap<String, Remembered>,
-    /// Ids, the oldest first.
-    order: VecDeque<String>,
+    /// The oldest first.
+    known: VecDeque<Remembered>,
     bytes: usize,
     /// Configurations, the latest last, whatever became of their tasks.
     webhooks: VecDeque<String>,
@@ -30,6 +29,7 @@ pub(super) struct Tasks {
 
 #[derive(Debug, Default)]
 struct Remembered {
+    id: String,
     json: String,
     /// In the order in which they came.
     configs: Vec<Config>,
@@ -65,23 +65,22 @@ impl Tasks {
             return;
         }
         self.bytes += json.len();
-        if let Some(known) = self.by_id.get_mut(id) {
+        if let Some(known) = self.known.iter_mut().find(|task| task.id == id) {
             self.bytes -= std::mem::replace(&mut known.json, json).len();
         } else {
-            self.by_id.insert(id.to_owned(), Remembered { json, configs: Vec::new() });
-            self.order.push_back(id.to_owned());
+            self.known.push_back(Remembered { id: id.to_owned(), json, configs: Vec::new() });
         }
         self.shrink();
     }
 
     /// A task as it was last sent.
     pub(super) fn get(&self, id: &str) -> Option<&str> {
-        self.by_id.get(id).map(|task| task.json.as_str())
+        self.known.iter().find(|task| task.id == id).map(|task| task.json.as_str())
     }
 
     /// Remembers where a client wants to be told about a task. Whether the task is known.
     pub(super) fn configure(&mut self, id: &str, config: Config) -> bool {
-        let Some(task) = self.by_id.get_mut(id) else { return false };
+        let Some(task) = self.known.iter_mut().find(|task| task.id == id) else { return false };
         let forget = match task.configs.iter().position(|known| known.id == config.id) {
             Some(at) => Some(at),
             None => (task.configs.len() == MAX_CONFIGS).then_some(0),
@@ -97,12 +96,12 @@ impl Tasks {
 
     /// Where clients want to be told about a task, when it is known.
     pub(super) fn configs(&self, id: &str) -> Option<&[Config]> {
-        self.by_id.get(id).map(|task| task.configs.as_slice())
+        self.known.iter().find(|task| task.id == id).map(|task| task.configs.as_slice())
     }
 
     /// Forgets one of them. Whether the task is known; that there is no such configuration is as good as deleting it.
     pub(super) fn unconfigure(&mut self, id: &str, config: &str) -> bool {
-        let Some(task) = self.by_id.get_mut(id) else { return false };
+        let Some(task) = self.known.iter_mut().find(|task| task.id == id) else { return false };
         if let Some(at) = task.configs.iter().position(|known| known.id == config) {
             self.bytes -= task.configs.remove(at).json.len();
         }
@@ -129,12 +128,10 @@ impl Tasks {
     }
 
     fn shrink(&mut self) {
-        while self.by_id.len() > MAX_TASKS || self.bytes > MAX_BYTES {
-            let Some(oldest) = self.order.pop_front() else { return };
-            if let Some(task) = self.by_id.remove(&oldest) {
-                let configs: usize = task.configs.iter().map(|config| config.json.len()).sum();
-                self.bytes -= task.json.len() + configs;
-            }
+        while self.known.len() > MAX_TASKS || self.bytes > MAX_BYTES {
+            let Some(oldest) = self.known.pop_front() else { return };
+            let configs: usize = oldest.configs.iter().map(|config| config.json.len()).sum();
+            self.bytes -= oldest.json.len() + configs;
         }
     }
 }
@@ -151,7 +148,7 @@ mod tests {
         }
         assert_eq!((tasks.get("0"), tasks.get("1")), (None, Some("{}")));
         tasks.keep("large", "x".repeat(MAX_BYTES - 10));
-        assert!(tasks.by_id.len() < 10, "{}", tasks.by_id.len());
+        assert!(tasks.known.len() < 10, "{}", tasks.known.len());
         tasks.keep("larger", "x".repeat(MAX_BYTES + 1));
         assert!(tasks.get("larger").is_none() && tasks.get("large").is_some());
     }

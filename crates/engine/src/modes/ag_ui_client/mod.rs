@@ -2,6 +2,5 @@
 
 mod play;
 mod run;
-mod stage;
 
 pub use play::play;

@@ -1,17 +1,19 @@
 //! From the first phase to the last.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use sortie_wire::ag_ui::event_name;
-use sortie_wire::http::{Client, ClientError, ClientOptions, wait_until_accepts};
+use sortie_wire::http::{Client, ClientError, wait_until_accepts};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
-use super::stage::{Script, Stage};
+use super::run::{Script, Stage};
 use crate::actor::{ActorState, Entered, EntryAction};
-use crate::modes::client::{Hold, begin, left_out, prepare};
+use crate::modes::client::{Hold, begin, http_options, left_out, prepare};
 use crate::modes::{Address, Endpoint};
 use crate::run::RunOptions;
 
@@ -19,13 +21,23 @@ use crate::run::RunOptions;
 ///
 /// Whatever goes wrong is recorded, never returned.
 pub async fn play(actor: Arc<ActorState>, target: Endpoint, options: RunOptions) {
-    let Some((scripts, target)) = prepare(&actor, Script::new, connect(&target, &options)).await else {
+    let Some((scripts, (client, url))) = prepare(&actor, Script::new, connect(&target, &options)).await
+    else {
         return;
     };
     // Every phase has a run to ask for.
     let sends = vec![true; scripts.len()];
     let hold = Arc::new(Hold::default());
-    let stage = Stage::new(actor.clone(), scripts, hold.clone(), target, options);
+    let stage = Arc::new(Stage {
+        actor: actor.clone(),
+        scripts,
+        hold: hold.clone(),
+        options,
+        refused: CancellationToken::new(),
+        client,
+        url,
+        runs: AtomicUsize::new(0),
+    });
     let entered = begin(&actor, &hold, sends);
     // Runs that go on in the background end with this set.
     let mut runs = JoinSet::new();
@@ -39,13 +51,8 @@ async fn connect(target: &Endpoint, options: &RunOptions) -> Result<(Client, Str
         let why = "an AG-UI agent is reached by HTTP, and this target is a process";
         return Err(ClientError::Invalid(why.to_owned()));
     };
-    let client = Client::new(ClientOptions {
-        headers: target.http_headers()?,
-        // An agent may think for as long as the run lasts.
-        answer_timeout: Duration::from_hours(24),
-        limits: options.limits,
-        ..ClientOptions::default()
-    })?;
+    // An agent may think for as long as the run lasts.
+    let client = Client::new(http_options(target, options, Duration::from_hours(24))?)?;
     wait_until_accepts(url, Instant::now() + options.connect_timeout).await?;
     Ok((client, url.clone()))
 }

@@ -1,6 +1,5 @@
 //! An MCP client that asks what a document says, and answers what the server asks back.
 
-mod answer;
 mod client;
 mod play;
 

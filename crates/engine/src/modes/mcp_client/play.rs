@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sortie_wire::http::{ClientError, ClientOptions};
+use sortie_wire::http::{self, ClientError};
 use sortie_wire::mcp::client::{
     AskError, ClientIdentity, Connection, HandshakeFailure, Patience, RpcAnswer, Session,
 };
@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use super::client::{Client, Script};
 use crate::actor::{ActorState, Entered, EntryAction};
-use crate::modes::client::{Hold, Step, begin, left_out, prepare};
+use crate::modes::client::{Hold, Step, begin, http_options, left_out, prepare};
 use crate::modes::{ActorError, Endpoint, McpRevision};
 use crate::payload::WirePayload;
 use crate::phase::ActorPhase;
@@ -30,15 +30,8 @@ const SILENCE: Duration = Duration::from_mins(1);
 ///
 /// Whatever goes wrong is recorded, never returned.
 pub async fn play(actor: Arc<ActorState>, target: Endpoint, options: RunOptions) {
-    let client = || {
-        sortie_wire::http::Client::new(ClientOptions {
-            headers: target.http_headers()?,
-            // Whether an answer takes too long is decided by what is heard of it.
-            answer_timeout: Duration::from_hours(24),
-            limits: options.limits,
-            ..ClientOptions::default()
-        })
-    };
+    // Whether an answer takes too long is decided by what is heard of it.
+    let client = || http::Client::new(http_options(&target, &options, Duration::from_hours(24))?);
     let connect = Connection::connect(&target, client, options.connect_timeout, options.limits);
     let Some((scripts, connected)) = prepare(&actor, Script::new, connect).await else { return };
     let sends = scripts.iter().map(|script| !script.actions.is_empty()).collect();

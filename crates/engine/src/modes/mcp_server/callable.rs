@@ -48,7 +48,6 @@ pub(super) struct Entry {
     pub(super) synthesis: Option<Synthesis>,
 }
 
-/// A tool or a prompt that can be called.
 #[derive(Debug)]
 pub(super) struct Callable {
     /// `None` when the document has nothing to say.

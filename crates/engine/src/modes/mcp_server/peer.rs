@@ -168,34 +168,24 @@ pub(super) struct Asked {
 
 /// Our questions that were not answered, by their ids.
 #[derive(Debug, Default)]
-pub(super) struct Pending(Lock<Questions>);
-
-#[derive(Debug, Default)]
-struct Questions {
-    by_id: HashMap<String, Asked>,
-    order: VecDeque<String>,
-}
+pub(super) struct Pending(Lock<VecDeque<(String, Asked)>>);
 
 impl Pending {
     pub(super) fn ask(&self, id: String, asked: Asked) {
         let mut questions = self.0.lock();
-        questions.order.push_back(id.clone());
-        questions.by_id.insert(id, asked);
-        while questions.order.len() > MOST_OPEN {
-            if let Some(oldest) = questions.order.pop_front() {
-                questions.by_id.remove(&oldest);
-            }
+        questions.push_back((id, asked));
+        if questions.len() > MOST_OPEN {
+            questions.pop_front();
         }
     }
 
     /// The question that a peer answers. Nobody answers for another.
     pub(super) fn answered(&self, id: &str, peer: &str) -> Option<Asked> {
         let mut questions = self.0.lock();
-        let asked = questions.by_id.get(id)?;
-        if asked.peer.as_deref().is_some_and(|asked| asked != peer) {
-            return None;
-        }
-        questions.order.retain(|open| open != id);
-        questions.by_id.remove(id)
+        let is_it = |(open, asked): &(String, Asked)| {
+            open == id && asked.peer.as_deref().is_none_or(|asked| asked == peer)
+        };
+        let at = questions.iter().position(is_it)?;
+        questions.remove(at).map(|(_, asked)| asked)
     }
 }

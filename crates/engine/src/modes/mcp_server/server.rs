@@ -14,10 +14,10 @@ use sortie_wire::mcp::server::{Ends, Transport, serve, serve_stdio};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 
+use super::announce::Subscription;
 use super::dispatch::Plan;
 use super::modern;
 use super::peer::{Peer, Pending, Unsaid};
-use super::subscription::Subscription;
 use crate::actor::{ActorState, Spoken};
 use crate::modes::{ActorError, McpRevision, Serving, reachable, read_phases};
 use crate::phase::ActorPhase;

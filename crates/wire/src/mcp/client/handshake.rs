@@ -136,7 +136,7 @@ impl ClientIdentity {
 }
 
 /// The headers of a request, which repeat what is in it.
-pub(super) fn headers(method: &str, params: Option<&str>) -> HeaderMap {
+pub(super) fn headers(method: &str, params: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let mut put = |name: &'static str, value: &str| {
         if let Ok(value) = HeaderValue::from_str(&encode_header(value)) {
@@ -150,9 +150,8 @@ pub(super) fn headers(method: &str, params: Option<&str>) -> HeaderMap {
         "resources/read" => Some("uri"),
         _ => None,
     };
-    let params: Option<Value> = params.and_then(|params| serde_json::from_str(params).ok());
-    if let Some(name) = named.and_then(|key| params.as_ref()?.get(key)?.as_str()) {
-        put("mcp-name", name);
+    if let Some(name) = named.and_then(|key| Members::read(params)?.string(key)) {
+        put("mcp-name", &name);
     }
     headers
 }
@@ -197,7 +196,7 @@ mod tests {
 
     #[test]
     fn headers_repeat_the_request_and_survive_any_name() {
-        let headers = headers("tools/call", Some(r#"{"name":"grüße"}"#));
+        let headers = headers("tools/call", r#"{"name":"grüße"}"#);
         assert_eq!(headers["mcp-method"], "tools/call");
         assert_eq!(headers["mcp-name"], "=?base64?Z3LDvMOfZQ==?=");
     }

@@ -9,7 +9,6 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::handshake::headers;
 use super::http::HttpLink;
 use super::session::AskError;
 use super::stdio::StdioLink;
@@ -45,11 +44,6 @@ pub(super) struct Outgoing {
 impl Outgoing {
     pub(super) fn plain(bytes: Bytes) -> Self {
         Self { bytes, headers: HeaderMap::new() }
-    }
-
-    /// A request of the revision without sessions, whose headers repeat what is in it. `params` is JSON text.
-    pub(super) fn stateless(bytes: Bytes, method: &str, params: Option<&str>) -> Self {
-        Self { bytes, headers: headers(method, params) }
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::time::{sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::handler::{ClientReply, Handler, Received, SessionMessage};
-use super::handshake::{ClientIdentity, asked_again};
+use super::handshake::{ClientIdentity, asked_again, headers};
 use super::link::{Connection, Happened, Link, Outgoing};
 use super::pending::Pending;
 use crate::http::ClientError;
@@ -267,7 +267,7 @@ impl<H: Handler> Inner<H> {
         match self.envelope.get() {
             Some(envelope) => {
                 let params = envelope.stamp(params);
-                Outgoing::stateless(write(Some(&params)), method, Some(&params))
+                Outgoing { bytes: write(Some(&params)), headers: headers(method, &params) }
             }
             None => Outgoing::plain(write(params)),
         }

@@ -7,9 +7,8 @@ use http::{HeaderName, Request, Response, StatusCode};
 
 use super::endpoint::{Answered, Endpoint, Named, VERSION, events, refusal, status, unknown_session, whole};
 use super::log::{Log, array, place};
-use super::outlet::Outlet;
 use super::post::Accepted;
-use super::service::{Arrival, Reply, Service};
+use super::service::{Arrival, Outlet, Reply, Service};
 use crate::http::{Body, Peer, RequestBody};
 use crate::jsonrpc;
 
@@ -122,11 +121,11 @@ pub(super) fn get<S: Service>(endpoint: &Arc<Endpoint<S>>, request: &Request<Req
     let lost = last.and_then(|(number, at)| Some((session.stream_numbered(number)?, at)));
     if let Some((log, position)) = lost {
         log.resume(sender, position);
-        if session.is_standalone(&log) {
+        if log.standalone {
             endpoint.service.listening(&session.peer, Outlet::events(log));
         }
     } else {
-        let log = session.standalone(&endpoint.limits);
+        let log = session.stream(&endpoint.limits, true);
         log.open(sender, endpoint.service.primes(&session.peer));
         endpoint.service.listening(&session.peer, Outlet::events(log));
     }

@@ -30,6 +30,8 @@ pub(super) const RETRY: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Log {
     number: u64,
+    /// It began with a GET, and carries what nobody asked for.
+    pub(super) standalone: bool,
     resumable: bool,
     limits: Limits,
     /// How many bytes all streams of the listener keep.
@@ -50,18 +52,30 @@ struct Inner {
 
 impl Log {
     /// A stream that can be taken up again.
-    pub(super) fn resumable(number: u64, limits: &Limits, all: &Arc<AtomicUsize>) -> Arc<Self> {
-        Self::new(number, true, limits, all.clone())
+    pub(super) fn resumable(
+        number: u64,
+        standalone: bool,
+        limits: &Limits,
+        all: &Arc<AtomicUsize>,
+    ) -> Arc<Self> {
+        Self::new(number, standalone, true, limits, all.clone())
     }
 
     /// A stream that is over when its reader has gone.
     pub(super) fn fleeting(limits: &Limits) -> Arc<Self> {
-        Self::new(0, false, limits, Arc::default())
+        Self::new(0, false, false, limits, Arc::default())
     }
 
-    fn new(number: u64, resumable: bool, limits: &Limits, all: Arc<AtomicUsize>) -> Arc<Self> {
+    fn new(
+        number: u64,
+        standalone: bool,
+        resumable: bool,
+        limits: &Limits,
+        all: Arc<AtomicUsize>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             number,
+            standalone,
             resumable,
             limits: *limits,
             all,

@@ -6,13 +6,11 @@
 mod endpoint;
 mod http_sse;
 mod log;
-mod outlet;
 mod post;
 mod service;
 mod sessions;
 mod stdio;
 
 pub use endpoint::{Ends, serve};
-pub use outlet::{Outlet, Unsent};
-pub use service::{Arrival, Reply, Service, ServiceAnswer, Talk, Transport};
+pub use service::{Arrival, Outlet, Reply, Service, ServiceAnswer, Talk, Transport, Unsent};
 pub use stdio::serve_stdio;

@@ -9,8 +9,7 @@ use tokio::task::JoinSet;
 
 use super::endpoint::{Answered, Endpoint, Named, SESSION, events, status, whole};
 use super::log::array;
-use super::outlet::Outlet;
-use super::service::{Arrival, Reply, Service, ServiceAnswer, Talk, Transport};
+use super::service::{Arrival, Outlet, Reply, Service, ServiceAnswer, Talk, Transport};
 use super::sessions::Session;
 use crate::http::{Body, Peer, RequestBody};
 use crate::jsonrpc::{self, Incoming, Malformed};
@@ -124,8 +123,9 @@ impl<S: Service> Exchange<'_, S> {
             Err(refusal) => return *refusal,
         };
         let limits = &self.endpoint.limits;
-        let log =
-            self.session.map_or_else(|| self.endpoint.fleeting_stream(), |session| session.stream(limits));
+        let log = self
+            .session
+            .map_or_else(|| self.endpoint.fleeting_stream(), |session| session.stream(limits, false));
         log.open(sender, self.endpoint.service.primes(self.peer));
         say(Outlet::exchange(log));
         events(body)

@@ -1,6 +1,6 @@
 //! Sessions: who is who over HTTP, and the streams each can take up again.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -33,34 +33,19 @@ pub(super) struct Session<P> {
 struct Streams {
     opened: u64,
     logs: VecDeque<Arc<Log>>,
-    /// Which of them began with a GET: these carry what nobody asked for.
-    standalone: HashSet<u64>,
 }
 
 impl<P> Session<P> {
-    /// A stream on which anything may be said.
-    pub(super) fn standalone(&self, limits: &Limits) -> Arc<Log> {
-        let log = self.stream(limits);
-        self.streams.lock().standalone.insert(log.number());
-        log
-    }
-
-    /// Whether anything may be said on this stream.
-    pub(super) fn is_standalone(&self, log: &Log) -> bool {
-        self.streams.lock().standalone.contains(&log.number())
-    }
-
-    pub(super) fn stream(&self, limits: &Limits) -> Arc<Log> {
+    /// A new stream; on one that is `standalone` anything may be said.
+    pub(super) fn stream(&self, limits: &Limits, standalone: bool) -> Arc<Log> {
         let mut streams = self.streams.lock();
         streams.opened += 1;
-        let log = Log::resumable(streams.opened, limits, &self.kept);
+        let log = Log::resumable(streams.opened, standalone, limits, &self.kept);
         streams.logs.push_back(log.clone());
         if streams.logs.len() > STREAMS {
             // One that is over, and otherwise the oldest: whoever writes to it goes on, and nobody can come back.
             let gone = streams.logs.iter().position(|log| log.has_ended()).unwrap_or(0);
-            if let Some(gone) = streams.logs.remove(gone) {
-                streams.standalone.remove(&gone.number());
-            }
+            streams.logs.remove(gone);
         }
         log
     }
@@ -209,11 +194,11 @@ mod tests {
     fn a_session_does_not_keep_every_stream() {
         let sessions = Sessions::<()>::default();
         let session = sessions.add(Arc::new(()), None).unwrap().0;
-        let first = session.stream(&Limits::default());
-        let second = session.stream(&Limits::default());
+        let first = session.stream(&Limits::default(), false);
+        let second = session.stream(&Limits::default(), false);
         second.end();
         for _ in 2..=STREAMS {
-            session.stream(&Limits::default());
+            session.stream(&Limits::default(), false);
         }
         assert!(session.stream_numbered(first.number()).is_some());
         assert!(session.stream_numbered(second.number()).is_none());

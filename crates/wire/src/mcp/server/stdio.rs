@@ -9,8 +9,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::http_sse::say;
-use super::outlet::Outlet;
-use super::service::{Arrival, Service, Transport};
+use super::service::{Arrival, Outlet, Service, Transport};
 use crate::Limits;
 use crate::jsonrpc::{self, Malformed, MalformedReason};
 use crate::stdio::{Line, Lines, write_line};
