@@ -178,9 +178,6 @@ impl ActorState {
 
 impl std::fmt::Debug for Inner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Inner")
-            .field("index", &self.index)
-            .field("fired", &self.fired)
-            .finish_non_exhaustive()
+        f.debug_struct("Inner").field("index", &self.index).finish_non_exhaustive()
     }
 }

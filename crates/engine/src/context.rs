@@ -48,16 +48,10 @@ impl Extracted {
 
     /// Everything that templates of an actor can refer to: `actor.name` of all, and `name` of its own.
     pub fn seen_by(&self, actor: &str) -> HashMap<String, String> {
-        let mut seen = self.values.lock().clone();
-        let own: Vec<_> = seen
-            .iter()
-            .filter_map(|(key, value)| {
-                let name = key.strip_prefix(actor)?.strip_prefix('.')?;
-                Some((name.to_owned(), value.clone()))
-            })
-            .collect();
-        seen.extend(own);
-        seen
+        let values = self.values.lock();
+        let name = |key: &str| Some(key.strip_prefix(actor)?.strip_prefix('.')?.to_owned());
+        let own = values.iter().filter_map(|(key, value)| Some((name(key)?, value.clone())));
+        values.clone().into_iter().chain(own).collect()
     }
 }
 

@@ -70,15 +70,6 @@ impl Inner {
             Observer::Transcript(_) => None,
         }
     }
-
-    fn run(&self, detector: &Detector, place: Place) -> sortie_detect::Outcome {
-        let mut run = detector.outcome(place);
-        run.warnings.extend(self.warnings.iter().cloned());
-        if self.more_warnings > 0 {
-            run.warnings.push(format!("{} more warnings were not kept", self.more_warnings));
-        }
-        run
-    }
 }
 
 /// A message as indicators see it, and what keeps that from being complete.
@@ -236,14 +227,16 @@ impl Recorder {
     }
 
     /// What is to be made of everything so far, with the warnings of the run; `None` for a case of an evaluator.
-    pub fn run(&self, place: Place) -> Option<sortie_detect::Outcome> {
+    ///
+    /// `scored` is a detector that has seen the trace since, and knows more.
+    pub fn run(&self, place: Place, scored: Option<&Detector>) -> Option<sortie_detect::Outcome> {
         let inner = self.inner.lock();
-        Some(inner.run(inner.detector()?, place))
-    }
-
-    /// The same, of what a detector says that has seen the trace.
-    pub(crate) fn run_of(&self, detector: &Detector, place: Place) -> sortie_detect::Outcome {
-        self.inner.lock().run(detector, place)
+        let mut run = scored.or(inner.detector())?.outcome(place);
+        run.warnings.extend(inner.warnings.iter().cloned());
+        if inner.more_warnings > 0 {
+            run.warnings.push(format!("{} more warnings were not kept", inner.more_warnings));
+        }
+        Some(run)
     }
 
     /// Writes a record that happens now. Where it cannot be written, the run has to end, and [`RunStatus`] says why.

@@ -9,11 +9,6 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// Begins at 1.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// An id that was not given before, as JSON text.
     pub fn fresh(&self) -> String {
         (self.given.fetch_add(1, Ordering::Relaxed) + 1).to_string()
@@ -83,20 +78,8 @@ mod tests {
 
     #[test]
     fn different_ids_do_not_meet() {
-        let ids = [
-            "1",
-            "-1",
-            "10",
-            "1.5",
-            "12345678901234567890123",
-            "12345678901234567890124",
-            r#""1""#,
-            r#""1e0""#,
-            r#""""#,
-            "0",
-            "1e99999999999999999999",
-            "null",
-        ];
+        let ids = r#"1 -1 10 1.5 12345678901234567890123 12345678901234567890124 "1" "1e0" "" 0 1e99999999999999999999 null"#;
+        let ids: Vec<&str> = ids.split(' ').collect();
         for (at, id) in ids.iter().enumerate() {
             for other in &ids[at + 1..] {
                 assert_ne!(id_key(id), id_key(other), "{id} {other}");
@@ -106,7 +89,7 @@ mod tests {
 
     #[test]
     fn our_ids_are_never_given_twice() {
-        let ids = Ids::new();
+        let ids = Ids::default();
         assert_eq!((ids.fresh(), ids.fresh(), ids.fresh()), ("1".into(), "2".into(), "3".into()));
     }
 }

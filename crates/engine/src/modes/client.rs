@@ -130,8 +130,9 @@ pub(crate) struct Responses {
 
 impl Responses {
     /// The list at a key of the state; an empty one when there is none.
-    pub(crate) fn new(list: Option<&WirePayload>, key: &str) -> Result<Self, String> {
-        let Some(list) = list.filter(|list| !list.value().is_null()) else { return Ok(Self::default()) };
+    pub(crate) fn new(phase: &ActorPhase, key: &str) -> Result<Self, String> {
+        let list = phase.key(key).filter(|list| !list.value().is_null());
+        let Some(list) = list else { return Ok(Self::default()) };
         if !list.value().is_array() {
             return Err(format!("`{key}` is no list"));
         }

@@ -4,7 +4,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::error::RunError;
+use super::options::RunError;
 
 /// What is in the folder of a run.
 ///

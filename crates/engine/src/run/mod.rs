@@ -6,7 +6,6 @@
 mod actor_set;
 mod agent;
 mod command;
-mod error;
 mod folder;
 mod options;
 mod plan;
@@ -14,9 +13,8 @@ mod play;
 
 pub use crate::context::ContentGenerator;
 pub use command::{Addresses, CommandError, fill};
-pub use error::{Misfit, RunError};
 pub use folder::Folder;
 pub(crate) use folder::{private_file, private_folder};
-pub use options::{AgentCommand, RunOptions, Semantic};
+pub use options::{AgentCommand, Misfit, RunError, RunOptions, Semantic};
 pub use plan::{DocumentPlan, PlannedActor, PlannedIndicator, PlannedPhase};
 pub use play::{DocumentRun, run};

@@ -1,10 +1,11 @@
-//! Everything about a run that is not in the document.
+//! Everything about a run that is not in the document, and why there is no run.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 
 use sortie_oatf::bindings::known_modes;
 use sortie_oatf::model::Mode;
@@ -14,8 +15,7 @@ use sortie_wire::Limits;
 use sortie_wire::http::Listener;
 use tokio_util::sync::CancellationToken;
 
-use super::command::{self, Addresses};
-use super::error::Misfit;
+use super::command::{self, Addresses, CommandError};
 use crate::context::ContentGenerator;
 use crate::modes::{ActorError, Endpoint, McpRevision};
 
@@ -199,4 +199,66 @@ impl RunOptions {
         let bound = Listener::bind(address, self.public).await;
         bound.map_err(|error| ActorError::bind(&address, &error))
     }
+}
+
+/// Why there is no run, and so no verdict. What happens to a run once it has begun is in its report.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// What was asked for does not fit the document.
+    #[error(transparent)]
+    Misfit(#[from] Misfit),
+    /// Its folder, or a file in it, could not be made.
+    #[error("cannot write `{}`: {source}", .path.display())]
+    Folder {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The trace could not be begun.
+    #[error(transparent)]
+    Trace(#[from] sortie_trace::WriteError),
+}
+
+/// What was asked for does not fit the document.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Misfit {
+    /// An address is for an actor that does not listen.
+    #[error("there is no server actor `{actor}` that could listen")]
+    NoServer {
+        /// The actor.
+        actor: String,
+    },
+    /// A target is for an actor that attacks none.
+    #[error("there is no client actor `{actor}` that could attack a target")]
+    NoClient {
+        /// The actor.
+        actor: String,
+    },
+    /// A client actor has no target.
+    #[error("client actor `{actor}` ({mode}) has no target")]
+    NoTarget {
+        /// The actor.
+        actor: String,
+        /// Its mode.
+        mode: String,
+    },
+    /// Standard input and output can be one MCP server, and nothing else.
+    #[error(
+        "only a document with one actor, which is an `mcp_server`, can be served over standard input and output"
+    )]
+    Stdio,
+    /// An address that other machines reach was not allowed.
+    #[error("`{address}`, where actor `{actor}` is to listen, can be reached from other machines")]
+    NotLoopback {
+        /// The actor.
+        actor: String,
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The agent's command cannot be filled in.
+    #[error(transparent)]
+    Command(#[from] CommandError),
 }

@@ -15,9 +15,8 @@ use tokio_util::sync::CancellationToken;
 use super::actor_set::{ActorSet, Finished};
 use super::agent::{Process, RunLog};
 use super::command;
-use super::error::RunError;
 use super::folder::Folder;
-use super::options::{RunOptions, Semantic};
+use super::options::{RunError, RunOptions, Semantic};
 use crate::context::{Context, Extracted};
 use crate::recorder::{Recorder, Watcher};
 use crate::synthesis;
@@ -70,11 +69,9 @@ pub async fn run(
     let trace = Some(case.folder.trace().to_string_lossy().into_owned());
     let place = Place { document: case.file.clone(), trace };
     let scored = scored(&case, &options, &recorder).await;
-    Ok(match scored {
-        Some(detector) => recorder.run_of(&detector, place),
-        // `begin` gave it a detector.
-        None => recorder.run(place).unwrap_or_else(|| unreachable!("the recorder of a document decides")),
-    })
+    let outcome = recorder.run(place, scored.as_ref());
+    // `begin` gave it a detector.
+    Ok(outcome.unwrap_or_else(|| unreachable!("the recorder of a document decides")))
 }
 
 /// Writes the first line of the trace, so that there is one whatever comes.

@@ -70,7 +70,7 @@ impl Talk {
             endpoint,
             log,
             settings,
-            ids: Ids::new(),
+            ids: Ids::default(),
             session: session(),
             context: None,
             task: None,

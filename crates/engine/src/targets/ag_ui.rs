@@ -76,7 +76,7 @@ impl Talk {
             match event {
                 Ok(event) => self.event(&mut heard, &event.data, connection)?,
                 // It may be the very event that matters.
-                Err(StreamError::TooLong(error)) => return Err(TargetError::TooLong { limit: error.0 }),
+                Err(StreamError::TooLong(error)) => return Err(TargetError::TooLong(error.0)),
                 Err(StreamError::Broken(reason)) => {
                     return Err(TargetError::protocol(RUN, format!("the stream broke off: {reason}")));
                 }
@@ -106,7 +106,7 @@ impl Talk {
         let data = content.text();
         heard.observe(&AgentEvent::read(data.as_bytes()), data.as_bytes());
         if heard.is_cut() {
-            return Err(TargetError::TooLong { limit: self.web.settings.limits.message_bytes });
+            return Err(TargetError::TooLong(self.web.settings.limits.message_bytes));
         }
         Ok(())
     }

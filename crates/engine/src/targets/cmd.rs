@@ -112,9 +112,7 @@ impl CmdSession {
         let next = next.await.map_err(|_| TargetError::timed_out("a line", patience))?;
         match next {
             Ok(Some(Line::Frame(bytes))) => self.log.heard(spoken(Kind::Response, &bytes)).map(drop),
-            Ok(Some(Line::TooLong { .. })) => {
-                Err(TargetError::TooLong { limit: self.settings.limits.message_bytes })
-            }
+            Ok(Some(Line::TooLong { .. })) => Err(TargetError::TooLong(self.settings.limits.message_bytes)),
             Ok(None) => Err(self.gone("the process has closed its output").await),
             Err(error) => Err(self.gone(&error.to_string()).await),
         }

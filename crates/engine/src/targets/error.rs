@@ -27,7 +27,7 @@ pub enum TargetError {
     #[error("the target is gone: {0}")]
     Gone(String),
     /// It answered with an HTTP status that is none of success.
-    #[error("`{what}` was answered with HTTP status {status}{}", Body(.body))]
+    #[error("`{what}` was answered with HTTP status {status}{}{body}", if .body.is_empty() { "" } else { ": " })]
     Status {
         /// What was asked.
         what: String,
@@ -53,11 +53,8 @@ pub enum TargetError {
         problem: String,
     },
     /// What it sent is longer than allowed.
-    #[error("the target sent more than {limit} bytes at once, which are the limit")]
-    TooLong {
-        /// How long it may be.
-        limit: usize,
-    },
+    #[error("the target sent more than {0} bytes at once, which are the limit")]
+    TooLong(usize),
     /// The trace cannot be written, so that what follows would not count.
     #[error("{0}")]
     Trace(String),
@@ -70,14 +67,6 @@ pub enum TargetError {
     /// It has no tools that we could call.
     #[error("the target has no tools that could be called")]
     CannotBeCalled,
-}
-
-struct Body<'b>(&'b str);
-
-impl std::fmt::Display for Body<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(f, ": {}", self.0) }
-    }
 }
 
 impl TargetError {
@@ -98,7 +87,7 @@ impl TargetError {
             ClientError::Invalid(why) => Self::Invalid(why),
             ClientError::Refused(why) => Self::Refused(why),
             ClientError::TimedOut => Self::timed_out(what, after),
-            ClientError::TooLong(limit) => Self::TooLong { limit },
+            ClientError::TooLong(limit) => Self::TooLong(limit),
             ClientError::Broken(why) => Self::protocol(what, format!("the answer is broken: {why}")),
         }
     }
@@ -112,7 +101,7 @@ impl TargetError {
             | Self::NotRecorded(_)
             | Self::CannotBeTold
             | Self::CannotBeCalled => ActorFailure::Internal,
-            Self::TimedOut { .. } | Self::Gone(_) | Self::Protocol { .. } | Self::TooLong { .. } => {
+            Self::TimedOut { .. } | Self::Gone(_) | Self::Protocol { .. } | Self::TooLong(_) => {
                 ActorFailure::ProtocolError
             }
         }

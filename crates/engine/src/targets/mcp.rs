@@ -226,7 +226,7 @@ impl Session {
                 TargetError::Gone(reason)
             }
             AskError::Failed(error) => TargetError::of_client(method, error, self.answer_timeout),
-            AskError::TooLong(limit) => TargetError::TooLong { limit },
+            AskError::TooLong(limit) => TargetError::TooLong(limit),
             AskError::TimedOut => TargetError::timed_out(method, self.answer_timeout),
             AskError::NoAnswer | AskError::Endless => TargetError::protocol(method, why.to_string()),
         }

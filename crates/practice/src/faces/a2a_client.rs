@@ -25,7 +25,7 @@ impl Peer {
     /// An agent at an address. Nothing is asked yet.
     pub(super) fn new(url: &str) -> Result<Self, ClientError> {
         let options = ClientOptions { answer_timeout: PATIENCE, ..ClientOptions::default() };
-        Ok(Self { client: A2aClient::new(url, options)?, card: None, ids: Ids::new() })
+        Ok(Self { client: A2aClient::new(url, options)?, card: None, ids: Ids::default() })
     }
 
     pub(super) async fn read_card(&mut self) {

@@ -176,17 +176,13 @@ impl Drop for StreamBody {
 mod tests {
     use super::*;
 
-    fn streams(limits: Limits) -> Streams {
-        Streams::new(&limits)
-    }
-
     async fn next(body: &mut StreamBody) -> Option<Result<Bytes, Cut>> {
         std::future::poll_fn(|context| body.poll_next(context)).await
     }
 
     #[tokio::test]
     async fn what_is_sent_arrives_in_order_and_ends_with_the_last_sender() {
-        let (sender, mut body) = streams(Limits::default()).open().unwrap();
+        let (sender, mut body) = Streams::new(&Limits::default()).open().unwrap();
         let other = sender.clone();
         sender.send("a".into()).await.unwrap();
         sender.send(Bytes::new()).await.unwrap();
@@ -200,8 +196,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_reader_that_does_not_read_is_too_slow() {
-        let messages = streams(Limits { queued: 2, ..Limits::default() });
-        let bytes = streams(Limits { queued_bytes: 20, ..Limits::default() });
+        let messages = Streams::new(&Limits { queued: 2, ..Limits::default() });
+        let bytes = Streams::new(&Limits { queued_bytes: 20, ..Limits::default() });
         for streams in [messages, bytes] {
             let (sender, mut body) = streams.open().unwrap();
             for _ in 0..2 {
@@ -216,7 +212,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_waits_for_a_reader_is_told_that_it_has_gone() {
-        let (sender, body) = streams(Limits { queued_bytes: 1, ..Limits::default() }).open().unwrap();
+        let (sender, body) = Streams::new(&Limits { queued_bytes: 1, ..Limits::default() }).open().unwrap();
         sender.send("a".into()).await.unwrap();
         let waiting = tokio::spawn({
             let sender = sender.clone();
@@ -231,14 +227,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_message_that_never_fits_is_refused_at_once() {
-        let (sender, _body) = streams(Limits { queued_bytes: 3, ..Limits::default() }).open().unwrap();
+        let (sender, _body) = Streams::new(&Limits { queued_bytes: 3, ..Limits::default() }).open().unwrap();
         assert_eq!(sender.send("abcd".into()).await, Err(SendError::TooLong(3)));
         assert_eq!(sender.try_send("abcd".into()), Err(SendError::TooLong(3)));
     }
 
     #[tokio::test]
     async fn streams_are_counted_while_their_bodies_live() {
-        let streams = streams(Limits { streams: 2, ..Limits::default() });
+        let streams = Streams::new(&Limits { streams: 2, ..Limits::default() });
         let first = streams.open().unwrap();
         let (_sender, body) = streams.open().unwrap();
         assert_eq!(streams.open().unwrap_err(), TooManyStreams(2));
@@ -251,7 +247,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_cut_comes_after_what_was_sent() {
-        let (sender, mut body) = streams(Limits::default()).open().unwrap();
+        let (sender, mut body) = Streams::new(&Limits::default()).open().unwrap();
         sender.send("a".into()).await.unwrap();
         sender.cut().await;
         assert_eq!(next(&mut body).await, Some(Ok("a".into())));

@@ -63,7 +63,7 @@ impl Session {
             hold: Arc::default(),
             tasks: TaskTracker::new(),
             client,
-            ids: Ids::new(),
+            ids: Ids::default(),
             endpoint: Lock::new(None),
             push: Push::new(&options.allow_hosts, options.limits),
             limits: options.limits,

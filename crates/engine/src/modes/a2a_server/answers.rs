@@ -28,7 +28,7 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn new(phase: &ActorPhase) -> Result<Self, String> {
         let card = phase.key("agent_card").filter(|card| !card.value().is_null());
-        let responses = Responses::new(phase.key("task_responses").as_ref(), "task_responses")?;
+        let responses = Responses::new(phase, "task_responses")?;
         let content = |entry: &WirePayload| entry.get("content").filter(|content| !content.value().is_null());
         let answers =
             responses.entries.iter().map(|entry| (content(entry), Synthesis::of(entry, Shape::Task)));

@@ -31,18 +31,12 @@ pub(super) fn minimal() -> WirePayload {
     }))
 }
 
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Served {
-    pub(super) json: String,
-    /// Addresses of others that the document has, and for which ours stands now.
-    pub(super) replaced: Vec<String>,
-}
-
 /// Makes a card lead to us: agents that follow it must neither leave the machine nor get lost. A missing `url` is filled,
-/// and whatever leads elsewhere is replaced by our address with its path. The rest stays to the byte.
-pub(super) fn leading_here(card: String, base: &Url) -> Served {
+/// and whatever leads elsewhere is replaced by our address with its path. The rest stays to the byte. Gives the addresses of others
+/// too, for which ours stands now.
+pub(super) fn leading_here(card: String, base: &Url) -> (String, Vec<String>) {
     let mut replaced = Vec::new();
-    let Some(mut members) = Members::read(&card) else { return Served { json: card, replaced } };
+    let Some(mut members) = Members::read(&card) else { return (card, replaced) };
     if members.get("url").is_none() {
         members.set("url", &text(base.as_str()));
     } else if let Some(url) = members.string("url")
@@ -60,7 +54,7 @@ pub(super) fn leading_here(card: String, base: &Url) -> Served {
         }
     }
     let unchanged = replaced.is_empty() && Members::read(&card).is_some_and(|card| card.get("url").is_some());
-    Served { json: if unchanged { card } else { members.to_string() }, replaced }
+    (if unchanged { card } else { members.to_string() }, replaced)
 }
 
 fn interface(json: &str, base: &Url, replaced: &mut Vec<String>) -> String {
@@ -95,9 +89,7 @@ mod tests {
     use super::*;
 
     fn served(card: &str) -> (String, Vec<String>) {
-        let Served { json, replaced } =
-            leading_here(card.to_owned(), &Url::parse("http://127.0.0.1:4000/").unwrap());
-        (json, replaced)
+        leading_here(card.to_owned(), &Url::parse("http://127.0.0.1:4000/").unwrap())
     }
 
     #[test]

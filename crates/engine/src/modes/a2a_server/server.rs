@@ -117,8 +117,8 @@ impl Server {
             return Some(filled);
         }
         let found = host.and_then(|host| Url::parse(&format!("http://{host}/")).ok());
-        let served = card::leading_here(filled, found.as_ref().unwrap_or(&self.base));
-        for url in served.replaced {
+        let (json, replaced) = card::leading_here(filled, found.as_ref().unwrap_or(&self.base));
+        for url in replaced {
             let host =
                 Url::parse(&url).ok().and_then(|url| url.host_str().map(ToOwned::to_owned)).unwrap_or(url);
             self.actor.warn(&format!(
@@ -126,7 +126,7 @@ impl Server {
                 self.base
             ));
         }
-        Some(served.json)
+        Some(json)
     }
 
     fn request(

@@ -109,7 +109,7 @@ impl Script {
         let input = input.without(&["synthesize"]);
         // Templates do not change which members there are.
         RunInput::read(input.text()).map_err(|error| format!("`run_agent_input`: {error}"))?;
-        let responses = Responses::new(phase.key("tool_responses").as_ref(), "tool_responses")?;
+        let responses = Responses::new(phase, "tool_responses")?;
         Ok(Self { input, synthesis, responses })
     }
 

@@ -114,11 +114,8 @@ impl Script {
     pub(super) fn new(phase: &ActorPhase) -> Result<Self, String> {
         Ok(Self {
             actions: Action::all(phase)?,
-            sampling: Responses::new(phase.key("sampling_responses").as_ref(), "sampling_responses")?,
-            elicitation: Responses::new(
-                phase.key("elicitation_responses").as_ref(),
-                "elicitation_responses",
-            )?,
+            sampling: Responses::new(phase, "sampling_responses")?,
+            elicitation: Responses::new(phase, "elicitation_responses")?,
             roots: phase.key("roots").filter(|roots| !roots.value().is_null()),
         })
     }

@@ -97,7 +97,7 @@ impl Server {
             actor,
             options,
             plans,
-            ids: Ids::new(),
+            ids: Ids::default(),
             pending: Pending::default(),
             peers: Lock::default(),
             subscriptions: Lock::default(),

@@ -81,7 +81,7 @@ async fn whoever_does_not_answer_ends_or_says_too_much_is_an_error() {
     let gone = said("echo 'no memory' >&2; exit 3", CmdProtocol::Plain).await.to_string();
     assert!(gone.contains("exit status: 3; the last that it said: no memory"), "{gone}");
     let long = said("read a; head -c 100000 /dev/zero | tr '\\0' x; cat", CmdProtocol::Plain).await;
-    assert_eq!(long, TargetError::TooLong { limit: 1000 });
+    assert_eq!(long, TargetError::TooLong(1000));
     assert!(matches!(said("read a; echo hello", CmdProtocol::Json).await, TargetError::Protocol { .. }));
 }
 

@@ -69,7 +69,7 @@ impl<H: Handler> Session<H> {
         let mut answer = self.ask(context, INITIALIZE, Some(&params)).await;
         // What an older server says to a request that it does not know.
         if matches!(&answer, Err(AskError::Status(status, _)) if matches!(status.as_u16(), 400 | 404 | 405))
-            && self.link().fall_back().await
+            && self.inner.link.fall_back().await
         {
             answer = self.ask(context, INITIALIZE, Some(&params)).await;
         }
@@ -82,9 +82,9 @@ impl<H: Handler> Session<H> {
             }
             other => return Err(failed(INITIALIZE, other)),
         };
-        self.link().agree_on(result["protocolVersion"].as_str().unwrap_or(version));
+        self.inner.link.agree_on(result["protocolVersion"].as_str().unwrap_or(version));
         self.notify(context, "notifications/initialized", None).await;
-        self.link().listen().await;
+        self.inner.link.listen().await;
         Ok(Welcome { result, stateless: false })
     }
 
@@ -94,7 +94,8 @@ impl<H: Handler> Session<H> {
         context: &H::Context,
         client: ClientIdentity,
     ) -> Result<Welcome, HandshakeError> {
-        self.become_stateless(client);
+        // From now on every request says who asks. A second handshake says the same.
+        let _ = self.inner.envelope.set(client);
         match self.ask(context, DISCOVER, Some("{}")).await {
             Ok(RpcAnswer::Result(result)) => Ok(Welcome { result, stateless: true }),
             other => Err(failed(DISCOVER, other)),

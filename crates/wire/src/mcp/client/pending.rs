@@ -12,22 +12,16 @@ type Outcome = Result<RpcAnswer, AskError>;
 
 /// Requests of ours by the key of their id. `C` is what the owner of a session keeps with each.
 #[derive(Debug)]
-pub(super) struct Pending<C>(Lock<HashMap<String, Asked<C>>>);
+pub(super) struct Pending<C>(pub(super) Lock<HashMap<String, Asked<C>>>);
 
 #[derive(Debug)]
-struct Asked<C> {
+pub(super) struct Asked<C> {
     method: String,
     context: C,
     since: Instant,
     alive: Instant,
     /// Whoever waits. Nobody does after the time was up, but the answer may still come.
     waiting: Option<oneshot::Sender<Outcome>>,
-}
-
-impl<C> Default for Pending<C> {
-    fn default() -> Self {
-        Self(Lock::default())
-    }
 }
 
 impl<C: Clone> Pending<C> {

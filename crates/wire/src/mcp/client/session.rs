@@ -91,21 +91,21 @@ pub struct Loss {
 /// A session that is dropped and was not [closed](Self::close) hangs up by itself, so that no process stays.
 #[derive(Debug)]
 pub struct Session<H: Handler> {
-    inner: Arc<Inner<H>>,
+    pub(super) inner: Arc<Inner<H>>,
     listening: JoinHandle<()>,
     closed: AtomicBool,
 }
 
 #[derive(Debug)]
-struct Inner<H: Handler> {
+pub(super) struct Inner<H: Handler> {
     handler: H,
-    link: Link,
+    pub(super) link: Link,
     limits: Limits,
     patience: Patience,
     pending: Pending<H::Context>,
     ids: Ids,
     /// What requests carry, once it is known that there are no sessions.
-    envelope: OnceLock<ClientIdentity>,
+    pub(super) envelope: OnceLock<ClientIdentity>,
     gone: CancellationToken,
     loss: Lock<Loss>,
     answering: Arc<Semaphore>,
@@ -132,8 +132,8 @@ impl<H: Handler> Session<H> {
             link,
             limits,
             patience,
-            pending: Pending::default(),
-            ids: Ids::new(),
+            pending: Pending(Lock::default()),
+            ids: Ids::default(),
             envelope: OnceLock::new(),
             gone: CancellationToken::new(),
             loss: Lock::default(),
@@ -146,16 +146,6 @@ impl<H: Handler> Session<H> {
     /// Whoever owns it.
     pub fn handler(&self) -> &H {
         &self.inner.handler
-    }
-
-    pub(super) fn link(&self) -> &Link {
-        &self.inner.link
-    }
-
-    /// There are no sessions: from now on every request says who asks.
-    pub(super) fn become_stateless(&self, envelope: ClientIdentity) {
-        // A second handshake says the same.
-        let _ = self.inner.envelope.set(envelope);
     }
 
     /// Cancelled when the server is not there any more.
