@@ -69,10 +69,7 @@ impl<'s> Scene<'s> {
     /// The fields that stand beside the one at a path, in the messages that the indicator looks at; below the root,
     /// the fields of the message. Those of the same type come first, as they are the likelier slip.
     pub(crate) fn neighbours(&self, path: &str) -> Vec<String> {
-        let (above, own) = match path.rsplit_once('.') {
-            Some((above, own)) => (above, own),
-            None => ("", path),
-        };
+        let (above, own) = path.rsplit_once('.').unwrap_or(("", path));
         let (Ok(around), Ok(target)) = (WildcardPath::parse(above), WildcardPath::parse(path)) else {
             return Vec::new();
         };
@@ -258,21 +255,21 @@ fn is_presence(condition: Option<&Condition>) -> bool {
 fn needed_fields(indicator: &Indicator) -> Vec<String> {
     let Some(expression) = &indicator.expression else { return Vec::new() };
     let renamed = expression.variables.as_ref().is_some_and(|variables| variables.contains_key("message"));
-    let Some(program) = Program::compile(&expression.cel).ok().filter(|_| !renamed) else {
-        return Vec::new();
+    let program = Program::compile(&expression.cel).ok().filter(|_| !renamed);
+    let parts = program.map(|program| program.parts()).unwrap_or_default();
+    let operands = match parts.first() {
+        Some(ExpressionPart { kind: PartKind::And(operands), span })
+            if expression.cel.trim().len() == span.len() =>
+        {
+            operands
+        }
+        _ => return Vec::new(),
     };
-    let parts = program.parts();
-    let Some(ExpressionPart { kind: PartKind::And(operands), span }) = parts.first() else {
-        return Vec::new();
-    };
-    if expression.cel.trim().len() != span.len() {
-        return Vec::new();
-    }
-    let asked =
-        parts.iter().filter(|part| operands.contains(&part.span)).filter_map(|part| match &part.kind {
-            PartKind::Has { path: Some(path) } => path.strip_prefix("message."),
-            _ => None,
-        });
+    let asked = parts.iter().filter(|part| operands.contains(&part.span));
+    let asked = asked.filter_map(|part| match &part.kind {
+        PartKind::Has { path: Some(path) } => path.strip_prefix("message."),
+        _ => None,
+    });
     asked.filter(|path| !path.contains(['.', '['])).map(ToOwned::to_owned).collect()
 }
 

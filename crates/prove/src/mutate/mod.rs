@@ -90,17 +90,14 @@ impl Mutant {
     /// The wrong document.
     pub fn document(&self, original: &Validated) -> Document {
         let mut document = original.clone().into_inner();
-        match (&self.what, self.indicator) {
-            (What::Indicator(indicator), Some(index)) => {
-                let place = document.attack.indicators.iter_mut().flatten().nth(index);
-                if let Some(place) = place {
+        let mut indicators = document.attack.indicators.iter_mut().flatten();
+        match &self.what {
+            What::Indicator(indicator) => {
+                if let Some(place) = self.indicator.and_then(|index| indicators.nth(index)) {
                     (**indicator).clone_into(place);
                 }
             }
-            (What::Logic(logic), _) => {
-                document.attack.correlation.get_or_insert_default().logic = Some(*logic);
-            }
-            (What::Indicator(_), None) => {}
+            What::Logic(logic) => document.attack.correlation.get_or_insert_default().logic = Some(*logic),
         }
         document
     }
@@ -146,13 +143,10 @@ fn correlation(document: &Validated) -> Option<Mutant> {
         return None;
     }
     let logic = attack.correlation.as_ref().and_then(|correlation| correlation.logic);
-    let (now, other, change) = match logic.unwrap_or(CorrelationLogic::Any) {
-        CorrelationLogic::Any => {
-            (CorrelationLogic::Any, CorrelationLogic::All, "asks for all indicators instead of any of them")
-        }
-        CorrelationLogic::All => {
-            (CorrelationLogic::All, CorrelationLogic::Any, "asks for any indicator instead of all of them")
-        }
+    let now = logic.unwrap_or(CorrelationLogic::Any);
+    let (other, change) = match now {
+        CorrelationLogic::Any => (CorrelationLogic::All, "asks for all indicators instead of any of them"),
+        CorrelationLogic::All => (CorrelationLogic::Any, "asks for any indicator instead of all of them"),
     };
     Some(Mutant {
         id: draft::id("correlation", Operator::AnyAll, now.as_str(), other.as_str()),

@@ -75,7 +75,6 @@ fn of_value(value: &Value, words: &mut Vec<Words>) {
 
 /// Texts to put where `seen` stands: each thing that is looked for alone, among others, in other letters, and together.
 pub(super) fn texts(words: &[Words], seen: &str) -> Vec<String> {
-    let mut pool = Pool::default();
     let plain = words.iter().flat_map(|words| match words {
         Words::Text(text) => vec![text.clone()],
         Words::Pattern(pattern) => examples(pattern),
@@ -83,44 +82,21 @@ pub(super) fn texts(words: &[Words], seen: &str) -> Vec<String> {
     let mut plain: Vec<String> = plain.collect();
     plain.retain(|text| text.len() <= MAX_EXAMPLE);
     plain.dedup();
-    pool.add(String::new());
-    pool.add("nothing".to_owned());
-    for text in &plain {
-        pool.add(text.clone());
-        pool.add(format!("see {text} here"));
-        pool.add(other_case(text));
-        pool.add(format!("x{text}x"));
-        pool.add(format!("one\n{text}\ntwo"));
-    }
-    if seen.len() <= MAX_EXAMPLE {
-        pool.add(seen.to_owned());
-        pool.add(other_case(seen));
-        for text in &plain {
-            pool.add(format!("{seen} {text}"));
-            pool.add(format!("{text} {seen}"));
-        }
-    }
-    for text in &plain {
-        for other in plain.iter().take(12) {
-            pool.add(format!("{text} {other}"));
-        }
-    }
-    pool.texts
-}
-
-/// Texts in the order they were thought of, each once.
-#[derive(Default)]
-struct Pool {
-    texts: Vec<String>,
-    known: HashSet<String>,
-}
-
-impl Pool {
-    fn add(&mut self, text: String) {
-        if self.texts.len() < TEXTS && self.known.insert(text.clone()) {
-            self.texts.push(text);
-        }
-    }
+    let alone = plain.iter().flat_map(|text| {
+        let (among, glued) = (format!("see {text} here"), format!("x{text}x"));
+        [text.clone(), among, other_case(text), glued, format!("one\n{text}\ntwo")]
+    });
+    let beside = || plain.iter().flat_map(|text| [format!("{seen} {text}"), format!("{text} {seen}")]);
+    let with_seen = (seen.len() <= MAX_EXAMPLE)
+        .then(|| [seen.to_owned(), other_case(seen)].into_iter().chain(beside()))
+        .into_iter()
+        .flatten();
+    let few = || plain.iter().take(12);
+    let together = plain.iter().flat_map(|text| few().map(move |other| format!("{text} {other}")));
+    let all = [String::new(), "nothing".to_owned()].into_iter().chain(alone).chain(with_seen).chain(together);
+    // In the order they are thought of, each once.
+    let mut known = HashSet::new();
+    all.filter(|text| known.insert(text.clone())).take(TEXTS).collect()
 }
 
 /// The same letters, each in its other form.
