@@ -6,22 +6,19 @@ mod commands;
 mod console;
 mod exit;
 mod failure;
-mod formats;
 mod models;
-mod parsers;
+mod options;
 mod program;
 mod progress;
 mod signals;
-mod sources;
 
 use std::process::ExitCode;
 
 use console::Console;
 use exit::Exit;
 use failure::Failure;
-use formats::{FindingsFormat, Format, RunsFormat};
+use options::{FindingsFormat, Format, RunsFormat, Sources};
 use signals::block_on;
-use sources::Sources;
 
 fn main() -> ExitCode {
     cli::main().into()

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use sortie_run::models::{ModelRequest, ModelSpec};
 
-use crate::parsers::duration;
+use crate::options::duration;
 
 /// Models that help where nothing else decides or fills in.
 #[derive(Args, Clone, Debug, Default)]

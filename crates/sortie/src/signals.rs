@@ -1,6 +1,8 @@
 //! Work that the user may interrupt: Ctrl-C, once and twice; and whatever else asks a process to end.
 
+use std::future::poll_fn;
 use std::io::{self, Write as _};
+use std::task::Poll;
 
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -29,37 +31,29 @@ pub(crate) fn block_on<T>(
 
 /// The first signal cancels `gently`, the second `at_once`. A person is told that there is a second.
 fn watch(gently: CancellationToken, at_once: CancellationToken, person: bool) -> io::Result<()> {
-    let mut signals = Signals {
-        interrupt: signal(SignalKind::interrupt())?,
-        terminate: signal(SignalKind::terminate())?,
-        hang_up: signal(SignalKind::hangup())?,
-    };
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let mut signals = kinds.into_iter().map(signal).collect::<io::Result<Vec<_>>>()?;
     tokio::spawn(async move {
-        signals.next().await;
+        next(&mut signals).await;
         gently.cancel();
         if person {
             let text = "interrupted: closing; once more to end at once, without a report";
             // Over a line that counts, if there is one. When nobody listens, nobody needs to know.
             let _ = writeln!(io::stderr(), "\r{text:LINE$}");
         }
-        signals.next().await;
+        next(&mut signals).await;
         at_once.cancel();
     });
     Ok(())
 }
 
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-    hang_up: Signal,
-}
-
-impl Signals {
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => {}
+/// Waits for the next of any of them.
+async fn next(signals: &mut [Signal]) {
+    poll_fn(|context| {
+        if signals.iter_mut().any(|signal| signal.poll_recv(context).is_ready()) {
+            return Poll::Ready(());
         }
-    }
+        Poll::Pending
+    })
+    .await;
 }

@@ -7,7 +7,7 @@ use sortie_prove::{FreezeRequest, Frozen, ProofsReport, write_proofs};
 use sortie_report::counted;
 use sortie_report::files::FileError;
 
-use crate::parsers::variable;
+use crate::options::variable;
 use crate::{Console, Exit, Failure, Sources};
 
 const EXAMPLES: &str = "\

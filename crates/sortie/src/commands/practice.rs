@@ -13,7 +13,7 @@ use sortie_practice::{AgentEnding, AgentOptions, Behaviour, Encoding, Log, Reach
 use sortie_run::command_words;
 use sortie_wire::Address;
 
-use crate::parsers::duration;
+use crate::options::duration;
 use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\

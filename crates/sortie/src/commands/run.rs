@@ -21,7 +21,7 @@ use sortie_run::{
 use tokio_util::sync::CancellationToken;
 
 use crate::models::ModelArgs;
-use crate::parsers::variable;
+use crate::options::variable;
 use crate::progress::RunDisplay;
 use crate::{Console, Exit, Failure, RunsFormat, Sources, block_on};
 use arguments::{AgentArgs, CaseArgs, EndArgs, LimitArgs, OutputArgs, ServerArgs, TargetArgs};

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 
 use clap::Args;
+use serde::Serialize;
 use serde_json::{Value, json};
 use sortie_evaluators::suites::{ALIASES, SuiteOrigin};
 use sortie_evaluators::{Standard, Suite};
@@ -109,7 +110,7 @@ impl Show {
         let entries = by_entry(suite, &used);
         if self.format == Format::Json {
             let mut shown = described(suite);
-            shown["entries"] = entries.iter().map(Listed::json).collect();
+            shown["entries"] = json!(entries);
             shown["uncovered"] = json!(uncovered(&entries));
             write_json(&mut console.out, &json!({"version": 1, "suite": shown}))?;
             return Ok(Exit::Clean);
@@ -141,7 +142,9 @@ impl Show {
 }
 
 /// What belongs to one entry of a standard; all there is, for a suite that somebody wrote.
+#[derive(Serialize)]
 struct Listed {
+    #[serde(rename = "entry")]
     name: String,
     evaluators: BTreeSet<String>,
     documents: BTreeSet<String>,
@@ -154,10 +157,6 @@ impl Listed {
 
     fn is_empty(&self) -> bool {
         self.evaluators.is_empty() && self.documents.is_empty()
-    }
-
-    fn json(&self) -> Value {
-        json!({ "entry": self.name, "evaluators": self.evaluators, "documents": self.documents })
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use sortie_detect::Detector;
@@ -78,8 +78,8 @@ struct Show {
     sender: Option<AskedSender>,
 
     /// Only records with these numbers, both included; either may be left out
-    #[arg(long, value_name = "FIRST..LAST", allow_hyphen_values = true)]
-    seq: Option<Numbers>,
+    #[arg(long, value_name = "FIRST..LAST", allow_hyphen_values = true, value_parser = numbers)]
+    seq: Option<RangeInclusive<u64>>,
 
     /// Mark what the indicators of a document match: a file, or an id of the library
     #[arg(long, value_name = "DOC")]
@@ -105,43 +105,28 @@ enum AskedSender {
 }
 
 /// `12..16`, `12..`, `..16`, `12`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Numbers {
-    first: u64,
-    last: u64,
-}
-
-impl FromStr for Numbers {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let number = |text: &str, open: u64| match text {
-            "" => Ok(open),
-            text => text.parse().map_err(|_| format!("`{text}` is not the number of a record")),
-        };
-        let numbers = match text.split_once("..") {
-            Some((first, last)) => Self { first: number(first, 0)?, last: number(last, u64::MAX)? },
-            None => text
-                .parse()
-                .map(|only| Self { first: only, last: only })
-                .map_err(|_| "write `FIRST..LAST`")?,
-        };
-        if numbers.first > numbers.last {
-            return Err("the first number is greater than the last".into());
-        }
-        Ok(numbers)
+fn numbers(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let number = |text: &str, open: u64| match text {
+        "" => Ok(open),
+        text => text.parse().map_err(|_| format!("`{text}` is not the number of a record")),
+    };
+    let (first, last) = match text.split_once("..") {
+        Some((first, last)) => (number(first, 0)?, number(last, u64::MAX)?),
+        None => text.parse().map(|only| (only, only)).map_err(|_| "write `FIRST..LAST`")?,
+    };
+    if first > last {
+        return Err("the first number is greater than the last".into());
     }
+    Ok(first..=last)
 }
 
 impl Show {
     fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let detector = match &self.document {
-            Some(path) => {
-                let document = NamedDocument::load(&DocumentInput::file_or_named(path)?)?;
-                Some(Detector::new(document.compiled))
-            }
-            None => None,
-        };
+        let mut detector = None;
+        if let Some(path) = &self.document {
+            detector =
+                Some(Detector::new(NamedDocument::load(&DocumentInput::file_or_named(path)?)?.compiled));
+        }
         if self.file.as_os_str() == "-" {
             return self.show("<stdin>", io::stdin().lock(), detector, console);
         }
@@ -168,7 +153,9 @@ impl Show {
         let (mut shown, mut stopped) = (0u64, false);
         for record in &mut records {
             let record = record.map_err(unreadable)?;
-            if self.seq.is_some_and(|numbers| record.seq() > numbers.last) || console.out.is_closed() {
+            if self.seq.as_ref().is_some_and(|numbers| record.seq() > *numbers.end())
+                || console.out.is_closed()
+            {
                 return Ok(Exit::Clean);
             }
             stopped |= matches!(record, Record::Stopped(_));
@@ -198,7 +185,7 @@ impl Show {
 
     fn wants(&self, record: &Record) -> bool {
         let of_actor = |actor: &str| self.actor.is_empty() || self.actor.iter().any(|asked| asked == actor);
-        self.seq.is_none_or(|numbers| (numbers.first..=numbers.last).contains(&record.seq()))
+        self.seq.as_ref().is_none_or(|numbers| numbers.contains(&record.seq()))
             && record.actor().is_none_or(of_actor)
             && match record {
                 Record::Message(message) => self.wants_message(message),
@@ -208,16 +195,9 @@ impl Show {
     }
 
     fn wants_message(&self, message: &Message) -> bool {
-        let direction = self.direction.is_none_or(|asked| match asked {
-            AskedDirection::Request => message.direction == Direction::Request,
-            AskedDirection::Response => message.direction == Direction::Response,
-        });
-        let sender = self.sender.is_none_or(|asked| match asked {
-            AskedSender::Agent => message.sender == Sender::Agent,
-            AskedSender::Actor => message.sender == Sender::Actor,
-        });
-        direction
-            && sender
+        let (request, agent) = (message.direction == Direction::Request, message.sender == Sender::Agent);
+        self.direction.is_none_or(|asked| matches!(asked, AskedDirection::Request) == request)
+            && self.sender.is_none_or(|asked| matches!(asked, AskedSender::Agent) == agent)
             && (self.surface.is_empty() || message.surfaces.iter().any(|name| self.surface.contains(name)))
     }
 }
@@ -228,13 +208,12 @@ mod tests {
 
     #[test]
     fn numbers_are_written_as_ranges() {
-        let read = |text: &str| text.parse::<Numbers>().map(|numbers| (numbers.first, numbers.last));
-        assert_eq!(read("12..16"), Ok((12, 16)));
-        assert_eq!(read("12.."), Ok((12, u64::MAX)));
-        assert_eq!(read("..16"), Ok((0, 16)));
-        assert_eq!(read("12"), Ok((12, 12)));
+        assert_eq!(numbers("12..16"), Ok(12..=16));
+        assert_eq!(numbers("12.."), Ok(12..=u64::MAX));
+        assert_eq!(numbers("..16"), Ok(0..=16));
+        assert_eq!(numbers("12"), Ok(12..=12));
         for wrong in ["", "a..b", "1...2", "-1..2", "5..4", "1-2"] {
-            assert!(read(wrong).is_err(), "{wrong}");
+            assert!(numbers(wrong).is_err(), "{wrong}");
         }
     }
 }

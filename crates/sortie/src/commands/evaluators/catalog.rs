@@ -119,24 +119,17 @@ fn stale(path: &Path, there: Option<&[u8]>, text: &str, console: &mut Console) -
         writeln!(console.out, "  it is no catalogue")?;
         return Ok(());
     };
-    let mut said = false;
-    let mut say = |word: &str, id: &str, console: &mut Console| {
-        said = true;
-        writeln!(console.out, "  {word:8} {}", visible(id))
-    };
-    for (id, entry) in &now {
-        match before.get(id) {
-            None => say("added", id, console)?,
-            Some(other) if other != entry => {
-                say("changed", &format!("{id} ({})", fields(other, entry)), console)?;
-            }
-            Some(_) => {}
-        }
+    let new = now.iter().filter_map(|(id, entry)| match before.get(id) {
+        None => Some(("added", id.clone())),
+        Some(other) if other != entry => Some(("changed", format!("{id} ({})", fields(other, entry)))),
+        Some(_) => None,
+    });
+    let removed = before.keys().filter(|id| !now.contains_key(*id)).map(|id| ("removed", id.clone()));
+    let said: Vec<_> = new.chain(removed).collect();
+    for (word, id) in &said {
+        writeln!(console.out, "  {word:8} {}", visible(id))?;
     }
-    for id in before.keys().filter(|id| !now.contains_key(*id)) {
-        say("removed", id, console)?;
-    }
-    if !said {
+    if said.is_empty() {
         writeln!(console.out, "  the same evaluators, not as they are written here")?;
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use clap::Args;
 use serde_json::{Value, json};
-use sortie_evaluators::{CatalogueEntry, Severity, Suite, TargetClass};
+use sortie_evaluators::{CatalogueEntry, Severity, TargetClass};
 use sortie_library::EvaluatorSet;
 use sortie_report::{counted, style, visible, write_json};
 use sortie_syntax::suggestion;
@@ -50,29 +50,12 @@ pub(crate) struct List {
     format: Format,
 }
 
-/// What is asked for, every name of it known.
-struct Filter<'u> {
-    suite: Option<&'u Suite>,
-    class: Option<TargetClass>,
-    severities: Vec<Severity>,
-    tags: Vec<String>,
-}
-
-impl Filter<'_> {
-    fn takes(&self, entry: &CatalogueEntry) -> bool {
-        self.suite.is_none_or(|suite| suite.evaluators.contains(&entry.evaluator.id))
-            && self.class.is_none_or(|class| entry.class == class)
-            && (self.severities.is_empty() || self.severities.contains(&entry.evaluator.severity))
-            && self.tags.iter().all(|tag| entry.has_tag(tag))
-    }
-}
-
 impl List {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let used = self.sources.load(console)?;
-        let filter = self.filter(&used)?;
         let all = used.loaded.catalogue.entries();
-        let chosen: Vec<&CatalogueEntry> = all.iter().filter(|entry| filter.takes(entry)).collect();
+        let takes = self.filter(&used)?;
+        let chosen: Vec<&CatalogueEntry> = all.iter().filter(|entry| takes(entry)).collect();
         if self.format == Format::Json {
             let evaluators: Vec<_> = chosen.iter().map(|entry| described(entry, &used)).collect();
             write_json(&mut console.out, &json!({"version": 1, "evaluators": evaluators}))?;
@@ -93,12 +76,13 @@ impl List {
         Ok(Exit::Clean)
     }
 
-    fn filter<'u>(&self, used: &'u EvaluatorSet) -> Result<Filter<'u>, Failure> {
+    /// Whether an evaluator is asked for, once every name is known.
+    fn filter(&self, used: &EvaluatorSet) -> Result<impl Fn(&CatalogueEntry) -> bool, Failure> {
         let suite = self.suite.as_deref().map(|name| used.suite(name)).transpose()?;
-        let class =
-            self.surface.as_deref().map(|word| one_of("surface", word, TargetClass::WORDS)).transpose()?;
+        let class = self.surface.as_deref().map(|word| one_of("surface", word, TargetClass::WORDS));
+        let class: Option<TargetClass> = class.transpose()?;
         let severities = self.severity.iter().map(|word| one_of("severity", word, Severity::WORDS));
-        let severities = severities.collect::<Result<_, _>>()?;
+        let severities: Vec<Severity> = severities.collect::<Result<_, _>>()?;
         let entries = used.loaded.catalogue.entries();
         for tag in &self.tag {
             if !entries.iter().any(|entry| entry.has_tag(tag)) {
@@ -108,7 +92,12 @@ impl List {
                 return Err(unknown("tag", tag, &known));
             }
         }
-        Ok(Filter { suite, class, severities, tags: self.tag.clone() })
+        Ok(move |entry: &CatalogueEntry| {
+            suite.is_none_or(|suite| suite.evaluators.contains(&entry.evaluator.id))
+                && class.is_none_or(|class| entry.class == class)
+                && (severities.is_empty() || severities.contains(&entry.evaluator.severity))
+                && self.tag.iter().all(|tag| entry.has_tag(tag))
+        })
     }
 }
 

@@ -11,7 +11,7 @@ use sortie_run::environment::EnvSpec;
 use sortie_run::{ListenSpec, TargetSettings};
 use sortie_wire::Limits;
 
-use crate::parsers::duration;
+use crate::options::duration;
 use crate::{Failure, RunsFormat};
 
 #[derive(Args, Debug)]

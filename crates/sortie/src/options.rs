@@ -1,0 +1,162 @@
+//! Options that several commands take: formats, evaluators, durations and variables.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use sortie_library::{EvaluatorRoots, EvaluatorScope, EvaluatorSet, Opened};
+use sortie_report::findings::{GitHub, Human, Json, Reporter, Sarif};
+use sortie_report::{Report, View, counted, write_human, write_json, write_junit};
+use sortie_run::Config;
+
+use crate::{Console, Failure};
+
+/// A format of what is listed or shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Human,
+    /// One JSON object
+    Json,
+}
+
+/// A format of findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FindingsFormat {
+    /// The source, underlined
+    Human,
+    /// One object; its schema is docs/schema/check-v1.json
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Annotations of GitHub Actions
+    Github,
+}
+
+impl FindingsFormat {
+    /// What reports in this format.
+    pub(crate) fn reporter(self, console: &Console) -> Box<dyn Reporter> {
+        match self {
+            Self::Human => Box::new(Human::new(console.color, console.width())),
+            Self::Json => Box::<Json>::default(),
+            Self::Sarif => Box::<Sarif>::default(),
+            Self::Github => Box::new(GitHub),
+        }
+    }
+}
+
+/// A format of what became of runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunsFormat {
+    /// Verdict, evidence and reach
+    Human,
+    /// One object; its schema is docs/schema/run-v2.json
+    Json,
+    /// `JUnit` XML, for CI
+    Junit,
+    /// The JSON without what no run can repeat: times, ports, made-up ids, folders, costs
+    Canonical,
+}
+
+impl RunsFormat {
+    /// What became of runs, as text.
+    pub(crate) fn text(self, report: &Report, view: View) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        match self {
+            Self::Human => write_human(&mut text, report, view)?,
+            Self::Json => write_json(&mut text, report)?,
+            Self::Junit => write_junit(&mut text, report, view)?,
+            Self::Canonical => write_json(&mut text, &report.canonical())?,
+        }
+        Ok(text)
+    }
+}
+
+/// Which evaluators there are.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Sources {
+    /// A folder of evaluators, besides those that `sortie.toml` names; may be given more than once
+    #[arg(long = "evaluators", value_name = "DIR")]
+    folders: Vec<PathBuf>,
+
+    /// Leave out the evaluators that come with Sortie
+    #[arg(long)]
+    without_bundled: bool,
+
+    /// The configuration, instead of `sortie.toml` here
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl Sources {
+    /// Those of these folders and of a configuration, and those that come with the program.
+    pub(crate) fn of(folders: Vec<PathBuf>, config: Option<&Path>) -> Self {
+        Self { folders, without_bundled: false, config: config.map(Path::to_owned) }
+    }
+
+    /// The folders that were asked for, here and in the configuration.
+    pub(crate) fn asked(&self) -> Result<Vec<PathBuf>, Failure> {
+        let mut folders = Config::load(self.config.as_deref())?.evaluators;
+        folders.extend(self.folders.iter().cloned());
+        let mut seen = std::collections::HashSet::new();
+        folders
+            .retain(|folder| seen.insert(std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone())));
+        Ok(folders)
+    }
+
+    /// Loads them. Where one has an error, nothing is used.
+    pub(crate) fn load(&self, console: &mut Console) -> Result<EvaluatorSet, Failure> {
+        let roots = EvaluatorRoots::load(&self.asked()?, !self.without_bundled)?;
+        note_replaced(roots.replaced, console);
+        Ok(EvaluatorSet::new(roots)?)
+    }
+
+    /// Reads what a scope means, with all that would be loaded with it.
+    pub(crate) fn open(&self, scope: &EvaluatorScope, console: &mut Console) -> Result<Opened, Failure> {
+        let (opened, replaced) = scope.open(!self.without_bundled)?;
+        note_replaced(replaced, console);
+        Ok(opened)
+    }
+}
+
+fn note_replaced(files: usize, console: &mut Console) {
+    if files > 0 {
+        let files = counted(files, "file of yours stands", "files of yours stand");
+        console.note(&format!("{files} where one that comes with Sortie does, and replaces it"));
+    }
+}
+
+/// A duration as documents write it (`30s`, `5m`, `PT1H`), and `500ms`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    if let Some(digits) = text.strip_suffix("ms")
+        && !digits.is_empty()
+        && digits.bytes().all(|digit| digit.is_ascii_digit())
+        && let Ok(milliseconds) = digits.parse()
+    {
+        return Ok(Duration::from_millis(milliseconds));
+    }
+    sortie_oatf::parse_duration(text).map_err(|error| format!("{error}; write `30s`, `5m`, `500ms`"))
+}
+
+/// What `--var NAME=VALUE` says.
+pub(crate) fn variable(text: &str) -> Result<(String, String), Failure> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(Failure::new(format!("`--var`: `{text}` is no `NAME=VALUE`"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_written_as_in_documents_or_in_milliseconds() {
+        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(duration("2m"), Ok(Duration::from_mins(2)));
+        for wrong in ["ms", "-1ms", "1.5ms", "5", "s", ""] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}
