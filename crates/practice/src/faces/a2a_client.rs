@@ -7,7 +7,7 @@ use sortie_wire::a2a::A2aClient;
 use sortie_wire::http::{Answer as HttpAnswer, ClientError, ClientOptions};
 use sortie_wire::jsonrpc::{self, Ids, Incoming};
 
-use super::gathered::texts;
+use super::texts;
 use crate::acting::{Answer, Offers, PATIENCE};
 use crate::callable::Callable;
 use crate::reading::Source;

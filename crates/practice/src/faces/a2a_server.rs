@@ -10,7 +10,7 @@ use sortie_wire::a2a::{self, AgentReply, AgentService, Caller, code};
 use sortie_wire::http::{BodyError, Hosts, Listener};
 use sortie_wire::jsonrpc::{self, Incoming};
 
-use super::gathered::texts;
+use super::texts;
 use crate::acting::Task;
 use crate::agent::Agent;
 use crate::locked;

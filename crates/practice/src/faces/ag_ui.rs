@@ -12,8 +12,7 @@ use sortie_wire::http::{Body, Listener, Streams};
 use tokio::sync::mpsc;
 
 use super::ag_ui_events::{FrontEnd, Run};
-use super::gathered::texts;
-use super::http::{self as plain, respond};
+use super::{respond, serve_http, texts};
 use crate::acting::Task;
 use crate::agent::Agent;
 use crate::locked;
@@ -26,7 +25,7 @@ pub(crate) async fn serve(listener: Listener, agent: Agent) {
     let streams = Streams::new(&Limits::default());
     let face = Arc::new(Face { agent: agent.clone(), streams, threads: Mutex::default() });
     let answer = move |head, body| std::future::ready(face.answer(&head, &body));
-    plain::serve(listener, &agent, answer).await;
+    serve_http(listener, &agent, answer).await;
 }
 
 struct Face {

@@ -9,14 +9,13 @@ use http::{Method, Response, StatusCode};
 use serde_json::{Map, Value, json};
 use sortie_wire::http::{Body, Listener};
 
-use super::gathered::texts;
-use super::http as plain;
+use super::{serve_http, texts};
 use crate::acting::Task;
 use crate::agent::Agent;
 
 pub(crate) async fn serve(listener: Listener, agent: Agent) {
     let this = agent.clone();
-    plain::serve(listener, &agent, move |head, body| answer(this.clone(), head, body)).await;
+    serve_http(listener, &agent, move |head, body| answer(this.clone(), head, body)).await;
 }
 
 async fn answer(agent: Agent, head: Parts, body: Bytes) -> Response<Body> {
@@ -91,7 +90,7 @@ fn fault(status: StatusCode, words: &str) -> Response<Body> {
 }
 
 fn respond(status: StatusCode, answer: &Value) -> Response<Body> {
-    plain::respond(status, "application/json", answer.to_string())
+    super::respond(status, "application/json", answer.to_string())
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use sortie_wire::stdio::{Child, SpawnError};
 use sortie_wire::{Address, Limits};
 use thiserror::Error;
 
-use super::gathered::texts;
+use super::texts;
 use crate::acting::{Answer, Offered, Offers, PATIENCE, Shared};
 use crate::callable::Place;
 use crate::reading::Source;

@@ -17,7 +17,7 @@ use sortie_wire::mcp::server::{
 };
 use tokio::sync::oneshot;
 
-use super::gathered::texts;
+use super::texts;
 use crate::acting::{PATIENCE, Task};
 use crate::agent::Agent;
 use crate::behaviour::Behaviour;
