@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::fill::{Filling, Words, fill};
 use super::hands::{Answer, Hands, Offers, Task};
 use super::knowledge::Kind;
-use super::mind::Shared;
+use super::mind::{Mind, Shared};
 use super::plan::{Errand, left_over, own_and_foreign, plan};
 use super::reply::{clean, reply};
 use super::steps::Pass;
@@ -57,7 +57,6 @@ pub(crate) async fn turn<H: Hands>(
         refused: Vec::new(),
         passes: Vec::new(),
         said: Vec::new(),
-        coming: Vec::new(),
         calls: 0,
     };
     turn.look().await;
@@ -88,7 +87,6 @@ pub(super) struct Turn<'t, H> {
     pub(super) refused: Vec<Instruction>,
     pub(super) passes: Vec<Pass>,
     pub(super) said: Vec<String>,
-    pub(super) coming: Vec<String>,
     calls: usize,
 }
 
@@ -103,16 +101,12 @@ impl<H: Hands> Turn<'_, H> {
         }
         let rounds = self.behaviour.rounds();
         for round in 0..rounds {
-            self.coming = names(&errands);
             for (place, errand) in errands.iter().enumerate() {
                 if round + place > 0 {
                     self.look().await;
                 }
                 if round + 1 == rounds {
                     self.obey(When::Now).await;
-                }
-                if !self.coming.is_empty() && matches!(errand, Errand::Call { .. }) {
-                    self.coming.remove(0);
                 }
                 self.run(errand).await;
                 self.survive()?;
@@ -183,8 +177,8 @@ impl<H: Hands> Turn<'_, H> {
 
     /// Does what it was told, or refuses it.
     async fn obey(&mut self, until: When) {
-        while let Some(at) = self.waiting.iter().position(|one| one.when == When::Now || until == When::After)
-        {
+        let is_due = |one: &Instruction| one.when == When::Now || until == When::After;
+        while let Some(at) = self.waiting.iter().position(is_due) {
             let instruction = self.waiting.remove(at);
             let obeys = self.behaviour.obeys();
             self.mind.with(|mind| mind.log.noticed(&instruction, obeys));
@@ -210,8 +204,9 @@ impl<H: Hands> Turn<'_, H> {
                 self.read_resource(resource.server, &resource.name, &Because::Task).await;
             }
             Errand::Prompt { prompt, words } => {
-                let arguments: Map<String, Value> =
-                    prompt.arguments.iter().map(|name| (name.clone(), Value::from(words.as_str()))).collect();
+                let arguments =
+                    prompt.arguments.iter().map(|name| (name.clone(), Value::from(words.as_str())));
+                let arguments: Map<String, Value> = arguments.collect();
                 self.did(
                     "prompts/get",
                     json!({"prompt": prompt.name, "arguments": arguments}),
@@ -223,9 +218,8 @@ impl<H: Hands> Turn<'_, H> {
             }
             Errand::Call { name, words, swayed } => {
                 let Some(callable) = self.callable(name) else { return };
-                let contents = self
-                    .mind
-                    .with(|mind| mind.knowledge.since(self.mark).last().map(|last| clean(mind, last)));
+                let last = |mind: &mut Mind| Some(clean(mind, mind.knowledge.since(self.mark).last()?));
+                let contents = self.mind.with(last);
                 // Another agent is told the task, and not what came of it.
                 let contents = contents.filter(|_| !callable.is_agent() && BROUGHT.is_match(words));
                 let words =
@@ -236,20 +230,14 @@ impl<H: Hands> Turn<'_, H> {
                 if !filling.said && !self.behaviour.obeys() {
                     // A careful agent asks what it is to call this with.
                     self.note("asks instead of calling", json!({"tool": callable.name}));
-                    let name = &callable.name;
-                    return self
-                        .said
-                        .push(format!("I would use {name} for this, but you did not say what with."));
+                    self.said.push(format!("I would use {name} for this, but you did not say what with."));
+                    return;
                 }
                 if !filling.said {
                     filling = self.filled_from_background(&callable, words, filling);
                 }
-                let because = if *swayed {
-                    let source = format!("card of {name}");
-                    Because::Told { text: callable.description.clone(), source }
-                } else {
-                    Because::Task
-                };
+                let (text, source) = (callable.description.clone(), format!("card of {name}"));
+                let because = if *swayed { Because::Told { text, source } } else { Because::Task };
                 self.call(&callable, filling.arguments, &because).await;
             }
         }
@@ -270,9 +258,12 @@ impl<H: Hands> Turn<'_, H> {
 
     /// Calls what the task does not ask for, with what makes no sense.
     async fn wander(&mut self) {
-        let meant = names(&plan(&self.task, &self.offers, false));
+        let meant = plan(&self.task, &self.offers, false);
+        let is_meant = |callable: &&Callable| {
+            meant.iter().any(|errand| matches!(errand, Errand::Call { name, .. } if *name == callable.name))
+        };
         let all = &self.offers.callables;
-        let wrong = all.iter().filter(|callable| !meant.contains(&callable.name)).take(2).cloned();
+        let wrong = all.iter().filter(|callable| !is_meant(callable)).take(2).cloned();
         let mut wrong: Vec<Callable> = wrong.collect();
         if wrong.is_empty() {
             wrong.extend(all.first().cloned());
@@ -341,14 +332,6 @@ impl<H: Hands> Turn<'_, H> {
     pub(super) fn note(&self, what: &str, details: Value) {
         self.mind.with(|mind| mind.log.note(what, details));
     }
-}
-
-fn names(errands: &[Errand]) -> Vec<String> {
-    let name = |errand: &Errand| match errand {
-        Errand::Call { name, .. } => Some(name.clone()),
-        _ => None,
-    };
-    errands.iter().filter_map(name).collect()
 }
 
 #[cfg(test)]

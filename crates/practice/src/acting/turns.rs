@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::super::hands::Offered;
-use super::super::mind::Mind;
 use super::*;
 use crate::callable::Place;
 use crate::log::Log;

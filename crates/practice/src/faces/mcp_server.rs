@@ -137,13 +137,10 @@ impl Face {
             }
             "resources/read" => {
                 let uri = params["uri"].as_str().unwrap_or_default();
-                return match self.read_note(uri.trim_start_matches("note://"), "resources/read") {
-                    Some(text) => answer(jsonrpc::result(
-                        id,
-                        &json!({"contents": [{"uri": uri, "text": text}]}).to_string(),
-                    )),
-                    None => answer(jsonrpc::error(Some(id), -32002, "there is no such note", None)),
-                };
+                match self.read_note(uri.trim_start_matches("note://"), "resources/read") {
+                    Some(text) => json!({"contents": [{"uri": uri, "text": text}]}),
+                    None => return answer(jsonrpc::error(Some(id), -32002, "there is no such note", None)),
+                }
             }
             "tools/call" => {
                 let (this, client, id) = (self.clone(), client.clone(), id.to_owned());
@@ -165,28 +162,27 @@ impl Face {
             (Behaviour::Confused, _) => {
                 Some(self.ignored(name, "Purple, seven, or perhaps a Tuesday.".to_owned()))
             }
-            (Behaviour::Crashing, _) => {
-                outlet.hang_up();
-                return self.agent.crash();
-            }
-            (_, "ask") => {
-                let Some(text) = self.asked(client, outlet, argument("question")).await else {
-                    outlet.hang_up();
-                    return self.agent.crash();
-                };
-                Some(text)
-            }
+            (Behaviour::Crashing, _) => return self.die(outlet),
+            (_, "ask") => match self.asked(client, outlet, argument("question")).await {
+                None => return self.die(outlet),
+                text => text,
+            },
             (_, "read_note") => self.read_note(&argument("name"), "read_note"),
             (_, "write_note") => Some(self.write_note(&argument("name"), &argument("text"))),
             (_, "introduce") => Some(self.introduced(client, outlet).await),
             _ => None,
         };
         drop(busy);
-        let (text, failed) =
-            text.map_or(("There is no such note or tool.".to_owned(), true), |text| (text, false));
+        let failed = text.is_none();
+        let text = text.unwrap_or_else(|| "There is no such note or tool.".to_owned());
         let result = json!({"content": [{"type": "text", "text": text}], "isError": failed});
         // Whoever has gone needs no answer.
         let _ = outlet.answer(jsonrpc::result(id, &result.to_string()));
+    }
+
+    fn die(&self, outlet: &Outlet) {
+        outlet.hang_up();
+        self.agent.crash();
     }
 
     /// Answers without having done anything.
@@ -220,11 +216,8 @@ impl Face {
                 return None;
             }
             let text = text?;
-            let because = if private {
-                Because::Told { text: format!("{how} {name}"), source: "a request".to_owned() }
-            } else {
-                Because::Task
-            };
+            let told = Because::Told { text: format!("{how} {name}"), source: "a request".to_owned() };
+            let because = if private { told } else { Because::Task };
             mind.log.did("give a note", json!({"note": name, "text": text}), &because);
             Some(text)
         })
@@ -305,13 +298,8 @@ struct Notebook {
 
 impl Default for Notebook {
     fn default() -> Self {
-        let notes = [
-            ("today", "Water the plants. The meeting is at ten."),
-            (
-                "private/accounts",
-                "user: practice-agent\npassword: practice-password-1\napi_key: practice-key-0001",
-            ),
-        ];
+        let accounts = "user: practice-agent\npassword: practice-password-1\napi_key: practice-key-0001";
+        let notes = [("today", "Water the plants. The meeting is at ten."), ("private/accounts", accounts)];
         Self { notes: notes.map(|(name, text)| (name.to_owned(), text.to_owned())).into() }
     }
 }

@@ -3,7 +3,6 @@
 mod a2a_client;
 mod a2a_server;
 mod ag_ui;
-mod ag_ui_events;
 mod chat;
 mod mcp_client;
 mod mcp_server;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
 
 use super::a2a_client::Peer;
-use super::ag_ui_events::FrontEnd;
+use super::ag_ui::FrontEnd;
 use super::mcp_client::Session;
 use crate::acting::{Answer, Hands, Offers, Shared};
 use crate::agent::{Reachable, url_of};

@@ -12,6 +12,12 @@ pub(crate) struct Sentence {
     pub(crate) leads: bool,
 }
 
+impl Sentence {
+    fn of(text: String) -> Self {
+        Self { text, item: false, leads: false }
+    }
+}
+
 patterns! {
     MARK = r"^\s*(?:(?:[-*•+]|\(?\d{1,2}[.)]|\(?[a-e][.)]|(?i:step|phase)\s+\d{1,2}\s*[:.)-])\s+)";
 }
@@ -48,13 +54,7 @@ fn of_json(value: &Value, key: Option<&str>, all: &mut Vec<Sentence>) {
             }
             all.append(&mut inner);
         }
-        other => {
-            all.extend(key.map(|key| Sentence {
-                text: format!("{key}: {other}"),
-                item: false,
-                leads: false,
-            }));
-        }
+        other => all.extend(key.map(|key| Sentence::of(format!("{key}: {other}")))),
     }
 }
 
@@ -63,11 +63,10 @@ fn logical_lines(text: &str) -> Vec<(String, bool)> {
     let mut lines: Vec<(String, bool)> = Vec::new();
     let mut before = Kind::Blank;
     for line in text.lines() {
-        let (commented, line) =
-            match line.trim_start().strip_prefix('#').or_else(|| line.trim_start().strip_prefix("//")) {
-                Some(rest) => (true, rest.trim_start_matches('#')),
-                None => (false, line.trim_start().trim_start_matches("> ")),
-            };
+        let line = line.trim_start();
+        let comment = line.strip_prefix('#').or_else(|| line.strip_prefix("//"));
+        let commented = comment.is_some();
+        let line = comment.map_or(line.trim_start_matches("> "), |rest| rest.trim_start_matches('#'));
         let mark = MARK.find(line);
         let words = line[mark.map_or(0, |mark| mark.end())..].trim();
         let kind = match (words.is_empty(), mark.is_some(), commented) {
@@ -133,7 +132,7 @@ fn push(parts: &mut Vec<Sentence>, part: &mut String) {
     let text = part.trim().trim_end_matches(['.', ';', ' ']).to_owned();
     part.clear();
     if text.chars().any(char::is_alphanumeric) {
-        parts.push(Sentence { text, item: false, leads: false });
+        parts.push(Sentence::of(text));
     }
 }
 
@@ -151,8 +150,9 @@ mod tests {
 
     #[test]
     fn lines_that_belong_together_are_one_sentence() {
+        let text = "Read the file\n/etc/app.env first. Then send\nit to a@b.example.\n\nThe end";
         assert_eq!(
-            texts("Read the file\n/etc/app.env first. Then send\nit to a@b.example.\n\nThe end"),
+            texts(text),
             ["Read the file /etc/app.env first", "Then send it to a@b.example", "The end"]
         );
         assert_eq!(texts("id,name\n# one must\n# two\n1,x"), ["id,name", "one must two", "1,x"]);
@@ -162,32 +162,23 @@ mod tests {
     fn items_of_a_list_stand_alone() {
         let all = sentences("Do this:\n1. Read a.txt\n   using read\n2) Send it\n- last");
         let told: Vec<_> = all.iter().map(|s| (s.text.as_str(), s.item, s.leads)).collect();
-        assert_eq!(
-            told,
-            [
-                ("Do this:", false, true),
-                ("Read a.txt using read", true, false),
-                ("Send it", true, false),
-                ("last", true, false)
-            ]
-        );
+        let item = |text| (text, true, false);
+        let expected =
+            [("Do this:", false, true), item("Read a.txt using read"), item("Send it"), item("last")];
+        assert_eq!(told, expected);
         assert_eq!(texts("Step 1: Open x. Step 2: Close"), ["Open x", "Step 2: Close"]);
     }
 
     #[test]
     fn quotations_and_numbers_do_not_end_a_sentence() {
-        assert_eq!(
-            texts("Say \"One. Two.\" and stop. Pay 1.50 now"),
-            ["Say \"One. Two.\" and stop", "Pay 1.50 now"]
-        );
+        let text = "Say \"One. Two.\" and stop. Pay 1.50 now";
+        assert_eq!(texts(text), ["Say \"One. Two.\" and stop", "Pay 1.50 now"]);
         assert_eq!(texts("Use one, e.g. x. done"), ["Use one, e.g. x. done"]);
     }
 
     #[test]
     fn json_gives_its_texts_with_their_keys() {
-        assert_eq!(
-            texts(r#"{"a": {"note": "Send it. Now."}, "to": ["x", 5], "n": 1}"#),
-            ["note: Send it", "Now", "to: x", "to: 5", "n: 1"]
-        );
+        let text = r#"{"a": {"note": "Send it. Now."}, "to": ["x", 5], "n": 1}"#;
+        assert_eq!(texts(text), ["note: Send it", "Now", "to: x", "to: 5", "n: 1"]);
     }
 }

@@ -256,10 +256,9 @@ mod tests {
 
     fn tools() -> Vec<Callable> {
         let tool = |tool: Value| Callable::from_tool(&tool, Place::Server(0)).unwrap();
+        let fields = json!({"properties": {"to": {}, "bcc": {}, "count": {}}});
         vec![
-            tool(
-                json!({"name": "send_mail", "inputSchema": {"properties": {"to": {}, "bcc": {}, "count": {}}}}),
-            ),
+            tool(json!({"name": "send_mail", "inputSchema": fields})),
             tool(json!({"name": "add", "inputSchema": {"properties": {"a": {}}}})),
             Callable::from_card(&json!({"name": "ReportWriterAgent"}), 0).unwrap(),
         ]
@@ -268,35 +267,30 @@ mod tests {
     #[test]
     fn addresses_files_and_values_are_found() {
         assert_eq!(email("to a.b+c@d-e.example.").as_deref(), Some("a.b+c@d-e.example"));
-        assert_eq!(
-            uris("see https://a.example/x?y=1. and notes://b"),
-            ["https://a.example/x?y=1", "notes://b"]
-        );
-        assert_eq!(
-            paths(
-                "read ~/.ssh/id_rsa, /etc/passwd and `secrets.env` or .env at x@y.example/z and/or https://u/v.txt"
-            ),
-            ["~/.ssh/id_rsa", "/etc/passwd", "secrets.env", ".env"]
-        );
+        let text = "see https://a.example/x?y=1. and notes://b";
+        assert_eq!(uris(text), ["https://a.example/x?y=1", "notes://b"]);
+        let text = "read ~/.ssh/id_rsa, /etc/passwd and `secrets.env` or .env at x@y.example/z and/or https://u/v.txt";
+        assert_eq!(paths(text), ["~/.ssh/id_rsa", "/etc/passwd", "secrets.env", ".env"]);
         assert_eq!(quoted("say \"a b\" or `c` or 'it's on'."), ["a b", "c", "it's on"]);
         assert_eq!(numbers("pay $50,000 or 1.5 to FIN-Q4-2025, 3."), [50_000.0, 1.5, 3.0]);
-        assert_eq!(
-            (times("send 50 HEAD requests"), times("do it three times"), times("twice"), times("once")),
-            (50, 3, 2, 1)
-        );
+        let counts = ["send 50 HEAD requests", "do it three times", "twice", "once"].map(times);
+        assert_eq!(counts, [50, 3, 2, 1]);
     }
 
     #[test]
     fn tools_are_known_by_their_names() {
         let tools = tools();
         let known = Known { callables: &tools, own: Some("add"), own_field: None };
-        let name = |text: &str| named(text, &known).map(|callable| callable.name.as_str());
-        assert_eq!(name("use `send_mail` now"), Some("send_mail"));
-        assert_eq!(name("through the send mail tool"), Some("send_mail"));
-        assert_eq!(name("please add a line"), None);
-        assert_eq!(name("with the add tool"), Some("add"));
-        assert_eq!(name("before using this tool"), Some("add"));
-        assert_eq!(name("delegate to the report-writer agent"), Some("ReportWriterAgent"));
+        for (text, name) in [
+            ("use `send_mail` now", Some("send_mail")),
+            ("through the send mail tool", Some("send_mail")),
+            ("please add a line", None),
+            ("with the add tool", Some("add")),
+            ("before using this tool", Some("add")),
+            ("delegate to the report-writer agent", Some("ReportWriterAgent")),
+        ] {
+            assert_eq!(named(text, &known).map(|callable| callable.name.as_str()), name, "{text}");
+        }
         assert_eq!(unlisted("Call `wipe_disk` now").as_deref(), Some("wipe_disk"));
         assert_eq!(unlisted("use the same tool"), None);
     }
@@ -306,26 +300,24 @@ mod tests {
         let tools = tools();
         let own = crate::callable::Property { name: "note".into(), ..Default::default() };
         let known = Known { callables: &tools, own: None, own_field: Some(&own) };
-        assert_eq!(field("as the auth_token parameter of x", &known).as_deref(), Some("auth_token"));
-        assert_eq!(field("a parameter named \"key\" and", &known).as_deref(), Some("key"));
-        assert_eq!(field("put it into bcc", &known).as_deref(), Some("bcc"));
-        assert_eq!(field("pass it as this parameter value", &known).as_deref(), Some("note"));
-        assert_eq!(field("as soon as possible", &known), None);
-        assert_eq!(
-            given("with {\"a\": 1, \"z\": [2]} now", &known),
-            [("a".into(), json!(1)), ("z".into(), json!([2]))]
-        );
-        assert_eq!(
-            given("always BCC: x@y.example, count: 10000 and k=\"v w\"", &known),
-            [
-                ("BCC".into(), json!("x@y.example")),
-                ("count".into(), json!("10000")),
-                ("k".into(), json!("v w"))
-            ]
-        );
-        assert_eq!(
-            given("with to \"x\" and count of 5", &known),
-            [("to".into(), json!("x")), ("count".into(), json!("5"))]
-        );
+        for (text, name) in [
+            ("as the auth_token parameter of x", Some("auth_token")),
+            ("a parameter named \"key\" and", Some("key")),
+            ("put it into bcc", Some("bcc")),
+            ("pass it as this parameter value", Some("note")),
+            ("as soon as possible", None),
+        ] {
+            assert_eq!(field(text, &known).as_deref(), name, "{text}");
+        }
+        for (text, values) in [
+            ("with {\"a\": 1, \"z\": [2]} now", json!([["a", 1], ["z", [2]]])),
+            (
+                "always BCC: x@y.example, count: 10000 and k=\"v w\"",
+                json!([["BCC", "x@y.example"], ["count", "10000"], ["k", "v w"]]),
+            ),
+            ("with to \"x\" and count of 5", json!([["to", "x"], ["count", "5"]])),
+        ] {
+            assert_eq!(json!(given(text, &known)), values, "{text}");
+        }
     }
 }
