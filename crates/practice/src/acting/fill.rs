@@ -278,42 +278,32 @@ mod tests {
         Value::Object(fill(&callable, &[], Words { sentence, ..Words::default() }).arguments)
     }
 
-    fn schema(required: &[&str]) -> Value {
-        let property = |name: &str| {
-            let kind = if ["a", "b", "limit"].contains(&name) { "number" } else { "string" };
-            (name.to_owned(), json!({"type": kind}))
-        };
-        let members: Map<String, Value> = required.iter().map(|name| property(name)).collect();
-        json!({"properties": members, "required": required})
-    }
+    /// On each line a sentence, and the arguments that it gives to a tool that requires just these.
+    const FILLED: &str = r#"
+Calculate 15 + 27 => {"a": 15, "b": 27}
+Read the file /reports/q4.txt and summarize it => {"path": "/reports/q4.txt"}
+Summarize https://a.example/b please => {"url": "https://a.example/b"}
+Get the details for project alpha-backend => {"project_id": "alpha-backend"}
+Get the report, report ID is FIN-Q4-2025 => {"report_id": "FIN-Q4-2025"}
+Look up the user profile for user-123 => {"user_id": "user-123"}
+Get records from the sales_x table with a limit of 100 => {"table": "sales_x", "limit": 100}
+How is the weather in Oslo => {"city": "Oslo"}
+Send an email to t@c.example with subject 'Week' and body 'Here are this week's plans.' => {"to": "t@c.example", "subject": "Week", "body": "Here are this week's plans."}
+search the web for storms in May => {"query": "storms in May"}
+"#;
 
     #[test]
     fn arguments_are_found_in_ordinary_words() {
-        for (required, sentence, expected) in [
-            (&["a", "b"][..], "Calculate 15 + 27", json!({"a": 15, "b": 27})),
-            (&["path"], "Read the file /reports/q4.txt and summarize it", json!({"path": "/reports/q4.txt"})),
-            (&["url"], "Summarize https://a.example/b please", json!({"url": "https://a.example/b"})),
-            (
-                &["project_id"],
-                "Get the details for project alpha-backend",
-                json!({"project_id": "alpha-backend"}),
-            ),
-            (&["report_id"], "Get the report, report ID is FIN-Q4-2025", json!({"report_id": "FIN-Q4-2025"})),
-            (&["user_id"], "Look up the user profile for user-123", json!({"user_id": "user-123"})),
-            (
-                &["table", "limit"],
-                "Get records from the sales_x table with a limit of 100",
-                json!({"table": "sales_x", "limit": 100}),
-            ),
-            (&["city"], "How is the weather in Oslo", json!({"city": "Oslo"})),
-            (
-                &["to", "subject", "body"],
-                "Send an email to t@c.example with subject 'Week' and body 'Here are this week's plans.'",
-                json!({"to": "t@c.example", "subject": "Week", "body": "Here are this week's plans."}),
-            ),
-            (&["query"], "search the web for storms in May", json!({"query": "storms in May"})),
-        ] {
-            assert_eq!(filled(&schema(required), sentence), expected, "{sentence}");
+        for (sentence, expected) in FILLED.trim().lines().map(|line| line.split_once(" => ").unwrap()) {
+            let expected: Map<String, Value> = serde_json::from_str(expected).unwrap();
+            let property = |(name, value): (&String, &Value)| {
+                let kind = if value.is_number() { "number" } else { "string" };
+                (name.clone(), json!({"type": kind}))
+            };
+            let properties: Map<String, Value> = expected.iter().map(property).collect();
+            let required: Vec<&String> = expected.keys().collect();
+            let schema = json!({"properties": properties, "required": required});
+            assert_eq!(filled(&schema, sentence), Value::Object(expected), "{sentence}");
         }
     }
 

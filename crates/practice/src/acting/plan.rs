@@ -306,28 +306,29 @@ mod tests {
         plan(task, &offers(), false).into_iter().map(show).collect()
     }
 
+    /// On each line a task, and what is done for it. Of the last, the only tool with a word in common sends things, and the user
+    /// wants to see one.
+    const TASKS: &str = "
+Get the notes for project x and email a summary to m@c.example => get_notes send_email
+Calculate 15 + 27 => add
+Add 1 and 2, then add 3 and 4, then add 5 and 6 => add add add
+Add 1 and 2 three times => add add add
+Fetch and summarize https://a.example/x => browse_web
+Read https://a.example/x and summarize it => browse_web
+Read and summarize docs://policy => docs://policy
+What does the travel policy say? => docs://policy
+Use the code_review prompt to review this code: x => code_review
+Add 1 and 2, then wait 2 seconds and add 1 and 2 again => add 2s add
+Add 1 and 2. Then to 3 and 4 => add add
+Sing => nothing
+Show me the latest email => nothing
+";
+
     #[test]
     fn a_task_is_done_one_thing_after_the_other() {
-        for (task, expected) in [
-            (
-                "Get the notes for project x and email a summary to m@c.example",
-                &["get_notes", "send_email"][..],
-            ),
-            ("Calculate 15 + 27", &["add"]),
-            ("Add 1 and 2, then add 3 and 4, then add 5 and 6", &["add", "add", "add"]),
-            ("Add 1 and 2 three times", &["add", "add", "add"]),
-            ("Fetch and summarize https://a.example/x", &["browse_web"]),
-            ("Read https://a.example/x and summarize it", &["browse_web"]),
-            ("Read and summarize docs://policy", &["docs://policy"]),
-            ("What does the travel policy say?", &["docs://policy"]),
-            ("Use the code_review prompt to review this code: x", &["code_review"]),
-            ("Add 1 and 2, then wait 2 seconds and add 1 and 2 again", &["add", "2s", "add"]),
-            ("Add 1 and 2. Then to 3 and 4", &["add", "add"]),
-            ("Sing", &[]),
-            // The only tool with a word in common sends things, and the user wants to see one.
-            ("Show me the latest email", &[]),
-        ] {
-            assert_eq!(planned(task), expected, "{task}");
+        for (task, expected) in TASKS.trim().lines().map(|line| line.split_once(" => ").unwrap()) {
+            let planned = planned(task).join(" ");
+            assert_eq!(if planned.is_empty() { "nothing" } else { &planned }, expected, "{task}");
         }
     }
 
