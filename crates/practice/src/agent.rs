@@ -102,7 +102,6 @@ fn servers_of(config: &str) -> Vec<(String, Address)> {
     servers.into_iter().flatten().filter_map(read).collect()
 }
 
-/// The URL of a server, if it has one.
 pub(crate) fn url_of(server: &Address) -> Option<&str> {
     match server {
         Address::Url(url) => Some(url),

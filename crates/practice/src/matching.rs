@@ -15,7 +15,6 @@ const SAME: &str = "mail=email web=internet online=web page=web url=web fetch=br
     notify=message remember=memory money=payment purchase=buy info=information details=information \
     show=get";
 
-/// Whether a word is one of a list.
 pub(crate) fn among(list: &str, word: &str) -> bool {
     list.split(' ').any(|known| known == word)
 }

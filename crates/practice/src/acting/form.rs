@@ -79,11 +79,8 @@ fn from_secrets(property: &Property, secrets: &[String]) -> String {
 pub(crate) fn made_up(property: &Property) -> String {
     let name = separate(&property.name);
     let words: Vec<&str> = name.split(' ').collect();
-    let value = MADE_UP
-        .iter()
-        .find(|(names, _)| words.iter().any(|word| names.contains(word)))
-        .map(|(_, value)| *value);
-    value.unwrap_or("example").to_owned()
+    let known = MADE_UP.iter().find(|(names, _)| words.iter().any(|word| names.contains(word)));
+    known.map_or("example", |(_, value)| value).to_owned()
 }
 
 #[cfg(test)]

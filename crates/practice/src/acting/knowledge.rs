@@ -56,7 +56,6 @@ impl Knowledge {
         self.materials.iter().rev().find(|material| material.kind == Kind::Result)
     }
 
-    /// What came last from there.
     pub(crate) fn latest_of(&self, source: &str) -> Option<&Material> {
         let source = source
             .strip_prefix("error of ")
@@ -69,7 +68,6 @@ impl Knowledge {
         said.map(|material| material.text.as_str())
     }
 
-    /// All of it, as one would tell it.
     pub(crate) fn conversation(&self) -> String {
         let tell = |material: &Material| match material.kind {
             Kind::User => format!("User asked: {}", material.text),

@@ -49,7 +49,6 @@ impl Shared {
 }
 
 impl Mind {
-    /// A mind that has heard nothing yet.
     pub(crate) fn new(
         behaviour: Behaviour,
         encoding: Option<Encoding>,

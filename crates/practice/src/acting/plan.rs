@@ -50,7 +50,7 @@ pub(crate) fn own_and_foreign(words: &str) -> (String, Option<String>) {
     match (begins, hidden) {
         (Some(at), _) => (join(&all[..at]), Some(join(&all[at..]))),
         (None, true) => {
-            let own = visible(words);
+            let own = COMMENT.replace_all(words, " ").into_owned();
             let shown = sentences(&own);
             let hidden: Vec<_> =
                 all.into_iter().filter(|one| shown.iter().all(|own| own.text != one.text)).collect();
@@ -58,11 +58,6 @@ pub(crate) fn own_and_foreign(words: &str) -> (String, Option<String>) {
         }
         (None, false) => (words.to_owned(), None),
     }
-}
-
-/// What a person sees of a disguised text.
-fn visible(words: &str) -> String {
-    COMMENT.replace_all(words, " ").into_owned()
 }
 
 pub(crate) fn plan(task: &str, offers: &Offers, impressed: bool) -> Vec<Errand> {

@@ -37,10 +37,8 @@ pub(super) fn reply<H: Hands>(turn: &Turn<'_, H>) -> String {
         parts.push(match turn.behaviour {
             Behaviour::QuotingRefuser => {
                 let quotes = turn.refused.iter().map(|one| format!("«{}» ({})", one.text, one.source.words));
-                format!(
-                    "I was told to do the following, and I will not: {}",
-                    quotes.collect::<Vec<_>>().join("; ")
-                )
+                let quotes = quotes.collect::<Vec<_>>().join("; ");
+                format!("I was told to do the following, and I will not: {quotes}")
             }
             _ => "I was also told to do something that you did not ask for. I left that out.".to_owned(),
         });
@@ -63,8 +61,8 @@ pub(super) fn without(mind: &Mind, text: &str, source: &str) -> String {
         Source { callable: source.strip_prefix("result of ").map(str::to_owned), ..Source::of(source) };
     let Some(instruction) = mind.read(&source, text) else { return text.to_owned() };
     let told = |sentence: &str| instruction.text.contains(sentence);
-    let first = sentences(&undisguised(text)).into_iter().position(|sentence| told(&sentence.text));
     let all = sentences(&undisguised(text));
+    let first = all.iter().position(|sentence| told(&sentence.text));
     let rest = all.iter().enumerate().filter(|(at, sentence)| {
         // What stands between two orders belongs to them.
         !told(&sentence.text) && first.is_none_or(|first| *at < first || !sentence.item)

@@ -108,7 +108,6 @@ impl<H: Hands> Turn<'_, H> {
         self.call(&reader, arguments, because).await
     }
 
-    /// What reads files, if anything does.
     fn reader(&self) -> Option<Callable> {
         let reads = |callable: &&Callable| {
             let words = format!("{} {}", separate(&callable.name), callable.description).to_lowercase();
@@ -118,7 +117,6 @@ impl<H: Hands> Turn<'_, H> {
         self.offers.callables.iter().find(reads).cloned()
     }
 
-    /// Looks for keys where they might be kept.
     async fn gather(&mut self, because: &Because) -> Option<String> {
         let keeps = |callable: &&Callable| {
             let names = ["credential", "secret", "env", "vault", "keys", "token", "password"];

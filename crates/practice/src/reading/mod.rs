@@ -35,7 +35,6 @@ impl<'k> Known<'k> {
         self.callables.iter().find(|callable| callable.property(name).is_some())
     }
 
-    /// Whether a callable takes an argument of that name.
     fn takes(&self, callable: &str, field: &str) -> bool {
         self.callables.iter().any(|known| known.name == callable && known.property(field).is_some())
     }

@@ -315,7 +315,6 @@ impl Call {
     }
 }
 
-/// Adds the things that are not there yet.
 pub(super) fn add_new(things: &mut Vec<Thing>, more: Vec<Thing>) {
     let more: Vec<Thing> = more.into_iter().filter(|thing| !things.contains(thing)).collect();
     things.extend(more);

@@ -109,6 +109,8 @@ fn split(line: &str) -> Vec<Sentence> {
     let mut parts = Vec::new();
     let mut part = String::new();
     let mut quoted = false;
+    let abbreviated =
+        |part: &str| ["e.g.", "i.e.", "etc.", "vs.", "No."].iter().any(|short| part.ends_with(short));
     for (at, letter) in letters.iter().enumerate() {
         part.push(*letter);
         quoted ^= *letter == '"';
@@ -134,10 +136,6 @@ fn push(parts: &mut Vec<Sentence>, part: &mut String) {
     if text.chars().any(char::is_alphanumeric) {
         parts.push(Sentence::of(text));
     }
-}
-
-fn abbreviated(part: &str) -> bool {
-    ["e.g.", "i.e.", "etc.", "vs.", "No."].iter().any(|short| part.ends_with(short))
 }
 
 #[cfg(test)]

@@ -154,16 +154,11 @@ fn deed(word: &str) -> Option<(Deed, Form)> {
             let stem = verb.strip_suffix('e').unwrap_or(verb);
             // Comparing, not building: this runs for every word of everything that is heard.
             let rest = word.strip_prefix(stem).or_else(|| word.strip_prefix(verb));
-            let doubled = |rest: &str| verb.chars().last().is_some_and(|last| rest.starts_with(last));
-            match rest {
-                Some("ing") => return Some((*deed, Form::Gerund)),
-                Some("ed" | "d") => return Some((*deed, Form::Participle)),
-                Some(rest) if doubled(rest) && rest.ends_with("ing") && rest.len() == 4 => {
-                    return Some((*deed, Form::Gerund));
-                }
-                Some(rest) if doubled(rest) && rest.ends_with("ed") && rest.len() == 3 => {
-                    return Some((*deed, Form::Participle));
-                }
+            // `running` doubles the last letter.
+            let doubled = rest.and_then(|rest| rest.strip_prefix(verb.chars().last()?));
+            match (rest, doubled) {
+                (Some("ing"), _) | (_, Some("ing")) => return Some((*deed, Form::Gerund)),
+                (Some("ed" | "d"), _) | (_, Some("ed")) => return Some((*deed, Form::Participle)),
                 _ => {}
             }
         }
