@@ -6,7 +6,7 @@ use sortie_oatf::Validated;
 use sortie_oatf::model::AttackResult;
 use sortie_syntax::yaml::{NodeKind, Tree};
 
-use crate::manifest::{Manifest, Proof};
+use crate::manifest::{Manifest, Proof, Survivor};
 
 /// A recorded run, and what it must give.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,18 +122,15 @@ fn says_the_same_and(old: &str, new: &str, recorded: &[Recorded], document: &Val
         return false;
     };
     let said = |proof: &Proof| {
-        let Proof { name, agent, about, verdict, matched, .. } = proof;
-        (name.clone(), agent.clone(), about.clone(), *verdict, matched.clone())
+        let Proof { name, agent, about, verdict, matched, .. } = proof.clone();
+        (name, agent, about, verdict, matched)
     };
     let recorded = recorded.iter().map(|run| {
         let Recorded { trace, agent, about, verdict, matched } = run.clone();
         (trace, Some(agent), about, verdict, matched)
     });
-    let survivors = |manifest: &Manifest| {
-        let said =
-            manifest.survivors.iter().map(|survivor| (survivor.mutant.clone(), survivor.reason.clone()));
-        said.collect::<Vec<_>>()
-    };
+    let accepted = |one: &Survivor| (one.mutant.clone(), one.reason.clone());
+    let survivors = |manifest: &Manifest| manifest.survivors.iter().map(accepted).collect::<Vec<_>>();
     let expected: Vec<_> = old.proofs.iter().map(said).chain(recorded).collect();
     new.proofs.iter().map(said).collect::<Vec<_>>() == expected && survivors(&old) == survivors(&new)
 }

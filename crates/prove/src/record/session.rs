@@ -9,7 +9,6 @@ use sortie_detect::Outcome;
 use sortie_engine::modes::Address;
 use sortie_engine::run::RunOptions;
 use sortie_library::{DocumentInput, NamedDocument};
-use sortie_oatf::Validated;
 use sortie_oatf::model::Mode;
 use sortie_practice::{Behaviour, obeyed};
 use sortie_run::{DocumentCase, Plan, RunLimits, RunStore, SetupError, new_run_folder};
@@ -44,15 +43,6 @@ pub enum RecordedEvent {
     Failed(RecordError),
 }
 
-/// What is there beside a document, and what is not.
-struct Missing {
-    /// The text of the manifest, if there is one.
-    manifest: Option<Source>,
-    runs: Vec<Wanted>,
-    /// Agents that nothing is to be recorded of, and why.
-    there: Vec<String>,
-}
-
 /// A recording that is to be made.
 struct Wanted {
     agent: Behaviour,
@@ -60,42 +50,15 @@ struct Wanted {
     named: Option<String>,
 }
 
-/// What a document lacks of these agents. Nothing that is there is made again.
-fn missing(path: &Path, document: &Validated, agents: &[Behaviour]) -> Result<Missing, ProofsError> {
-    let folder = folder_of(path);
-    let is_there = |name: &str| folder.join(name).symlink_metadata().is_ok();
-    let manifest = Manifest::beside(path, document)?;
-    let mut missing = Missing { manifest: None, runs: Vec::new(), there: Vec::new() };
-    for agent in agents {
-        let proofs = manifest.iter().flat_map(|(_, manifest)| &manifest.proofs);
-        let own = proofs.filter(|proof| proof.agent.as_deref() == Some(agent.name()));
-        let own: Vec<&String> = own
-            .filter_map(|proof| match &proof.shows {
-                Shows::Trace(name) => Some(name),
-                Shows::Messages(_) => None,
-            })
-            .collect();
-        let usual = usual_name(*agent);
-        if let Some(name) = own.iter().find(|name| !is_there(name)) {
-            missing.runs.push(Wanted { agent: *agent, named: Some((*name).clone()) });
-        } else if let Some(name) = own.first() {
-            missing.there.push(format!("`{}` is there already", folder.join(name).display()));
-        } else if is_there(&usual) || manifest.iter().any(|(_, manifest)| manifest.names(&usual)) {
-            let file = folder.join(usual);
-            missing.there.push(format!("`{}` is there already, and not by `{agent}`", file.display()));
-        } else {
-            missing.runs.push(Wanted { agent: *agent, named: None });
-        }
-    }
-    missing.manifest = manifest.map(|(source, _)| source);
-    Ok(missing)
-}
-
 /// A document that recordings are made for.
 struct Lacking<'r> {
     document: &'r NamedDocument,
     path: &'r Path,
-    missing: Missing,
+    /// The text of the manifest, if there is one.
+    manifest: Option<Source>,
+    runs: Vec<Wanted>,
+    /// Agents that nothing is to be recorded of, and why.
+    there: Vec<String>,
 }
 
 /// A run that is played for a document.
@@ -125,8 +88,8 @@ impl RecordRequest {
         }
         let (mut plan, mut parts) = (Plan::default(), Vec::new());
         for (index, one) in lacking.iter().enumerate() {
-            events.extend(one.missing.there.iter().cloned().map(RecordedEvent::Note));
-            for (wanted, run) in one.missing.runs.iter().enumerate() {
+            events.extend(one.there.iter().cloned().map(RecordedEvent::Note));
+            for (wanted, run) in one.runs.iter().enumerate() {
                 match self.case(one, run.agent, parts.len(), stop) {
                     Ok(case) => {
                         let targets = addresses(&case.options);
@@ -183,8 +146,7 @@ impl RecordRequest {
             let help = "give one with `--prompt`, or in the document: `x-sortie: {prompt: …}`";
             return Err(RecordError::refused(message, help));
         }
-        let missing = missing(path, compiled.document(), &self.agents)?;
-        Ok(Lacking { document, path, missing })
+        Ok(Lacking::of(document, path, &self.agents)?)
     }
 
     fn case(
@@ -214,12 +176,41 @@ fn addresses(options: &RunOptions) -> Vec<String> {
     places.map(ToOwned::to_owned).collect()
 }
 
-impl Lacking<'_> {
+impl<'r> Lacking<'r> {
+    /// What a document lacks of these agents. Nothing that is there is made again.
+    fn of(document: &'r NamedDocument, path: &'r Path, agents: &[Behaviour]) -> Result<Self, ProofsError> {
+        let folder = folder_of(path);
+        let is_there = |name: &str| folder.join(name).symlink_metadata().is_ok();
+        let (source, manifest) = Manifest::beside(path, document.compiled.document())?.unzip();
+        let mut lacking = Self { document, path, manifest: source, runs: Vec::new(), there: Vec::new() };
+        for agent in agents.iter().copied() {
+            let proofs = manifest.iter().flat_map(|manifest| &manifest.proofs);
+            let own = proofs.filter(|proof| proof.agent.as_deref() == Some(agent.name()));
+            let own = own.filter_map(|proof| match &proof.shows {
+                Shows::Trace(name) => Some(name),
+                Shows::Messages(_) => None,
+            });
+            let own: Vec<&String> = own.collect();
+            let usual = usual_name(agent);
+            let said = |name: &str| format!("`{}` is there already", folder.join(name).display());
+            if let Some(name) = own.iter().find(|name| !is_there(name)) {
+                lacking.runs.push(Wanted { agent, named: Some((*name).clone()) });
+            } else if let Some(name) = own.first() {
+                lacking.there.push(said(name));
+            } else if is_there(&usual) || manifest.iter().any(|manifest| manifest.names(&usual)) {
+                lacking.there.push(format!("{}, and not by `{agent}`", said(&usual)));
+            } else {
+                lacking.runs.push(Wanted { agent, named: None });
+            }
+        }
+        Ok(lacking)
+    }
+
     /// Keeps the runs of one document that were whole.
     fn keep(&self, runs: &[(&Part, &Outcome)], events: &mut Vec<RecordedEvent>) {
         let mut kept = Vec::new();
         for (part, run) in runs {
-            match self.kept(&self.missing.runs[part.wanted], part, run) {
+            match self.kept(&self.runs[part.wanted], part, run) {
                 Ok(recording) => kept.push(recording),
                 Err(error) => events.push(RecordedEvent::Failed(error)),
             }
@@ -275,13 +266,13 @@ impl Lacking<'_> {
             return Ok(());
         }
         let document = self.document.compiled.document();
-        let new: Vec<_> =
-            kept.iter().filter(|kept| !kept.is_named).map(|kept| kept.truth.recorded.clone()).collect();
+        let new = kept.iter().filter(|kept| !kept.is_named).map(|kept| kept.truth.recorded.clone());
+        let new: Vec<_> = new.collect();
         let file = folder.join(MANIFEST);
         let manifest = if new.is_empty() {
             None
         } else {
-            let old = self.missing.manifest.as_ref().map(Source::text);
+            let old = self.manifest.as_ref().map(Source::text);
             let text = added(old, &new, document).map_err(|error| {
                 let lines = &error.lines;
                 let help = format!("write each below the one before, then record again, or add:\n{lines}");
@@ -294,7 +285,6 @@ impl Lacking<'_> {
     }
 }
 
-/// A run that is to be kept.
 struct Kept {
     truth: Truth,
     file: String,
