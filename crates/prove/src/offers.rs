@@ -13,8 +13,7 @@ pub(crate) fn offers(document: &Validated, modes: &[&str], surface: &str) -> boo
     if playing.peek().is_none() {
         return true;
     }
-    let mut able = false;
-    for actor in playing {
+    playing.any(|actor| {
         let states: Vec<&Value> = actor.phases.iter().filter_map(|phase| phase.state.as_ref()).collect();
         let of_state = match Mode::of(&actor.mode) {
             Mode::McpServer => mcp_server(&states, surface),
@@ -23,9 +22,8 @@ pub(crate) fn offers(document: &Validated, modes: &[&str], surface: &str) -> boo
             Mode::A2aClient => a2a_client(&states, surface),
             _ => true,
         };
-        able |= of_state || actor.phases.iter().any(|phase| sends(phase, surface));
-    }
-    able
+        of_state || actor.phases.iter().any(|phase| sends(phase, surface))
+    })
 }
 
 /// Whether a phase begins with a message of this operation.

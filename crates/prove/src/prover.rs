@@ -60,15 +60,14 @@ pub fn prove(document: &Arc<Compiled>, file: &str, proofs: Option<&Proofs>) -> P
     findings.extend(checks::of_indicators(&scenes, &indicators, &judged, proofs));
     findings.extend(checks::of_mutants(&mutants, proofs, &findings));
     Proved {
-        document: named(document, file),
         proved: findings.is_empty(),
-        manifest: Some(proofs.file.to_string_lossy().into_owned()),
         proofs: judged.iter().map(proof_report).collect(),
         indicators,
         score: Score::of(&mutants),
         mutants,
         left_out,
         findings,
+        ..unproved(document, file, Some(proofs))
     }
 }
 
@@ -87,18 +86,10 @@ pub(crate) fn scenes<'s>(document: &'s Compiled, observed: &'s [Vec<Observed<'s>
     scenes.collect()
 }
 
-fn named(document: &Compiled, file: &str) -> ProvedDocument {
-    let attack = &document.document().attack;
-    ProvedDocument {
-        file: file.to_owned(),
-        id: attack.id.clone(),
-        name: attack.name.clone().unwrap_or_default(),
-    }
-}
-
 /// A document of which nothing can be proved, and what is missing.
 fn unproved(document: &Compiled, file: &str, proofs: Option<&Proofs>) -> Proved {
-    let described = document.document().attack.indicators.as_deref().unwrap_or_default();
+    let attack = &document.document().attack;
+    let described = attack.indicators.as_deref().unwrap_or_default();
     let finding = if described.is_empty() {
         let message = "the document has no indicators, so there is nothing to prove";
         let help = "add `indicators`, which say how one sees that the agent gave in";
@@ -107,7 +98,11 @@ fn unproved(document: &Compiled, file: &str, proofs: Option<&Proofs>) -> Proved 
         checks::no_proofs(file, described)
     };
     Proved {
-        document: named(document, file),
+        document: ProvedDocument {
+            file: file.to_owned(),
+            id: attack.id.clone(),
+            name: attack.name.clone().unwrap_or_default(),
+        },
         proved: false,
         manifest: proofs.map(|proofs| proofs.file.to_string_lossy().into_owned()),
         proofs: Vec::new(),
@@ -174,7 +169,6 @@ pub(crate) fn matches_agree(described: &[Indicator], run: &Outcome, proof: &Proo
     })
 }
 
-/// The indicators that match in a run.
 pub(crate) fn matched_ids(run: &Outcome) -> Vec<String> {
     let verdicts = run.verdict.indicator_verdicts.iter();
     let matched = verdicts.filter(|verdict| verdict.result == IndicatorResult::Matched);

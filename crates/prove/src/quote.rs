@@ -64,7 +64,9 @@ impl Told {
     /// Whether a message of the agent repeats any of it, where agents speak in sentences.
     pub(crate) fn is_repeated_in(&self, message: &Observed<'_>) -> bool {
         message.record.sender == Sender::Agent
-            && prose(message).iter().any(|text| runs(text).any(|run| self.0.contains(&run)))
+            && paths(message)
+                .flat_map(|path| texts(message, path))
+                .any(|text| runs(text).any(|run| self.0.contains(&run)))
     }
 }
 
@@ -111,10 +113,6 @@ fn paths<'m>(message: &'m Observed<'_>) -> impl Iterator<Item = &'static str> + 
             *of == protocol && surfaces.iter().any(|surface| known.contains(&surface.as_str()))
         })
         .flat_map(|(_, _, paths)| paths.iter().copied())
-}
-
-fn prose<'m>(message: &'m Observed<'_>) -> Vec<&'m str> {
-    paths(message).flat_map(|path| texts(message, path)).collect()
 }
 
 fn texts<'m>(message: &'m Observed<'_>, path: &str) -> Vec<&'m str> {

@@ -4,7 +4,7 @@ use serde_json::{Number, Value};
 use sortie_oatf::model::{Condition, Indicator, MatchCondition};
 
 use super::Operator;
-use super::draft::{Drafts, Words};
+use super::draft::Drafts;
 use super::pattern::variants;
 use super::text::{escaped, halves, has_case, quoted};
 use crate::scene::Scene;
@@ -25,7 +25,6 @@ pub(super) fn mutate(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
     variations.presence(condition);
 }
 
-/// Puts a condition in the place of the indicator's.
 fn set(indicator: &mut Indicator, condition: Condition) {
     if let Some(pattern) = &mut indicator.pattern {
         pattern.condition = Some(condition);
@@ -107,19 +106,23 @@ struct Variations<'v, 's, 'd> {
 }
 
 impl Variations<'_, '_, '_> {
-    fn add(&mut self, operator: Operator, from: &str, to: &str, words: Words, condition: Condition) {
-        self.drafts.add(operator, (from, to), words, |indicator| set(indicator, condition));
-    }
-
-    /// "a trace in which the agent sends a `tools/call` request whose `arguments.path` …"
-    fn trace(&self, what: &str) -> String {
-        self.scene.trace_with(what)
+    /// Adds a condition. `change` is what it does, and `telling` follows "a trace in which the agent sends a `tools/call` request
+    /// whose `arguments.path` …".
+    fn add(
+        &mut self,
+        operator: Operator,
+        key: (&str, &str),
+        (change, telling): (String, &str),
+        condition: Condition,
+    ) {
+        let words = (change, self.scene.trace_with(telling));
+        self.drafts.add(operator, key, words, None, |indicator| set(indicator, condition));
     }
 
     fn equal_truth(&mut self, truth: bool) {
-        let words = (format!("asks for {} instead of {truth}", !truth), self.trace(&format!("is {truth}")));
         let (from, to) = (truth.to_string(), (!truth).to_string());
-        self.add(Operator::NegateConjunct, &from, &to, words, Condition::Value(Value::Bool(!truth)));
+        let words = (format!("asks for {to} instead of {from}"), &*format!("is {from}"));
+        self.add(Operator::NegateConjunct, (&from, &to), words, Condition::Value(Value::Bool(!truth)));
     }
 
     fn equal_number(&mut self, number: &Number) {
@@ -128,11 +131,9 @@ impl Variations<'_, '_, '_> {
                 "gte" => condition.gte = Some(number.clone()),
                 _ => condition.lte = Some(number.clone()),
             });
-            let words = (
-                format!("asks for {says} {number} instead of exactly that"),
-                self.trace(&format!("is {differs} {number}")),
-            );
-            self.add(Operator::OtherOperator, &format!("equals {number}"), word, words, condition);
+            let change = format!("asks for {says} {number} instead of exactly that");
+            let (from, telling) = (format!("equals {number}"), format!("is {differs} {number}"));
+            self.add(Operator::OtherOperator, (&from, word), (change, &telling), condition);
         }
     }
 
@@ -167,11 +168,9 @@ impl Variations<'_, '_, '_> {
             for half in kept {
                 if let Some(condition) = rebuilt(by, half) {
                     let kept = quoted(half);
-                    let words = (
-                        format!("asks for {wanted} {kept} instead of {shown}"),
-                        self.trace(&format!("{says} {kept} and not {shown}")),
-                    );
-                    self.add(Operator::Widen, &from, &format!("{word} {half}"), words, condition);
+                    let change = format!("asks for {wanted} {kept} instead of {shown}");
+                    let (to, telling) = (format!("{word} {half}"), format!("{says} {kept} and not {shown}"));
+                    self.add(Operator::Widen, (&from, &to), (change, &telling), condition);
                 }
             }
         }
@@ -180,11 +179,9 @@ impl Variations<'_, '_, '_> {
             let pattern = format!("(?i){}", by.pattern(text));
             let mut condition = rest.cloned().unwrap_or_default();
             condition.regex = Some(pattern.clone());
-            let words = (
-                format!("asks for {wanted} {shown} in upper or lower case"),
-                self.trace(&format!("{says} {shown} in other letters, and not in these")),
-            );
-            self.add(Operator::Widen, &from, &pattern, words, Condition::Match(condition));
+            let change = format!("asks for {wanted} {shown} in upper or lower case");
+            let telling = format!("{says} {shown} in other letters, and not in these");
+            self.add(Operator::Widen, (&from, &pattern), (change, &telling), Condition::Match(condition));
         }
         for other in Compares::ALL.into_iter().filter(|other| *other != by) {
             let Some(condition) = rebuilt(other, text).filter(|condition| condition != whole) else {
@@ -199,7 +196,7 @@ impl Variations<'_, '_, '_> {
                 format!("{says} {shown} but {other_lacks}, or the other way round")
             };
             let change = format!("asks for {other_wanted} {shown} instead of {gerund}");
-            self.add(Operator::OtherOperator, &from, other_word, (change, self.trace(&telling)), condition);
+            self.add(Operator::OtherOperator, (&from, other_word), (change, &telling), condition);
         }
     }
 
@@ -216,11 +213,10 @@ impl Variations<'_, '_, '_> {
             for variant in variants(pattern) {
                 let mut other = condition.clone();
                 other.regex = Some(variant.pattern.clone());
-                let words = (
-                    format!("asks for a match of {}", variant.change),
-                    self.trace(&format!("is a text {}", variant.telling)),
-                );
-                self.add(variant.operator, pattern, &variant.pattern, words, Condition::Match(other));
+                let change = format!("asks for a match of {}", variant.change);
+                let telling = format!("is a text {}", variant.telling);
+                let key = (pattern.as_str(), variant.pattern.as_str());
+                self.add(variant.operator, key, (change, &telling), Condition::Match(other));
             }
         }
         if let Some(values) = condition.any_of.as_ref().filter(|values| values.len() > 1) {
@@ -231,19 +227,17 @@ impl Variations<'_, '_, '_> {
                 other.any_of = Some(left);
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 let shown = quoted(&text);
-                let words = (
-                    format!("does not look for {shown}"),
-                    self.trace(&format!("is {shown}, and nothing else that matches")),
-                );
-                self.add(Operator::DropAlternative, &text, "any_of", words, Condition::Match(other));
+                let telling = format!("is {shown}, and nothing else that matches");
+                let words = (format!("does not look for {shown}"), telling.as_str());
+                self.add(Operator::DropAlternative, (&text, "any_of"), words, Condition::Match(other));
             }
         }
         self.bounds(condition);
         if let (Some(exists), 1) = (condition.exists, condition.operator_count()) {
             let change = if exists { "asks for its absence" } else { "asks for its presence" };
-            let words = (change.to_owned(), self.trace("is there"));
+            let (key, words) = (("exists", &*exists.to_string()), (change.to_owned(), "is there"));
             let negated = only(|condition| condition.exists = Some(!exists));
-            self.add(Operator::NegateConjunct, "exists", &exists.to_string(), words, negated);
+            self.add(Operator::NegateConjunct, key, words, negated);
         }
     }
 
@@ -274,10 +268,10 @@ impl Variations<'_, '_, '_> {
             let dropped = quoted(&format!("{word}: {operand}"));
             let words = (
                 format!("does not ask for {dropped}"),
-                self.trace(&format!("satisfies everything but {dropped}")),
+                self.scene.trace_with(&format!("satisfies everything but {dropped}")),
             );
             let edit = |indicator: &mut Indicator| set(indicator, Condition::Match(left));
-            self.drafts.add_equivalent(Operator::DropConjunct, (word, &operand), words, equivalent, edit);
+            self.drafts.add(Operator::DropConjunct, (word, &operand), words, equivalent, edit);
         }
     }
 
@@ -299,19 +293,15 @@ impl Variations<'_, '_, '_> {
                 *slot(&mut other) = Some(bound.clone());
                 free.then_some(Condition::Match(other))
             };
+            let key = (word, &*bound.to_string());
             if let Some(other) = moved(opposite) {
-                let words = (
-                    format!("asks for the opposite of `{word}: {bound}`"),
-                    self.trace(&format!("is a number beyond {bound}, on either side")),
-                );
-                self.add(Operator::NegateConjunct, word, &bound.to_string(), words, other);
+                let change = format!("asks for the opposite of `{word}: {bound}`");
+                let telling = format!("is a number beyond {bound}, on either side");
+                self.add(Operator::NegateConjunct, key, (change, &telling), other);
             }
             if let Some(other) = moved(neighbour) {
-                let words = (
-                    format!("counts {bound} itself otherwise than `{word}: {bound}`"),
-                    self.trace(&format!("is exactly {bound}")),
-                );
-                self.add(Operator::OtherOperator, word, &bound.to_string(), words, other);
+                let change = format!("counts {bound} itself otherwise than `{word}: {bound}`");
+                self.add(Operator::OtherOperator, key, (change, &format!("is exactly {bound}")), other);
             }
         }
     }
@@ -321,11 +311,9 @@ impl Variations<'_, '_, '_> {
         if matches!(condition, Condition::Match(condition) if condition.exists == Some(false)) {
             return;
         }
-        let words = (
-            "is content with whatever is there".to_owned(),
-            self.trace("is there and is something else than what is looked for"),
-        );
+        let telling = "is there and is something else than what is looked for";
+        let words = ("is content with whatever is there".to_owned(), telling);
         let exists = only(|condition| condition.exists = Some(true));
-        self.add(Operator::Widen, "condition", "exists", words, exists);
+        self.add(Operator::Widen, ("condition", "exists"), words, exists);
     }
 }

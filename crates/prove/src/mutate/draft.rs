@@ -22,19 +22,8 @@ impl<'s> Drafts<'s> {
     }
 
     /// Adds a mutant that `edit` makes of the indicator. `from` and `to` are what stood there and what stands there, as far
-    /// as it makes this mutant another than the others.
+    /// as it makes this mutant another than the others; `equivalent` is why it cannot be told from the original, if it cannot.
     pub(super) fn add(
-        &mut self,
-        operator: Operator,
-        (from, to): (&str, &str),
-        words: Words,
-        edit: impl FnOnce(&mut Indicator),
-    ) {
-        self.add_equivalent(operator, (from, to), words, None, edit);
-    }
-
-    /// Adds a mutant that cannot be told from the original, for this reason, if there is one.
-    pub(super) fn add_equivalent(
         &mut self,
         operator: Operator,
         (from, to): (&str, &str),

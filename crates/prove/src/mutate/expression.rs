@@ -64,9 +64,22 @@ impl<'r> Rewriting<'r, '_, '_> {
         format!("a trace in which {} for which {what}", self.scene.sent())
     }
 
+    /// Puts another text in the place of a span. `change` is what was done, `telling` what a trace must hold to show it.
+    fn rewrite(
+        &mut self,
+        operator: Operator,
+        key: (&str, &str),
+        span: &Range<usize>,
+        to: &str,
+        (change, telling): (String, &str),
+    ) {
+        let words = (change, self.trace(telling));
+        self.rewrite_all(operator, key, &[span], to, words);
+    }
+
     /// Puts another text in the place of each span. What is no expression any more is not a mutant. `key` says what
     /// stood there and what stands there, as far as it makes this mutant another than the others.
-    fn rewrite(
+    fn rewrite_all(
         &mut self,
         operator: Operator,
         key: (&str, &str),
@@ -85,7 +98,7 @@ impl<'r> Rewriting<'r, '_, '_> {
         if Program::compile(&written).is_err() {
             return;
         }
-        self.drafts.add(operator, key, words, |indicator| {
+        self.drafts.add(operator, key, words, None, |indicator| {
             if let Some(expression) = &mut indicator.expression {
                 expression.cel.clone_from(&written);
             }
@@ -104,8 +117,8 @@ impl<'r> Rewriting<'r, '_, '_> {
             } else {
                 (Operator::DropAlternative, format!("{shown} holds, and no other alternative"))
             };
-            let words = (format!("does not ask for {shown}"), self.trace(&telling));
-            self.rewrite(operator, (self.text(operand), ""), &[&part.span], &left, words);
+            let words = (format!("does not ask for {shown}"), telling.as_str());
+            self.rewrite(operator, (self.text(operand), ""), &part.span, &left, words);
         }
         for operand in operands {
             self.negate(operand.clone());
@@ -113,17 +126,15 @@ impl<'r> Rewriting<'r, '_, '_> {
         let all: Vec<_> = operands.iter().map(|span| format!("({})", self.text(span))).collect();
         let turned = format!("({})", all.join(&format!(" {other} ")));
         let key = self.text(&part.span);
-        let words = (
-            format!("has `{other}` for `{sign}` in {}", quoted(key)),
-            self.trace(&format!("some of the parts of {} hold, and not all", quoted(key))),
-        );
-        self.rewrite(Operator::AnyAll, (key, other), &[&part.span], &turned, words);
+        let change = format!("has `{other}` for `{sign}` in {}", quoted(key));
+        let telling = format!("some of the parts of {} hold, and not all", quoted(key));
+        self.rewrite(Operator::AnyAll, (key, other), &part.span, &turned, (change, &telling));
     }
 
     fn negate(&mut self, operand: Range<usize>) {
         let text = self.text(&operand);
-        let words = (format!("asks for the opposite of {}", quoted(text)), self.trace("it matches"));
-        self.rewrite(Operator::NegateConjunct, (text, "!"), &[&operand], &format!("!({text})"), words);
+        let words = (format!("asks for the opposite of {}", quoted(text)), "it matches");
+        self.rewrite(Operator::NegateConjunct, (text, "!"), &operand, &format!("!({text})"), words);
     }
 
     fn comparison(
@@ -155,8 +166,8 @@ impl<'r> Rewriting<'r, '_, '_> {
             } else {
                 (format!("{left} {other} {right}"), format!("`{left} == {right}`"))
             };
-            let words = (format!("has {} for {}", quoted(&to), quoted(key)), self.trace(&telling));
-            self.rewrite(Operator::OtherOperator, (key, other), &[&part.span], &format!("({to})"), words);
+            let words = (format!("has {} for {}", quoted(&to), quoted(key)), telling.as_str());
+            self.rewrite(Operator::OtherOperator, (key, other), &part.span, &format!("({to})"), words);
         }
     }
 
@@ -172,12 +183,10 @@ impl<'r> Rewriting<'r, '_, '_> {
         let (shown, searched) = (quoted(key), self.text(text));
         if function == "matches" {
             for variant in variants(literal) {
-                let words = (
-                    format!("asks for a match of {}", variant.change),
-                    self.trace(&format!("{} is a text {}", quoted(searched), variant.telling)),
-                );
-                let key = (literal, variant.pattern.as_str());
-                self.rewrite(variant.operator, key, &[wanted], &written(&variant.pattern), words);
+                let change = format!("asks for a match of {}", variant.change);
+                let telling = format!("{} is a text {}", quoted(searched), variant.telling);
+                let (key, to) = ((literal, variant.pattern.as_str()), written(&variant.pattern));
+                self.rewrite(variant.operator, key, wanted, &to, (change, &telling));
             }
             return;
         }
@@ -189,58 +198,47 @@ impl<'r> Rewriting<'r, '_, '_> {
             };
             for half in kept {
                 let (text, kept, whole) = (quoted(searched), quoted(half), quoted(literal));
-                let words = (
-                    format!("looks for {kept} in {shown}"),
-                    self.trace(&format!("{text} has {kept} and not {whole}")),
-                );
-                self.rewrite(Operator::Widen, (literal, half), &[wanted], &written(half), words);
+                let telling = format!("{text} has {kept} and not {whole}");
+                let words = (format!("looks for {kept} in {shown}"), telling.as_str());
+                self.rewrite(Operator::Widen, (literal, half), wanted, &written(half), words);
             }
         }
         let wanted = self.text(wanted);
-        for other in ["contains", "startsWith", "endsWith", "=="] {
-            if other == function {
-                continue;
-            }
+        for other in
+            ["contains", "startsWith", "endsWith", "=="].into_iter().filter(|other| *other != function)
+        {
             let to = match other {
                 "==" => format!("({searched} == {wanted})"),
                 other => format!("{searched}.{other}({wanted})"),
             };
-            let words = (
-                format!("has {} for {shown}", quoted(&to)),
-                self.trace(&format!("one of {shown} and {} holds, and the other does not", quoted(&to))),
-            );
-            self.rewrite(Operator::OtherOperator, (key, other), &[&part.span], &to, words);
+            let telling = format!("one of {shown} and {} holds, and the other does not", quoted(&to));
+            let words = (format!("has {} for {shown}", quoted(&to)), telling.as_str());
+            self.rewrite(Operator::OtherOperator, (key, other), &part.span, &to, words);
         }
     }
 
     fn quantifier(&mut self, part: &ExpressionPart, name: &str, at: &Range<usize>) {
         let other = if name == "all" { "exists" } else { "all" };
         let key = self.text(&part.span);
-        let words = (
-            format!("has `{other}` for `{name}` in {}", quoted(key)),
-            self.trace("it holds for some elements, and not for all"),
-        );
-        self.rewrite(Operator::AnyAll, (key, other), &[at], other, words);
+        let change = format!("has `{other}` for `{name}` in {}", quoted(key));
+        let words = (change, "it holds for some elements, and not for all");
+        self.rewrite(Operator::AnyAll, (key, other), at, other, words);
     }
 
     /// Every field that is read to the end, with its neighbours in its place.
     fn fields(&mut self, parts: &[ExpressionPart]) {
-        let fields: Vec<(&str, &Range<usize>)> = parts
-            .iter()
-            .filter_map(|part| match &part.kind {
-                PartKind::Field { path, name } => Some((path.as_str(), name)),
-                _ => None,
-            })
-            .collect();
+        let fields = parts.iter().filter_map(|part| match &part.kind {
+            PartKind::Field { path, name } => Some((path.as_str(), name)),
+            _ => None,
+        });
+        let fields: Vec<(&str, &Range<usize>)> = fields.collect();
         let leads_on = |rest: &str| rest.starts_with(['.', '[']);
         let is_leaf =
             |path: &str| !fields.iter().any(|(other, _)| other.strip_prefix(path).is_some_and(leads_on));
-        let mut done: Vec<&str> = Vec::new();
-        for (path, _) in &fields {
-            if done.contains(path) || !is_leaf(path) {
+        for (at, (path, _)) in fields.iter().enumerate() {
+            if fields[..at].iter().any(|(before, _)| before == path) || !is_leaf(path) {
                 continue;
             }
-            done.push(path);
             let Some(target) = self.scene.target_of(path) else { continue };
             let mut spans: Vec<_> =
                 fields.iter().filter(|(other, _)| other == path).map(|(_, name)| *name).collect();
@@ -249,7 +247,7 @@ impl<'r> Rewriting<'r, '_, '_> {
                 let name = neighbour.rsplit('.').next().unwrap_or_default();
                 let (own, other) = (quoted(&target), quoted(&neighbour));
                 let words = (format!("reads {other} instead of {own}"), told_apart(&own, &other));
-                self.rewrite(Operator::ShiftTarget, (&target, &neighbour), &spans, name, words);
+                self.rewrite_all(Operator::ShiftTarget, (&target, &neighbour), &spans, name, words);
             }
         }
     }
@@ -265,7 +263,7 @@ fn variables(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
         for (operator, to) in shifted.chain(wider) {
             let (own, other) = (quoted(path), named(&to));
             let words = (format!("{} is {other} instead of {own}", quoted(name)), told_apart(&own, &other));
-            drafts.add(operator, (path, &to), words, |indicator| {
+            drafts.add(operator, (path, &to), words, None, |indicator| {
                 let variables =
                     indicator.expression.as_mut().and_then(|expression| expression.variables.as_mut());
                 if let Some(place) = variables.and_then(|variables| variables.get_mut(name)) {

@@ -7,10 +7,8 @@ use super::draft::Drafts;
 use super::text::{above, named, quoted};
 use crate::scene::Scene;
 
-/// So many neighbours of a field are tried.
+/// So many neighbours of a field and other operations are tried.
 const MOST_NEIGHBOURS: usize = 3;
-
-/// So many other operations are tried.
 const MOST_SURFACES: usize = 4;
 
 pub(super) fn mutate(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
@@ -34,7 +32,7 @@ fn direction(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
     let surface = scene.indicator.surface.as_deref();
     let mut add = |operator, to: Option<Direction>, words, equivalent| {
         let key = (word(scene.indicator.direction), word(to));
-        drafts.add_equivalent(operator, key, words, equivalent, |indicator| indicator.direction = to);
+        drafts.add(operator, key, words, equivalent, |indicator| indicator.direction = to);
     };
     // Without a direction, each half alone; what cannot hold the target is not missed.
     let Some(own) = scene.indicator.direction else {
@@ -62,7 +60,7 @@ fn surface(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
     let own = scene.indicator.surface.as_deref();
     let mut add = |operator, to: Option<&str>, words, equivalent| {
         let key = (own.unwrap_or("every"), to.unwrap_or("every"));
-        drafts.add_equivalent(operator, key, words, equivalent, |indicator| {
+        drafts.add(operator, key, words, equivalent, |indicator| {
             indicator.surface = to.map(ToOwned::to_owned);
         });
     };
@@ -90,7 +88,7 @@ fn actor(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
     let own = scene.indicator.actor.as_deref();
     let mut add = |operator, to: Option<&str>, words, equivalent| {
         let key = (own.unwrap_or("every"), to.unwrap_or("every"));
-        drafts.add_equivalent(operator, key, words, equivalent, |indicator| {
+        drafts.add(operator, key, words, equivalent, |indicator| {
             indicator.actor = to.map(ToOwned::to_owned);
         });
     };
@@ -115,7 +113,7 @@ fn actor(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
 pub(super) fn target(scene: &Scene<'_>, drafts: &mut Drafts<'_>) {
     let target = scene.target();
     let mut add = |operator, to: &str, words| {
-        drafts.add(operator, (target, to), words, |indicator| {
+        drafts.add(operator, (target, to), words, None, |indicator| {
             // Normalisation copies the target into the pattern; both say the same then.
             if indicator.target == target {
                 to.clone_into(&mut indicator.target);

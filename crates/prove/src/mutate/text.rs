@@ -40,14 +40,8 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// The path of what is around a field; `None` for the whole message.
 pub(super) fn above(target: &str) -> Option<&str> {
-    if let Some(list) = target.strip_suffix("[*]") {
-        return Some(list);
-    }
-    match target.rsplit_once('.') {
-        Some((above, _)) => Some(above),
-        None if target.is_empty() => None,
-        None => Some(""),
-    }
+    let around = || target.rsplit_once('.').map(|(above, _)| above);
+    target.strip_suffix("[*]").or_else(around).or((!target.is_empty()).then_some(""))
 }
 
 /// A path as a report names it.

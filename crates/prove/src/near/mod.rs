@@ -130,11 +130,9 @@ fn matches(indicator: &CompiledIndicator, said: &Said) -> Option<bool> {
     }
 }
 
-/// A message that is longer is not varied thousands of times.
-const MAX_BASE: usize = 64 * 1024;
-
-/// So many messages are varied.
+/// So many messages are varied, and none that is longer: each is varied thousands of times.
 const BASES: usize = 2;
+const MAX_BASE: usize = 64 * 1024;
 
 /// Messages to vary. Where the indicator matches, all is there that it looks at.
 fn bases<'s>(scene: &Scene<'s>) -> Vec<Cow<'s, Observed<'s>>> {

@@ -12,13 +12,9 @@ use super::texts::{Words, texts};
 use crate::manifest::Said;
 use crate::scene::Scene;
 
-/// So many places of texts in one of them.
+/// So many places of texts, other operations and flags of a message are tried.
 const PLACES: usize = 6;
-
-/// So many other operations are tried.
 const SURFACES: usize = 6;
-
-/// So many flags are turned.
 const FLAGS: usize = 4;
 
 /// Where something stands in a message, as a JSON pointer.

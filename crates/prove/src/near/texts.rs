@@ -10,16 +10,12 @@ use sortie_oatf::model::{Condition, Indicator, MatchCondition};
 
 use serde_json::Value;
 
-/// So many examples of one pattern.
+/// So many examples of one pattern, and texts in one place, are tried.
 const EXAMPLES: usize = 40;
-
-/// So many texts are tried in one place.
 const TEXTS: usize = 700;
 
-/// A pattern that is longer is not looked into.
+/// A longer pattern is not looked into, and a longer example is none.
 const MAX_PATTERN: usize = 8_000;
-
-/// An example is not longer than this.
 const MAX_EXAMPLE: usize = 2_000;
 
 /// What an indicator looks for, in one of its parts.
