@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use anstream::ColorChoice;
-use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use crate::Console;
 use crate::commands::Command;
 use crate::exit::{self, Exit};
+use crate::options::words;
 
 /// Attacks AI agents over the protocols they speak, and says with evidence whether they gave in.
 ///
@@ -21,35 +22,18 @@ pub(crate) struct Cli {
     #[arg(
         long,
         global = true,
-        value_enum,
         value_name = "WHEN",
         default_value = "auto",
+        value_parser = words([
+            ("auto", "On a terminal", ColorChoice::Auto),
+            ("always", "In files and pipes too", ColorChoice::Always),
+            ("never", "Nowhere", ColorChoice::Never),
+        ]),
         hide_possible_values = false
     )]
-    color: Color,
+    color: ColorChoice,
     #[command(subcommand)]
     command: Command,
-}
-
-/// When to use colour.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Color {
-    /// On a terminal
-    Auto,
-    /// In files and pipes too
-    Always,
-    /// Nowhere
-    Never,
-}
-
-impl From<Color> for ColorChoice {
-    fn from(color: Color) -> Self {
-        match color {
-            Color::Auto => Self::Auto,
-            Color::Always => Self::Always,
-            Color::Never => Self::Never,
-        }
-    }
 }
 
 /// Reads the command line, runs the command, and says how it ended.
@@ -64,7 +48,7 @@ pub(crate) fn main() -> Exit {
             return if error.use_stderr() { Exit::Invalid } else { Exit::Clean };
         }
     };
-    let mut console = Console::new(cli.color.into());
+    let mut console = Console::new(cli.color);
     let ended = cli.command.run(&mut console).and_then(|exit| {
         console.out.flush()?;
         Ok(exit)

@@ -48,12 +48,10 @@ impl Console {
         }
     }
 
-    /// How wide the text may be.
     pub(crate) fn width(&self) -> Option<usize> {
         self.terminal.then(terminal_size::terminal_size)?.map(|(width, _)| usize::from(width.0))
     }
 
-    /// What standard error takes.
     pub(crate) fn notes(&self) -> Notes {
         let terminal = io::stderr().is_terminal();
         let width = terminal.then(|| terminal_size::terminal_size_of(io::stderr())).flatten();
@@ -82,7 +80,6 @@ impl Console {
         self.out.write_all(diff.as_bytes())
     }
 
-    /// Says why something could not be done.
     pub(crate) fn failure(&mut self, failure: &Failure) {
         failure.causes.iter().for_each(|cause| self.failure(cause));
         self.note_all(&failure.notes);
@@ -124,7 +121,6 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Whether nobody reads any more.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed
     }

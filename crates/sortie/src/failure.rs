@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
-use sortie_library::LoadError;
+use sortie_library::{LoadError, NotFound};
 use sortie_prove::{FreezeError, ProofsError, RecordError};
 use sortie_report::files::FileError;
 use sortie_report::findings::{Checked, SelectionError};
@@ -47,28 +47,22 @@ impl Failure {
     }
 }
 
-impl From<FreezeError> for Failure {
-    fn from(error: FreezeError) -> Self {
-        Self { help: error.help(), ..Self::new(error.to_string()) }
-    }
+/// Errors that are a message and what to do about it.
+macro_rules! told {
+    ($($error:ty: $help:expr;)+) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self { help: $help(&error), ..Self::new(error.to_string()) }
+            }
+        })+
+    };
 }
 
-impl From<FileError> for Failure {
-    fn from(error: FileError) -> Self {
-        Self { help: error.help().map(str::to_owned), ..Self::new(error.to_string()) }
-    }
-}
-
-impl From<SelectionError> for Failure {
-    fn from(error: SelectionError) -> Self {
-        Self::new(error.to_string()).help(error.help())
-    }
-}
-
-impl From<sortie_library::NotFound> for Failure {
-    fn from(error: sortie_library::NotFound) -> Self {
-        Self::new(error.to_string()).help(error.help())
-    }
+told! {
+    FreezeError: FreezeError::help;
+    FileError: |error: &FileError| error.help().map(str::to_owned);
+    SelectionError: |error: &SelectionError| Some(error.help());
+    NotFound: |error: &NotFound| Some(error.help());
 }
 
 /// The only I/O a command leaves to `?` is writing its output.

@@ -90,7 +90,6 @@ pub(crate) struct SemanticArgs {
 }
 
 impl ModelArgs {
-    /// What is asked for.
     pub(crate) fn request(&self) -> ModelRequest {
         let attacker = spec(self.attacker.as_ref(), self.attacker_model.as_ref(), self.attacker_key.as_ref());
         ModelRequest { attacker, turns: self.turns, ..self.semantic.request() }
@@ -98,7 +97,6 @@ impl ModelArgs {
 }
 
 impl SemanticArgs {
-    /// What is asked for.
     pub(crate) fn request(&self) -> ModelRequest {
         ModelRequest {
             judge: spec(self.judge.as_ref(), self.judge_model.as_ref(), self.judge_key.as_ref()),

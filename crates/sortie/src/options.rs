@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use sortie_library::{EvaluatorRoots, EvaluatorScope, EvaluatorSet, Opened};
 use sortie_report::findings::{GitHub, Human, Json, Reporter, Sarif};
@@ -35,7 +36,6 @@ pub(crate) enum FindingsFormat {
 }
 
 impl FindingsFormat {
-    /// What reports in this format.
     pub(crate) fn reporter(self, console: &Console) -> Box<dyn Reporter> {
         match self {
             Self::Human => Box::new(Human::new(console.color, console.width())),
@@ -60,7 +60,6 @@ pub(crate) enum RunsFormat {
 }
 
 impl RunsFormat {
-    /// What became of runs, as text.
     pub(crate) fn text(self, report: &Report, view: View) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
         match self {
@@ -125,6 +124,18 @@ fn note_replaced(files: usize, console: &mut Console) {
         let files = counted(files, "file of yours stands", "files of yours stand");
         console.note(&format!("{files} where one that comes with Sortie does, and replaces it"));
     }
+}
+
+/// A parser of words that each stand for something, with what `--help` says of each.
+pub(crate) fn words<T: Clone + Send + Sync + 'static, const N: usize>(
+    words: [(&'static str, &'static str, T); N],
+) -> impl TypedValueParser<Value = T> {
+    let known = words.iter().map(|(word, help, _)| PossibleValue::new(*word).help(*help));
+    PossibleValuesParser::new(known).map(move |word| {
+        // No other word gets here.
+        let at = words.iter().position(|(known, ..)| *known == word).unwrap_or_default();
+        words[at].2.clone()
+    })
 }
 
 /// A duration as documents write it (`30s`, `5m`, `PT1H`), and `500ms`.

@@ -220,7 +220,6 @@ struct State {
 }
 
 impl Counter {
-    /// A line on a terminal that is so wide.
     pub(crate) fn new(width: Option<usize>) -> Self {
         // The last column stays free: some terminals begin a new line there.
         let width = width.map_or(LINE, |width| width.saturating_sub(1).min(LINE));

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use sortie_practice::{AgentEnding, AgentOptions, Behaviour, Encoding, Log, Reachable, SYSTEM_PROMPT};
 use sortie_run::command_words;
 use sortie_wire::Address;
 
-use crate::options::duration;
+use crate::options::{duration, words};
 use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
@@ -80,8 +80,12 @@ pub(crate) struct Practice {
     serve_mcp: Option<SocketAddr>,
 
     /// How an `encoder` disguises what it gives away; one way after the other, if this is left out
-    #[arg(long, value_enum, value_name = "HOW")]
-    encoding: Option<How>,
+    #[arg(long, value_name = "HOW", value_parser = words([
+        ("base64", "As base64", Encoding::Base64),
+        ("hex", "As hexadecimal digits", Encoding::Hex),
+        ("split", "In three pieces, one after the other", Encoding::Split),
+    ]))]
+    encoding: Option<Encoding>,
 
     /// End when nobody has wanted anything for so long
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = duration)]
@@ -90,26 +94,6 @@ pub(crate) struct Practice {
     /// End after so long in any case
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     max_duration: Duration,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum How {
-    /// As base64
-    Base64,
-    /// As hexadecimal digits
-    Hex,
-    /// In three pieces, one after the other
-    Split,
-}
-
-impl From<How> for Encoding {
-    fn from(how: How) -> Self {
-        match how {
-            How::Base64 => Self::Base64,
-            How::Hex => Self::Hex,
-            How::Split => Self::Split,
-        }
-    }
 }
 
 impl Practice {
@@ -141,7 +125,7 @@ impl Practice {
         reachable.agents.extend(self.a2a.iter().cloned());
         let options = AgentOptions {
             behaviour,
-            encoding: self.encoding.map(Encoding::from),
+            encoding: self.encoding,
             prompt: self.prompt,
             system_prompt: self.system_prompt,
             reachable,

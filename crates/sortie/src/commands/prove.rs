@@ -123,7 +123,6 @@ impl Prove {
         Ok(exit)
     }
 
-    /// What is to be recorded, if anything is.
     fn request(&self) -> Result<Option<RecordRequest>, Failure> {
         let Some(names) = &self.record else { return Ok(None) };
         let agents = parse_agents(names)?;

@@ -132,7 +132,6 @@ impl Run {
         Ok(())
     }
 
-    /// The documents and evaluators that were asked for.
     fn select(&self, config: &Config, console: &mut Console) -> Result<Selected, Failure> {
         let (mut evaluators, mut values) = (None, sortie_evaluators::Values::new());
         if !self.cases.suite.is_empty() || may_name_evaluators(&self.documents) {
@@ -228,7 +227,6 @@ impl Run {
         }
     }
 
-    /// Shows what would be done.
     fn show(&self, preview: &Preview, console: &mut Console) -> Result<Exit, Failure> {
         let mut text = Vec::new();
         match self.output.format {
@@ -239,7 +237,6 @@ impl Run {
         Ok(Exit::Clean)
     }
 
-    /// Reports what was done.
     fn report(&self, ended: &CampaignEnd, left_out: u64, console: &mut Console) -> Result<Exit, Failure> {
         for (id, why) in &ended.failures {
             console.failure(&Failure::new(format!("{id}: {why}")));

@@ -1,8 +1,9 @@
 //! `sortie schema`
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use sortie_evaluators::schema::{SchemaOf, schema};
 
+use crate::options::words;
 use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
@@ -25,34 +26,22 @@ Examples:
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Schema {
     /// Of what
-    #[arg(value_enum, default_value = "document")]
-    what: What,
+    #[arg(default_value = "document", value_parser = words([
+        ("document", "OATF documents", None),
+        ("evaluator", "Evaluators: `<id>.yaml`, `evaluator.yaml`", Some(SchemaOf::Evaluator)),
+        ("pattern", "Patterns with a file of their own: `patterns/<slug>.yaml`", Some(SchemaOf::Pattern)),
+        ("fixtures", "Fixtures of evaluators: `<id>.test.yaml`", Some(SchemaOf::Fixtures)),
+        ("suite", "Suites: `suites/<id>.yaml`", Some(SchemaOf::Suite)),
+    ]))]
+    what: Asked,
 }
 
-/// What has a schema.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum What {
-    /// OATF documents
-    Document,
-    /// Evaluators: `<id>.yaml`, `evaluator.yaml`
-    Evaluator,
-    /// Patterns with a file of their own: `patterns/<slug>.yaml`
-    Pattern,
-    /// Fixtures of evaluators: `<id>.test.yaml`
-    Fixtures,
-    /// Suites: `suites/<id>.yaml`
-    Suite,
-}
+/// What has a schema: something of evaluators, or a document.
+type Asked = Option<SchemaOf>;
 
 impl Schema {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let text = match self.what {
-            What::Document => sortie_oatf::schema().to_owned(),
-            What::Evaluator => schema(SchemaOf::Evaluator),
-            What::Pattern => schema(SchemaOf::Pattern),
-            What::Fixtures => schema(SchemaOf::Fixtures),
-            What::Suite => schema(SchemaOf::Suite),
-        };
+        let text = self.what.map_or_else(|| sortie_oatf::schema().to_owned(), schema);
         console.document(&text)?;
         Ok(Exit::Clean)
     }

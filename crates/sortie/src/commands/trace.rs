@@ -11,6 +11,7 @@ use sortie_library::{DocumentInput, NamedDocument};
 use sortie_report::TraceView;
 use sortie_trace::{Deriver, Direction, Message, Record, Sender, Trace as Reader, TraceError, TraceOrigin};
 
+use crate::options::words;
 use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
@@ -74,8 +75,11 @@ struct Show {
     direction: Option<AskedDirection>,
 
     /// Only what one side sent
-    #[arg(long, value_enum)]
-    sender: Option<AskedSender>,
+    #[arg(long, value_parser = words([
+        ("agent", "The agent under test", Sender::Agent),
+        ("actor", "An actor of the document", Sender::Actor),
+    ]))]
+    sender: Option<Sender>,
 
     /// Only records with these numbers, both included; either may be left out
     #[arg(long, value_name = "FIRST..LAST", allow_hyphen_values = true, value_parser = numbers)]
@@ -94,14 +98,6 @@ struct Show {
 enum AskedDirection {
     Request,
     Response,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum AskedSender {
-    /// The agent under test
-    Agent,
-    /// An actor of the document
-    Actor,
 }
 
 /// `12..16`, `12..`, `..16`, `12`.
@@ -195,9 +191,9 @@ impl Show {
     }
 
     fn wants_message(&self, message: &Message) -> bool {
-        let (request, agent) = (message.direction == Direction::Request, message.sender == Sender::Agent);
+        let request = message.direction == Direction::Request;
         self.direction.is_none_or(|asked| matches!(asked, AskedDirection::Request) == request)
-            && self.sender.is_none_or(|asked| matches!(asked, AskedSender::Agent) == agent)
+            && self.sender.is_none_or(|asked| asked == message.sender)
             && (self.surface.is_empty() || message.surfaces.iter().any(|name| self.surface.contains(name)))
     }
 }

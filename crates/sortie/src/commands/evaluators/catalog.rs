@@ -109,7 +109,6 @@ fn evaluators(bytes: &[u8]) -> Option<BTreeMap<String, Value>> {
     entries.into_iter().map(|entry| Some((entry.get("id")?.as_str()?.to_owned(), entry))).collect()
 }
 
-/// Says what is different.
 fn stale(path: &Path, there: Option<&[u8]>, text: &str, console: &mut Console) -> Result<(), Failure> {
     let name = path.display().to_string();
     let why = if there.is_some() { "stale" } else { "not there" };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use sortie_engine::modes::McpRevision;
 use sortie_engine::run::RunOptions;
 use sortie_engine::targets::CmdProtocol;
@@ -11,7 +11,7 @@ use sortie_run::environment::EnvSpec;
 use sortie_run::{ListenSpec, TargetSettings};
 use sortie_wire::Limits;
 
-use crate::options::duration;
+use crate::options::{duration, words};
 use crate::{Failure, RunsFormat};
 
 #[derive(Args, Debug)]
@@ -44,8 +44,10 @@ pub(super) struct ServerArgs {
     pub(super) stdio: bool,
 
     /// Give each MCP session phases of its own
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub(super) isolate: Option<Isolate>,
+    #[arg(long, value_name = "WHAT", value_parser = words([
+        ("session", "Each MCP session begins with the first phase", ()),
+    ]))]
+    pub(super) isolate: Option<()>,
 
     /// Which MCP revision to speak: `auto`, or one such as `2025-11-25`
     #[arg(long, value_name = "VERSION", default_value = "auto", value_parser = wire)]
@@ -152,12 +154,6 @@ pub(super) struct OutputArgs {
     pub(super) allow_skipped: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum Isolate {
-    /// Each MCP session begins with the first phase
-    Session,
-}
-
 fn wire(text: &str) -> Result<McpRevision, String> {
     match text {
         "auto" => Ok(McpRevision::Auto),
@@ -230,26 +226,11 @@ pub(super) struct TalkArgs {
     http_answer: Option<String>,
 
     /// How a `cmd` target is talked to; `plain`, if this is left out
-    #[arg(long, value_enum, value_name = "HOW")]
-    cmd_protocol: Option<Protocol>,
-}
-
-/// How a program is talked to.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Protocol {
-    /// A line of text in, a line of text out
-    Plain,
-    /// `{"text": …}` in, `{"text": …, "calls": […], "error": …}` out, a line each
-    Json,
-}
-
-impl From<Protocol> for CmdProtocol {
-    fn from(protocol: Protocol) -> Self {
-        match protocol {
-            Protocol::Plain => Self::Plain,
-            Protocol::Json => Self::Json,
-        }
-    }
+    #[arg(long, value_name = "HOW", value_parser = words([
+        ("plain", "A line of text in, a line of text out", CmdProtocol::Plain),
+        ("json", "`{\"text\": …}` in, `{\"text\": …, \"calls\": […], \"error\": …}` out, a line each", CmdProtocol::Json),
+    ]))]
+    cmd_protocol: Option<CmdProtocol>,
 }
 
 impl TalkArgs {
@@ -262,7 +243,7 @@ impl TalkArgs {
             method: self.http_method.clone(),
             body: body.map_err(|error| Failure::new(format!("`--http-body` {error}")))?,
             answer: self.http_answer.clone(),
-            protocol: self.cmd_protocol.map(Into::into),
+            protocol: self.cmd_protocol,
         })
     }
 }
