@@ -92,6 +92,17 @@ pub(crate) fn size(runner: &mut Runner) -> Result<(), Failure> {
     })
 }
 
+/// Files and folders of the crates that the architecture page names: a change that moves one moves its name too.
+pub(crate) fn named_places(runner: &mut Runner) -> Result<(), Failure> {
+    runner.step("named places", "files that docs/architecture.md names", || {
+        let page = root().join("docs/architecture.md");
+        let text = std::fs::read_to_string(&page).map_err(|error| format!("{}: {error}", shown(&page)))?;
+        let named = text.split('`').filter(|name| name.starts_with("crates/"));
+        let missing = named.filter(|name| !root().join(name).exists());
+        outcome(&missing.map(|name| format!("{}: there is no `{name}`", shown(&page))).collect::<Vec<_>>())
+    })
+}
+
 /// Tests that return before they have tested anything: what cannot run is `#[ignore]`d, with the reason.
 pub(crate) fn early_returns(runner: &mut Runner) -> Result<(), Failure> {
     runner.step("early returns", "tests that end before they have tested anything", || {

@@ -14,6 +14,7 @@ const PARTS: &[(&str, Part)] = &[
     ("licences", |runner, _| licences::check(runner)),
     ("source", |runner, _| {
         source::early_returns(runner)?;
+        source::named_places(runner)?;
         source::names(runner)?;
         source::size(runner)
     }),
