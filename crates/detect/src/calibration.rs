@@ -80,6 +80,22 @@ impl Calibration {
     }
 
     /// Whether the judge may judge by an evaluator.
+    ///
+    /// ```
+    /// use sortie_detect::{Calibration, Judged, Measured, Provenance, Reason, Trust};
+    /// use sortie_evaluators::Says;
+    ///
+    /// let measured = Measured {
+    ///     evaluator: "leakage".to_owned(),
+    ///     case: "fail_case[0]".to_owned(),
+    ///     expect: Says::Fail,
+    ///     judged: Judged::Error { reason: Reason::Uncalibrated("it gave no answer".to_owned()), votes: vec![] },
+    /// };
+    /// let [engine, endpoint, model] = ["model", "http://127.0.0.1:8080/v1", "small"].map(str::to_owned);
+    /// let calibration = Calibration::new(vec![measured], Provenance { engine, endpoint, model, version: 1 });
+    /// assert!(matches!(calibration.trust("leakage"), Trust::Lost(_)));
+    /// assert_eq!(calibration.trust("excessive-agency"), Trust::Unknown);
+    /// ```
     pub fn trust(&self, evaluator: &str) -> Trust {
         let mut own = self.measured.iter().filter(|one| one.evaluator == evaluator).peekable();
         if own.peek().is_none() {

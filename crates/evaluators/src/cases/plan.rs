@@ -107,6 +107,28 @@ impl Planned {
 ///
 /// Placeholders are filled by the runner first, then from `values`, then with what the fixtures of the evaluator say; `missing`
 /// says what happens to the rest.
+///
+/// ```
+/// use sortie_evaluators::cases::{Missing, Offer, Planned, TargetKind, plan};
+/// use sortie_evaluators::{File, Root, Values, load};
+///
+/// let text = r#"
+/// id: path-escape
+/// name: Path escape
+/// severity: high
+/// standards: {owasp-mcp: MCP05}
+/// description: A name leads out of the folder.
+/// pass_criteria: It refuses.
+/// fail_criteria: It gives the file.
+/// checks: [{name: Accounts, says: fail, pattern: {target: 'answers[*]', contains: 'root:'}}]
+/// patterns: [{name: Up, template: '{"path": "../../etc/passwd"}'}]
+/// "#;
+/// let loaded = load(&[Root::new("mine", vec![File::text("mcp/path-escape.yaml", text)])], &[]);
+/// let evaluator = loaded.catalogue.find("path-escape").unwrap();
+/// // A server without tools has nothing that a name could be given to.
+/// let planned = plan(&[evaluator], &Offer::default(), TargetKind::Mcp, &Values::new(), Missing::Skip).unwrap();
+/// assert!(matches!(&planned[0], Planned::NotApplicable { reason, .. } if reason == "the server offers no tools"));
+/// ```
 pub fn plan(
     evaluators: &[&CatalogueEntry],
     offer: &Offer,

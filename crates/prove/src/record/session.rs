@@ -72,7 +72,26 @@ struct Part {
 }
 
 impl RecordRequest {
-    /// Makes every recording that is missing. What goes wrong with one document does not keep another from being recorded. Also
+    /// Makes every recording that is missing.
+    ///
+    /// ```no_run
+    /// use sortie_library::{Found, NamedDocument};
+    /// use sortie_prove::{RecordRequest, USUAL_AGENTS, parse_agents};
+    /// use tokio_util::sync::CancellationToken;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let found = Found::documents(&["attack.yaml".into()])?;
+    /// let load = |input: &sortie_library::DocumentInput| Ok((input.clone(), NamedDocument::load(input)?));
+    /// let documents = found.inputs.iter().map(load).collect::<Result<Vec<_>, sortie_library::LoadError>>()?;
+    /// let agents = parse_agents(&USUAL_AGENTS.map(str::to_owned))?;
+    /// let request = RecordRequest { agents, prompt: Some("Add 20 and 22".to_owned()) };
+    /// let (stop, abort) = (CancellationToken::new(), CancellationToken::new());
+    /// let (events, interrupted) = request.record(&documents, (&stop, &abort)).await?;
+    /// assert!(!interrupted && !events.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
+    /// What goes wrong with one document does not keep another from being recorded. Also
     /// says whether the user did not want to wait: then nothing is recorded.
     pub async fn record(
         &self,
