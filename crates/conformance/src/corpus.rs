@@ -4,32 +4,27 @@ use std::collections::BTreeMap;
 
 use sortie_oatf::parse_bytes;
 
+use super::failure::{BadFixture, CaseFailure};
 use super::fixture::{Fields, open};
-use super::{Checked, ConformanceResult, failed, result};
+use super::{ConformanceResult, failed, result};
 
 pub(super) fn valid(path: &str, content: &[u8]) -> ConformanceResult {
-    let checked = match parse_bytes(content) {
-        Ok(_) => Ok(()),
-        Err(errors) => {
-            let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
-            Err(format!("it should parse, but: {}", errors.join("; ")))
-        }
-    };
+    let checked = parse_bytes(content).map(|_| ()).map_err(CaseFailure::Refused);
     result(path, path, "parses", checked)
 }
 
 pub(super) fn invalid(path: &str, content: &[u8], files: &BTreeMap<&str, &[u8]>) -> ConformanceResult {
     let sidecar = path.replace(".yaml", ".meta.yaml");
     let Some(meta) = files.get(sidecar.as_str()) else {
-        return failed(path, path, "is refused", format!("`{sidecar}` is missing beside it"));
+        return failed(path, path, "is refused", BadFixture::MissingFile(sidecar));
     };
-    let expected = match read_sidecar(meta) {
-        Ok(expected) => expected,
-        Err(reason) => return failed(path, path, "is refused", format!("`{sidecar}`: {reason}")),
+    let expected_error = match read_sidecar(meta) {
+        Ok(expected_error) => expected_error,
+        Err(why) => return failed(path, path, "is refused", BadFixture::Sidecar(sidecar, Box::new(why))),
     };
-    let checked: Checked = match parse_bytes(content) {
+    let checked = match parse_bytes(content) {
         Err(_) => Ok(()),
-        Ok(_) => Err(format!("it should be refused ({expected}), and parses")),
+        Ok(_) => Err(CaseFailure::Accepted { expected_error }),
     };
     result(path, path, "is refused", checked)
 }
@@ -45,11 +40,11 @@ pub(super) fn sidecar(
         return None;
     }
     let expected = read_sidecar(content).unwrap_or_default();
-    Some(failed(path, path, &expected, format!("`{document}` is missing beside it")))
+    Some(failed(path, path, &expected, BadFixture::MissingFile(document)))
 }
 
 /// The text is for people: that there is one is all that is checked.
-fn read_sidecar(content: &[u8]) -> Result<String, String> {
+fn read_sidecar(content: &[u8]) -> Result<String, BadFixture> {
     let tree = open(content)?;
     let mut fields = Fields::new(&tree, tree.root())?;
     let expected = fields.text("expected_error")?;

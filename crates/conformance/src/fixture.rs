@@ -2,25 +2,21 @@
 
 use serde_json::Value;
 use sortie_syntax::yaml::{Entry, Node, NodeKind, Tree};
-use sortie_syntax::{Diagnostic, Reader, utf8};
+use sortie_syntax::{Reader, utf8};
 
+use super::failure::{BadFixture, CaseFailure};
 use super::{Checked, ConformanceResult, failed, result};
 
 /// What is checked for a case of some suite. The reader has the fields beside `name` and `id`.
 pub(super) type Check = for<'t> fn(&mut Fields<'t>) -> Checked;
 
-pub(super) fn open(content: &[u8]) -> Result<Tree, String> {
-    let text = utf8(content).map_err(|error| error.to_string())?;
+pub(super) fn open(content: &[u8]) -> Result<Tree, BadFixture> {
+    let text = utf8(content).map_err(BadFixture::Encoding)?;
     let (tree, findings) = Tree::parse(text);
     match tree {
         Some(tree) if findings.is_empty() => Ok(tree),
-        _ => Err(describe(&findings)),
+        _ => Err(BadFixture::Findings(findings)),
     }
-}
-
-fn describe(findings: &[Diagnostic]) -> String {
-    let messages: Vec<_> = findings.iter().map(|finding| finding.message.as_str()).collect();
-    messages.join("; ")
 }
 
 /// All cases of a suite. A suite that cannot be read is one failed case.
@@ -31,10 +27,10 @@ pub(super) fn suite(path: &str, content: &[u8], check: Option<Check>) -> Vec<Con
         Err(reason) => return vec![failed(path, path, "", reason)],
     };
     let NodeKind::Sequence(items) = tree.root().kind else {
-        return vec![failed(path, path, "", "a suite is a list of cases")];
+        return vec![failed(path, path, "", BadFixture::NoList)];
     };
     if items.is_empty() {
-        return vec![failed(path, path, "", "the suite has no cases")];
+        return vec![failed(path, path, "", BadFixture::NoCases)];
     }
     let cases = items.iter().enumerate().map(|(index, id)| {
         let position = format!("{path}[{index}]");
@@ -46,7 +42,7 @@ pub(super) fn suite(path: &str, content: &[u8], check: Option<Check>) -> Vec<Con
             (Ok(id), Ok(name)) => (id, name),
             (Err(reason), _) | (_, Err(reason)) => return failed(path, &position, "", reason),
         };
-        let checked = check(&mut fields).and_then(|()| fields.finish());
+        let checked = check(&mut fields).and_then(|()| Ok(fields.finish()?));
         result(path, &id, &name, checked)
     });
     cases.collect()
@@ -59,10 +55,10 @@ pub(super) struct Fields<'t> {
 }
 
 impl<'t> Fields<'t> {
-    pub(super) fn new(tree: &'t Tree, node: Node<'t>) -> Result<Self, String> {
+    pub(super) fn new(tree: &'t Tree, node: Node<'t>) -> Result<Self, BadFixture> {
         match node.kind {
             NodeKind::Mapping(entries) => Ok(Self { tree, left: entries.to_vec() }),
-            _ => Err("a mapping is expected here".to_owned()),
+            _ => Err(BadFixture::NoMapping(None)),
         }
     }
 
@@ -73,24 +69,24 @@ impl<'t> Fields<'t> {
     }
 
     /// A field that must be there.
-    pub(super) fn need(&mut self, key: &str) -> Result<Node<'t>, String> {
-        self.take(key).ok_or_else(|| format!("the field `{key}` is missing"))
+    pub(super) fn need(&mut self, key: &'static str) -> Result<Node<'t>, BadFixture> {
+        self.take(key).ok_or(BadFixture::MissingField(key))
     }
 
     /// A mapping below this one.
-    pub(super) fn below(&mut self, key: &str) -> Result<Fields<'t>, String> {
+    pub(super) fn below(&mut self, key: &'static str) -> Result<Fields<'t>, BadFixture> {
         let node = self.need(key)?;
-        Fields::new(self.tree, node).map_err(|reason| format!("`{key}`: {reason}"))
+        Fields::new(self.tree, node).map_err(|_| BadFixture::NoMapping(Some(key)))
     }
 
-    pub(super) fn text(&mut self, key: &str) -> Result<String, String> {
+    pub(super) fn text(&mut self, key: &'static str) -> Result<String, BadFixture> {
         match self.value(key)? {
             Value::String(text) => Ok(text),
-            other => Err(format!("`{key}` must be a string, not {other}")),
+            other => Err(BadFixture::NoString(key, other)),
         }
     }
 
-    pub(super) fn value(&mut self, key: &str) -> Result<Value, String> {
+    pub(super) fn value(&mut self, key: &'static str) -> Result<Value, BadFixture> {
         let node = self.need(key)?;
         Ok(self.to_value(node))
     }
@@ -107,8 +103,8 @@ impl<'t> Fields<'t> {
     /// What a case is given, all of which must be looked at.
     pub(super) fn input<T>(
         &mut self,
-        read: impl FnOnce(&mut Fields<'t>) -> Result<T, String>,
-    ) -> Result<T, String> {
+        read: impl FnOnce(&mut Fields<'t>) -> Result<T, BadFixture>,
+    ) -> Result<T, BadFixture> {
         let mut input = self.below("input")?;
         let read = read(&mut input)?;
         input.finish()?;
@@ -123,9 +119,9 @@ impl<'t> Fields<'t> {
     /// A part of a document that must be there.
     pub(super) fn read<T>(
         &mut self,
-        key: &str,
+        key: &'static str,
         read: impl FnOnce(&mut Reader<'t>, Node<'t>) -> T,
-    ) -> Result<T, String> {
+    ) -> Result<T, BadFixture> {
         let node = self.need(key)?;
         self.part(node, &[], read)
     }
@@ -136,38 +132,38 @@ impl<'t> Fields<'t> {
         node: Node<'t>,
         tolerated: &[&str],
         read: impl FnOnce(&mut Reader<'t>, Node<'t>) -> T,
-    ) -> Result<T, String> {
+    ) -> Result<T, BadFixture> {
         let mut reader = Reader::new(self.tree);
         let part = read(&mut reader, node);
         let mut findings = reader.finish();
         findings.retain(|finding| !tolerated.contains(&finding.code));
-        if findings.is_empty() { Ok(part) } else { Err(describe(&findings)) }
+        if findings.is_empty() { Ok(part) } else { Err(BadFixture::Findings(findings)) }
     }
 
     /// The items of a list.
-    pub(super) fn list(&mut self, key: &str) -> Result<Vec<Node<'t>>, String> {
+    pub(super) fn list(&mut self, key: &'static str) -> Result<Vec<Node<'t>>, BadFixture> {
         match self.need(key)?.kind {
             NodeKind::Sequence(items) => Ok(items.iter().map(|item| self.tree.node(*item)).collect()),
-            _ => Err(format!("`{key}` must be a list")),
+            _ => Err(BadFixture::Type(key, "a list")),
         }
     }
 
-    pub(super) fn fields_of(&self, node: Node<'t>) -> Result<Fields<'t>, String> {
+    pub(super) fn fields_of(&self, node: Node<'t>) -> Result<Fields<'t>, BadFixture> {
         Fields::new(self.tree, node)
     }
 
     /// Fails when something was not looked at.
-    pub(super) fn finish(&self) -> Checked {
+    pub(super) fn finish(&self) -> Result<(), BadFixture> {
         match self.left.first() {
             None => Ok(()),
-            Some(entry) => Err(format!("nothing is known about the field `{}`", self.tree.key(*entry))),
+            Some(entry) => Err(BadFixture::UnknownField(self.tree.key(*entry).to_owned())),
         }
     }
 }
 
 /// Compares what came out with what was expected.
 pub(super) fn expect<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, expected: &T) -> Checked {
-    if found == expected { Ok(()) } else { Err(format!("{what} is {found:?}, expected {expected:?}")) }
+    if found == expected { Ok(()) } else { Err(differs(what, format!("{found:?}"), format!("{expected:?}"))) }
 }
 
 /// Compares JSON by value, as the specification does.
@@ -175,6 +171,10 @@ pub(super) fn expect_value(what: &str, found: &Value, expected: &Value) -> Check
     if sortie_expr::json::equal(found, expected) {
         Ok(())
     } else {
-        Err(format!("{what} is {found}, expected {expected}"))
+        Err(differs(what, found.to_string(), expected.to_string()))
     }
+}
+
+fn differs(what: &str, found: String, expected: String) -> CaseFailure {
+    CaseFailure::Differs { what: what.to_owned(), found, expected }
 }

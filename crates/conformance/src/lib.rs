@@ -6,6 +6,7 @@
 //! fixture that is not understood has not been passed.
 
 mod corpus;
+mod failure;
 mod fixture;
 mod primitives;
 mod suites;
@@ -13,6 +14,8 @@ mod suites;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+
+use failure::{BadFixture, CaseFailure};
 
 /// A fixture file: its path below the fixture folder, with `/` between folders, and its content.
 #[derive(Clone, Debug)]
@@ -58,7 +61,7 @@ impl ConformanceReport {
 }
 
 /// What a case found: nothing, or the reason it failed.
-type Checked = Result<(), String>;
+type Checked = Result<(), CaseFailure>;
 
 /// Documentation that the official folder holds beside its fixtures.
 const DOCUMENTATION: &[&str] = &["README.md", "FIXTURE-SCHEMA.md"];
@@ -100,10 +103,10 @@ fn is_yaml(name: &str) -> bool {
 }
 
 fn unknown(path: &str) -> ConformanceResult {
-    failed(path, path, "", "nothing is known about a file in this place")
+    failed(path, path, "", BadFixture::UnknownFile)
 }
 
-fn failed(file: &str, id: &str, name: &str, reason: impl Into<String>) -> ConformanceResult {
+fn failed(file: &str, id: &str, name: &str, reason: BadFixture) -> ConformanceResult {
     result(file, id, name, Err(reason.into()))
 }
 
@@ -113,7 +116,7 @@ fn result(file: &str, id: &str, name: &str, checked: Checked) -> ConformanceResu
         id: id.to_owned(),
         name: name.to_owned(),
         passed: checked.is_ok(),
-        reason: checked.err(),
+        reason: checked.err().map(|failure| failure.to_string()),
     }
 }
 

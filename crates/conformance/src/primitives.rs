@@ -16,6 +16,7 @@ use sortie_oatf::{fragment, parse_duration};
 use sortie_syntax::yaml::NodeKind;
 
 use super::Checked;
+use super::failure::BadFixture;
 use super::fixture::{Check, Fields, expect_value};
 
 pub(super) fn for_file(name: &str) -> Option<Check> {
@@ -52,7 +53,7 @@ fn check_wildcard_path(case: &mut Fields<'_>) -> Checked {
     let found: Vec<_> = resolve_wildcard_path(&path, &value).into_iter().cloned().collect();
     let mut expected = case.below("expected")?;
     expect_value("the values", &Value::Array(found), &expected.value("values")?)?;
-    expected.finish()
+    Ok(expected.finish()?)
 }
 
 fn check_duration(case: &mut Fields<'_>) -> Checked {
@@ -78,14 +79,14 @@ fn check_predicate(case: &mut Fields<'_>) -> Checked {
 /// What fills templates: extracted values, a request and a response.
 type Filling = (HashMap<String, String>, Option<Value>, Option<Value>);
 
-fn filling(input: &mut Fields<'_>) -> Result<Filling, String> {
+fn filling(input: &mut Fields<'_>) -> Result<Filling, BadFixture> {
     let value = input.value("extractors")?;
-    let fields = value.as_object().ok_or("`extractors` must be a mapping")?;
+    let fields = value.as_object().ok_or(BadFixture::Type("extractors", "a mapping"))?;
     let entries = fields.iter().map(|(name, value)| {
-        let value = value.as_str().ok_or("extracted values are strings")?;
+        let value = value.as_str().ok_or(BadFixture::ExtractedType)?;
         Ok((name.clone(), value.to_owned()))
     });
-    let extractors = entries.collect::<Result<_, String>>()?;
+    let extractors = entries.collect::<Result<_, BadFixture>>()?;
     Ok((extractors, input.optional_value("request"), input.optional_value("response")))
 }
 
@@ -109,7 +110,7 @@ fn check_extractor(case: &mut Fields<'_>) -> Checked {
         let message = input.value("message")?;
         let direction = input.text("direction")?;
         let direction: ExtractorSource =
-            direction.parse().map_err(|()| format!("`{direction}` is not a direction"))?;
+            direction.parse().map_err(|()| BadFixture::UnknownWord(direction, "a direction"))?;
         Ok(evaluate_extractor(&extractor, &message, direction))
     })?;
     case.expect("the value", &json!(found))
@@ -117,11 +118,9 @@ fn check_extractor(case: &mut Fields<'_>) -> Checked {
 
 fn check_response(case: &mut Fields<'_>) -> Checked {
     let found = case.input(|input| {
-        let entries = input
-            .list("entries")?
-            .into_iter()
-            .map(|node| ResponseEntry::from_value(&input.to_value(node)).map_err(|error| error.to_string()));
-        let entries = entries.collect::<Result<Vec<_>, String>>()?;
+        let entries = input.list("entries")?.into_iter();
+        let entries = entries.map(|node| ResponseEntry::from_value(&input.to_value(node)));
+        let entries = entries.collect::<Result<Vec<_>, _>>().map_err(BadFixture::Operand)?;
         let request = input.value("request")?;
         Ok(match select_response(&entries, &request).map(|entry| &entry.content) {
             None => Value::Null,
@@ -144,9 +143,10 @@ fn check_trigger(case: &mut Fields<'_>) -> Checked {
             }
             _ => None,
         };
-        let elapsed = parse_duration(&input.text("elapsed")?).map_err(|error| error.to_string())?;
+        let elapsed = parse_duration(&input.text("elapsed")?).map_err(BadFixture::Duration)?;
         let mut before = input.below("state")?;
-        let event_count = before.value("event_count")?.as_u64().ok_or("`event_count` must be a number")?;
+        let event_count = before.value("event_count")?.as_u64();
+        let event_count = event_count.ok_or(BadFixture::Type("event_count", "a number"))?;
         before.finish()?;
         let mut state = TriggerState { event_count };
         let mut found = match evaluate_trigger(&trigger, event.as_ref(), elapsed, &mut state) {
@@ -167,8 +167,9 @@ fn check_protocol(case: &mut Fields<'_>) -> Checked {
 fn check_state(case: &mut Fields<'_>) -> Checked {
     let found = case.input(|input| {
         let phases = input.read("phases", fragment::phases)?.unwrap_or_default();
-        let index = input.value("phase_index")?.as_u64().ok_or("`phase_index` must be a number")?;
-        let index = usize::try_from(index).map_err(|_| "`phase_index` is too large")?;
+        let index = input.value("phase_index")?.as_u64();
+        let index = index.ok_or(BadFixture::Type("phase_index", "a number"))?;
+        let index = usize::try_from(index).map_err(|_| BadFixture::TooLarge("phase_index"))?;
         Ok(compute_effective_state(&phases, index).cloned().unwrap_or_default())
     })?;
     case.expect("the state", &found)

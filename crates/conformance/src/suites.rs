@@ -14,6 +14,7 @@ use sortie_oatf::{
 use sortie_syntax::Diagnostic;
 
 use super::Checked;
+use super::failure::{BadFixture, CaseFailure};
 use super::fixture::{Check, Fields, expect, expect_value};
 
 pub(super) fn for_folder(folder: &str) -> Option<Check> {
@@ -61,32 +62,33 @@ fn check_validate(case: &mut Fields<'_>) -> Checked {
     for (key, found) in [("errors", &errors), ("warnings", &warnings)] {
         if let Some(node) = expected.take(key) {
             let wanted = expected.to_value(node);
-            let wanted = wanted.as_array().ok_or_else(|| format!("`{key}` must be a list"))?;
+            let wanted = wanted.as_array().ok_or(BadFixture::Type(key, "a list"))?;
             // The official format lists the findings that must be there. An empty list means none.
             if wanted.is_empty() && !found.is_empty() {
-                return Err(format!("{key} should be none, and are {}", list(found)));
+                return Err(CaseFailure::NotNone { key, found: list(found) });
             }
             for wanted in wanted {
                 check_listed(key, wanted, found)?;
             }
         }
     }
-    expected.finish()
+    Ok(expected.finish()?)
 }
 
-fn check_listed(key: &str, wanted: &Value, found: &[Found]) -> Checked {
-    let fields = wanted.as_object().ok_or_else(|| format!("an entry of `{key}` must be a mapping"))?;
+fn check_listed(key: &'static str, wanted: &Value, found: &[Found]) -> Checked {
+    let fields = wanted.as_object().ok_or(BadFixture::EntryType(key))?;
     if let Some(unknown) = fields.keys().find(|field| !matches!(field.as_str(), "rule" | "path")) {
-        return Err(format!("nothing is known about the field `{unknown}` of `{key}`"));
+        return Err(BadFixture::UnknownEntryField(unknown.clone(), key).into());
     }
-    let rule = fields.get("rule").and_then(Value::as_str).ok_or("an entry needs a `rule`")?;
-    let path = fields.get("path").map(|path| path.as_str().ok_or("`path` must be a string")).transpose()?;
+    let rule = fields.get("rule").and_then(Value::as_str).ok_or(BadFixture::NoRule)?;
+    let path = fields.get("path").map(|path| path.as_str().ok_or(BadFixture::Type("path", "a string")));
+    let path = path.transpose()?;
     let there = found.iter().any(|found| found.rule == rule && path.is_none_or(|path| found.path == path));
     if there {
         return Ok(());
     }
-    let at = path.map(|path| format!(" at `{path}`")).unwrap_or_default();
-    Err(format!("{key} should hold {rule}{at}, and are {}", list(found)))
+    let (rule, path) = (rule.to_owned(), path.map(ToOwned::to_owned));
+    Err(CaseFailure::NotListed { key, rule, path, found: list(found) })
 }
 
 fn list(found: &[Found]) -> String {
@@ -97,19 +99,16 @@ fn list(found: &[Found]) -> String {
     listed.join(", ")
 }
 
-fn document(what: &str, text: &str) -> Result<Document, String> {
-    parse(text).map_err(|errors| {
-        let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
-        format!("{what} does not parse: {}", errors.join("; "))
-    })
+fn document(what: &'static str, text: &str) -> Result<Document, CaseFailure> {
+    parse(text).map_err(|errors| CaseFailure::Unparsed { what, errors })
 }
 
 fn check_normalize(case: &mut Fields<'_>) -> Checked {
     let input = document("the input", &case.text("input")?)?;
     let expected = document("the expectation", &case.text("expected")?)?;
     let errors = validate(&input).errors;
-    if let Some(error) = errors.first() {
-        return Err(format!("the input is not valid: {error}"));
+    if let Some(error) = errors.into_iter().next() {
+        return Err(BadFixture::Invalid(error).into());
     }
     let found = normalize(&input);
     expect("the normalised document", &found, &expected)?;
@@ -122,7 +121,7 @@ fn check_roundtrip(case: &mut Fields<'_>) -> Checked {
     let after = normalize(&document("the serialised document", &text)?);
     let mut expected = case.below("expected")?;
     expect("identical", &json!(before == after), &expected.value("identical")?)?;
-    expected.finish()
+    Ok(expected.finish()?)
 }
 
 /// Stands in for a semantic engine, as the fixtures ask: it gives the same score to everything.
@@ -149,7 +148,7 @@ fn check_evaluate(case: &mut Fields<'_>) -> Checked {
         None => true,
         Some(word) if word == "present" => true,
         Some(word) if word == "absent" => false,
-        Some(other) => return Err(format!("`cel_evaluator` is `present` or `absent`, not {other}")),
+        Some(other) => return Err(BadFixture::CelEvaluator(other).into()),
     };
     let semantic = match input.take("semantic_evaluator") {
         None => None,
@@ -158,7 +157,9 @@ fn check_evaluate(case: &mut Fields<'_>) -> Checked {
             let present = fields.value("present")? == true;
             let score = fields.optional_value("mock_score").and_then(|score| score.as_f64());
             fields.finish()?;
-            present.then(|| score.map(Scripted).ok_or("`mock_score` must be a number")).transpose()?
+            present
+                .then(|| score.map(Scripted).ok_or(BadFixture::Type("mock_score", "a number")))
+                .transpose()?
         }
     };
     input.finish()?;
@@ -183,7 +184,7 @@ fn check_verdict(case: &mut Fields<'_>) -> Checked {
     let mut input = case.below("input")?;
     let logic = input.text("correlation_logic")?;
     let logic: CorrelationLogic =
-        logic.parse().map_err(|()| format!("`{logic}` is not a correlation logic"))?;
+        logic.parse().map_err(|()| BadFixture::UnknownWord(logic, "a correlation logic"))?;
     let mut indicators = Vec::new();
     for node in input.list("indicators")? {
         // These indicators have an id and a tier only: nothing is evaluated.
@@ -194,7 +195,8 @@ fn check_verdict(case: &mut Fields<'_>) -> Checked {
         let mut fields = input.fields_of(node)?;
         let indicator_id = fields.text("indicator_id")?;
         let result = fields.text("result")?;
-        let result: IndicatorResult = result.parse().map_err(|()| format!("`{result}` is not a result"))?;
+        let result: IndicatorResult =
+            result.parse().map_err(|()| BadFixture::UnknownWord(result, "a result"))?;
         fields.take("timestamp");
         let evidence = fields.optional_value("evidence").map(|evidence| evidence.to_string());
         fields.finish()?;
@@ -226,5 +228,5 @@ fn check_verdict(case: &mut Fields<'_>) -> Checked {
         let tier = expected.to_value(tier);
         expect_value("the tier", &json!(verdict.max_tier.map(sortie_oatf::model::Tier::as_str)), &tier)?;
     }
-    expected.finish()
+    Ok(expected.finish()?)
 }
