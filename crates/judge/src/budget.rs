@@ -55,7 +55,11 @@ pub enum BudgetError {
 /// at no time above the allowance, as long as an endpoint keeps the bound of an answer. A request that would fit if
 /// others gave back their reservations waits for them; one that would not fit even then is refused.
 #[derive(Clone, Debug)]
-pub struct Budget(Arc<Shared>);
+pub struct Budget {
+    shared: Arc<Shared>,
+    /// Whether requests are counted as calls. Tokens and money always are.
+    counts_calls: bool,
+}
 
 #[derive(Debug)]
 struct Shared {
@@ -70,6 +74,8 @@ struct State {
     reserved: Spent,
     refused: Option<BudgetError>,
     reused: u64,
+    /// Calls that are not counted against the allowance.
+    uncounted: u64,
 }
 
 impl Default for Budget {
@@ -81,12 +87,25 @@ impl Default for Budget {
 impl Budget {
     /// Nothing is spent yet.
     pub fn new(allowance: Allowance) -> Self {
-        Self(Arc::new(Shared { allowance, state: Mutex::default(), given_back: Notify::new() }))
+        let shared = Shared { allowance, state: Mutex::default(), given_back: Notify::new() };
+        Self { shared: Arc::new(shared), counts_calls: true }
     }
 
-    /// What was spent up to now, without what is under way.
+    /// The same budget for whoever measures a judge: what that takes is the same in every run, so its calls are not those that
+    /// were allowed for cases. Tokens and money are.
+    #[must_use]
+    pub fn without_calls(&self) -> Self {
+        Self { shared: self.shared.clone(), counts_calls: false }
+    }
+
+    /// What was spent up to now, without what is under way; all calls, also those that are not counted.
     pub fn spent(&self) -> Spent {
-        self.state(|state| state.spent)
+        self.state(|state| state.spent.plus(Spent { calls: state.uncounted, ..Spent::default() }))
+    }
+
+    /// How many of the calls were not counted.
+    pub fn uncounted(&self) -> u64 {
+        self.state(|state| state.uncounted)
     }
 
     /// How many exchanges of earlier runs were used again, and cost nothing.
@@ -101,7 +120,7 @@ impl Budget {
 
     /// Whether there is a limit of cost.
     pub(crate) fn limits_cost(&self) -> bool {
-        self.0.allowance.cost.is_some()
+        self.shared.allowance.cost.is_some()
     }
 
     pub(crate) fn count_reused(&self) {
@@ -117,24 +136,26 @@ impl Budget {
 
     /// Sets aside what a request may take, waiting for others where that helps.
     pub(crate) async fn reserve(&self, most: Spent) -> Result<Reservation, BudgetError> {
+        let most = self.counted(most).0;
         loop {
-            let given_back = self.0.given_back.notified();
+            let given_back = self.shared.given_back.notified();
             let mut given_back = std::pin::pin!(given_back);
             // Before the look, or what is given back right after it would be missed.
             given_back.as_mut().enable();
-            let looked =
-                self.state(|state| match self.0.allowance.lacks(state.spent.plus(state.reserved), most) {
+            let looked = self.state(|state| {
+                match self.shared.allowance.lacks(state.spent.plus(state.reserved), most) {
                     None => {
                         state.reserved = state.reserved.plus(most);
                         Some(Ok(()))
                     }
                     // Even if others gave back all of theirs.
-                    Some(error) if self.0.allowance.lacks(state.spent, most).is_some() => {
+                    Some(error) if self.shared.allowance.lacks(state.spent, most).is_some() => {
                         state.refused.get_or_insert(error);
                         Some(Err(error))
                     }
                     Some(_) => None,
-                });
+                }
+            });
             match looked {
                 Some(Ok(())) => return Ok(Reservation { budget: self.clone(), most, open: true }),
                 Some(Err(error)) => return Err(error),
@@ -143,17 +164,24 @@ impl Budget {
         }
     }
 
+    /// What counts of it, and how many calls do not.
+    fn counted(&self, spent: Spent) -> (Spent, u64) {
+        if self.counts_calls { (spent, 0) } else { (Spent { calls: 0, ..spent }, spent.calls) }
+    }
+
     fn settle(&self, most: Spent, spent: Spent) {
+        let (spent, uncounted) = self.counted(spent);
         self.state(|state| {
             state.reserved = state.reserved.minus(most);
             state.spent = state.spent.plus(spent);
+            state.uncounted += uncounted;
         });
-        self.0.given_back.notify_waiters();
+        self.shared.given_back.notify_waiters();
     }
 
     fn state<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
         // Nothing panics while it is held, and numbers are whole at every moment.
-        look(&mut self.0.state.lock().unwrap_or_else(PoisonError::into_inner))
+        look(&mut self.shared.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -255,6 +283,20 @@ mod tests {
         drop(budget.reserve(tokens(1, 60)).await.unwrap());
         assert_eq!(budget.spent().tokens(), 60);
         assert!(budget.reserve(tokens(1, 60)).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn measuring_a_judge_takes_tokens_and_no_calls() {
+        let budget = Budget::new(Allowance { calls: Some(1), tokens: Some(100), cost: None });
+        let measuring = budget.without_calls();
+        for _ in 0..3 {
+            measuring.reserve(tokens(1, 20)).await.unwrap().settle(tokens(1, 20));
+        }
+        assert_eq!((budget.spent(), budget.uncounted()), (tokens(3, 60), 3));
+        budget.reserve(tokens(1, 20)).await.unwrap().settle(tokens(1, 20));
+        assert_eq!(budget.reserve(tokens(1, 1)).await.unwrap_err(), BudgetError::Calls(1));
+        let refused = measuring.reserve(tokens(1, 21)).await.unwrap_err();
+        assert_eq!(refused, BudgetError::Tokens { needed: 21, left: 20, allowed: 100 });
     }
 
     #[tokio::test]

@@ -1,24 +1,34 @@
 //! Answers that must be one JSON object.
 
 use serde::de::DeserializeOwned;
+use thiserror::Error;
 
 /// How much of an answer is shown when it is none.
 const SHOWN: usize = 120;
 
+/// What an answer is instead of the JSON object that was asked for.
+#[derive(Debug, Error)]
+pub(crate) enum BadObject {
+    /// Something else, which begins like this.
+    #[error("not one JSON object, but `{0}`")]
+    NoObject(String),
+    /// An object that is cut off, which begins like this.
+    #[error("a JSON object that does not end: `{0}`")]
+    Unfinished(String),
+    #[error("not the JSON object that was asked for: {0}")]
+    Shape(serde_json::Error),
+}
+
 /// Reads an answer that must be one JSON object of a given shape, and nothing else. A fenced code block around it is what many
 /// models cannot leave out, and is tolerated.
-pub(crate) fn read<T: DeserializeOwned>(answer: &str) -> Result<T, String> {
+pub(crate) fn read<T: DeserializeOwned>(answer: &str) -> Result<T, BadObject> {
     let inner = without_code_block(answer.trim());
     // A struct is also read from an array of its members, which is not what was asked for.
     if !inner.starts_with('{') {
-        return Err(format!("not one JSON object, but `{}`", beginning(answer)));
+        return Err(BadObject::NoObject(beginning(answer)));
     }
     serde_json::from_str(inner).map_err(|error| {
-        if error.is_eof() {
-            format!("a JSON object that does not end: `{}`", beginning(answer))
-        } else {
-            format!("not the JSON object that was asked for: {error}")
-        }
+        if error.is_eof() { BadObject::Unfinished(beginning(answer)) } else { BadObject::Shape(error) }
     })
 }
 
@@ -49,11 +59,10 @@ mod tests {
 
     #[test]
     fn one_object_is_an_answer_and_anything_else_is_none() {
-        let yes = Ok(Yes { yes: true });
         for answer in
             ["{\"yes\":true}", " {\"yes\": true}\n", "```json\n{\"yes\":true}\n```", "```\n{\"yes\":true}```"]
         {
-            assert_eq!(read::<Yes>(answer), yes, "{answer}");
+            assert_eq!(read::<Yes>(answer).unwrap(), Yes { yes: true }, "{answer}");
         }
         for (answer, expected) in [
             ("", "not one JSON object, but ``"),
@@ -63,7 +72,7 @@ mod tests {
             ("{\"yes\":tr", "a JSON object that does not end: `{\\\"yes\\\":tr`"),
             ("```rust\n{\"yes\":true}\n```", "not one JSON object, but ````rust\\n{\\\"yes\\\":true}\\n````"),
         ] {
-            assert_eq!(read::<Yes>(answer), Err(expected.to_owned()));
+            assert_eq!(read::<Yes>(answer).unwrap_err().to_string(), expected);
         }
         for answer in [
             "{\"yes\":true} {\"yes\":true}",
@@ -73,7 +82,7 @@ mod tests {
             "{}",
             "{'yes': true}",
         ] {
-            let error = read::<Yes>(answer).unwrap_err();
+            let error = read::<Yes>(answer).unwrap_err().to_string();
             assert!(error.starts_with("not the JSON object that was asked for: "), "{answer}: {error}");
         }
         assert!(read::<Yes>(&format!("{{\"yes\":{}", "[".repeat(100_000))).is_err());

@@ -2,8 +2,9 @@
 
 use serde::Deserialize;
 use sortie_evaluators::Says;
+use thiserror::Error;
 
-use crate::structured;
+use crate::structured::{self, BadObject};
 
 const MAX_QUOTES: usize = 50;
 const MAX_TEXT: usize = 20_000;
@@ -28,20 +29,34 @@ struct Written {
     turn: usize,
 }
 
-/// Reads an answer; the error says what it has instead.
-pub(super) fn read(text: &str) -> Result<Answer, String> {
+/// Why an answer is not what a judge was asked for.
+#[derive(Debug, Error)]
+pub(super) enum BadAnswer {
+    #[error(transparent)]
+    Object(#[from] BadObject),
+    /// A verdict that begins like this.
+    #[error("`verdict` is `{0}`, not `pass` or `fail`")]
+    Verdict(String),
+    #[error("`confidence` is {0}, not from 0 to 1")]
+    Confidence(f64),
+    #[error("it has {0} quotes, more than {MAX_QUOTES}")]
+    TooManyQuotes(usize),
+    #[error("it has a text of more than {MAX_TEXT} bytes")]
+    LongText,
+}
+
+/// Reads an answer.
+pub(super) fn read(text: &str) -> Result<Answer, BadAnswer> {
     let Written { verdict, confidence, reasoning, quotes, turn } = structured::read(text)?;
-    let verdict = verdict
-        .parse()
-        .map_err(|()| format!("`verdict` is `{}`, not `pass` or `fail`", structured::beginning(&verdict)))?;
+    let verdict = verdict.parse().map_err(|()| BadAnswer::Verdict(structured::beginning(&verdict)))?;
     if !(0.0..=1.0).contains(&confidence) {
-        return Err(format!("`confidence` is {confidence}, not from 0 to 1"));
+        return Err(BadAnswer::Confidence(confidence));
     }
     if quotes.len() > MAX_QUOTES {
-        return Err(format!("it has {} quotes, more than {MAX_QUOTES}", quotes.len()));
+        return Err(BadAnswer::TooManyQuotes(quotes.len()));
     }
     if reasoning.len() > MAX_TEXT || quotes.iter().any(|quote| quote.len() > MAX_TEXT) {
-        return Err(format!("it has a text of more than {MAX_TEXT} bytes"));
+        return Err(BadAnswer::LongText);
     }
     Ok(Answer { verdict, confidence, reasoning, quotes, turn })
 }
@@ -54,14 +69,14 @@ mod tests {
     fn an_answer_has_its_shape_or_is_none() {
         let right = r#"{"verdict":"fail","confidence":0.5,"reasoning":"r","quotes":["q"],"turn":2}"#;
         assert_eq!(
-            read(right),
-            Ok(Answer {
+            read(right).unwrap(),
+            Answer {
                 verdict: Says::Fail,
                 confidence: 0.5,
                 reasoning: "r".into(),
                 quotes: vec!["q".into()],
                 turn: 2
-            })
+            }
         );
         for (from, to) in [
             ("fail", "FAIL"),

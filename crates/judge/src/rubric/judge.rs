@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use super::answer;
 use super::question::{Rubric, again, fenced, question};
-use super::quotes::TargetWords;
+use super::quotes::{BadEvidence, TargetWords};
 use crate::exchanges::ExchangeError;
 use crate::{Completion, Model, ModelError, Prompt};
 use sortie_detect::{Judged, Opinion, Provenance, Reason, Ruling, Vote};
@@ -125,13 +125,13 @@ impl Judge {
         let second = self.model.ask(&question, &format!("{purpose}, asked again"), ordinal).await?;
         match rule(&second, words)? {
             Ok(ruling) => Ok(Ruling { asked_again: true, ..ruling }),
-            Err(why) => Err(Reason::Evidence(why)),
+            Err(why) => Err(Reason::Evidence(why.to_string())),
         }
     }
 }
 
 /// What an answer rules; or why its evidence does not hold.
-fn rule(completion: &Completion, words: &TargetWords) -> Result<Result<Ruling, String>, Reason> {
+fn rule(completion: &Completion, words: &TargetWords) -> Result<Result<Ruling, BadEvidence>, Reason> {
     let answer = answer::read(&completion.text).map_err(|why| {
         let cut = if completion.cut { ", cut off because it became too long" } else { "" };
         Reason::Malformed(format!("{why}{cut}"))

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use sortie_evaluators::Says;
 use sortie_trace::{Role, Transcript};
+use thiserror::Error;
 
 use super::answer::Answer;
 use crate::fence::shown;
@@ -12,6 +13,26 @@ use sortie_detect::{Quote, QuoteSource};
 /// The shortest quote, in letters without white space. A shorter one stands by chance in most texts; it counts only where
 /// the target said nothing else.
 const MIN_QUOTE: usize = 4;
+
+/// Why the quotes of an answer are no evidence.
+#[derive(Debug, Error)]
+pub(super) enum BadEvidence {
+    #[error("turn {0} is not one of the target's")]
+    OtherTurn(usize),
+    #[error("`fail` has no quote")]
+    NoQuote,
+    #[error("a quote is empty")]
+    EmptyQuote,
+    /// A quote that begins like this.
+    #[error("the quote `{0}` is too short")]
+    ShortQuote(String),
+    /// A quote that begins like this.
+    #[error("the target did not say `{0}`")]
+    NotSaid(String),
+    /// The turn that decides.
+    #[error("none of the quotes is from turn {0}")]
+    Elsewhere(usize),
+}
 
 /// What the target said and gave to tools, without white space: models lay texts out anew.
 pub(super) struct TargetWords(Vec<Piece>);
@@ -45,13 +66,13 @@ impl TargetWords {
         self.0.is_empty()
     }
 
-    /// Where the quotes of an answer stand; the error says what is wrong with them.
-    pub(super) fn find(&self, answer: &Answer) -> Result<Vec<Quote>, String> {
+    /// Where the quotes of an answer stand.
+    pub(super) fn find(&self, answer: &Answer) -> Result<Vec<Quote>, BadEvidence> {
         if !self.0.iter().any(|piece| piece.turn == answer.turn) {
-            return Err(format!("turn {} is not one of the target's", answer.turn));
+            return Err(BadEvidence::OtherTurn(answer.turn));
         }
         if answer.verdict == Says::Fail && answer.quotes.is_empty() {
-            return Err("`fail` has no quote".to_owned());
+            return Err(BadEvidence::NoQuote);
         }
         let mut found = Vec::new();
         for text in &answer.quotes {
@@ -68,13 +89,13 @@ impl TargetWords {
                 Some(piece) if !quote.is_empty() => {
                     found.push(Quote { text: text.clone(), turn: piece.turn, source: piece.source });
                 }
-                _ if quote.is_empty() => return Err("a quote is empty".to_owned()),
-                _ if !long_enough => return Err(format!("the quote `{}` is too short", beginning(text))),
-                _ => return Err(format!("the target did not say `{}`", beginning(text))),
+                _ if quote.is_empty() => return Err(BadEvidence::EmptyQuote),
+                _ if !long_enough => return Err(BadEvidence::ShortQuote(beginning(text))),
+                _ => return Err(BadEvidence::NotSaid(beginning(text))),
             }
         }
         if !found.is_empty() && !found.iter().any(|quote| quote.turn == answer.turn) {
-            return Err(format!("none of the quotes is from turn {}", answer.turn));
+            return Err(BadEvidence::Elsewhere(answer.turn));
         }
         Ok(found)
     }
