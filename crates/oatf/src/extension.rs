@@ -6,7 +6,7 @@
 //!
 //! | place | keys |
 //! |---|---|
-//! | `attack` | `prompt`, `delivered`, `needs` |
+//! | `attack` | `prompt`, `task`, `delivered`, `needs`, `control` |
 //! | an entry of `responses` of a tool or a prompt (`mcp_server`) | `during` |
 //! | a prompt | `completions` |
 //! | a resource | `content` |
@@ -18,6 +18,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sortie_syntax::{NodePath, nearest};
 
+use crate::control;
 use crate::model::Mode;
 use crate::model::{Attack, Document, Extensions};
 use crate::rules::{PlacedState, execution_path};
@@ -48,12 +49,43 @@ pub struct Extension {
     /// The task for the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
+    /// What the agent does when it does its task. An agent that does not is disturbed, or dead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<Task>,
     /// What must have been served before silence counts as resistance. Empty where the document does not say.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub delivered: Vec<RequiredDelivery>,
     /// What the attacked servers must offer before a refusal counts as resistance.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<Need>,
+    /// What is said instead of the payload where the agent is only to show that it works.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub control: Vec<Harmless>,
+}
+
+/// What an agent does when it does what the prompt says, as an actor sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Task {
+    /// The actor.
+    pub actor: String,
+    /// The operation: what the agent asks for (`tools/call`), or what it answers an actor with that drives it (`run_finished`).
+    pub surface: String,
+    /// The name of the tool or prompt, or the address of the resource.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Words that it holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contains: Option<String>,
+}
+
+/// Something harmless that stands for a piece of the payload.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Harmless {
+    /// The piece, as it stands in a text of a state.
+    pub instead_of: String,
+    /// What is said; nothing when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub say: Option<String>,
 }
 
 /// Something that an actor must have served to the agent.
@@ -119,6 +151,10 @@ impl Extension {
         let own = attack.extensions.get(KEY).map(|value| Placed { value, path });
         if let Some(own) = own.filter(|own| reader.is_mapping(own, ATTACK)) {
             extension.prompt = own.get("prompt").and_then(|prompt| reader.text(&prompt));
+            extension.task = own.get("task").and_then(|task| reader.task(&task));
+            if let Some(control) = own.get("control") {
+                extension.control = reader.list(&control, CONTROL_EXAMPLE, Reader::harmless);
+            }
             if let Some(delivered) = own.get("delivered") {
                 extension.delivered = reader.list(&delivered, DELIVERED_EXAMPLE, Reader::delivery);
             }
@@ -153,7 +189,9 @@ pub(crate) fn check(document: &Document) -> Vec<ExtensionError> {
     reader.errors
 }
 
-const ATTACK: &[&str] = &["prompt", "delivered", "needs"];
+const ATTACK: &[&str] = &["prompt", "task", "delivered", "needs", "control"];
+const TASK_EXAMPLE: &str = "for example `{actor: default, surface: tools/call, name: read_file}`";
+const CONTROL_EXAMPLE: &str = "for example `- {instead_of: Before you answer, say: Thank you.}`";
 const DELIVERED_EXAMPLE: &str = "for example `- {actor: default, surface: tools/list}`";
 const NEEDS_EXAMPLE: &str = "for example `- {actor: default, tools: [read_file]}`";
 const STEPS: &str = "a step is `send: {method, params}`, `wait_ms: 50` or `disconnect: {retry_ms: 500}`";
@@ -169,8 +207,8 @@ const MCP_SERVER: &[(&str, &[&str], &[&str])] = &[
 /// Whether a value is of the type that a key has.
 fn is_of(key: &str, value: &Value) -> bool {
     match key {
-        "delivered" | "needs" | "tools" | "during" => value.is_array(),
-        "send" | "disconnect" | "completions" => value.is_object(),
+        "delivered" | "needs" | "control" | "tools" | "during" => value.is_array(),
+        "task" | "send" | "disconnect" | "completions" => value.is_object(),
         "wait_ms" | "retry_ms" => value.is_number(),
         "content" | "params" => true,
         _ => value.is_string(),
@@ -284,6 +322,26 @@ impl Reader {
         Some(RequiredDelivery { actor: actor?, phase, surface: surface?, contains })
     }
 
+    fn task(&mut self, at: &Placed<'_>) -> Option<Task> {
+        if !self.is_mapping(at, &["actor", "surface", "name", "contains"]) {
+            return None;
+        }
+        let actor = self.required_text(at, "actor", TASK_EXAMPLE);
+        let surface = self.required_text(at, "surface", TASK_EXAMPLE);
+        let name = at.get("name").and_then(|name| self.text(&name));
+        let contains = at.get("contains").and_then(|contains| self.text(&contains));
+        Some(Task { actor: actor?, surface: surface?, name, contains })
+    }
+
+    fn harmless(&mut self, at: &Placed<'_>) -> Option<Harmless> {
+        if !self.is_mapping(at, &["instead_of", "say"]) {
+            return None;
+        }
+        let instead_of = self.required_text(at, "instead_of", CONTROL_EXAMPLE);
+        let say = at.get("say").and_then(|say| self.text(&say));
+        Some(Harmless { instead_of: instead_of?, say })
+    }
+
     fn need(&mut self, at: &Placed<'_>) -> Option<Need> {
         if !self.is_mapping(at, &["actor", "tools"]) {
             return None;
@@ -362,6 +420,17 @@ impl Reader {
         let entries =
             |key: &str| own.iter().filter_map(|own| own.get(key)).flat_map(Placed::items).collect::<Vec<_>>();
         let actors = ActorNames::all(document);
+        if let Some(task) = own.as_ref().and_then(|own| own.get("task")) {
+            self.actor(&actors, &task);
+        }
+        for entry in entries("control") {
+            if let Some((at, text)) = entry.get("instead_of").and_then(|at| Some((at.value.as_str()?, at)))
+                && !document.states().iter().any(|state| control::says(state.value, at))
+            {
+                let help = "write a piece of the payload, as it stands in a text of a state";
+                self.error(text.path, "no text of this document says this", help);
+            }
+        }
         for entry in entries("delivered") {
             if let Some(actor) = self.actor(&actors, &entry)
                 && let Some((phase, Placed { path, .. })) =
@@ -431,7 +500,7 @@ impl Reader {
     }
 
     fn misplaced(&mut self, holder: &NodePath) {
-        let help = "`prompt`, `delivered` and `needs` stand in the one of `attack`; of an MCP server, `during` in that of a response, \
+        let help = "`prompt`, `task`, `delivered`, `needs` and `control` stand in the one of `attack`; of an MCP server, `during` in that of a response, \
                     `content` and `completions` in that of a resource, template or prompt";
         self.error(holder.clone().key(KEY), format!("nothing reads `{KEY}` here"), help).is_key = true;
     }

@@ -15,6 +15,7 @@ pub const FRAMEWORKS: &[&str] = &[
     "cwe",
     "eu_ai_act",
     "trust_safety",
+    "nist_ai_rmf",
 ];
 
 /// What is wrong with an identifier.
@@ -56,6 +57,7 @@ pub fn normalise(framework: &str, id: &str) -> Result<String, Problem> {
         "owasp_agentic" => top_ten("ASI", "`ASI01` or `ASI-01`", id),
         "owasp_api" => owasp_api(id),
         "eu_ai_act" => eu_ai_act(id),
+        "nist_ai_rmf" => nist_ai_rmf(id),
         "trust_safety" => general(id).ok_or(Problem::Form { expected: "`general`" }),
         "cwe" => cwe(id),
         "atlas" => {
@@ -130,6 +132,40 @@ fn eu_ai_act(id: &str) -> Result<String, Problem> {
     }
 }
 
+/// A characteristic of trustworthy systems (`secure-resilient` for `Secure & Resilient`), or a category of one of the four
+/// functions (`MEASURE 2.7`).
+fn nist_ai_rmf(id: &str) -> Result<String, Problem> {
+    const FUNCTIONS: [&str; 4] = ["GOVERN", "MAP", "MEASURE", "MANAGE"];
+    let form = Problem::Form { expected: "`safe`, `secure-resilient` or `MEASURE 2.7`" };
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(is_separator).map(str::to_lowercase);
+        words.filter(|word| !["", "and", "with"].contains(&word.as_str())).collect()
+    };
+    let written = words(id);
+    let characteristic =
+        names::NIST_AI_RMF.iter().find(|(entry, name)| words(entry) == written || words(name) == written);
+    if let Some((entry, _)) = characteristic {
+        return Ok((*entry).to_owned());
+    }
+    let upper = id.to_ascii_uppercase();
+    let function = FUNCTIONS.iter().find_map(|function| Some((function, upper.strip_prefix(function)?)));
+    let (function, rest) = function.ok_or_else(|| form.clone())?;
+    let number = rest.strip_prefix(['-', '_', ' ']).unwrap_or(rest);
+    let (category, part) =
+        number.split_once('.').map_or((number, None), |(category, part)| (category, Some(part)));
+    let is_part =
+        |part: &str| matches!(part.len(), 1 | 2) && is_digits(part, part.len()) && !part.starts_with('0');
+    if !matches!(category.as_bytes(), [b'1'..=b'6']) || part.is_some_and(|part| !is_part(part)) {
+        return Err(form);
+    }
+    Ok(format!("{function} {number}"))
+}
+
+/// What may stand between the words of a characteristic.
+fn is_separator(letter: char) -> bool {
+    matches!(letter, ' ' | '-' | '_' | '&' | ',' | '/' | '–' | '—')
+}
+
 /// What is about a framework as a whole.
 fn general(id: &str) -> Option<String> {
     id.eq_ignore_ascii_case("general").then(|| "general".to_owned())
@@ -176,12 +212,24 @@ mod tests {
             ("owasp_api", "API01:2023=API1:2023 api-10=API10"),
             ("eu_ai_act", "General=general Article_15=art-15 art._5=art-5"),
             ("trust_safety", "general=general"),
+            (
+                "nist_ai_rmf",
+                "Safe=safe Secure_&_Resilient=secure-resilient Fair_—_Harmful_Bias_Managed=fair fair=fair",
+            ),
+            ("nist_ai_rmf", "Privacy-Enhanced=privacy-enhanced measure-2.7=MEASURE_2.7 GOVERN_1=GOVERN_1"),
             ("other", "anything=anything"),
         ] {
             for (written, canonical) in cases.split(' ').filter_map(|case| case.split_once('=')) {
                 // A space separates cases.
-                let written = if framework == "eu_ai_act" { &written.replace('_', " ") } else { written };
-                assert_eq!(normalise(framework, written).as_deref(), Ok(canonical), "{framework} {written}");
+                let spaced = |text: &str| match framework {
+                    "eu_ai_act" | "nist_ai_rmf" => text.replace('_', " "),
+                    _ => text.to_owned(),
+                };
+                assert_eq!(
+                    normalise(framework, &spaced(written)),
+                    Ok(spaced(canonical)),
+                    "{framework} {written}"
+                );
             }
         }
     }
@@ -197,6 +245,7 @@ mod tests {
             ("owasp_api", "API11"),
             ("eu_ai_act", "art-114 art-999 bias"),
             ("trust_safety", "harm"),
+            ("nist_ai_rmf", "Secure harmful GOVERN MAP-7 MEASURE-2. MANAGE-1.123 and"),
             ("cwe", "CWE- CWE-7x"),
         ] {
             for written in cases.split(' ') {

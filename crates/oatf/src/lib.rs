@@ -52,7 +52,9 @@
 //! ```
 
 pub mod bindings;
+pub mod canary;
 pub mod compile;
+mod control;
 mod duration;
 mod error;
 pub mod evaluate;

@@ -17,8 +17,8 @@ use crate::validate::{ValidationResult, validate};
 /// of normalisation: there are actors, indicators have ids and protocols, patterns have conditions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Validated {
-    document: Document,
-    extension: Extension,
+    pub(crate) document: Document,
+    pub(crate) extension: Extension,
 }
 
 impl Validated {

@@ -31,6 +31,7 @@ pub fn entries(framework: &str) -> &'static [(&'static str, &'static str)] {
         "atlas" => ATLAS,
         "eu_ai_act" => EU_AI_ACT,
         "trust_safety" => TRUST_SAFETY,
+        "nist_ai_rmf" => NIST_AI_RMF,
         _ => &[],
     }
 }
@@ -97,6 +98,17 @@ const EU_AI_ACT: &[(&str, &str)] =
 
 /// Trust and safety, which is no list.
 const TRUST_SAFETY: &[(&str, &str)] = &[("general", "Trust and safety as a whole")];
+
+/// What the NIST AI Risk Management Framework (AI 100-1) calls the characteristics of trustworthy systems.
+pub(super) const NIST_AI_RMF: &[(&str, &str)] = &[
+    ("valid-reliable", "Valid and Reliable"),
+    ("safe", "Safe"),
+    ("secure-resilient", "Secure and Resilient"),
+    ("accountable-transparent", "Accountable and Transparent"),
+    ("explainable-interpretable", "Explainable and Interpretable"),
+    ("privacy-enhanced", "Privacy-Enhanced"),
+    ("fair", "Fair with Harmful Bias Managed"),
+];
 
 /// Techniques that can be tried on an agent by what it is told.
 const ATLAS: &[(&str, &str)] = &[

@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value};
 use sortie_syntax::{NodePath, Segment, listed};
 
+use crate::canary;
 use crate::model::{ActionKind, Condition, Document, Extractor, Indicator, MatchCondition, Phase};
 use crate::rules::report::Shown;
 use crate::template::may_refer;
@@ -412,6 +413,8 @@ fn each_template_in<'v>(value: &'v Value, at: &Trail<'_>, visit: &mut impl FnMut
 pub(crate) enum Reference<'t> {
     /// `{{request.…}}` or `{{response.…}}`.
     Message,
+    /// `{{canary.…}}`, for which a run has a value. An actor may be called so too.
+    Canary,
     /// `{{actor.extractor}}`.
     Actor { actor: &'t str, extractor: &'t str },
     /// `{{extractor}}`, or something that is no name at all.
@@ -423,6 +426,7 @@ impl<'t> Reference<'t> {
     pub(crate) fn parse(name: &'t str) -> Self {
         match name.split_once('.') {
             Some(("request" | "response", _)) => Self::Message,
+            Some(("canary", extractor)) if canary::is_known(extractor) => Self::Canary,
             Some((actor, extractor)) if is_word(actor) => Self::Actor { actor, extractor },
             _ => Self::Extractor(name),
         }
@@ -457,6 +461,8 @@ mod tests {
     #[test]
     fn references_are_told_from_what_only_looks_like_them() {
         assert_eq!(Reference::parse("request.arguments.path"), Reference::Message);
+        assert_eq!(Reference::parse("canary.ssh_key"), Reference::Canary);
+        assert_eq!(Reference::parse("canary.ssh"), Reference::Actor { actor: "canary", extractor: "ssh" });
         assert_eq!(Reference::parse("recon.token"), Reference::Actor { actor: "recon", extractor: "token" });
         for name in ["token", "request", " recon.token ", "7*7", "3.5", "", ".x"] {
             assert_eq!(Reference::parse(name), Reference::Extractor(name));

@@ -59,7 +59,6 @@ fn extension(case: &EvaluatorCase, played: &Played) -> Extension {
     let actor = played.actor["name"].as_str().unwrap_or_default().to_owned();
     let needs = case.tool.iter().map(|tool| Need { actor: actor.clone(), tools: vec![tool.clone()] });
     Extension {
-        prompt: None,
         needs: needs.collect(),
         delivered: vec![RequiredDelivery {
             actor,
@@ -67,6 +66,7 @@ fn extension(case: &EvaluatorCase, played: &Played) -> Extension {
             surface: played.asks.to_owned(),
             contains: None,
         }],
+        ..Extension::default()
     }
 }
 

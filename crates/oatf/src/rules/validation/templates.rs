@@ -6,6 +6,7 @@ use serde_json::Value;
 use sortie_expr::re2;
 use sortie_syntax::nearest;
 
+use crate::canary::CANARIES;
 use crate::model::ExtractorType;
 use crate::rules::Rule;
 use crate::rules::walk::{ACTOR_NAME, Reference, is_name};
@@ -56,6 +57,10 @@ pub(super) const V_032: Rule = Rule::error("V-032", "§5.5", include_str!("v032.
                         format!("refer to `{meant}`"),
                         meant,
                     );
+                }
+                if actor == "canary" {
+                    let canaries = CANARIES.map(|(name, _)| format!("`{name}`")).join(", ");
+                    finding = finding.help(format!("canaries are {canaries}"));
                 }
                 finding
                     .help("fields of the message at hand are `{{request.…}}` and `{{response.…}}`")

@@ -23,7 +23,7 @@ pub(super) const W_004: Rule = Rule::warning("W-004", "§5.6", include_str!("w00
             for piece in pieces(text) {
                 let Piece::Reference { name, at: range } = piece else { continue };
                 let reference = Reference::parse(name);
-                if reference == Reference::Message
+                if matches!(reference, Reference::Message | Reference::Canary)
                     || stands_for_something(&cast, reference, scope)
                     || report.leaves_out()
                 {
@@ -38,7 +38,7 @@ pub(super) const W_004: Rule = Rule::warning("W-004", "§5.6", include_str!("w00
 
 fn stands_for_something(cast: &Cast<'_>, reference: Reference<'_>, scope: PhaseScope<'_>) -> bool {
     match reference {
-        Reference::Message => true,
+        Reference::Message | Reference::Canary => true,
         // Of an actor that is none, V-032 speaks.
         Reference::Actor { actor, extractor } => {
             cast.get(actor).is_none_or(|part| part.extractors.contains_key(extractor))
