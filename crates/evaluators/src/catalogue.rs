@@ -5,7 +5,7 @@ use sortie_syntax::nearest;
 
 use crate::depends::walk;
 use crate::fixtures::Fixtures;
-use crate::model::{Evaluator, TargetClass};
+use crate::model::{Evaluator, Standard, TargetClass};
 use crate::suites::Suites;
 
 /// The evaluators that loaded, in the order of their ids.
@@ -129,7 +129,11 @@ impl Catalogue {
 
 fn written(entry: &CatalogueEntry, suites: &Suites) -> Value {
     let evaluator = &entry.evaluator;
-    let standards = evaluator.standards.iter().map(|(standard, id)| (standard.to_string(), id.into()));
+    let standards = Standard::ALL.iter().filter_map(|standard| {
+        let mut entries: Vec<Value> = evaluator.standards.entries(*standard).map(Value::from).collect();
+        let written = if entries.len() > 1 { entries.into() } else { entries.pop()? };
+        Some((standard.to_string(), written))
+    });
     let checks = evaluator.checks.iter().map(|check| json!({"name": check.name, "says": check.says}));
     let patterns = evaluator.patterns.iter().map(|pattern| {
         json!({
@@ -139,7 +143,7 @@ fn written(entry: &CatalogueEntry, suites: &Suites) -> Value {
             "judge_hint": pattern.judge_hint,
         })
     });
-    json!({
+    let mut written = json!({
         "id": evaluator.id,
         "name": evaluator.name,
         "severity": evaluator.severity,
@@ -160,5 +164,13 @@ fn written(entry: &CatalogueEntry, suites: &Suites) -> Value {
         "fixtures": entry.fixtures.is_some(),
         "checks": checks.collect::<Vec<_>>(),
         "patterns": patterns.collect::<Vec<_>>(),
-    })
+    });
+    // Most have neither, and catalogues that were written before stay up to date.
+    if let Some(scan_mode) = evaluator.scan_mode {
+        written["scan_mode"] = scan_mode.as_str().into();
+    }
+    if let Some(reason) = evaluator.not_applicable() {
+        written["not_applicable"] = reason.into();
+    }
+    written
 }

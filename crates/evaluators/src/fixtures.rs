@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sortie_oatf::CompileError;
 use sortie_syntax::Span;
 
@@ -48,6 +48,13 @@ pub struct FixtureCase {
 pub enum FixtureContent {
     /// One answer.
     Response(String),
+    /// What a server says of itself, when its list of tools is looked at.
+    Artifact {
+        /// The tools there are.
+        tools: Vec<Value>,
+        /// What the server says about itself.
+        server: Map<String, Value>,
+    },
     /// A conversation.
     Transcript {
         /// What is said.
@@ -89,19 +96,29 @@ impl FixtureCase {
     /// The transcript that checks and judges see.
     pub fn transcript(&self, evaluator: &Evaluator) -> Result<Transcript, TranscriptError> {
         match &self.content {
-            FixtureContent::Response(text) => {
-                let values = self.values();
-                let asked = self.pattern_of(evaluator).map(|pattern| {
-                    let template = &pattern.template;
-                    template.fill(&values).unwrap_or_else(|_| template.text().to_owned())
-                });
-                let turns = asked.map(Turn::attacker).into_iter().chain([Turn::target(text)]);
-                Transcript::new(turns.collect())
+            FixtureContent::Response(text) => Transcript::new(self.answered(evaluator, text)),
+            FixtureContent::Artifact { tools, server } => {
+                let told = match tools.as_slice() {
+                    [] => json!(server),
+                    tools => json!(tools),
+                };
+                let turns = self.answered(evaluator, &told.to_string());
+                Transcript::new(turns)?.with_discovered(tools.clone(), server.clone())
             }
             FixtureContent::Transcript { turns, tools, server } => {
                 Transcript::new(turns.clone())?.with_discovered(tools.clone(), server.clone())
             }
         }
+    }
+
+    /// What the pattern asks, and what comes back.
+    fn answered(&self, evaluator: &Evaluator, text: &str) -> Vec<Turn> {
+        let values = self.values();
+        let asked = self.pattern_of(evaluator).map(|pattern| {
+            let template = &pattern.template;
+            template.fill(&values).unwrap_or_else(|_| template.text().to_owned())
+        });
+        asked.map(Turn::attacker).into_iter().chain([Turn::target(text)]).collect()
     }
 
     /// What the placeholders of the templates and checks stand for: what the case says, and what the runner would.
@@ -110,18 +127,22 @@ impl FixtureCase {
             ("canary".to_owned(), FIXTURE_CANARY.to_owned()),
             ("attacker_host".to_owned(), ATTACKER_HOST.to_owned()),
         ]);
-        if let FixtureContent::Transcript { turns, tools, .. } = &self.content {
+        if let FixtureContent::Transcript { tools, .. } | FixtureContent::Artifact { tools, .. } =
+            &self.content
+        {
             values.insert("tool_list_json".to_owned(), Value::Array(tools.clone()).to_string());
-            if let Some(call) = turns.iter().find_map(|turn| turn.call.as_ref()) {
-                values.insert("tool_name".to_owned(), call.name.clone());
-                let tool = tools.iter().find(|tool| tool["name"] == call.name.as_str());
-                let text = |key: &str| tool.and_then(|tool| tool.get(key));
-                if let Some(description) = text("description").and_then(Value::as_str) {
-                    values.insert("tool_description".to_owned(), description.to_owned());
-                }
-                if let Some(schema) = text("inputSchema") {
-                    values.insert("input_schema_json".to_owned(), schema.to_string());
-                }
+        }
+        if let FixtureContent::Transcript { turns, tools, .. } = &self.content
+            && let Some(call) = turns.iter().find_map(|turn| turn.call.as_ref())
+        {
+            values.insert("tool_name".to_owned(), call.name.clone());
+            let tool = tools.iter().find(|tool| tool["name"] == call.name.as_str());
+            let text = |key: &str| tool.and_then(|tool| tool.get(key));
+            if let Some(description) = text("description").and_then(Value::as_str) {
+                values.insert("tool_description".to_owned(), description.to_owned());
+            }
+            if let Some(schema) = text("inputSchema") {
+                values.insert("input_schema_json".to_owned(), schema.to_string());
             }
         }
         values.extend(self.variables.clone());

@@ -80,6 +80,24 @@ enum Problem {
     TooLarge(String),
 }
 
+/// Why something in a folder is not looked at.
+#[derive(Debug, thiserror::Error)]
+enum BadEntry {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("it is a link that leads nowhere")]
+    DeadLink,
+    #[error("it is a link that leads out of the folder")]
+    LinkOut,
+    #[error("it is a link to a folder, and these are not followed")]
+    LinkToFolder,
+    #[error("it is more than {MAX_DEPTH} folders deep")]
+    TooDeep,
+    /// Opening it may block for ever, or do something.
+    #[error("it is neither a file nor a folder")]
+    Special,
+}
+
 struct Walk {
     /// Without links, to tell what leads out of it.
     real: PathBuf,
@@ -110,21 +128,19 @@ impl Walk {
         let below = format!("{prefix}{}", name.to_string_lossy());
         let metadata = match self.behind(path) {
             Ok(metadata) => metadata,
-            Err(why) => return self.add(File::unreadable(below, why)),
+            Err(why) => return self.refuse(below, &why),
         };
         if metadata.is_dir() {
             if depth == MAX_DEPTH {
-                return self
-                    .add(File::unreadable(below, format!("it is more than {MAX_DEPTH} folders deep")));
+                return self.refuse(below, &BadEntry::TooDeep);
             }
             return match self.below(path, &format!("{below}/"), depth + 1) {
-                Err(Problem::Io(error)) => self.add(File::unreadable(below, error.to_string())),
+                Err(Problem::Io(error)) => self.refuse(below, &error.into()),
                 result => result,
             };
         }
         if !metadata.is_file() {
-            // Opening it may block for ever, or do something.
-            return self.add(File::unreadable(below, "it is neither a file nor a folder"));
+            return self.refuse(below, &BadEntry::Special);
         }
         if is_yaml(path) {
             return self.add(load_file(path, below));
@@ -133,21 +149,21 @@ impl Walk {
     }
 
     /// What is there, or why it is not looked at. A link may lead to a file of the same folder, and nowhere else.
-    fn behind(&self, path: &Path) -> Result<fs::Metadata, String> {
-        let own = fs::symlink_metadata(path).map_err(|error| error.to_string())?;
+    fn behind(&self, path: &Path) -> Result<fs::Metadata, BadEntry> {
+        let own = fs::symlink_metadata(path)?;
         if !own.is_symlink() {
             return Ok(own);
         }
-        let real = fs::canonicalize(path).map_err(|_| "it is a link that leads nowhere")?;
+        let real = fs::canonicalize(path).map_err(|_| BadEntry::DeadLink)?;
         if !real.starts_with(&self.real) {
-            return Err("it is a link that leads out of the folder".into());
+            return Err(BadEntry::LinkOut);
         }
-        let metadata = fs::metadata(&real).map_err(|error| error.to_string())?;
-        if metadata.is_dir() {
-            Err("it is a link to a folder, and these are not followed".into())
-        } else {
-            Ok(metadata)
-        }
+        let metadata = fs::metadata(&real)?;
+        if metadata.is_dir() { Err(BadEntry::LinkToFolder) } else { Ok(metadata) }
+    }
+
+    fn refuse(&mut self, below: String, why: &BadEntry) -> Result<(), Problem> {
+        self.add(File::unreadable(below, why.to_string()))
     }
 
     fn add(&mut self, file: File) -> Result<(), Problem> {

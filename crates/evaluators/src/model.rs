@@ -29,8 +29,14 @@ pub struct Evaluator {
     pub judge_needs_llm: bool,
     /// Whether every pattern is tried on every tool of an MCP server, not only on those that fit.
     pub applies_to_all_tools: bool,
-    /// What it is about. Informational.
+    /// What it is about. Informational, but for [`Surface::Code`] alone.
     pub surfaces: Vec<Surface>,
+    /// What is looked at in place of the answers to its attacks.
+    pub scan_mode: Option<ScanMode>,
+    /// The evaluator that tries on a running target what this one looks for in source code.
+    pub correlates_with: Option<String>,
+    /// Why nobody can try it, where its author says so.
+    pub untestable_reason: Option<String>,
     /// How often the attacker speaks. Informational.
     pub turn_mode: Option<TurnMode>,
     /// Evaluators that must have run first.
@@ -39,8 +45,25 @@ pub struct Evaluator {
     pub tags: Vec<String>,
     /// What decides without a judge.
     pub checks: Vec<Check>,
-    /// The attacks. Empty only while the pattern files of a folder have not been read.
+    /// The attacks. Empty only while the pattern files of a folder have not been read, and where nothing can be played.
     pub patterns: Vec<Pattern>,
+}
+
+impl Evaluator {
+    /// Whether it is about source code, which only a source scanner reads.
+    pub fn reads_source(&self) -> bool {
+        self.scan_mode == Some(ScanMode::SourceCode) || self.surfaces == [Surface::Code]
+    }
+
+    /// Why nothing of it can be played, whatever the target is.
+    pub fn not_applicable(&self) -> Option<String> {
+        if let Some(reason) = &self.untestable_reason {
+            return Some(format!("its author says that it cannot be tested: {reason}"));
+        }
+        let other = |id: &String| format!("; `{id}` tries the same on a running target");
+        let other = self.correlates_with.as_ref().map(other).unwrap_or_default();
+        self.reads_source().then(|| format!("it reads source code, which needs a source scanner{other}"))
+    }
 }
 
 /// An attack.
@@ -108,6 +131,18 @@ closed_enum! {
         Browser = "browser",
         /// An MCP server, whose tools are called.
         Mcp = "mcp",
+        /// Source code, which is read.
+        Code = "code",
+    }
+}
+
+closed_enum! {
+    /// What an evaluator looks at in place of the answers to its attacks.
+    ScanMode {
+        /// Source code, for which there are source scanners.
+        SourceCode = "source_code",
+        /// What a server says of its tools; nothing is called.
+        ToolDescription = "tool_description",
     }
 }
 
@@ -160,6 +195,22 @@ closed_enum! {
         Response = "response",
         /// Whole conversations, with tool calls.
         Transcript = "transcript",
+        /// What a target says of itself: descriptions of tools, manifests.
+        Artifact = "artifact",
+        /// Quantities, which nothing here measures.
+        Metric = "metric",
+    }
+}
+
+closed_enum! {
+    /// What a case of [`FixtureKind::Artifact`] shows.
+    ArtifactType {
+        /// The description of a tool.
+        ToolDescription = "tool_description",
+        /// What a server declares.
+        Manifest = "manifest",
+        /// Source code, which only a source scanner reads.
+        SourceFile = "source_file",
     }
 }
 
@@ -189,6 +240,8 @@ closed_enum! {
         EuAiAct = "eu-ai-act",
         /// Trust and safety.
         TrustSafety = "trust-safety",
+        /// The AI Risk Management Framework of NIST.
+        Nist = "nist",
     }
 }
 
@@ -206,6 +259,7 @@ impl Standard {
             Self::Atlas => ["atlas", "MITRE ATLAS", "mitre-atlas", ""],
             Self::EuAiAct => ["eu_ai_act", "EU AI Act", "eu-ai-act-bias", ""],
             Self::TrustSafety => ["trust_safety", "Trust and safety", "", ""],
+            Self::Nist => ["nist_ai_rmf", "NIST AI RMF", "nist-ai-rmf", ""],
         }
     }
 
@@ -282,22 +336,22 @@ impl Standard {
     }
 }
 
-/// Entries of standards, one of each at most, in the order of [`Standard::ALL`].
+/// Entries of standards, in the order of [`Standard::ALL`], and those of one standard as they were named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standards(Vec<(Standard, String)>);
 
 impl Standards {
-    /// Adds an entry; whatever was there before is replaced.
+    /// Adds an entry, unless it is there.
     pub fn insert(&mut self, standard: Standard, entry: String) {
-        match self.0.binary_search_by_key(&standard, |(standard, _)| *standard) {
-            Ok(at) => self.0[at].1 = entry,
-            Err(at) => self.0.insert(at, (standard, entry)),
+        if self.entries(standard).all(|own| own != entry) {
+            let at = self.0.partition_point(|(own, _)| *own <= standard);
+            self.0.insert(at, (standard, entry));
         }
     }
 
-    /// The entry of a standard.
-    pub fn get(&self, standard: Standard) -> Option<&str> {
-        self.iter().find(|(own, _)| *own == standard).map(|(_, entry)| entry)
+    /// The entries of a standard.
+    pub fn entries(&self, standard: Standard) -> impl Iterator<Item = &str> {
+        self.iter().filter(move |(own, _)| *own == standard).map(|(_, entry)| entry)
     }
 
     /// All of them.

@@ -11,6 +11,7 @@ use crate::parse::{Include, IncludeKind, SuiteText};
 pub const ALIASES: &[(&str, &str)] = &[
     ("atlas", "mitre-atlas"),
     ("eu-ai-act", "eu-ai-act-bias"),
+    ("nist", "nist-ai-rmf"),
     ("owasp-agentic", "owasp-agentic-ai"),
     ("owasp-agentic-top10", "owasp-agentic-ai"),
     ("owasp-llm", "owasp-llm-top10"),

@@ -11,8 +11,10 @@ use super::excerpt::excerpt;
 use super::ids::{Ids, canary, part, slug};
 use super::offer::{Offer, TargetKind, Tool};
 use crate::arguments::{Argument, ArgumentsTemplate};
+use crate::model::ScanMode;
 use crate::{
-    ATTACKER_HOST, CatalogueEntry, CompiledChecks, Form, NoArguments, Pattern, TargetClass, Unfilled, Values,
+    ATTACKER_HOST, CatalogueEntry, CompiledChecks, Evaluator, Form, NoArguments, Pattern, TargetClass,
+    Unfilled, Values,
 };
 
 /// A plan has at most so many entries: a server with a thousand tools is not asked a million questions unasked.
@@ -198,6 +200,9 @@ impl Planner<'_> {
             source: Box::new(source),
         })?;
         let rubric = Arc::new(CompiledEvaluator { evaluator: evaluator.clone(), checks });
+        if let Some(reason) = evaluator.not_applicable() {
+            return self.add(&evaluator.id, |id| Planned::NotApplicable { id, rubric, reason });
+        }
         let mut values = fixture_values(entry);
         values.extend(self.values.clone());
         let checks = evaluator.checks.iter().flat_map(|check| check.test.placeholders()).collect();
@@ -208,7 +213,7 @@ impl Planner<'_> {
             let plan = PatternPlan { id, pattern, rubric: &rubric, values: &values, checks: &checks };
             match (entry.class, self.kind.can_be_called()) {
                 (TargetClass::Agent, false) => self.lower(&plan, &plan.id, Shape::Message, None)?,
-                (TargetClass::Mcp, true) => self.called(&plan, evaluator.applies_to_all_tools)?,
+                (TargetClass::Mcp, true) => self.called(&plan, evaluator)?,
                 (TargetClass::Agent, true) => {
                     let reason = "it speaks to an agent, and the target is an MCP server";
                     self.not_applicable(&plan, &plan.id, reason)?;
@@ -223,13 +228,15 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Tools of a server are called, or their list is looked at. `every` tool counts, whether it fits or not.
-    fn called(&mut self, plan: &PatternPlan<'_>, every: bool) -> Result<(), PlanError> {
+    /// Tools of a server are called, or their list is looked at.
+    fn called(&mut self, plan: &PatternPlan<'_>, evaluator: &Evaluator) -> Result<(), PlanError> {
+        // Whether it fits or not.
+        let every = evaluator.applies_to_all_tools;
         let (offer, template) = (self.offer, &plan.pattern.template);
         if offer.tools.is_empty() {
             return self.not_applicable(plan, &plan.id, "the server offers no tools");
         }
-        if template.mentions("tool_list_json") {
+        if template.mentions("tool_list_json") || evaluator.scan_mode == Some(ScanMode::ToolDescription) {
             return self.lower(plan, &plan.id, Shape::Review, None);
         }
         let before = self.planned.len();

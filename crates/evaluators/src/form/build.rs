@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use super::NoArguments;
 use super::choices::Choices;
-use super::views::{chosen, list, names};
-use super::{NoArguments, scalar};
+use super::scalar::{self, MAX_TEXT};
+use super::views::{MAX_VIEWS, chosen, list, names};
 
 /// Values that are made for one call.
 const MAX_VALUES: usize = 2_000;
@@ -24,7 +25,42 @@ pub(super) struct Builder<'s> {
     path: Vec<String>,
 }
 
-type Why = String;
+/// Why there is no value where a schema asks for one, or none that is made.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoValue {
+    #[error("arguments are an object, and no object is allowed")]
+    NoObject,
+    #[error("values are more than {MAX_DEPTH} levels inside each other")]
+    TooDeep,
+    #[error("more than {MAX_VALUES} values are needed")]
+    TooMany,
+    #[error("none of its choices is allowed")]
+    NoChoice,
+    #[error("what is said about its type contradicts itself")]
+    Contradiction,
+    #[error("`{0}` is no type")]
+    UnknownType(String),
+    #[error("it needs {0} members")]
+    ManyMembers(u64),
+    #[error("it needs {0} items, and no more than {MAX_ITEMS} are made")]
+    ManyItems(u64),
+    #[error("it must be at least {0} characters long, and no more than {MAX_TEXT} are made")]
+    LongText(u64),
+    #[error("it must be at least {least} and at most {most} characters long")]
+    NoLength { least: u64, most: u64 },
+    #[error("no number lies within its bounds")]
+    NoNumber,
+    #[error("no such number can be written")]
+    NotWritable,
+    #[error("nothing is allowed there")]
+    Nothing,
+    #[error("what stands there is no schema")]
+    NoSchema,
+    #[error("more than {MAX_VIEWS} schemas speak about it")]
+    TooManySchemas,
+    #[error("`{0}` is not there")]
+    DeadReference(String),
+}
 
 impl<'s> Builder<'s> {
     pub(super) fn new(root: &'s Value, choices: Choices) -> Self {
@@ -38,23 +74,23 @@ impl<'s> Builder<'s> {
     ) -> Result<Map<String, Value>, NoArguments> {
         let made = chosen(self.root, vec![self.root], &mut self.choices).and_then(|views| {
             if !types(&views).is_none_or(|types| types.contains(&"object")) {
-                return Err("arguments are an object, and no object is allowed".to_owned());
+                return Err(NoValue::NoObject);
             }
             self.object(&views, given.clone(), 0)
         });
         made.map_err(|why| {
             let path = self.path.concat().trim_start_matches('.').to_owned();
-            NoArguments::NoValue { path: if path.is_empty() { "arguments".to_owned() } else { path }, why }
+            let path = if path.is_empty() { "arguments".to_owned() } else { path };
+            NoArguments::NoValue { path, why: why.to_string() }
         })
     }
 
     /// A value about which all of these speak; the `nth` of several that are to differ.
-    fn value(&mut self, schemas: Vec<&'s Value>, depth: usize, nth: u64) -> Result<Value, Why> {
+    fn value(&mut self, schemas: Vec<&'s Value>, depth: usize, nth: u64) -> Result<Value, NoValue> {
         if depth > MAX_DEPTH {
-            return Err(format!("values are more than {MAX_DEPTH} levels inside each other"));
+            return Err(NoValue::TooDeep);
         }
-        self.left =
-            self.left.checked_sub(1).ok_or_else(|| format!("more than {MAX_VALUES} values are needed"))?;
+        self.left = self.left.checked_sub(1).ok_or(NoValue::TooMany)?;
         let views = chosen(self.root, schemas, &mut self.choices)?;
         let allowed = types(&views);
         let fits = |value: &&Value| {
@@ -72,7 +108,7 @@ impl<'s> Builder<'s> {
             // A list may be long, and only its beginning is ever tried.
             let possible: Vec<&Value> = first.iter().filter(fits).filter(in_all).take(64).collect();
             if possible.is_empty() {
-                return Err("none of its choices is allowed".to_owned());
+                return Err(NoValue::NoChoice);
             }
             let at = self.choices.pick(possible.len()) + usize::try_from(nth).unwrap_or(0);
             return Ok(possible[at % possible.len()].clone());
@@ -83,7 +119,7 @@ impl<'s> Builder<'s> {
         told.truncate(8);
         let kinds = allowed.unwrap_or_else(|| vec![guessed(&views)]);
         if kinds.is_empty() {
-            return Err("what is said about its type contradicts itself".to_owned());
+            return Err(NoValue::Contradiction);
         }
         let at = self.choices.pick(told.len() + kinds.len());
         if nth == 0
@@ -100,7 +136,7 @@ impl<'s> Builder<'s> {
             "number" => scalar::number(&views, false, nth),
             "boolean" => Ok(Value::Bool((self.choices.pick(2) == 1) ^ (nth % 2 == 1))),
             "null" => Ok(Value::Null),
-            other => Err(format!("`{other}` is no type")),
+            other => Err(NoValue::UnknownType(other.to_owned())),
         }
     }
 
@@ -109,7 +145,7 @@ impl<'s> Builder<'s> {
         views: &[View<'s>],
         given: Map<String, Value>,
         depth: usize,
-    ) -> Result<Map<String, Value>, Why> {
+    ) -> Result<Map<String, Value>, NoValue> {
         let mut made = given;
         let required = views.iter().flat_map(|view| list(view, "required"));
         let wanted: Vec<&'s str> = required.filter_map(Value::as_str).collect();
@@ -134,7 +170,7 @@ impl<'s> Builder<'s> {
         }
         let least = scalar::most_of(views, "minProperties").unwrap_or(0);
         if least > MAX_ITEMS + wanted.len() as u64 {
-            return Err(format!("it needs {least} members"));
+            return Err(NoValue::ManyMembers(least));
         }
         if (made.len() as u64) < least {
             let known = views.iter().filter_map(|view| view.get("properties")?.as_object()).flatten();
@@ -159,7 +195,7 @@ impl<'s> Builder<'s> {
         made: &mut Map<String, Value>,
         name: &str,
         depth: usize,
-    ) -> Result<(), Why> {
+    ) -> Result<(), NoValue> {
         if made.contains_key(name) {
             return Ok(());
         }
@@ -174,11 +210,11 @@ impl<'s> Builder<'s> {
         Ok(())
     }
 
-    fn array(&mut self, views: &[View<'s>], depth: usize) -> Result<Value, Why> {
+    fn array(&mut self, views: &[View<'s>], depth: usize) -> Result<Value, NoValue> {
         let contains = views.iter().any(|view| view.contains_key("contains"));
         let least = scalar::most_of(views, "minItems").unwrap_or(0).max(u64::from(contains));
         if least > MAX_ITEMS {
-            return Err(format!("it needs {least} items, and no more than {MAX_ITEMS} are made"));
+            return Err(NoValue::ManyItems(least));
         }
         let unique = views.iter().any(|view| view.get("uniqueItems") == Some(&Value::Bool(true)));
         let mut items = Vec::new();
@@ -204,7 +240,11 @@ impl<'s> Builder<'s> {
     }
 
     /// Does something one step further in. The path stays where it went wrong.
-    fn within<T>(&mut self, step: String, make: impl FnOnce(&mut Self) -> Result<T, Why>) -> Result<T, Why> {
+    fn within<T>(
+        &mut self,
+        step: String,
+        make: impl FnOnce(&mut Self) -> Result<T, NoValue>,
+    ) -> Result<T, NoValue> {
         self.path.push(step);
         let made = make(self)?;
         self.path.pop();

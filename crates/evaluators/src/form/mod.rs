@@ -82,7 +82,7 @@ pub struct Form {
 impl Form {
     /// Looks at a schema and compiles it. One that asks too much of us is refused.
     pub fn new(schema: &Value) -> Result<Self, NoArguments> {
-        scan::look_at(schema).map_err(NoArguments::Schema)?;
+        scan::look_at(schema).map_err(|why| NoArguments::Schema(why.to_string()))?;
         let patterns = PatternOptions::fancy_regex()
             .backtrack_limit(PATTERN_STEPS)
             .size_limit(PATTERN_BYTES)
@@ -153,7 +153,7 @@ impl Form {
 
     fn check(&self, made: Map<String, Value>) -> Result<Map<String, Value>, NoArguments> {
         let made = Value::Object(made);
-        scan::bounded(&self.schema, &made).map_err(NoArguments::Schema)?;
+        scan::bounded(&self.schema, &made).map_err(|why| NoArguments::Schema(why.to_string()))?;
         if let Err(error) = self.validator.validate(&made) {
             let path = error.instance_path().to_string();
             let why = excerpt(error.masked().to_string().as_bytes());

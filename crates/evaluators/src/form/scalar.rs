@@ -2,25 +2,24 @@
 
 use serde_json::{Map, Number, Value};
 
+use super::build::NoValue;
 use super::choices::Choices;
 use super::pattern;
 
 type View<'s> = &'s Map<String, Value>;
 
 /// How long a text may have to be.
-const MAX_TEXT: u64 = 10_000;
+pub(super) const MAX_TEXT: u64 = 10_000;
 
 /// A text: by its format, by its pattern, or a word.
-pub(super) fn text(views: &[View<'_>], nth: u64, choices: &mut Choices) -> Result<String, String> {
+pub(super) fn text(views: &[View<'_>], nth: u64, choices: &mut Choices) -> Result<String, NoValue> {
     let least = most_of(views, "minLength").unwrap_or(0);
     let most = least_of(views, "maxLength").unwrap_or(u64::MAX);
     if least > MAX_TEXT {
-        return Err(format!(
-            "it must be at least {least} characters long, and no more than {MAX_TEXT} are made"
-        ));
+        return Err(NoValue::LongText(least));
     }
     if least > most {
-        return Err(format!("it must be at least {least} and at most {most} characters long"));
+        return Err(NoValue::NoLength { least, most });
     }
     if let Some(pattern) = views.iter().find_map(|view| view.get("pattern")?.as_str()) {
         let mut possible = pattern::examples(pattern, least);
@@ -68,7 +67,7 @@ fn formatted(format: &str) -> Option<&'static str> {
 }
 
 /// A number: 1 where that is allowed, else the one nearest to the lower bound.
-pub(super) fn number(views: &[View<'_>], whole: bool, nth: u64) -> Result<Value, String> {
+pub(super) fn number(views: &[View<'_>], whole: bool, nth: u64) -> Result<Value, NoValue> {
     let bound = |key: &'static str| views.iter().filter_map(move |view| view.get(key)?.as_f64());
     // Before draft 6 an exclusive bound was a flag beside the bound.
     let flagged = |key: &str, of: &str| {
@@ -120,14 +119,12 @@ pub(super) fn number(views: &[View<'_>], whole: bool, nth: u64) -> Result<Value,
         }
     }
     let found = tried.into_iter().find(|number| number.is_finite() && holds(*number));
-    let found = found.ok_or("no number lies within its bounds")?;
+    let found = found.ok_or(NoValue::NoNumber)?;
     #[allow(clippy::cast_possible_truncation, reason = "it is checked to be whole and within the range")]
     let exact = (found.fract() == 0.0 && found.abs() < 9.0e15).then_some(found as i64);
     match exact {
         Some(number) => Ok(number.into()),
-        None => Number::from_f64(found)
-            .map(Value::Number)
-            .ok_or_else(|| "no such number can be written".to_owned()),
+        None => Number::from_f64(found).map(Value::Number).ok_or(NoValue::NotWritable),
     }
 }
 

@@ -37,10 +37,39 @@ const PARTS: &[&str] = &[
 const NAMED_SAME: &[&str] = &["dependentSchemas", "dependencies"];
 const NAMED_PARTS: &[&str] = &["properties", "patternProperties", "$defs", "definitions"];
 
-/// Says why a schema is not for us.
-pub(super) fn look_at(schema: &Value) -> Result<(), String> {
+/// Why a schema is not for us.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BadSchema {
+    #[error("it is no object")]
+    NoObject,
+    #[error("it has more than {MAX_NODES} values, which are the limit")]
+    TooLarge,
+    #[error("it is more than {MAX_DEPTH} levels deep, which are the limit")]
+    TooDeep,
+    /// An excerpt of the reference.
+    #[error("it refers to `{0}`, which is not there")]
+    DeadReference(String),
+    /// An excerpt of the reference.
+    #[error("it refers to `{0}`, which is elsewhere")]
+    Elsewhere(String),
+    #[error("it uses `{0}`")]
+    Unsupported(&'static str),
+    #[error("a part of it has a name of its own (`$id`)")]
+    NamedPart,
+    #[error("it refers to itself in a circle")]
+    Circle,
+    #[error("more than {MAX_CHAIN} references follow each other, which are the limit")]
+    LongChain,
+    #[error("it has more than {MAX_EXPANDED} schemas when references are followed")]
+    Expanded,
+    #[error("to check a value against it takes too long")]
+    TooSlow,
+}
+
+/// Looks at a schema before anything is made of it.
+pub(super) fn look_at(schema: &Value) -> Result<(), BadSchema> {
     if !schema.is_object() {
-        return Err("it is no object".to_owned());
+        return Err(BadSchema::NoObject);
     }
     measure(schema)?;
     let mut scan = Scan { root: schema, ids: HashMap::new(), edges: Vec::new() };
@@ -48,16 +77,16 @@ pub(super) fn look_at(schema: &Value) -> Result<(), String> {
     scan.follow()
 }
 
-fn measure(schema: &Value) -> Result<(), String> {
+fn measure(schema: &Value) -> Result<(), BadSchema> {
     let mut count = 0;
     let mut waiting = vec![(schema, 0)];
     while let Some((value, depth)) = waiting.pop() {
         count += 1;
         if count > MAX_NODES {
-            return Err(format!("it has more than {MAX_NODES} values, which are the limit"));
+            return Err(BadSchema::TooLarge);
         }
         if depth > MAX_DEPTH {
-            return Err(format!("it is more than {MAX_DEPTH} levels deep, which are the limit"));
+            return Err(BadSchema::TooDeep);
         }
         match value {
             Value::Array(items) => waiting.extend(items.iter().map(|item| (item, depth + 1))),
@@ -85,7 +114,7 @@ struct Edges {
 
 impl<'s> Scan<'s> {
     /// Finds every schema, and what it leads to.
-    fn walk(&mut self, schema: &'s Value) -> Result<(), String> {
+    fn walk(&mut self, schema: &'s Value) -> Result<(), BadSchema> {
         let mut waiting = vec![schema];
         self.id(schema);
         while let Some(schema) = waiting.pop() {
@@ -94,7 +123,7 @@ impl<'s> Scan<'s> {
             let (mut same, mut parts): (Vec<&Value>, Vec<&Value>) = (Vec::new(), Vec::new());
             if let Some(reference) = view.get("$ref").and_then(Value::as_str) {
                 let target = resolve(self.root, reference);
-                same.push(target.ok_or_else(|| format!("it refers to {}", shown(reference)))?);
+                same.push(target.ok_or_else(|| dangling(reference))?);
             }
             for (key, value) in view {
                 let (to, named) = match key.as_str() {
@@ -135,21 +164,21 @@ impl<'s> Scan<'s> {
     }
 
     /// What changes the meaning of references is not followed.
-    fn refuse(&self, schema: &Value, view: &Map<String, Value>) -> Result<(), String> {
+    fn refuse(&self, schema: &Value, view: &Map<String, Value>) -> Result<(), BadSchema> {
         for key in ["$dynamicRef", "$recursiveRef"] {
             if view.get(key).is_some_and(Value::is_string) {
-                return Err(format!("it uses `{key}`"));
+                return Err(BadSchema::Unsupported(key));
             }
         }
         let nested = !std::ptr::eq(schema, self.root);
         if nested && ["$id", "id"].iter().any(|key| view.get(*key).is_some_and(Value::is_string)) {
-            return Err("a part of it has a name of its own (`$id`)".to_owned());
+            return Err(BadSchema::NamedPart);
         }
         Ok(())
     }
 
     /// Follows what leads from schema to schema: without end, too far, or to too many.
-    fn follow(&self) -> Result<(), String> {
+    fn follow(&self) -> Result<(), BadSchema> {
         let count = self.edges.len();
         let mut circular = false;
         let same = |at: usize, nth: usize| self.edges[at].same.get(nth).map(|to| Some(*to));
@@ -158,14 +187,14 @@ impl<'s> Scan<'s> {
             false
         });
         if circular {
-            return Err("it refers to itself in a circle".to_owned());
+            return Err(BadSchema::Circle);
         }
         let mut chains = vec![0; count];
         for at in order {
             chains[at] = 1 + self.edges[at].same.iter().map(|to| chains[*to]).max().unwrap_or(0);
         }
         if chains.into_iter().max() > Some(MAX_CHAIN) {
-            return Err(format!("more than {MAX_CHAIN} references follow each other, which are the limit"));
+            return Err(BadSchema::LongChain);
         }
         // How many schemas there are when references are followed. One that leads back to itself is counted once.
         let all = |at: usize| self.edges[at].same.iter().chain(&self.edges[at].parts).copied();
@@ -174,24 +203,24 @@ impl<'s> Scan<'s> {
             sums[at] = all(at).map(|to| sums[to]).fold(1, u64::saturating_add);
         }
         if sums[0] > MAX_EXPANDED {
-            return Err(format!("it has more than {MAX_EXPANDED} schemas when references are followed"));
+            return Err(BadSchema::Expanded);
         }
         Ok(())
     }
 }
 
-fn shown(reference: &str) -> String {
-    let elsewhere = if reference.starts_with('#') { "which is not there" } else { "which is elsewhere" };
-    format!("`{}`, {elsewhere}", excerpt(reference.as_bytes()))
+fn dangling(reference: &str) -> BadSchema {
+    let shown = excerpt(reference.as_bytes());
+    if reference.starts_with('#') { BadSchema::DeadReference(shown) } else { BadSchema::Elsewhere(shown) }
 }
 
 /// Counts what a validator would do, and says when that is too much.
-pub(super) fn bounded(root: &Value, value: &Value) -> Result<(), String> {
+pub(super) fn bounded(root: &Value, value: &Value) -> Result<(), BadSchema> {
     let mut left = MAX_STEPS;
     // A circle was refused before, and both schema and value are finite, so this ends; it is bounded anyway.
     let mut waiting = vec![(root, value)];
     while let Some((schema, value)) = waiting.pop() {
-        left = left.checked_sub(1).ok_or("to check a value against it takes too long")?;
+        left = left.checked_sub(1).ok_or(BadSchema::TooSlow)?;
         let Value::Object(view) = schema else { continue };
         same(root, view, |next| waiting.push((next, value)));
         parts(view, value, |schema, value| waiting.push((schema, value)));

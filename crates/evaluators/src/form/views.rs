@@ -5,10 +5,11 @@
 
 use serde_json::{Map, Value};
 
+use super::build::NoValue;
 use super::choices::Choices;
 
 /// So many schemas may speak about one value.
-const MAX_VIEWS: usize = 256;
+pub(super) const MAX_VIEWS: usize = 256;
 
 /// Finds what a `$ref` within a schema refers to.
 pub(super) fn resolve<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
@@ -38,23 +39,24 @@ pub(super) fn chosen<'s>(
     root: &'s Value,
     schemas: Vec<&'s Value>,
     choices: &mut Choices,
-) -> Result<Vec<&'s Map<String, Value>>, String> {
+) -> Result<Vec<&'s Map<String, Value>>, NoValue> {
     let mut views = Vec::new();
     let mut waiting = schemas;
     waiting.reverse();
     while let Some(schema) = waiting.pop() {
         let view = match schema {
             Value::Bool(true) => continue,
-            Value::Bool(false) => return Err("nothing is allowed there".to_owned()),
+            Value::Bool(false) => return Err(NoValue::Nothing),
             Value::Object(view) => view,
-            _ => return Err("what stands there is no schema".to_owned()),
+            _ => return Err(NoValue::NoSchema),
         };
         if views.len() == MAX_VIEWS {
-            return Err(format!("more than {MAX_VIEWS} schemas speak about it"));
+            return Err(NoValue::TooManySchemas);
         }
         views.push(view);
         if let Some(reference) = view.get("$ref").and_then(Value::as_str) {
-            waiting.push(resolve(root, reference).ok_or_else(|| format!("`{reference}` is not there"))?);
+            let target = resolve(root, reference);
+            waiting.push(target.ok_or_else(|| NoValue::DeadReference(reference.to_owned()))?);
         }
         waiting.extend(list(view, "allOf"));
         for key in ["anyOf", "oneOf"] {

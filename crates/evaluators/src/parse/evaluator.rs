@@ -1,15 +1,19 @@
 //! Parses an evaluator.
 
 use sortie_syntax::yaml::{Entry, Node, NodeKind};
-use sortie_syntax::{Diagnostic, Field, Reader, Span, is_null};
+use sortie_syntax::{Diagnostic, Reader, Span, is_null};
 
 use super::check::{check, together};
 use super::fields::{
-    Mapping, kebab_case, list, name, no_name_twice, parsed, refuse, report_key, text, value_at, word, words,
+    Mapping, join, kebab_case, list, name, no_name_twice, parsed, refuse, report_key, text, value_at, word,
+    words,
 };
+use super::foreign::{is_unused, mcp_top_10};
 use super::pattern::pattern;
+use super::standards::{is_refused, standards};
 use crate::limits::{MAX_CHECKS, MAX_PATTERNS, MAX_TEXT_BYTES};
-use crate::model::{Evaluator, Severity, Standard, Standards, Surface, TargetClass, TurnMode};
+use crate::model::{Evaluator, ScanMode, Severity, Surface, TargetClass, TurnMode};
+use crate::rules::foreign as rules;
 use crate::rules::{checks, fields, files, patterns};
 
 const EVALUATOR: Mapping = Mapping {
@@ -28,6 +32,9 @@ const EVALUATOR: Mapping = Mapping {
         "judge_needs_llm",
         "applies_to_all_tools",
         "surfaces",
+        "scan_mode",
+        "correlates_with",
+        "untestable_reason",
         "turn_mode",
         "depends_on",
         "tags",
@@ -132,15 +139,16 @@ fn draft<'t>(
     }
     let mut draft = Draft::default();
     draft.evaluator.judge_needs_llm = true;
-    let mut patterns = None;
+    let (mut patterns, mut others) = (None, Vec::new());
     for entry in entries {
         if is_refused(reader, *entry) {
             continue;
         }
-        let Field::Known(field) = reader.field(entries, *entry, EVALUATOR.what, EVALUATOR.fields, false)
-        else {
+        if is_foreign(reader.tree().key(*entry)) {
+            others.push(*entry);
             continue;
-        };
+        }
+        let Some(field) = EVALUATOR.field(reader, entries, *entry) else { continue };
         if reader.is_given(*entry) {
             draft.given.push(field);
         }
@@ -154,9 +162,16 @@ fn draft<'t>(
     if let Some(entry) = patterns {
         draft.patterns(reader, entry, class);
     }
+    for entry in others {
+        draft.foreign(reader, entries, entry);
+    }
     EVALUATOR.require(reader, node, &draft.given);
-    one_layout(reader, node, patterns, layout);
+    // Where nothing can be played, there need not be anything to play.
+    if draft.evaluator.not_applicable().is_none() || layout == (Layout::Folder { pattern_files: true }) {
+        one_layout(reader, node, patterns, layout);
+    }
     draft.agreement(reader, node, entries, folder);
+    draft.scans(reader, entries, patterns, layout);
     Some(draft)
 }
 
@@ -197,7 +212,7 @@ impl Draft {
             "description" => evaluator.description = long_text(reader),
             "pass_criteria" => evaluator.pass_criteria = long_text(reader).unwrap_or_default(),
             "fail_criteria" => evaluator.fail_criteria = long_text(reader).unwrap_or_default(),
-            "judge_hint" => evaluator.judge_hint = long_text(reader),
+            "judge_hint" => join(&mut evaluator.judge_hint, long_text(reader)),
             "judge_needs_llm" => {
                 evaluator.judge_needs_llm = reader.under(entry, Reader::boolean).unwrap_or(true);
             }
@@ -207,15 +222,25 @@ impl Draft {
                 evaluator.applies_to_all_tools = applies.unwrap_or_default();
             }
             "surfaces" => {
-                (evaluator.surfaces, _) = words(reader, entry, "a list of surfaces", |reader, item| {
-                    fields::word(reader, item, "a surface", Surface::WORDS)
-                });
+                let (surfaces, _): (Vec<Surface>, _) =
+                    words(reader, entry, "a list of surfaces", |reader, item| {
+                        fields::word(reader, item, "a surface", Surface::WORDS)
+                    });
+                evaluator.surfaces.extend(surfaces);
+                evaluator.surfaces.dedup();
             }
+            "scan_mode" => evaluator.scan_mode = word(reader, entry, "a scan mode", ScanMode::WORDS),
+            "correlates_with" => {
+                let id = reader.under(entry, |reader, node| kebab_case(reader, node, "an id"));
+                evaluator.correlates_with = id;
+            }
+            "untestable_reason" => evaluator.untestable_reason = long_text(reader),
             "turn_mode" => evaluator.turn_mode = word(reader, entry, "a turn mode", TurnMode::WORDS),
             "depends_on" => {
-                let ids =
+                let (ids, at) =
                     words(reader, entry, "a list of ids", |reader, item| kebab_case(reader, item, "an id"));
-                (evaluator.depends_on, places.depends_on) = ids;
+                evaluator.depends_on.extend(ids);
+                places.depends_on.extend(at);
             }
             "tags" => {
                 let tags =
@@ -268,12 +293,54 @@ impl Draft {
             fields::other_surfaces(&self.evaluator.surfaces, folder, key_at(entry))
         });
         let broken_promise = needs_llm
-            .filter(|_| !self.evaluator.judge_needs_llm)
+            .filter(|_| !self.evaluator.judge_needs_llm && self.evaluator.not_applicable().is_none())
             .and_then(|entry| checks::broken_promise(&self.evaluator.checks, key_at(entry)));
         for finding in contradiction.into_iter().chain(broken_promise) {
             reader.warn(|_| finding);
         }
     }
+
+    /// A field that is not one of ours.
+    fn foreign(&mut self, reader: &mut Reader<'_>, entries: &[Entry], entry: Entry) {
+        if !is_unused(reader, entry, self.evaluator.reads_source()) {
+            mcp_top_10(reader, entries, entry, &mut self.evaluator.standards);
+        }
+    }
+
+    /// What is looked at in place of answers, and whether anything is played.
+    fn scans(&self, reader: &mut Reader<'_>, entries: &[Entry], patterns: Option<Entry>, layout: Layout) {
+        let evaluator = &self.evaluator;
+        let tree = reader.tree();
+        let find = |key: &str| entries.iter().find(|entry| tree.key(**entry) == key).copied();
+        let scan_mode = find("scan_mode").filter(|_| evaluator.scan_mode.is_some());
+        let says_so = scan_mode.or(find("surfaces")).or(find("surface"));
+        if let Some(entry) = scan_mode
+            && evaluator.scan_mode == Some(ScanMode::ToolDescription)
+            && evaluator.surfaces == [Surface::Code]
+        {
+            return report_key(reader, entry, rules::two_scans);
+        }
+        if evaluator.reads_source() {
+            let own = patterns.filter(|_| !evaluator.patterns.is_empty());
+            let files = says_so.filter(|_| layout == Layout::Folder { pattern_files: true });
+            if let Some(entry) = own.or(files) {
+                return report_key(reader, entry, rules::source_with_patterns);
+            }
+        } else if let Some(entry) = find("correlates_with").filter(|entry| reader.is_given(*entry)) {
+            let at = reader.tree().node(entry.key).span;
+            reader.warn(|_| rules::unrelated(at));
+        }
+        let untestable = find("untestable_reason").filter(|_| evaluator.untestable_reason.is_some());
+        if let Some((reason, entry)) = evaluator.not_applicable().zip(untestable.or(says_so)) {
+            let at = reader.tree().node(entry.key).span;
+            reader.warn(|_| rules::not_played(&reason, at));
+        }
+    }
+}
+
+/// Whether a key is one of another tool, and not another name for one of ours.
+fn is_foreign(key: &str) -> bool {
+    key == rules::MCP_TOP_10 || rules::UNUSED.iter().any(|(unused, _)| *unused == key)
 }
 
 fn schema_version(reader: &mut Reader<'_>, entry: Entry) {
@@ -281,51 +348,5 @@ fn schema_version(reader: &mut Reader<'_>, entry: Entry) {
     if let Some(version) = version.filter(|version| *version != 1) {
         let at = value_at(reader, entry);
         reader.report(|_| fields::unknown_version(version, at));
-    }
-}
-
-/// Says what to write in place of a key that other tools take, where it is one.
-fn is_refused(reader: &mut Reader<'_>, entry: Entry) -> bool {
-    let key = reader.tree().key(entry);
-    let is_refused = fields::REFUSED_KEYS.contains(&key);
-    if is_refused {
-        report_key(reader, entry, |at| fields::refused_key(key, at));
-    }
-    is_refused
-}
-
-fn standards<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Standards {
-    let mut standards = Standards::default();
-    let entries = reader.mapping(node, "a mapping of standards to entries").unwrap_or_default();
-    for entry in entries {
-        if is_refused(reader, *entry) {
-            continue;
-        }
-        let Field::Known(key) = reader.field(entries, *entry, "`standards`", Standard::WORDS, false) else {
-            continue;
-        };
-        // The key was just found in the list.
-        let Ok(standard) = key.parse::<Standard>() else { continue };
-        if let Some(id) = reader.under(*entry, |reader, node| one_entry(reader, node, standard)) {
-            standards.insert(standard, id);
-        }
-    }
-    standards
-}
-
-fn one_entry<'t>(reader: &mut Reader<'t>, node: Node<'t>, standard: Standard) -> Option<String> {
-    if is_null(node) {
-        reader.mismatch(node, "the id of one entry");
-        return None;
-    }
-    let written = reader.string(node)?;
-    match standard.entry(&written) {
-        Ok(entry) if entry == written => Some(entry),
-        Ok(entry) => {
-            let at = reader.headline(node);
-            reader.warn(|_| fields::other_form(&written, standard, &entry, at, node.span));
-            Some(entry)
-        }
-        Err(problem) => refuse(reader, node, |at| fields::no_entry(&written, standard, &problem, at)),
     }
 }

@@ -6,8 +6,9 @@ use std::str::FromStr;
 use sortie_syntax::yaml::{Entry, Node, NodeKind, Tree};
 use sortie_syntax::{Diagnostic, Field, Reader, Span, is_null};
 
+use super::foreign::other_name;
 use crate::limits::{MAX_LISTED, MAX_NAME_BYTES};
-use crate::rules::{fields, files, ids};
+use crate::rules::{fields, files, foreign, ids};
 
 /// A kind of mapping: what it is called, what it looks like, its fields, and for those that it must have what to write.
 pub(super) struct Mapping {
@@ -28,9 +29,7 @@ impl Mapping {
         let entries = reader.mapping(node, self.form)?;
         let mut given = Vec::new();
         for entry in entries {
-            let Field::Known(field) = reader.field(entries, *entry, self.what, self.fields, false) else {
-                continue;
-            };
+            let Some(field) = self.field(reader, entries, *entry) else { continue };
             if reader.is_given(*entry) {
                 given.push(field);
             }
@@ -38,6 +37,22 @@ impl Mapping {
         }
         self.require(reader, node, &given);
         Some(given)
+    }
+
+    /// The field that a key is, under its own name or that of another tool.
+    pub(super) fn field(
+        &self,
+        reader: &mut Reader<'_>,
+        entries: &[Entry],
+        entry: Entry,
+    ) -> Option<&'static str> {
+        if let Some(field) = other_name(reader, entries, entry, self.fields) {
+            return Some(field);
+        }
+        match reader.field(entries, entry, self.what, self.fields, false) {
+            Field::Known(field) => Some(field),
+            Field::Extension | Field::Unknown => None,
+        }
     }
 
     pub(super) fn require<'t>(&self, reader: &mut Reader<'t>, node: Node<'t>, given: &[&str]) {
@@ -103,6 +118,18 @@ pub(super) fn text_of<'t>(reader: &mut Reader<'t>, node: Node<'t>, most: usize) 
     Some(text)
 }
 
+/// Adds a text to another that stands there under another name.
+pub(super) fn join(text: &mut Option<String>, more: Option<String>) {
+    match (text, more) {
+        (Some(text), Some(more)) => {
+            text.push_str("\n\n");
+            text.push_str(&more);
+        }
+        (text, Some(more)) => *text = Some(more),
+        (_, None) => {}
+    }
+}
+
 /// A one-line name, below a key.
 pub(super) fn name(reader: &mut Reader<'_>, entry: Entry) -> Option<String> {
     text(reader, entry, MAX_NAME_BYTES)
@@ -161,10 +188,22 @@ pub(super) fn words<'t, T: Display + Ord>(
     what: &str,
     mut read: impl FnMut(&mut Reader<'t>, Node<'t>) -> Option<T>,
 ) -> (Vec<T>, Vec<Span>) {
-    let words = list(reader, entry, what, MAX_LISTED, |reader, item| {
+    let mut word = |reader: &mut Reader<'t>, item: Node<'t>| {
         let at = reader.headline(item);
         Some((read(reader, item)?, at))
-    });
+    };
+    let node = reader.tree().node(entry.value);
+    if let NodeKind::Scalar(text, _) = node.kind
+        && !is_null(node)
+    {
+        let word = reader.under(entry, |reader, node| {
+            let at = reader.headline(node);
+            reader.warn(|_| foreign::not_a_list(text, at, node.span));
+            word(reader, node)
+        });
+        return word.into_iter().unzip();
+    }
+    let words = list(reader, entry, what, MAX_LISTED, word);
     for finding in ids::duplicate_words(&words) {
         reader.warn(|_| finding);
     }

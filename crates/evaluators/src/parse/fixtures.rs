@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sortie_syntax::yaml::{Entry, Node, NodeKind};
-use sortie_syntax::{Diagnostic, Reader, is_null};
+use sortie_syntax::{Diagnostic, Reader, Span, is_null};
 
 use super::fields::{Mapping, list, parsed, refuse, report_key, value_at, word};
 use crate::fixtures::{FixtureCase, FixtureContent, Fixtures};
 use crate::limits::MAX_CASES;
-use crate::model::{Evaluator, FixtureKind, Verdict};
-use crate::rules::{files, fixtures as rules};
+use crate::model::{ArtifactType, Evaluator, FixtureKind, Verdict};
+use crate::rules::{files, fixtures as rules, foreign};
 use sortie_trace::{Call, ObservedCall, Role, Transcript, Turn};
 
 const FIXTURES: Mapping = Mapping {
@@ -26,9 +26,26 @@ const FIXTURES: Mapping = Mapping {
 const CASE: Mapping = Mapping {
     what: "a case",
     form: "a text, or a mapping with `response` or `turns`",
-    fields: &["response", "turns", "tools", "server", "expect", "pattern", "variables"],
+    fields: &["response", "turns", "artifact", "metric", "tools", "server", "expect", "pattern", "variables"],
     required: &[],
 };
+const ARTIFACT: Mapping = Mapping {
+    what: "an artifact",
+    form: "an artifact: `type` and `content`",
+    fields: &["type", "content"],
+    required: &[
+        ("type", "`tool_description` or `manifest`; `source_file` is for source scanners"),
+        ("content", "write what it says"),
+    ],
+};
+const METRIC: Mapping = Mapping {
+    what: "a metric",
+    form: "a metric: `name` and `value`",
+    fields: &["name", "value"],
+    required: &[("name", "say what is measured"), ("value", "say how much it is")],
+};
+/// What a case is about.
+const CONTENTS: [&str; 4] = ["response", "turns", "artifact", "metric"];
 const TURN: Mapping = Mapping {
     what: "a turn",
     form: "a turn: `role` and `text`",
@@ -93,11 +110,15 @@ impl Of<'_> {
                 report_key(reader, entry, |at| rules::no_case(self.key, at));
             }
             let mut index = 0;
-            cases.extend(list(reader, entry, "a list of cases", MAX_CASES, |reader, item| {
+            let read = list(reader, entry, "a list of cases", MAX_CASES, |reader, item| {
                 let name = format!("{}[{index}]", self.key);
                 index += 1;
-                self.case(reader, item, name)
-            }));
+                let errors = reader.errors();
+                let case = self.case(reader, item, name);
+                // One that is left out is said to be.
+                if case.is_none() && reader.errors() == errors { Some(None) } else { case.map(Some) }
+            });
+            cases.extend(read.into_iter().flatten());
         } else {
             cases.extend(reader.under(entry, |reader, node| self.case(reader, node, self.key.to_owned())));
         }
@@ -117,13 +138,17 @@ impl Of<'_> {
         };
         if let NodeKind::Scalar(..) = node.kind {
             case.content = FixtureContent::Response(reader.string(node)?);
+            self.content(reader, span, "response");
             return Some(case);
         }
         let (mut response, mut turns, mut tools, mut server) = (None, None, None, None);
+        let mut shown = None;
         let given = CASE.read(reader, node, |reader, entry, field| match field {
             _ if !reader.is_given(entry) => {}
             "response" => response = reader.under(entry, Reader::string),
-            "turns" => turns = Some(self.turns(reader, entry)),
+            "turns" => turns = Some(turns_of(reader, entry)),
+            "artifact" => shown = reader.under(entry, artifact),
+            "metric" => reader.under(entry, metric),
             "tools" => {
                 let read = list(reader, entry, "a list of tools", Transcript::MAX_TURNS, object);
                 tools = Some(read.into_iter().map(Value::Object).collect());
@@ -138,8 +163,14 @@ impl Of<'_> {
             _ => case.variables = reader.under(entry, variables),
         })?;
         let has = |field: &str| given.contains(&field);
-        if has("response") == has("turns") {
-            return refuse(reader, node, |at| rules::one_content(has("turns"), at));
+        let contents: Vec<&str> = CONTENTS.into_iter().filter(|content| has(content)).collect();
+        let [content] = *contents else {
+            return refuse(reader, node, |at| rules::one_content(&contents, at));
+        };
+        let entry = reader.tree().entry(node.id, content);
+        let at = entry.map_or(span, |entry| reader.tree().node(entry.key).span);
+        if !self.content(reader, at, content) {
+            return None;
         }
         if !has("turns") && (has("tools") || has("server")) {
             return refuse(reader, node, rules::no_turns);
@@ -151,7 +182,16 @@ impl Of<'_> {
                 tools: tools.unwrap_or_default(),
                 server: server.unwrap_or_default(),
             },
-            (None, None) => return None,
+            (None, None) => match shown? {
+                (ArtifactType::ToolDescription, text) => {
+                    FixtureContent::Artifact { tools: vec![json!({"description": text})], server: Map::new() }
+                }
+                (ArtifactType::Manifest, text) => FixtureContent::Artifact {
+                    tools: Vec::new(),
+                    server: Map::from_iter([("manifest".to_owned(), text.into())]),
+                },
+                (ArtifactType::SourceFile, _) => return None,
+            },
         };
         bounded(reader, &case);
         Some(case)
@@ -179,19 +219,56 @@ impl Of<'_> {
         Some(name)
     }
 
-    fn turns(&self, reader: &mut Reader<'_>, entry: Entry) -> Vec<Turn> {
-        if self.kind == Some(FixtureKind::Response) {
-            report_key(reader, entry, rules::turns_of_response);
-        }
-        let turns = list(reader, entry, "a list of turns", Transcript::MAX_TURNS, turn);
-        let written = match reader.tree().node(entry.value).kind {
-            NodeKind::Sequence(items) => items.len(),
-            _ => usize::MAX, // said already
+    /// Whether cases of this kind are about this; said where they are not.
+    fn content(&self, reader: &mut Reader<'_>, at: Span, content: &str) -> bool {
+        let expected: &[FixtureKind] = match content {
+            "response" => &[FixtureKind::Response, FixtureKind::Transcript],
+            "turns" => &[FixtureKind::Transcript],
+            "artifact" => &[FixtureKind::Artifact],
+            _ => &[FixtureKind::Metric],
         };
-        if turns.len() == written && turns.iter().all(|turn| turn.role != Role::Target) {
-            report_key(reader, entry, rules::silent);
+        let fits = self.kind.is_none_or(|kind| expected.contains(&kind));
+        if !fits {
+            reader.report(|_| rules::other_kind(content, expected, at));
         }
-        turns
+        fits
+    }
+}
+
+/// A conversation, in which the target speaks.
+fn turns_of(reader: &mut Reader<'_>, entry: Entry) -> Vec<Turn> {
+    let turns = list(reader, entry, "a list of turns", Transcript::MAX_TURNS, turn);
+    let written = match reader.tree().node(entry.value).kind {
+        NodeKind::Sequence(items) => items.len(),
+        _ => usize::MAX, // said already
+    };
+    if turns.len() == written && turns.iter().all(|turn| turn.role != Role::Target) {
+        report_key(reader, entry, rules::silent);
+    }
+    turns
+}
+
+fn artifact<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<(ArtifactType, String)> {
+    let (mut kind, mut content) = (None, None);
+    ARTIFACT.read(reader, node, |reader, entry, field| match field {
+        "type" => kind = word(reader, entry, "a type of artifact", ArtifactType::WORDS),
+        _ => content = reader.under(entry, Reader::string),
+    })?;
+    if kind == Some(ArtifactType::SourceFile) {
+        let at = reader.headline(node);
+        reader.warn(|_| foreign::source_case(at));
+    }
+    kind.zip(content)
+}
+
+fn metric<'t>(reader: &mut Reader<'t>, node: Node<'t>) {
+    let read = METRIC.read(reader, node, |reader, entry, field| match field {
+        "name" => _ = reader.under(entry, Reader::string),
+        _ => _ = reader.under(entry, Reader::number),
+    });
+    if read.is_some() {
+        let at = reader.headline(node);
+        reader.warn(|_| foreign::not_measured(at));
     }
 }
 

@@ -6,7 +6,9 @@ mod check;
 mod evaluator;
 mod fields;
 mod fixtures;
+mod foreign;
 mod pattern;
+mod standards;
 mod suite;
 mod transcript;
 

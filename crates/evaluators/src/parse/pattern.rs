@@ -7,7 +7,7 @@ use sortie_oatf::template::{Piece, pieces};
 use sortie_syntax::yaml::Node;
 use sortie_syntax::{Diagnostic, Edit, Reader, Span, nearest};
 
-use super::fields::{Mapping, name, parsed, refuse, text, value_at};
+use super::fields::{Mapping, join, name, parsed, refuse, text, value_at};
 use crate::arguments::ArgumentsError;
 use crate::limits::{MAX_TEMPLATE_BYTES, MAX_TEXT_BYTES};
 use crate::model::{Pattern, TargetClass};
@@ -71,7 +71,7 @@ pub(super) fn pattern<'t>(
                 });
             }
         }
-        _ => judge_hint = text(reader, entry, MAX_TEXT_BYTES),
+        _ => join(&mut judge_hint, text(reader, entry, MAX_TEXT_BYTES)),
     })?;
     let template = Template::new(template?);
     let pattern = Pattern { name: title?, slug: slug.map(str::to_owned), template, judge_hint };

@@ -4,9 +4,9 @@ use std::str::FromStr;
 
 use sortie_oatf::frameworks::Problem;
 use sortie_syntax::Reader;
-use sortie_syntax::yaml::Node;
+use sortie_syntax::yaml::{Node, NodeKind};
 
-use super::{Diagnostic, Edit, Rule, Span, error, findings, found, shown, warning};
+use super::{Diagnostic, Edit, Rule, Span, error, findings, foreign, found, shown, warning};
 use crate::model::{Standard, Surface, TargetClass};
 
 pub(super) const E_003: Rule = error("E-003", "standards are under `standards`", include_str!("e003.md"));
@@ -47,6 +47,14 @@ pub(crate) fn word<'t, T: FromStr>(
     what: &str,
     words: &'static [&'static str],
 ) -> Option<T> {
+    if let NodeKind::Scalar(text, _) = node.kind
+        && !words.contains(&text)
+        && let Some(meant) = words.iter().find(|word| word.eq_ignore_ascii_case(text))
+    {
+        let at = reader.headline(node);
+        reader.warn(|_| foreign::other_case(text, meant, at, node.span));
+        return meant.parse().ok();
+    }
     reader.variant(node, E_004.code, what, words)
 }
 
@@ -69,10 +77,13 @@ pub(crate) fn other_form(written: &str, standard: Standard, entry: &str, at: Spa
 }
 
 pub(crate) fn other_surfaces(surfaces: &[Surface], folder: TargetClass, at: Span) -> Option<Diagnostic> {
-    let contradicts = match folder {
-        TargetClass::Agent => surfaces == [Surface::Mcp],
-        TargetClass::Mcp => !surfaces.is_empty() && !surfaces.contains(&Surface::Mcp),
-    };
+    // Source code is neither's.
+    let mut running = surfaces.iter().filter(|surface| **surface != Surface::Code).peekable();
+    let contradicts = running.peek().is_some()
+        && match folder {
+            TargetClass::Agent => running.all(|surface| *surface == Surface::Mcp),
+            TargetClass::Mcp => running.all(|surface| *surface != Surface::Mcp),
+        };
     contradicts.then(|| {
         found(&E_108, format!("this lies in the folder `{folder}`, and says something else"))
             .at(at)

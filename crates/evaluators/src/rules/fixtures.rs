@@ -1,10 +1,10 @@
 //! Cases of fixtures.
 
-use sortie_syntax::nearest;
+use sortie_syntax::{listed, nearest};
 use sortie_trace::{Role, Turn};
 
 use super::{Diagnostic, Rule, Span, error, findings, found, or_nearest, shown};
-use crate::model::{Evaluator, Verdict};
+use crate::model::{Evaluator, FixtureKind, Verdict};
 
 pub(super) const E_020: Rule = error("E-020", "a case says what its key means", include_str!("e020.md"));
 pub(super) const E_021: Rule =
@@ -14,20 +14,30 @@ pub(super) const E_022: Rule = error("E-022", "a turn holds what its role does",
 findings! {
     E_020 no_case(key: &str): "`{key}` needs at least one case",
         label "empty", help "write what a target might answer";
-    E_020 one_content(has_both: bool): "{}" = if has_both {
-            "a case has `response` or `turns`, not both"
-        } else {
-            "a case needs `response` or `turns`"
-        },
-        help "`response` is one answer, `turns` a conversation";
     E_020 no_turns(): "`tools` and `server` belong to `turns`",
         help "write the conversation as `turns: [{role: target, text: …}]`";
-    E_020 turns_of_response(): "`turns` are for `kind: transcript`",
-        help "write `kind: transcript`; it takes answers as well";
     E_020 other_verdict(key: &str, expect: Verdict): "a `{key}` cannot expect `{expect}`",
         label "its key says otherwise",
         help "move the case below the other key; `undecided` is for what only a judge can see";
     E_022 silent(): "the target says nothing here", help "write at least one turn with `role: target`";
+}
+
+/// A case about nothing, or about several things.
+pub(crate) fn one_content(contents: &[&str], at: Span) -> Diagnostic {
+    let message = match contents {
+        [] => "a case needs `response` or `turns`".to_owned(),
+        several => format!("a case is about one thing, not about {}", listed(several)),
+    };
+    found(&E_020, message).at(at).help("`response` is one answer, `turns` a conversation")
+}
+
+pub(crate) fn other_kind(content: &str, expected: &[FixtureKind], at: Span) -> Diagnostic {
+    let expected: Vec<String> = expected.iter().map(|kind| format!("`kind: {kind}`")).collect();
+    let finding = found(&E_020, format!("`{content}` is for {}", expected.join(" and "))).at(at);
+    match content {
+        "turns" => finding.help("write `kind: transcript`; it takes answers as well"),
+        _ => finding.help("put cases of this kind into an evaluator of their own, or write the other kind"),
+    }
 }
 
 pub(crate) fn unknown_pattern(name: &str, evaluator: &Evaluator, at: Span) -> Option<Diagnostic> {

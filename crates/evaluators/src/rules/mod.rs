@@ -8,6 +8,7 @@ pub(crate) mod dependencies;
 pub(crate) mod fields;
 pub(crate) mod files;
 pub(crate) mod fixtures;
+pub(crate) mod foreign;
 pub(crate) mod ids;
 pub(crate) mod patterns;
 pub(crate) mod suites;
@@ -22,6 +23,7 @@ use dependencies::{E_016, E_017};
 use fields::{E_003, E_004, E_005, E_009, E_015, E_028, E_102, E_103, E_108};
 use files::{E_018, E_019, E_027};
 use fixtures::{E_020, E_021, E_022};
+use foreign::{E_030, E_112, E_113, E_114, E_115, E_116};
 use ids::{E_001, E_002, E_008, E_010, E_101, E_109};
 use patterns::{E_006, E_007, E_029, E_105, E_106, E_107};
 use suites::{E_023, E_024, E_025, E_026};
@@ -30,8 +32,8 @@ use suites::{E_023, E_024, E_025, E_026};
 const RULES: &[&Rule] = &[
     &E_001, &E_002, &E_003, &E_004, &E_005, &E_006, &E_007, &E_008, &E_009, &E_010, &E_011, &E_012, &E_013,
     &E_014, &E_015, &E_016, &E_017, &E_018, &E_019, &E_020, &E_021, &E_022, &E_023, &E_024, &E_025, &E_026,
-    &E_027, &E_028, &E_029, &E_101, &E_102, &E_103, &E_104, &E_105, &E_106, &E_107, &E_108, &E_109, &E_110,
-    &E_111,
+    &E_027, &E_028, &E_029, &E_030, &E_101, &E_102, &E_103, &E_104, &E_105, &E_106, &E_107, &E_108, &E_109,
+    &E_110, &E_111, &E_112, &E_113, &E_114, &E_115, &E_116,
 ];
 
 /// Declares findings that are words: the rule, a name and arguments, a message that may show them, a label, and helps.

@@ -5,6 +5,7 @@ mod catalogue;
 mod deciding;
 mod faults;
 mod fine_means_loaded;
+mod foreign;
 mod fuzz_corpus;
 mod hostile;
 mod rule_pages;

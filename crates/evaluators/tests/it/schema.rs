@@ -13,8 +13,8 @@ use sortie_syntax::Diagnostic;
 use sortie_syntax::yaml::{Node, NodeKind, Scalar, Style, Tree};
 
 /// What no schema can say: names that must differ (E-010), what has a syntax of its own (E-012 to E-014, E-029), what the
-/// folder decides (E-015). JSON Schema counts characters where we count bytes, and takes `1.0` for an integer.
-const BEYOND: &[&str] = &["E-010", "E-012", "E-013", "E-014", "E-015", "E-029"];
+/// folder decides (E-015, E-030). JSON Schema counts characters where we count bytes, and takes `1.0` for an integer.
+const BEYOND: &[&str] = &["E-010", "E-012", "E-013", "E-014", "E-015", "E-029", "E-030"];
 
 fn findings(of: SchemaOf, text: &str) -> Vec<Diagnostic> {
     match of {
@@ -82,7 +82,7 @@ fn whole() -> Vec<(SchemaOf, Value)> {
     let evaluator = json!({
         "schema_version": 1, "id": "a-b", "name": "A", "severity": "low",
         "standards": {"owasp-llm": "LLM01", "owasp-mcp": "MCP01", "owasp-agentic": "ASI01", "owasp-api": "API1",
-            "atlas": "AML.T0051", "eu-ai-act": "general", "trust-safety": "general"},
+            "atlas": "AML.T0051", "eu-ai-act": ["general", "Art.10"], "trust-safety": "general", "nist": "Secure & Resilient"},
         "description": "d", "pass_criteria": "p", "fail_criteria": "f", "judge_hint": "h",
         "judge_needs_llm": false, "applies_to_all_tools": true, "surfaces": ["mcp"], "turn_mode": "multi",
         "depends_on": ["c"], "tags": ["t"],
@@ -109,6 +109,26 @@ fn whole() -> Vec<(SchemaOf, Value)> {
         },
     });
     let answers = json!({"kind": "response", "pass_case": "a", "fail_case": [{"response": "b"}]});
+    let artifacts = json!({
+        "kind": "artifact",
+        "pass_case": {"artifact": {"type": "tool_description", "content": "c"}, "expect": "PASS"},
+        "fail_case": [{"artifact": {"type": "source_file", "content": "c"}, "variables": {"a": "b"}}],
+    });
+    let metrics = json!({
+        "kind": "metric",
+        "pass_case": {"metric": {"name": "tokens", "value": 1}},
+        "fail_case": {"metric": {"name": "tokens", "value": 1.5}},
+    });
+    let foreign = json!({
+        "id": "a-b", "name": "A", "severity": "HIGH", "pass_criteria": "p", "fail_criteria": "f",
+        "judgeHint": "h", "judge_instructions": "i", "surface": "agent", "dependsOn": "c", "tags": "t",
+        "mcp_top_10": "MCP01", "source_scan": {}, "strategy": "s", "types": [], "metric_threshold": 1,
+        "untestable_reason": "r", "patterns": [{"name": "P", "template": "t", "judgeHint": "h"}],
+    });
+    let source = json!({
+        "id": "a-b", "name": "A", "severity": "low", "pass_criteria": "p", "fail_criteria": "f",
+        "scan_mode": "source_code", "correlates_with": "c", "source_scan": {"languages": []}, "patterns": [],
+    });
     let suite = json!({
         "id": "s", "name": "S", "description": "d",
         "include": [{"evaluator": "a"}, {"document": "b"}, {"suite": "c"}, {"tag": "d"}],
@@ -118,6 +138,10 @@ fn whole() -> Vec<(SchemaOf, Value)> {
         (SchemaOf::Pattern, pattern),
         (SchemaOf::Fixtures, fixtures),
         (SchemaOf::Fixtures, answers),
+        (SchemaOf::Fixtures, artifacts),
+        (SchemaOf::Fixtures, metrics),
+        (SchemaOf::Evaluator, foreign),
+        (SchemaOf::Evaluator, source),
         (SchemaOf::Suite, suite),
     ]
 }
@@ -150,6 +174,8 @@ fn mistakes() -> Vec<Value> {
         json!("attacker"),
         json!("target"),
         json!("response"),
+        json!("source_code"),
+        json!("code"),
         json!("x".repeat(201)),
         json!("x".repeat(32 * 1024 + 1)),
         json!("x".repeat(64 * 1024 + 1)),

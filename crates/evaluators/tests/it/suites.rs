@@ -59,7 +59,7 @@ fn a_standard_puts_evaluators_and_documents_into_one_suite() {
     assert_eq!(members(&loaded, "owasp-llm-top10"), named(&["leak"], &[]));
     assert_eq!(members(&loaded, "eu-ai-act-bias"), named(&[], &[]), "there, and empty");
     assert_eq!(loaded.suites.of_evaluator("leak").collect::<Vec<_>>(), ["mitre-atlas", "owasp-llm-top10"]);
-    assert_eq!(loaded.suites.iter().count(), 5, "APIs, and trust and safety, have none");
+    assert_eq!(loaded.suites.iter().count(), 6, "APIs, and trust and safety, have none");
 }
 
 #[test]

@@ -175,9 +175,10 @@ fn by_entry(suite: &Suite, used: &EvaluatorSet) -> Vec<Listed> {
     entries.extend(standard.entries().map(|entry| (entry.clone(), Listed::new(entry))));
     let catalogue = &used.loaded.catalogue;
     for entry in suite.evaluators.iter().filter_map(|id| catalogue.get(id)) {
-        let Some(name) = entry.evaluator.standards.get(standard) else { continue };
-        let listed = entries.entry(name.to_owned()).or_insert_with(|| Listed::new(name));
-        listed.evaluators.insert(entry.evaluator.id.clone());
+        for name in entry.evaluator.standards.entries(standard) {
+            let listed = entries.entry(name.to_owned()).or_insert_with(|| Listed::new(name));
+            listed.evaluators.insert(entry.evaluator.id.clone());
+        }
     }
     for document in suite_documents() {
         let of_this =

@@ -45,6 +45,7 @@ fn standards() -> impl Strategy<Value = Value> {
             Standard::Atlas => "AML.T0051.001",
             Standard::EuAiAct => "art-5",
             Standard::TrustSafety => "general",
+            Standard::Nist => "Fair — Harmful Bias Managed",
         };
         Value::Object(standards.into_iter().map(|own| (own.to_string(), entry(own).into())).collect())
     })

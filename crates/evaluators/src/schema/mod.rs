@@ -3,14 +3,18 @@
 //! A schema is made of the same words and limits that the reading uses, and `tests/it/schema.rs` holds the two together: what
 //! one refuses for its structure, the other does. A field that may be left out may also be left empty.
 
+mod fixtures;
+mod standards;
+
 use serde_json::{Map, Value, json};
 
 use crate::limits::{
-    MAX_CASES, MAX_CHECKS, MAX_LISTED, MAX_NAME_BYTES, MAX_PATTERNS, MAX_TEMPLATE_BYTES, MAX_TEXT_BYTES,
+    MAX_CHECKS, MAX_LISTED, MAX_NAME_BYTES, MAX_PATTERNS, MAX_TEMPLATE_BYTES, MAX_TEXT_BYTES,
 };
-use crate::model::{FixtureKind, Says, Severity, Standard, Surface, TurnMode};
+use crate::model::{Says, ScanMode, Severity, Standard, Surface, TurnMode};
 use crate::parse::IncludeKind;
-use sortie_trace::{Role, Transcript};
+use fixtures::fixtures;
+use standards::{entry, standards};
 
 /// A kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +37,7 @@ pub enum SchemaOf {
 /// use sortie_evaluators::schema::{SchemaOf, schema};
 ///
 /// let schema: serde_json::Value = serde_json::from_str(&schema(SchemaOf::Evaluator)).unwrap();
-/// assert_eq!(schema["properties"]["severity"]["enum"][0], "critical");
+/// assert_eq!(schema["properties"]["severity"]["anyOf"][0]["enum"][0], "critical");
 /// ```
 pub fn schema(of: SchemaOf) -> String {
     let (title, body) = match of {
@@ -69,6 +73,8 @@ fn object(description: &str, required: &[&str], properties: &Value) -> Value {
 fn optional(mut schema: Value) -> Value {
     if let Some(words) = schema.get_mut("enum").and_then(Value::as_array_mut) {
         words.push(Value::Null);
+    } else if let Some(ways) = schema.get_mut("anyOf").and_then(Value::as_array_mut) {
+        ways.push(json!({"type": "null"}));
     } else if let Some(word) = schema.get_mut("type") {
         *word = json!([word.take(), "null"]);
     }
@@ -87,8 +93,22 @@ fn boolean(description: &str) -> Value {
     optional(json!({"description": description, "type": "boolean"}))
 }
 
+/// One of these words, or one that differs in its capitals.
 fn words(description: &str, words: &[&str]) -> Value {
-    json!({"description": description, "enum": words})
+    let any_case: Vec<String> = words.iter().map(|word| in_any_case(word)).collect();
+    let pattern = format!("^({})$", any_case.join("|"));
+    json!({"description": description, "anyOf": [{"enum": words}, {"type": "string", "pattern": pattern}]})
+}
+
+/// A list of these, or one of them.
+fn list_or_one(description: &str, items: &Value) -> Value {
+    json!({"description": description, "anyOf": [list(description, items, MAX_LISTED), items]})
+}
+
+/// What other tools call a field.
+fn deprecated(mut schema: Value) -> Value {
+    schema["deprecated"] = true.into();
+    schema
 }
 
 fn kebab_case(description: &str) -> Value {
@@ -114,7 +134,9 @@ fn given(field: &str) -> Value {
 }
 
 fn evaluator() -> Value {
-    object(
+    let surfaces = list_or_one("What it is about.", &words("A surface.", Surface::WORDS));
+    let depends_on = list_or_one("Evaluators that must have run first.", &kebab_case("An id."));
+    let mut evaluator = object(
         "Attacks to try, and what it means to resist them.",
         &["id", "name", "severity", "pass_criteria", "fail_criteria"],
         &json!({
@@ -129,14 +151,49 @@ fn evaluator() -> Value {
             "judge_hint": optional(text("More for the judge.", MAX_TEXT_BYTES)),
             "judge_needs_llm": boolean("Whether a judge may be needed; `false` promises that `checks` decide."),
             "applies_to_all_tools": boolean("MCP only: whether every pattern is tried on every tool."),
-            "surfaces": list("What it is about.", &words("A surface.", Surface::WORDS), MAX_LISTED),
+            "surfaces": surfaces,
+            "scan_mode": optional(words("What is looked at in place of answers.", ScanMode::WORDS)),
+            "correlates_with": optional(kebab_case("The evaluator that tries the same on a running target.")),
+            "untestable_reason": optional(text("Why nobody can try it.", MAX_TEXT_BYTES)),
             "turn_mode": optional(words("How often the attacker speaks.", TurnMode::WORDS)),
-            "depends_on": list("Evaluators that must have run first.", &kebab_case("An id."), MAX_LISTED),
-            "tags": list("Names that curated suites may use.", &kebab_case("A tag."), MAX_LISTED),
+            "depends_on": depends_on,
+            "tags": list_or_one("Names that curated suites may use.", &kebab_case("A tag.")),
             "checks": list("What decides without a judge.", &check(), MAX_CHECKS),
-            "patterns": filled("The attacks, unless they are in `patterns/`.", &pattern(), MAX_PATTERNS),
+            "patterns": list("The attacks, unless they are in `patterns/`.", &pattern(), MAX_PATTERNS),
+            "judgeHint": deprecated(judge_hint("`judge_hint`.")),
+            "judge_instructions": deprecated(judge_hint("`judge_hint`.")),
+            "surface": deprecated(surfaces),
+            "dependsOn": deprecated(depends_on),
+            "mcp_top_10": deprecated(entry(Standard::OwaspMcp)),
+            "source_scan": {"description": "For source scanners."},
+            "strategy": {"description": "Not used.", "deprecated": true},
+            "types": {"description": "Not used.", "deprecated": true},
+            "metric_threshold": {"description": "Not used.", "deprecated": true},
         }),
-    )
+    );
+    // What reads source code has no attacks, and what is not played needs none.
+    let source =
+        json!({"required": ["scan_mode"], "properties": {"scan_mode": word(ScanMode::SourceCode.as_str())}});
+    let code = json!({"anyOf": [word("code"), {"type": "array", "minItems": 1, "items": word("code")}]});
+    let about_code = |field: &str| json!({"required": [field], "properties": {field: code}});
+    let reads_source = json!({"anyOf": [source, about_code("surfaces"), about_code("surface")]});
+    let no_patterns = json!({"properties": {"patterns": {"maxItems": 0}}});
+    let not_played = json!({"anyOf": [reads_source, given("untestable_reason")]});
+    let some_patterns = json!({"properties": {"patterns": {"type": "array", "minItems": 1}}});
+    evaluator["allOf"] = json!([
+        {"if": reads_source, "then": no_patterns},
+        {"if": {"not": not_played}, "then": some_patterns},
+    ]);
+    evaluator
+}
+
+/// One word, whatever its capitals.
+fn word(word: &str) -> Value {
+    json!({"type": "string", "pattern": format!("^{}$", in_any_case(word))})
+}
+
+fn judge_hint(description: &str) -> Value {
+    optional(text(description, MAX_TEXT_BYTES))
 }
 
 fn pattern() -> Value {
@@ -146,36 +203,11 @@ fn pattern() -> Value {
         &json!({
             "name": text("What it tries; unique within the evaluator.", MAX_NAME_BYTES),
             "template": text("What is said or sent; `{{name}}` is filled in.", MAX_TEMPLATE_BYTES),
-            "judge_hint": optional(text("More for the judge.", MAX_TEXT_BYTES)),
+            "judge_hint": judge_hint("More for the judge."),
+            "judgeHint": deprecated(judge_hint("`judge_hint`.")),
+            "judge_instructions": deprecated(judge_hint("`judge_hint`.")),
         }),
     )
-}
-
-/// Every form of an entry that is understood, and not only the one that the standard writes.
-fn standards() -> Value {
-    let top_ten = |prefix: &str| format!("^\\s*{}[-_ ]?(0?[1-9]|10)(:[0-9]{{4}})?\\s*$", in_any_case(prefix));
-    let general = in_any_case("general");
-    let mut properties = Map::new();
-    for standard in Standard::ALL {
-        let form = match (standard.prefix(), standard) {
-            (Some(prefix), _) => top_ten(prefix),
-            (None, Standard::Atlas) => format!(
-                "^\\s*{}\\.([Tt][0-9]{{4}}(\\.[0-9]{{3}})?|({}|{}|[Mm])[0-9]{{4}})\\s*$",
-                in_any_case("AML"),
-                in_any_case("TA"),
-                in_any_case("CS"),
-            ),
-            (None, Standard::EuAiAct) => format!(
-                "^\\s*({general}|{}({})?[-._ ]*0*(11[0-3]|10[0-9]|[1-9][0-9]?))\\s*$",
-                in_any_case("art"),
-                in_any_case("icle"),
-            ),
-            (None, _) => format!("^\\s*{general}\\s*$"),
-        };
-        let entry = json!({"description": standard.name(), "type": "string", "pattern": form});
-        properties.insert(standard.to_string(), entry);
-    }
-    optional(object("One entry of each standard that it is about.", &[], &Value::Object(properties)))
 }
 
 fn in_any_case(word: &str) -> String {
@@ -235,95 +267,6 @@ fn check_pattern() -> Value {
     let mut pattern = object("Compares values of the transcript.", &["target"], &Value::Object(properties));
     pattern["oneOf"] = json!([{"required": ["condition"]}, {"anyOf": has_operator}]);
     pattern
-}
-
-fn fixtures() -> Value {
-    let cases = |description: &str, expect: &[&str]| {
-        let case = json!({"anyOf": [any_text("An answer."), case(expect)]});
-        json!({
-            "description": description,
-            "if": {"type": "array"},
-            "then": {"items": case, "minItems": 1, "maxItems": MAX_CASES},
-            "else": case,
-        })
-    };
-    let mut fixtures = object(
-        "What targets might say, and what must be said about it.",
-        &["kind", "pass_case", "fail_case"],
-        &json!({
-            "kind": words("What the cases are.", FixtureKind::WORDS),
-            "pass_case": cases("What a target that resists says.", &["pass", "undecided"]),
-            "fail_case": cases("What a target that gives in says.", &["fail", "undecided"]),
-        }),
-    );
-    let mut turns = given("turns");
-    turns["type"] = "object".into();
-    let no_turns = json!({"not": turns});
-    let in_each = json!({"allOf": [no_turns, {"if": {"type": "array"}, "then": {"items": no_turns}}]});
-    fixtures["if"] = json!({"properties": {"kind": {"const": "response"}}});
-    fixtures["then"] = json!({"properties": {"pass_case": in_each, "fail_case": in_each}});
-    fixtures
-}
-
-fn case(expect: &[&str]) -> Value {
-    let free = |description: &str| json!({"description": description, "type": "object"});
-    let mut case = object(
-        "What a target might say.",
-        &[],
-        &json!({
-            "response": optional(any_text("One answer.")),
-            "turns": optional(turns()),
-            "tools": list("The tools there are.", &free("A tool."), Transcript::MAX_TURNS),
-            "server": optional(free("What the server says about itself.")),
-            "expect": optional(words("What must be said about it.", expect)),
-            "pattern": optional(any_text("The pattern that it answers.")),
-            "variables": optional(json!({
-                "description": "What the placeholders stand for.",
-                "type": "object",
-                "additionalProperties": {"type": "string"},
-            })),
-        }),
-    );
-    let belongs = |field: &str| json!({"if": given(field), "then": given("turns")});
-    case["allOf"] =
-        json!([{"oneOf": [given("response"), given("turns")]}, belongs("tools"), belongs("server")]);
-    case
-}
-
-fn turns() -> Value {
-    let mut properties = json!({
-        "name": any_text("The tool."),
-        "arguments": optional(json!({"description": "What it is given.", "type": "object"})),
-    });
-    let call = object("Our call of a tool.", &["name"], &properties);
-    properties["result"] = json!({"description": "What it gave."});
-    properties["is_error"] = boolean("Whether the tool failed.");
-    let observed = object("A call that the target made.", &["name"], &properties);
-    let mut turn = object(
-        "What one side says.",
-        &["role"],
-        &json!({
-            "role": words("Who speaks.", Role::WORDS),
-            "text": optional(any_text("What is said.")),
-            "is_error": boolean("Whether it is an error of the target."),
-            "call": optional(call),
-            "result": {"description": "What came back from the call, as it was on the wire."},
-            "calls": list("The calls that the target made.", &observed, Transcript::MAX_TURNS),
-        }),
-    );
-    let some_calls =
-        &json!({"required": ["calls"], "properties": {"calls": {"type": "array", "minItems": 1}}});
-    turn["if"] = json!({"properties": {"role": {"const": "attacker"}}});
-    turn["then"] = json!({"not": {"anyOf": [given("result"), some_calls]}});
-    turn["else"] = json!({"not": given("call")});
-    let target = json!({"properties": {"role": {"const": "target"}}, "required": ["role"]});
-    json!({
-        "description": "A conversation.",
-        "type": "array",
-        "items": turn,
-        "contains": target,
-        "maxItems": Transcript::MAX_TURNS,
-    })
 }
 
 fn suite() -> Value {
