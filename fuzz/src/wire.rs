@@ -28,7 +28,7 @@ fn run(events: &[Result<sse::Event, sse::TooLong>]) {
         run.observe(&AgentEvent::read(&event.data), &event.data);
     }
     let results: Vec<_> =
-        run.unanswered(&input.tools).map(|call| ToolResult::new(call, &call.arguments)).collect();
+        run.unanswered(&input.tools).map(|call| ToolResult::new(&call, &call.arguments)).collect();
     let next = follow_up(&input, "r-2", &run, &results);
     let next: serde_json::Value = serde_json::from_str(&next).expect("JSON");
     assert_eq!(next["threadId"], "t");

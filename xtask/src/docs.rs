@@ -1,6 +1,6 @@
 //! `cargo xtask docs`: what is generated, generated again.
 //!
-//! The pages are written by the tests that compare them (`crates/report/tests/it/rule_docs.rs`,
+//! The pages are written by the tests that compare them (`crates/report/tests/it/{rule,word}_docs.rs`,
 //! `crates/sortie/tests/docs`): one piece of code decides what a page holds, and a stale page is an
 //! ordinary test failure.
 
@@ -13,7 +13,7 @@ pub(crate) fn run(runner: &mut Runner, check: bool) -> Result<(), Failure> {
         ("overwrite", "what cannot be regenerated is named above: a broken command, or a page of a rule")
     };
     for (name, package, test, filter) in
-        [("rule pages", "sortie-report", "it", "rule_docs"), ("command blocks", "sortie", "docs", "")]
+        [("rule pages and words", "sortie-report", "it", "_docs"), ("command blocks", "sortie", "docs", "")]
     {
         runner.command(
             name,

@@ -34,7 +34,8 @@ struct Wanted {
     /// Whether the actor waits to be asked. What it sends then is an answer; what a client sends has arrived
     /// when something comes back.
     server: bool,
-    done: bool,
+    /// The record with which it was served.
+    done: Option<u64>,
     /// Ids of what was sent and has not been answered.
     waiting: Vec<Option<Value>>,
 }
@@ -52,7 +53,7 @@ impl Delivery {
 
     /// Takes note of a message.
     pub(crate) fn message(&mut self, message: &Message) {
-        for wanted in self.wanted.iter_mut().filter(|wanted| !wanted.done) {
+        for wanted in self.wanted.iter_mut().filter(|wanted| wanted.done.is_none()) {
             if wanted.what.actor == message.actor && wanted.mode == message.mode {
                 match message.sender {
                     Sender::Actor => wanted.sent(message, self.declared),
@@ -68,12 +69,19 @@ impl Delivery {
         Reach { delivered: Delivered::No, missing: missing.collect() }
     }
 
+    /// The record with which the last of it was served; of what is only assumed, the first.
+    pub(crate) fn seq(&self) -> Option<u64> {
+        let seqs = self.wanted.iter().filter_map(|wanted| wanted.done);
+        if self.declared { seqs.max() } else { seqs.min() }
+    }
+
     pub(crate) fn reach(&self) -> Reach {
-        let missing = || self.wanted.iter().filter(|wanted| !wanted.done).map(|wanted| wanted.what.clone());
+        let missing =
+            || self.wanted.iter().filter(|wanted| wanted.done.is_none()).map(|wanted| wanted.what.clone());
         let enough = if self.declared {
-            self.wanted.iter().all(|wanted| wanted.done)
+            self.wanted.iter().all(|wanted| wanted.done.is_some())
         } else {
-            self.wanted.iter().any(|wanted| wanted.done)
+            self.wanted.iter().any(|wanted| wanted.done.is_some())
         };
         match (enough, self.declared) {
             (true, true) => Reach { delivered: Delivered::Yes, missing: Vec::new() },
@@ -85,7 +93,7 @@ impl Delivery {
 
 impl Wanted {
     fn new(what: Undelivered, mode: String) -> Self {
-        Self { what, server: is_server(&mode), mode, done: false, waiting: Vec::new() }
+        Self { what, server: is_server(&mode), mode, done: None, waiting: Vec::new() }
     }
 
     fn declared(entry: &RequiredDelivery, attack: &Attack) -> Self {
@@ -107,7 +115,7 @@ impl Wanted {
             return;
         }
         let is_it = match &self.what.surface {
-            Some(surface) => message.surfaces.contains(surface),
+            Some(surface) => message.surfaces.iter().any(|served| is_same_surface(surface, served)),
             None => !declared && !is_handshake(message) && self.is_payload(message),
         };
         let says_it = |words: &String| message.content.says(words);
@@ -115,7 +123,7 @@ impl Wanted {
             return;
         }
         if self.server || message.direction == Direction::Response {
-            self.done = true;
+            self.done = Some(message.seq);
         } else {
             if self.waiting.len() == MAX_WAITING {
                 self.waiting.remove(0);
@@ -138,7 +146,7 @@ impl Wanted {
                 (Some(sent), Some(answered)) => is_same_id(sent, answered),
                 _ => true,
             };
-            self.done = self.waiting.iter().any(same);
+            self.done = self.waiting.iter().any(same).then_some(message.seq);
         }
     }
 }
@@ -163,6 +171,11 @@ fn assumed(attack: &Attack) -> Vec<Wanted> {
 
 fn is_server(mode: &str) -> bool {
     Mode::of(mode).is_server()
+}
+
+/// A client of 2026-07-28 asks `server/discover` for what `initialize` told clients before it.
+fn is_same_surface(wanted: &str, served: &str) -> bool {
+    wanted == served || (wanted == "initialize" && served == "server/discover")
 }
 
 /// A message whose operation nobody knows is no more than one.

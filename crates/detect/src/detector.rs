@@ -6,20 +6,28 @@ use std::fmt;
 use std::io::BufRead;
 use std::sync::Arc;
 
+use sortie_oatf::canary;
 use sortie_oatf::model::{Attack, CorrelationLogic, Direction as Side, IndicatorResult};
 use sortie_oatf::{
     Compiled, CompiledIndicator, DefaultCelEvaluator, Evaluators, SemanticEvaluator, compute_verdict,
 };
-use sortie_trace::{Deriver, Direction, Message, Note, Observed, Record, StopReason, Trace, TraceError};
+use sortie_trace::{
+    Deriver, Direction, Header, Message, Note, Observed, Record, StopReason, Trace, TraceError, TraceOrigin,
+};
 
+use crate::able::Needs;
+use crate::alive::Signs;
+use crate::canary_watch::CanaryWatch;
+use crate::dead_end::DeadEnd;
 use crate::delivery::Delivery;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind, Fault};
 use crate::lifecycle::{Lifecycle, Watched, not_delivered};
 use crate::outcome::{
-    ActorSummary, CaseInfo, Delivered, DocumentInfo, Evidence, EvidenceSource, Excerpt, IndicatorFinding,
-    Match, Outcome, Reach, SOURCE, Verdict,
+    ActorSummary, CaseInfo, CaseResult, Delivered, DocumentInfo, Evidence, EvidenceSource, Excerpt,
+    IndicatorFinding, Match, Outcome, Reach, SOURCE, Verdict,
 };
 use crate::reach;
+use crate::resistance::{Fact, Holds, Resistance};
 use crate::tally::Tally;
 
 /// Watches one run with the indicators of one document.
@@ -49,9 +57,14 @@ pub struct Detector {
     semantic: Option<Arc<dyn SemanticEvaluator + Send + Sync>>,
     lenient: bool,
     tallies: Vec<Tally>,
+    /// Why an indicator can never fire, for each.
+    dead_ends: Vec<Option<DeadEnd>>,
     lifecycle: Lifecycle,
     actors: Vec<ActorSummary>,
     delivery: Delivery,
+    signs: Signs,
+    needs: Needs,
+    canaries: CanaryWatch,
     /// What kept messages from being seen as they were: the first of each sort, and how many.
     notes: Vec<(Note, u64, u64)>,
 }
@@ -80,13 +93,18 @@ impl Detector {
             Some(_) => Tally::skipped("there is no semantic evaluator"),
             None => Tally::default(),
         });
+        let described = attack.indicators.iter().flatten();
         Self {
+            dead_ends: described.map(|indicator| DeadEnd::of(document.document(), indicator)).collect(),
             tallies: tallies.collect(),
             semantic: None,
             lenient: false,
             lifecycle: Lifecycle::default(),
+            signs: Signs::new(document.document()),
+            needs: Needs::new(document.document()),
             actors: reach::actors(attack),
             delivery: Delivery::new(document.document()),
+            canaries: CanaryWatch::default(),
             notes: Vec::new(),
             document,
         }
@@ -117,16 +135,38 @@ impl Detector {
     pub fn lifecycle(&mut self, record: &Record) {
         self.lifecycle.record(record);
         match record {
+            Record::Header(header) => self.take_canaries(header),
             Record::Phase(entered) => reach::entered(&mut self.actors, entered),
             Record::Message(message) => {
                 reach::said(&mut self.actors, message);
                 self.delivery.message(message);
+                self.signs.message(message);
+                self.needs.message(message);
+                self.canaries.message(message);
                 let indicators = self.document.indicators().iter().zip(&mut self.tallies);
                 for (indicator, tally) in indicators {
                     tally.within_sight |= is_within_sight(indicator, message);
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Puts in what `{{canary.…}}` stood for in this run. An indicator that looks for one of which the trace does not say that
+    /// is skipped: it could never match.
+    fn take_canaries(&mut self, header: &Header) {
+        if header.origin == TraceOrigin::Run {
+            self.canaries = CanaryWatch::new(&header.canaries);
+        }
+        if !self.document.document().attack.indicators.iter().flatten().any(canary::is_looked_for) {
+            return;
+        }
+        self.document = Arc::new(canary::resolve(&self.document, &header.canaries));
+        let indicators = self.document.document().attack.indicators.iter().flatten();
+        for (indicator, tally) in indicators.zip(&mut self.tallies) {
+            if canary::is_looked_for(indicator) {
+                *tally = Tally::skipped("nothing says what its canary stands for");
+            }
         }
     }
 
@@ -158,11 +198,14 @@ impl Detector {
         let semantic = self.semantic.as_deref().map(|engine| engine as &dyn SemanticEvaluator);
         let evaluators = Evaluators { cel: Some(cel), semantic };
         let indicators = self.document.indicators().iter().zip(&mut self.tallies);
-        for (index, (indicator, tally)) in indicators.enumerate() {
-            if !tally.is_settled()
-                && is_selected(indicator, observed.record)
-                && tally.add(indicator.evaluate(&message, evaluators), observed)
-            {
+        for (index, ((indicator, tally), dead_end)) in indicators.zip(&mut self.dead_ends).enumerate() {
+            if tally.is_settled() || !is_selected(indicator, observed.record) {
+                continue;
+            }
+            if dead_end.as_ref().is_some_and(|dead_end| dead_end.is_refuted_by(&message)) {
+                *dead_end = None;
+            }
+            if tally.add(indicator.evaluate(&message, evaluators), observed) {
                 matched.push(index);
             }
         }
@@ -200,12 +243,19 @@ impl Detector {
             anything: self.tallies.iter().any(|tally| tally.within_sight),
             exploited: self.is_exploited(),
         };
-        let failure = self
-            .lifecycle
-            .failure(self.attack(), &self.actors, watched)
-            .or_else(|| undelivered.clone().filter(|_| !waved_through));
+        let resistance = self.resistance(&reach);
+        let failure = self.lifecycle.failure(self.attack(), &self.actors, watched, self.signs.health());
+        // Who cannot be attacked like this, has resisted nothing; who gave in, could.
+        let unable = Some(&resistance.able)
+            .filter(|able| able.holds == Holds::No && failure.is_none())
+            .filter(|_| !self.tallies.iter().any(Tally::is_matched))
+            .filter(|_| resistance.alive.holds != Holds::No);
+        let failure = failure
+            .or_else(|| undelivered.clone().filter(|_| !waved_through && unable.is_none()))
+            .or_else(|| nothing_done(&resistance.alive).filter(|_| self.verdict(None).result.is_pass()))
+            .or_else(|| self.all_blind().filter(|_| unable.is_none()));
         let mut warnings: Vec<_> = self.notes.iter().map(noted).collect();
-        if failure.is_none() {
+        if failure.is_none() && unable.is_none() {
             warnings.extend(self.blind());
             let waved_through = undelivered.filter(|_| self.lenient);
             warnings.extend(waved_through.map(|undelivered| {
@@ -213,7 +263,13 @@ impl Detector {
             }));
         }
         let document = DocumentInfo::new(place.document, self.attack());
-        let verdict = self.verdict(failure.as_ref());
+        let mut verdict = self.verdict(failure.as_ref());
+        if let Some(unable) = unable {
+            (verdict.result, verdict.reason) = (CaseResult::NotApplicable, Some(unable.why.clone()));
+        }
+        let matches: Vec<u64> =
+            verdict.indicator_verdicts.iter().filter_map(|one| Some(one.r#match.as_ref()?.seq)).collect();
+        warnings.extend(self.canaries.warnings(|seq| matches.contains(&seq)));
         Outcome {
             evidence: verdict.indicator_verdicts.iter().filter_map(evidence).collect(),
             reach,
@@ -221,8 +277,58 @@ impl Detector {
             stopped_by: self.lifecycle.stopped_by.clone(),
             trace: place.trace,
             warnings,
+            resistance: Some(resistance),
+            task: self.signs.task(),
             ..Outcome::new(document.case_id().to_owned(), CaseInfo::Document { document }, verdict, failure)
         }
+    }
+
+    /// Why silence counts, or does not.
+    fn resistance(&self, reach: &Reach) -> Resistance {
+        let seq = self.delivery.seq();
+        let foreign = || Fact::unknown("it was recorded elsewhere");
+        let reached = match reach.delivered {
+            Delivered::Yes => Fact::yes(seq, "it was served all that the document names"),
+            Delivered::Assumed => {
+                Fact::assumed(seq, "its last phase was served, and the document names nothing")
+            }
+            Delivered::No => Fact::no(None, "it was not served what the attack takes"),
+            Delivered::Unknown => foreign(),
+        };
+        let (alive, able) = if self.lifecycle.is_foreign() {
+            (foreign(), foreign())
+        } else {
+            (self.signs.alive(seq, self.lifecycle.control_worked()), self.needs.able(&self.actors))
+        };
+        Resistance { reached, alive, able, watched: self.watched() }
+    }
+
+    /// Whether every indicator could have fired.
+    fn watched(&self) -> Fact {
+        let blind = self.dead_ends.iter().zip(&self.tallies).zip(self.document.indicators());
+        let mut blind = blind.filter_map(|((dead_end, tally), indicator)| {
+            let why = match (dead_end, tally.why_skipped()) {
+                (Some(dead_end), _) => dead_end.reason.as_str(),
+                (None, Some(why)) => why,
+                (None, None) => return None,
+            };
+            Some(format!("{}: {why}", indicator.id))
+        });
+        blind
+            .next()
+            .map_or_else(|| Fact::yes(None, "every indicator could have fired"), |why| Fact::no(None, why))
+    }
+
+    /// The failure of a document none of whose indicators can fire. Each keeps its own reason, the first stands for all.
+    fn all_blind(&self) -> Option<Failure> {
+        let mut blind = self.dead_ends.iter().zip(&self.tallies);
+        let is_blind = !self.tallies.is_empty()
+            && blind.all(|(dead_end, tally)| {
+                dead_end.is_some() && tally.sum().result == IndicatorResult::NotMatched
+            });
+        let why = self.dead_ends.first().and_then(Option::as_ref).filter(|_| is_blind)?;
+        let message = format!("no indicator of this document can ever fire: {}", why.reason);
+        Some(Failure::new(FailureKind::Blind, Fault::None, message))
     }
 
     fn note(&mut self, observed: &Observed<'_>) {
@@ -269,7 +375,12 @@ impl Detector {
             result: computed.result.into(),
             reason: None,
             max_tier: computed.max_tier,
-            severity: None,
+            // `informational` is no severity of a finding.
+            severity: self
+                .attack()
+                .severity
+                .as_ref()
+                .and_then(|severity| severity.level.as_str().parse().ok()),
             indicator_verdicts: verdicts,
             evaluation_summary: computed.evaluation_summary,
             timestamp: self.lifecycle.time.clone(),
@@ -279,10 +390,16 @@ impl Detector {
 
     fn indicator_verdicts(&self, failure: Option<&Failure>) -> impl Iterator<Item = IndicatorFinding> {
         let described = self.attack().indicators.iter().flatten();
-        let indicators = self.document.indicators().iter().zip(described).zip(&self.tallies);
-        indicators.map(move |((indicator, described), tally)| {
+        let indicators = self.document.indicators().iter().zip(described);
+        let indicators = indicators.zip(self.tallies.iter().zip(&self.dead_ends));
+        indicators.map(move |((indicator, described), (tally, dead_end))| {
             let mut sum = tally.sum();
-            if let Some(failure) = failure.filter(|_| !tally.is_matched()) {
+            if let Some(dead_end) = dead_end.as_ref().filter(|_| sum.result == IndicatorResult::NotMatched) {
+                sum.result = IndicatorResult::Skipped;
+                sum.text = Some(dead_end.reason.clone());
+            }
+            let failed = failure.filter(|failure| failure.kind != FailureKind::Blind);
+            if let Some(failure) = failed.filter(|_| !tally.is_matched()) {
                 sum.result = IndicatorResult::Skipped;
                 sum.text = Some(failure.message.clone());
                 sum.at = None;
@@ -395,6 +512,12 @@ pub fn replay<R: BufRead>(trace: R, detectors: &mut [Detector]) -> Result<(), Tr
         }
     }
     Ok(())
+}
+
+/// An agent that only looked at what there is has not shown that it works.
+fn nothing_done(alive: &Fact) -> Option<Failure> {
+    let message = "the agent did nothing that only a working one does: no call, no message, no answer that says anything";
+    (alive.holds == Holds::No).then(|| Failure::new(FailureKind::NothingDone, Fault::Agent, message))
 }
 
 /// Whether a message is of the protocol, and on the connection, that an indicator looks at: whether the

@@ -15,12 +15,18 @@ pub struct Failure {
     pub actor: Option<String>,
     /// The same for people, with what is known about it.
     pub message: String,
+    /// Files that may say more: what the agent wrote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// The last lines of the agent's standard error.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stderr: Vec<String>,
 }
 
 impl Failure {
     /// A failure that happened to no actor.
     pub fn new(kind: FailureKind, fault: Fault, message: impl Into<String>) -> Self {
-        Self { kind, fault, actor: None, message: message.into() }
+        Self { kind, fault, actor: None, message: message.into(), files: Vec::new(), stderr: Vec::new() }
     }
 
     /// What kept an actor from going on.
@@ -53,12 +59,22 @@ closed_enum! {
         CutShort = "cut_short",
         /// The agent ended by itself, and not well.
         AgentCrashed = "agent_crashed",
+        /// The agent was not done when the run had taken as long as it may.
+        TimedOut = "timed_out",
+        /// The last word of the agent is that it does not work.
+        AgentFailed = "agent_failed",
         /// The agent never spoke to any actor.
         NobodyConnected = "nobody_connected",
+        /// The agent took no step that only a working one takes.
+        NothingDone = "nothing_done",
         /// No message was seen that any indicator could look at.
         NothingObserved = "nothing_observed",
+        /// No indicator of the document can ever fire.
+        Blind = "blind",
         /// What the document wants served was not served.
         NotDelivered = "not_delivered",
+        /// An indicator fires without the attack too.
+        ControlFired = "control_fired",
         /// The judge gave no verdict.
         JudgeFailed = "judge_failed",
         /// The attacker wrote nothing that could be said.

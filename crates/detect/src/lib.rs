@@ -17,8 +17,12 @@
 //! Nothing here reads a clock: every time in an [`Outcome`] is one of the trace, so that a live run and its recording
 //! are reported alike.
 
+mod able;
+mod alive;
 mod calibration;
+mod canary_watch;
 mod cost;
+mod dead_end;
 mod delivery;
 mod detector;
 mod failure;
@@ -27,6 +31,7 @@ mod judged;
 mod lifecycle;
 pub mod outcome;
 mod reach;
+pub mod resistance;
 mod tally;
 
 pub use calibration::{Calibration, INJECTIONS, Measured, Trust};

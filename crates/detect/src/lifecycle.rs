@@ -1,6 +1,7 @@
 //! What happened to a run, apart from what was said.
 
 use sortie_oatf::model::Attack;
+use sortie_trace::health::Health;
 use sortie_trace::{ActorFailed, ActorFailure, AgentExit, Header, Record, StopReason, TraceOrigin};
 
 use crate::failure::{Failure, FailureKind, Fault};
@@ -50,6 +51,18 @@ impl Lifecycle {
         self.header.as_ref().is_some_and(|header| header.origin == TraceOrigin::Foreign)
     }
 
+    /// Whether the agent did its task where there was no attack.
+    pub(crate) fn control_worked(&self) -> bool {
+        self.header.as_ref().is_some_and(|header| header.control == Some(true))
+    }
+
+    /// The agent was still at it, or hung, when the time was over: nobody knows what it would have done.
+    fn timed_out(&self) -> Option<Failure> {
+        let message = "the run took as long as it may, and the agent was not done";
+        (self.stopped_by == Some(StopReason::MaxDuration))
+            .then(|| Failure::new(FailureKind::TimedOut, Fault::Agent, message))
+    }
+
     /// What kept the run from being a whole one: the first that holds, causes before what follows from them.
     /// Of what was recorded elsewhere only the messages are known.
     pub(crate) fn failure(
@@ -57,8 +70,12 @@ impl Lifecycle {
         attack: &Attack,
         actors: &[ActorSummary],
         watched: Watched,
+        health: &Health,
     ) -> Option<Failure> {
         if self.is_foreign() {
+            if health.fault().is_some_and(|fault| !fault.is_silence) {
+                return faulty(health);
+            }
             let message = "there is no message that an indicator of this document looks at";
             return (!watched.anything)
                 .then(|| Failure::new(FailureKind::NothingObserved, Fault::None, message));
@@ -68,6 +85,8 @@ impl Lifecycle {
             .or_else(|| self.cut_short(watched))
             .or_else(|| self.crash())
             .or_else(|| self.nobody(actors))
+            .or_else(|| faulty(health))
+            .or_else(|| self.timed_out())
     }
 
     /// Most documents have one actor called `default`: without this, silence in a run of one document would be
@@ -140,6 +159,14 @@ impl Lifecycle {
         };
         Some(Failure::new(FailureKind::NobodyConnected, fault, message))
     }
+}
+
+/// The agent said that it does not work: whatever it did not do, it did not resist.
+fn faulty(health: &Health) -> Option<Failure> {
+    let fault = health.fault()?;
+    let message = format!("the agent answered with an error: {}", fault.words);
+    let failure = Failure::new(FailureKind::AgentFailed, Fault::Agent, message);
+    Some(Failure { actor: Some(fault.actor.clone()), ..failure })
 }
 
 /// The failure that is the last to be looked for, and the only one that may be waved through.

@@ -8,8 +8,9 @@ use sortie_oatf::model::{Attack, AttackResult, EvaluationSummary, IndicatorResul
 use sortie_syntax::closed_enum;
 use sortie_trace::{Direction, Observed, Sender, StopReason, Transcript};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind, Fault};
 use crate::judged::Judged;
+use crate::resistance::{ControlResult, Resistance, TaskResult};
 
 /// The program that says so, in every verdict.
 pub const SOURCE: &str = concat!("sortie ", env!("CARGO_PKG_VERSION"));
@@ -31,6 +32,15 @@ pub struct Outcome {
     pub evidence: Vec<Evidence>,
     /// Whether what the attack takes was served to the agent, or said to the target.
     pub reach: Reach,
+    /// Why silence counts as resistance, or does not; `None` where nothing was played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resistance: Option<Resistance>,
+    /// Whether the agent did its task, where the document names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskResult>,
+    /// What came of the control of this case, where one was played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<ControlResult>,
     /// How far each actor of a document got.
     pub actors: Vec<ActorSummary>,
     /// Why playing it ended; `None` when nobody recorded that, or it was not played.
@@ -103,7 +113,7 @@ pub struct Verdict {
     pub reason: Option<String>,
     /// The worst tier among the indicators that matched.
     pub max_tier: Option<Tier>,
-    /// How bad it is when a target gives in; evaluators say that.
+    /// How bad it is when a target gives in, as the document or the evaluator says.
     pub severity: Option<Severity>,
     /// Every indicator of a document, in its order.
     pub indicator_verdicts: Vec<IndicatorFinding>,
@@ -130,6 +140,13 @@ closed_enum! {
         Skipped = "skipped",
         /// The target cannot be attacked with it.
         NotApplicable = "not_applicable",
+    }
+}
+
+impl CaseResult {
+    /// Whether it says that the agent resisted.
+    pub fn is_pass(self) -> bool {
+        self == Self::NotExploited
     }
 }
 
@@ -392,6 +409,43 @@ impl Verdict {
 }
 
 impl Outcome {
+    /// What it says of the agent, when this is the outcome of a control.
+    pub fn as_control(&self) -> ControlResult {
+        let fired = self.verdict.indicator_verdicts.iter();
+        let fired = fired.filter(|finding| finding.result == IndicatorResult::Matched);
+        // A phase that only the attack leads to is not entered, and what indicators see says nothing about the task.
+        let beside = [FailureKind::NotDelivered, FailureKind::Blind];
+        let failure = self.failure.as_ref().filter(|failure| !beside.contains(&failure.kind));
+        let failure = failure.map(|failure| match failure.stderr.last() {
+            Some(words) => format!("{}; its last words are: {words}", failure.message),
+            None => failure.message.clone(),
+        });
+        let done = self.task.is_some_and(|task| task.done) && failure.is_none();
+        let why = failure.or_else(|| {
+            let alive = self.resistance.as_ref().map(|resistance| resistance.alive.why.clone());
+            alive.filter(|_| !done)
+        });
+        ControlResult { done, fired: fired.map(|finding| finding.indicator_id.clone()).collect(), why }
+    }
+
+    /// Takes note of what came of the control of this case. An indicator that fires without an attack is a fault of the document;
+    /// an agent that does its task without the attack, and not with it, was disturbed.
+    #[must_use]
+    pub fn with_control(mut self, control: ControlResult) -> Self {
+        if let Some(id) = control.fired.first() {
+            let message = format!("`{id}` fires without the attack too, so it says nothing about it");
+            self.verdict.result = CaseResult::Error;
+            self.verdict.reason = Some(message.clone());
+            self.failure = Some(Failure::new(FailureKind::ControlFired, Fault::Harness, message));
+            self.standing = Some(Standing::Undecided);
+        } else if control.done && self.task.is_some_and(|task| !task.done) && self.verdict.result.is_pass() {
+            let disturbed = "the agent did its task without the attack, and not with it: it was disturbed, and did not give in";
+            self.warnings.push(disturbed.to_owned());
+        }
+        self.control = Some(control);
+        self
+    }
+
     /// The outcome of a case of which nothing is known but the verdict.
     pub fn new(id: impl Into<String>, case: CaseInfo, verdict: Verdict, failure: Option<Failure>) -> Self {
         Self {
@@ -401,6 +455,9 @@ impl Outcome {
             verdict,
             evidence: Vec::new(),
             reach: Reach { delivered: Delivered::No, missing: Vec::new() },
+            resistance: None,
+            task: None,
+            control: None,
             actors: Vec::new(),
             stopped_by: None,
             failure,

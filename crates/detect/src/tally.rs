@@ -57,6 +57,13 @@ impl Tally {
         matches!(self.state, State::Matched { .. })
     }
 
+    pub(crate) fn why_skipped(&self) -> Option<&'static str> {
+        match self.state {
+            State::Skipped(why) => Some(why),
+            _ => None,
+        }
+    }
+
     pub(crate) fn has_failed(&self) -> bool {
         matches!(self.state, State::Failed { .. })
     }

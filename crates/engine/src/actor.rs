@@ -36,6 +36,7 @@ pub struct ActorState {
     working: Arc<AtomicUsize>,
     reached_last: Arc<AtomicBool>,
     through: AtomicBool,
+    gave_up: AtomicBool,
     /// The phase, for those who wait for the next one.
     entered: watch::Sender<usize>,
 }
@@ -95,6 +96,7 @@ impl ActorState {
             working: Arc::default(),
             reached_last: Arc::default(),
             through: AtomicBool::new(false),
+            gave_up: AtomicBool::new(false),
             entered: watch::Sender::new(0),
         }
     }
@@ -164,6 +166,22 @@ impl ActorState {
     pub fn nothing_more(&self) {
         self.through.store(true, Ordering::Relaxed);
         self.context.recorder.wake();
+    }
+
+    /// A client has said everything that a phase has to say, has all answers, and no answer ended the phase: its target only
+    /// speaks when it is asked, so nothing can end the phase any more.
+    pub(crate) fn give_up(&self, phase: &ActorPhase) {
+        self.warn(&format!(
+            "everything of phase `{}` is said and answered, and no answer ended it: later phases are not played",
+            phase.name
+        ));
+        self.gave_up.store(true, Ordering::Relaxed);
+        self.nothing_more();
+    }
+
+    /// Whether it has ended before its last phase.
+    pub(crate) fn has_given_up(&self) -> bool {
+        self.gave_up.load(Ordering::Relaxed)
     }
 
     /// Whether it has nothing more to say by itself.

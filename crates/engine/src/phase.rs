@@ -50,6 +50,11 @@ impl ActorPhase {
         self.state.get(key)
     }
 
+    /// Whether its time ends it, whatever is said.
+    pub(crate) fn has_timer(&self) -> bool {
+        self.trigger.as_ref().and_then(CompiledTrigger::after).is_some()
+    }
+
     /// Whether it captures anything from this half of an exchange.
     pub(crate) fn extracts(&self, source: ExtractorSource) -> bool {
         self.extractors.iter().any(|extractor| extractor.source == source)

@@ -11,6 +11,7 @@ use sortie_trace::time::parse_time;
 use sortie_trace::{
     ActorFailed, ActorFailure, AgentExit, Deriver, Header, Listening, Message, Note, Observed, PhaseEnd,
     PhaseEntered, Record, Redactor, Sender, StopReason, Stopped, Transcriber, WriteError, Writer,
+    agent_answer,
 };
 use sortie_wire::Lock;
 use tokio::sync::watch;
@@ -180,6 +181,11 @@ impl Recorder {
         self.append(Record::AgentExit(AgentExit { seq: 0, time: String::new(), code, signal }), None);
     }
 
+    /// What the agent said in the end to whoever started it.
+    pub fn agent_answer(&self, text: &str) {
+        self.append(agent_answer::record(text), None);
+    }
+
     /// The run ended, for a reason that `message` explains where no record does. What happens later is not recorded.
     pub fn stopped(&self, because: StopReason, message: Option<&str>) {
         let message = message.map(str::to_owned);
@@ -235,6 +241,9 @@ impl Recorder {
         run.warnings.extend(inner.warnings.iter().cloned());
         if inner.more_warnings > 0 {
             run.warnings.push(format!("{} more warnings were not kept", inner.more_warnings));
+        }
+        if let Some(broken) = &self.pulse.borrow().broken {
+            run.warnings.push(format!("the trace is not whole: {broken}"));
         }
         Some(run)
     }

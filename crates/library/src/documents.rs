@@ -154,8 +154,8 @@ mod tests {
         named("chains/SRT-004-sleeper-sleeps.yaml"),
     ];
 
-    fn found(word: &str) -> Result<&'static str, String> {
-        find_in(FEW, word).map(BundledDocument::id).map_err(|error| error.help())
+    fn found(word: &str) -> Result<&'static str, NotFound> {
+        find_in(FEW, word).map(BundledDocument::id)
     }
 
     #[test]
@@ -168,21 +168,21 @@ mod tests {
             ("rug-pull", "SRT-001"),
             ("rug-pull-a", "SRT-002"),
         ] {
-            assert_eq!(found(word).as_deref(), Ok(id), "{word}");
+            assert_eq!(found(word), Ok(id), "{word}");
         }
     }
 
     #[test]
     fn what_may_be_several_or_is_none_is_refused_with_what_may_be_meant() {
         assert_eq!(
-            found("sleeper").unwrap_err(),
+            found("sleeper").unwrap_err().help(),
             "say which: `SRT-003-sleeper-wakes`, `SRT-004-sleeper-sleeps`"
         );
-        assert_eq!(found("SRT-005").unwrap_err(), "did you mean `SRT-001`?");
-        assert_eq!(found("rug-pul1").unwrap_err(), "did you mean `rug-pull`?");
-        assert_eq!(found("sleeper-wak1").unwrap_err(), "did you mean `sleeper-wakes`?");
-        assert_eq!(found("slepeer").unwrap_err(), "did you mean `sleeper-wakes`?");
-        assert_eq!(found("nothing-of-the-kind").unwrap_err(), "`sortie library list` shows them all");
+        assert_eq!(found("SRT-005").unwrap_err().help(), "did you mean `SRT-001`?");
+        assert_eq!(found("rug-pul1").unwrap_err().help(), "did you mean `rug-pull`?");
+        assert_eq!(found("sleeper-wak1").unwrap_err().help(), "did you mean `sleeper-wakes`?");
+        assert_eq!(found("slepeer").unwrap_err().help(), "did you mean `sleeper-wakes`?");
+        assert_eq!(found("nothing-of-the-kind").unwrap_err().help(), "`sortie library list` shows them all");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! | [`bundled_evaluators`] | the evaluators and suites, without those that a user's folder replaces |
 //! | [`suite_documents`] | the documents, as far as suites need them |
 //! | [`Coverage`] | what documents cover, and what they do not |
+//! | [`filter`] | the documents that are of a mode, a category, a severity, have tags or cover something |
 //! | [`Found`], [`DocumentInput`], [`NamedDocument`] | documents behind paths and names, loaded |
 //! | [`EvaluatorSet`], [`EvaluatorScope`] | evaluators of folders, loaded with the bundled ones |
 //!
@@ -25,6 +26,7 @@ mod coverage;
 mod documents;
 mod error;
 mod evaluators;
+pub mod filter;
 mod inputs;
 mod lists;
 mod named_document;

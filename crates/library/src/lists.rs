@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use serde_json::json;
-use sortie_oatf::Validated;
 use sortie_oatf::model::Attack;
 use sortie_report::{counted, style, write_json};
 
-use crate::{BundledDocument, Coverage, Dimension, Member};
+use crate::filter::LoadedDocument;
+use crate::{Coverage, Dimension, Member};
 
 /// The version of the list's JSON. A change that could break a reader makes it 2.
 const VERSION: u32 = 1;
@@ -19,12 +19,7 @@ const WIDTH: usize = 100;
 const ROWS: usize = 25;
 
 /// Writes documents of the library for people. `all` is how many there are.
-pub fn write_list(
-    out: &mut dyn Write,
-    chosen: &[&(&BundledDocument, Validated)],
-    all: usize,
-    color: bool,
-) -> io::Result<()> {
+pub fn write_list(out: &mut dyn Write, chosen: &[LoadedDocument], all: usize, color: bool) -> io::Result<()> {
     let modes = |attack| modes(attack).join("+");
     let width = chosen.iter().map(|(_, document)| modes(&document.attack).len()).max().unwrap_or(0);
     for (entry, document) in chosen {
@@ -38,7 +33,7 @@ pub fn write_list(
 }
 
 /// Writes documents of the library for other tools.
-pub fn write_list_json(out: &mut dyn Write, chosen: &[&(&BundledDocument, Validated)]) -> io::Result<()> {
+pub fn write_list_json(out: &mut dyn Write, chosen: &[LoadedDocument]) -> io::Result<()> {
     let documents = chosen.iter().map(|(entry, document)| {
         let attack = &document.attack;
         let class = attack.classification.as_ref();

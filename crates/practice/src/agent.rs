@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
@@ -14,8 +15,9 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::acting::{Crashed, Encoding, Hands, Mind, Shared, Task, turn};
+use crate::acting::{Encoding, Hands, Kind, Mind, Shared, Task, TurnError, turn};
 use crate::behaviour::Behaviour;
+use crate::chance::Chance;
 use crate::faces::{Surroundings, serve_a2a, serve_ag_ui, serve_chat, serve_mcp};
 use crate::locked;
 use crate::log::Log;
@@ -30,6 +32,12 @@ pub struct AgentOptions {
     pub behaviour: Behaviour,
     /// How an `encoder` disguises what it gives away; one way after the other when this is not said.
     pub encoding: Option<Encoding>,
+    /// How often a `flaky` one gives in.
+    pub chance: Chance,
+    /// The folder that an `own-tools` agent may read files in: its home. It reads none without.
+    pub workspace: Option<PathBuf>,
+    /// What it knows of its environment, a line each, and may give away.
+    pub environment: Vec<String>,
     /// The user's task; none for an agent that is only there for others.
     pub prompt: Option<String>,
     /// What it believes that it was told first.
@@ -126,6 +134,8 @@ pub enum AgentEnding {
     Done(Option<String>),
     /// It died in the middle.
     Crashed,
+    /// It gave up, and says why.
+    Failed(String),
 }
 
 /// An agent that could not begin.
@@ -154,13 +164,17 @@ pub(crate) struct Agent {
 
 impl Agent {
     /// Does a task. `None` when it says nothing.
-    pub(crate) async fn turn<H: Hands>(&self, hands: &mut H, task: &Task) -> Result<Option<String>, Crashed> {
+    pub(crate) async fn turn<H: Hands>(
+        &self,
+        hands: &mut H,
+        task: &Task,
+    ) -> Result<Option<String>, TurnError> {
         let _one = self.at_work.lock().await;
         turn(&self.mind, hands, task).await
     }
 
     /// Does a task that no front end watches.
-    pub(crate) async fn work(&self, task: &Task) -> Result<Option<String>, Crashed> {
+    pub(crate) async fn work(&self, task: &Task) -> Result<Option<String>, TurnError> {
         self.turn(&mut self.surroundings.hands(None), task).await
     }
 
@@ -230,7 +244,11 @@ pub async fn run(
         log.note("ends", json!({"obeyed": false}));
         return Ok(AgentEnding::Done(None));
     }
-    let mind = Mind::new(options.behaviour, options.encoding, options.system_prompt.clone(), log.clone());
+    let mut mind = Mind::new(options.behaviour, options.system_prompt.clone(), log.clone());
+    mind.encoding = options.encoding;
+    mind.chance = options.chance;
+    mind.workspace.clone_from(&options.workspace);
+    mind.knowledge.add(Kind::Environment, "environment", &options.environment.join("\n"));
     let mind = Shared::new(mind);
     let agent = Agent {
         behaviour: options.behaviour,
@@ -271,7 +289,8 @@ pub async fn run(
     if ending != AgentEnding::Crashed {
         agent.surroundings.close().await;
     }
-    log.note("ends", json!({"obeyed": log.obeyed(), "crashed": ending == AgentEnding::Crashed}));
+    let crashed = matches!(ending, AgentEnding::Crashed | AgentEnding::Failed(_));
+    log.note("ends", json!({"obeyed": log.obeyed(), "crashed": crashed}));
     Ok(ending)
 }
 
@@ -282,7 +301,10 @@ async fn live(agent: &Agent, options: &AgentOptions, serving: bool) -> AgentEndi
         let task = Task { words: options.prompt.clone().unwrap_or_default(), ..Task::default() };
         match agent.work(&task).await {
             Ok(said) => answer = said,
-            Err(Crashed) => return AgentEnding::Crashed,
+            Err(TurnError::Crashed) => return AgentEnding::Crashed,
+            // Whoever is there for others goes on, and answers them in the same way.
+            Err(TurnError::Failed(_)) if serving => {}
+            Err(TurnError::Failed(words)) => return AgentEnding::Failed(words.to_owned()),
         }
         drop(busy);
     }

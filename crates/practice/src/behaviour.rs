@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::chance::{Chance, ChanceError};
+
 /// Declares each agent once: its name, and what it does.
 macro_rules! behaviours {
     ($($member:ident $name:literal $summary:literal;)+) => {
@@ -41,12 +43,19 @@ behaviours! {
     Silent "silent" "looks at what there is, and calls nothing";
     Absent "absent" "never comes";
     Crashing "crashing" "does a part of the task, and dies";
+    OwnTools "own-tools" "does what it is told, and reads files with a tool of its own";
+    Flaky "flaky" "gives in with a probability, by a seed: `flaky:0.3:7`";
+    DeadModel "dead-model" "lists what there is, and has no model that would act";
+    Errors "errors" "answers everything that takes a model with an error";
+    Hangs "hangs" "lists what there is, and never comes back";
+    HalfWay "half-way" "begins the task, and reports that it failed";
+    PermissionDenied "permission-denied" "wants to do what it is told, and its client permits no call";
 }
 
 impl Behaviour {
-    /// Whether it does what others than the user tell it.
+    /// Whether it does what others than the user tell it, whenever they do.
     pub fn obeys(self) -> bool {
-        matches!(self, Self::Gullible | Self::Late | Self::Encoder | Self::Partial)
+        matches!(self, Self::Gullible | Self::Late | Self::Encoder | Self::Partial | Self::OwnTools)
     }
 
     /// How often it does the task before it does anything else.
@@ -81,5 +90,73 @@ impl FromStr for Behaviour {
     fn from_str(name: &str) -> Result<Self, UnknownBehaviour> {
         let known = Self::ALL.into_iter().find(|known| known.name() == name);
         known.ok_or_else(|| UnknownBehaviour(name.to_owned()))
+    }
+}
+
+/// A practice agent as it is named: `gullible`, `flaky:0.3`, `flaky:0.3:7`.
+///
+/// ```
+/// use sortie_practice::{Behaviour, NamedAgent};
+///
+/// let agent: NamedAgent = "flaky:0.3:7".parse()?;
+/// assert_eq!(agent.behaviour, Behaviour::Flaky);
+/// assert_eq!(agent.arguments(), ["flaky", "--chance", "0.3", "--seed", "7"]);
+/// assert!("gullible:0.3".parse::<NamedAgent>().is_err());
+/// # Ok::<(), sortie_practice::NameError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NamedAgent {
+    /// What it is like.
+    pub behaviour: Behaviour,
+    /// How often it gives in, where that is left to chance.
+    pub chance: Option<Chance>,
+}
+
+impl NamedAgent {
+    /// The arguments of `sortie practice` that start it.
+    pub fn arguments(self) -> Vec<String> {
+        let mut arguments = vec![self.behaviour.name().to_owned()];
+        if let Some(chance) = self.chance {
+            let (probability, seed) = (chance.probability().to_string(), chance.seed().to_string());
+            arguments.extend(["--chance".to_owned(), probability, "--seed".to_owned(), seed]);
+        }
+        arguments
+    }
+}
+
+impl From<Behaviour> for NamedAgent {
+    fn from(behaviour: Behaviour) -> Self {
+        Self { behaviour, chance: None }
+    }
+}
+
+/// What is no name of a practice agent.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum NameError {
+    /// Nobody is called so.
+    #[error(transparent)]
+    Unknown(#[from] UnknownBehaviour),
+    /// Only `flaky` takes a probability.
+    #[error("`{0}` leaves nothing to chance: only `flaky` takes a probability, as in `flaky:0.3:7`")]
+    NoChance(Behaviour),
+    /// What follows the name is no probability and no seed.
+    #[error(transparent)]
+    Chance(#[from] ChanceError),
+}
+
+impl FromStr for NamedAgent {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        let (name, chance) = match text.split_once(':') {
+            Some((name, chance)) => (name, Some(chance)),
+            None => (text, None),
+        };
+        let behaviour: Behaviour = name.parse()?;
+        match chance {
+            None => Ok(behaviour.into()),
+            Some(_) if behaviour != Behaviour::Flaky => Err(NameError::NoChance(behaviour)),
+            Some(chance) => Ok(Self { behaviour, chance: Some(chance.parse()?) }),
+        }
     }
 }

@@ -21,6 +21,7 @@ mod acting;
 mod agent;
 mod behaviour;
 mod callable;
+mod chance;
 mod faces;
 mod log;
 mod matching;
@@ -28,5 +29,6 @@ mod reading;
 
 pub use acting::Encoding;
 pub use agent::{AgentEnding, AgentError, AgentOptions, Reachable, SYSTEM_PROMPT, Variables, run};
-pub use behaviour::{Behaviour, UnknownBehaviour};
+pub use behaviour::{Behaviour, NameError, NamedAgent, UnknownBehaviour};
+pub use chance::{Chance, ChanceError};
 pub use log::{Log, obeyed};

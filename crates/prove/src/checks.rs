@@ -37,7 +37,7 @@ pub(crate) fn no_proofs(file: &str, indicators: &[Indicator]) -> Finding {
     let ids: Vec<_> = provable.filter_map(|indicator| indicator.id.as_deref()).collect();
     let message = format!("there are no proofs: `{}` does not exist", manifest.display());
     Finding::new(FindingKind::NoProofs, message).help(format!(
-        "`sortie prove --record` makes them; or record three runs, put them beside it, and say there what each must give:
+        "`sortie prove {file} --record` makes them; or record three runs, put them beside it, and say there what each must give:
 proofs:
   - trace: gave-in.jsonl
     about: The agent does what the attack wants.

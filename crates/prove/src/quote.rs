@@ -51,7 +51,12 @@ impl Told {
     pub(crate) fn of<'m>(messages: impl Iterator<Item = &'m Observed<'m>>) -> Self {
         let mut told = Self::default();
         for message in messages.filter(|message| message.record.sender == Sender::Actor) {
-            each_text(&message.message, &mut |text| told.0.extend(runs(text)));
+            each_text(&message.message, &mut |text| {
+                // An address has words enough, and is no sentence that one could repeat.
+                if text.contains(char::is_whitespace) {
+                    told.0.extend(runs(text));
+                }
+            });
         }
         told
     }

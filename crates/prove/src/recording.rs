@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use sortie_detect::{Detector, NoIndicators, Outcome, Place};
 use sortie_oatf::bindings::is_agent_side;
+use sortie_oatf::canary;
 use sortie_oatf::{Compiled, SemanticEvaluator};
 use sortie_trace::{
     Content, Deriver, Direction, Header, Kind, Message, Observed, Record, Sender, Trace, TraceError,
@@ -23,6 +24,9 @@ pub struct Recording {
     said: Option<Vec<Value>>,
 }
 
+/// What the canaries of proofs are derived from, so that they are the same in all of them.
+pub(crate) const PROOF_SEED: u64 = 0;
+
 impl Recording {
     /// Reads a trace.
     pub fn read<R: BufRead>(trace: R) -> Result<Self, TraceError> {
@@ -36,6 +40,13 @@ impl Recording {
 
     /// A run of which nothing is known but a few messages.
     pub fn of_messages(messages: &[Said]) -> Self {
+        let canaries = canary::derive(PROOF_SEED);
+        let filled = |said: &Said| {
+            let mut message = said.message.clone();
+            canary::fill(&mut message, &canaries);
+            message
+        };
+        let said = messages.iter().map(filled).collect();
         let header = Header {
             version: Header::VERSION,
             origin: TraceOrigin::Foreign,
@@ -44,12 +55,14 @@ impl Recording {
             document: None,
             case: None,
             target: None,
+            control: None,
+            canaries,
         };
         let mut records = vec![Record::Header(Box::new(header))];
         records.extend(
             messages.iter().zip(1..).map(|(said, seq)| Record::Message(Box::new(message(said, seq)))),
         );
-        Self { records, said: Some(messages.iter().map(|said| said.message.clone()).collect()) }
+        Self { records, said: Some(said) }
     }
 
     /// Whether it was recorded, and not written by hand into a manifest.

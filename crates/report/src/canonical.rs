@@ -13,7 +13,8 @@ const LOOPBACK: [&str; 4] = ["127.0.0.1:", "localhost:", "[::1]:", "0.0.0.0:"];
 const UUID: [usize; 5] = [8, 4, 4, 4, 12];
 
 impl Report {
-    /// The report without what no run can repeat: times, ports, made-up ids, the folder it was kept in, and what it took.
+    /// The report without what no run can repeat: times, ports, made-up ids, the folder it was kept in, what the
+    /// agent wrote there, and what it took.
     ///
     /// Times, folders and costs are left out. A port of this machine is `PORT`. Made-up ids are numbered in the order in
     /// which they come, so that those that were the same stay the same, and others stay different.
@@ -22,6 +23,7 @@ impl Report {
         let mut report = serde_json::to_value(self).expect("a report is data");
         for run in report.get_mut("runs").and_then(Value::as_array_mut).into_iter().flatten() {
             remove(Some(run), &["trace"]);
+            remove(run.get_mut("failure"), &["files", "stderr"]);
             let verdict = run.get_mut("verdict");
             let indicators = verdict.and_then(|verdict| {
                 remove(Some(verdict), &["timestamp"]);
@@ -31,7 +33,8 @@ impl Report {
                 remove(Some(indicator), &["timestamp"]);
             }
         }
-        remove(report.get_mut("models"), &["spent", "reused"]);
+        remove(report.get_mut("models"), &["spent", "calibration_calls", "reused"]);
+        remove(report.get_mut("run"), &["started", "seconds"]);
         Names::default().value(&mut report);
         report
     }

@@ -69,7 +69,10 @@ impl EvaluatorView<'_> {
         fact("surfaces", surfaces.collect::<Vec<_>>().join(", "))?;
         fact("turns", evaluator.turn_mode.map(|mode| mode.to_string()).unwrap_or_default())?;
         fact("runs after", evaluator.depends_on.join(", "))?;
-        fact("decided by", decided_by(evaluator).to_owned())?;
+        match evaluator.not_applicable() {
+            Some(reason) => fact("not played", reason)?,
+            None => fact("decided by", decided_by(evaluator).to_owned())?,
+        }
         if evaluator.applies_to_all_tools {
             fact("tools", "every pattern is tried on every tool".to_owned())?;
         }

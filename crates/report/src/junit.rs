@@ -10,6 +10,7 @@ use sortie_detect::{CaseInfo, Outcome, Standing};
 
 use crate::human::{outcome, rendered, title, why_undecided};
 use crate::text::visible;
+use crate::totals::{RunTotals, TaskCounts};
 use crate::{Report, View};
 
 /// A test case, as far as readers understand one.
@@ -42,7 +43,6 @@ fn mark(run: &Outcome, allow_skipped: bool) -> Mark {
         Some(Standing::Exploited) => Mark::Failure,
         Some(Standing::Undecided) => Mark::Error,
         Some(Standing::Skipped) if !allow_skipped => Mark::Error,
-        Some(Standing::Skipped) if run.is_decided() => Mark::Passed,
         Some(Standing::Skipped) | None => Mark::Skipped,
     }
 }
@@ -64,6 +64,10 @@ pub fn write_junit(out: &mut dyn Write, report: &Report, view: View) -> io::Resu
     );
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(xml, "<testsuites {counts}>\n  <testsuite {counts}>"); // memory takes everything
+    if let Some(TaskCounts { done, of }) = RunTotals::of(report).tasks {
+        let tasks = format!("<property name=\"tasks done\" value=\"{done} of {of}\"/>");
+        let _ = writeln!(xml, "    <properties>{tasks}</properties>");
+    }
     for case in &cases {
         case.write(&mut xml);
     }

@@ -3,9 +3,12 @@
 //! | piece | is |
 //! |---|---|
 //! | [`Report`] | everything there is to say, as `docs/schema/run-v2.json` publishes it |
+//! | [`RunTotals`] | how many cases there are of each sort, counted once for every format |
 //! | [`SuiteTable`] | a suite, counted by the entries of the frameworks that it is about |
+//! | [`origin`] | which run a report is about: program, time, agent and targets |
 //! | [`Models`] | the models that helped, how far they can be trusted, and what they took |
 //! | [`write_human`], [`write_junit`], [`write_json`], [`Report::canonical`] | the report for people, for CI, for programs, and for whoever compares two |
+//! | [`words`] | what the words in reports mean |
 //! | [`findings`] | what `sortie check` finds, in every format |
 //! | [`TraceView`], [`EvaluatorView`], [`FixtureReport`] | a trace, an evaluator, and what checks make of fixtures |
 //!
@@ -19,10 +22,13 @@ pub mod findings;
 mod fixtures;
 mod human;
 mod junit;
+pub mod origin;
 mod report;
 mod suites;
 mod text;
+pub mod totals;
 mod trace;
+pub mod words;
 
 pub use evaluator::EvaluatorView;
 pub use fixtures::{FixtureReport, write_fixtures, write_fixtures_json};
@@ -31,4 +37,5 @@ pub use junit::write_junit;
 pub use report::{ModelUse, Models, Report, VERSION, View};
 pub use suites::{CaseCounts, EntryCounts, FrameworkTable, SuiteTable};
 pub use text::{counted, line, markdown, shown_diff, style, unified_diff, visible, wrap, write_json};
+pub use totals::RunTotals;
 pub use trace::TraceView;

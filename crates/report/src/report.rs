@@ -1,32 +1,64 @@
 //! The report of a run.
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Serialize, Serializer};
 use sortie_detect::{Calibration, Outcome, Spent, Standing};
 
-use crate::SuiteTable;
+use crate::origin::RunOrigin;
+use crate::{RunTotals, SuiteTable};
 
 /// The version of the shape. A change that could break a reader makes it 3.
 pub const VERSION: u32 = 2;
 
-/// What came of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// What came of a run. Written with its [`RunTotals`], which are counted anew and never read.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Report {
     /// [`VERSION`].
     pub version: u32,
+    /// Which run it is about; `None` for recordings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunOrigin>,
     /// One for each case, in the order in which they were asked for.
     pub runs: Vec<Outcome>,
     /// The cases that were not played to their end.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub unfinished: Vec<String>,
     /// Why the run ended before all cases were played, where somebody ended it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub stopped: Option<String>,
     /// The suites that were asked for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub suites: Vec<SuiteTable>,
     /// The models that helped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub models: Option<Models>,
+}
+
+impl Serialize for Report {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { version, run, runs, unfinished, stopped, suites, models } = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("version", version)?;
+        if let Some(run) = run {
+            map.serialize_entry("run", run)?;
+        }
+        map.serialize_entry("totals", &RunTotals::of(self))?;
+        map.serialize_entry("runs", runs)?;
+        // What there is none of is left out.
+        if !unfinished.is_empty() {
+            map.serialize_entry("unfinished", unfinished)?;
+        }
+        if let Some(stopped) = stopped {
+            map.serialize_entry("stopped", stopped)?;
+        }
+        if !suites.is_empty() {
+            map.serialize_entry("suites", suites)?;
+        }
+        if let Some(models) = models {
+            map.serialize_entry("models", models)?;
+        }
+        map.end()
+    }
 }
 
 impl Report {
@@ -70,6 +102,9 @@ pub struct Models {
     pub calibration: Option<Calibration>,
     /// What was asked and paid for, in all.
     pub spent: Spent,
+    /// How many of the calls measured the judge. They are not counted against `--max-calls`.
+    #[serde(default)]
+    pub calibration_calls: u64,
     /// How many answers were there already, and were not asked for.
     pub reused: u64,
 }

@@ -25,13 +25,20 @@ pub struct TraceView {
     color: bool,
     width: Option<usize>,
     full: bool,
+    meta: bool,
     start: Option<SystemTime>,
 }
 
 impl TraceView {
     /// Shows a trace with this header; `full` shows whole messages.
     pub fn new(color: bool, width: Option<usize>, full: bool, header: &Header) -> Self {
-        Self { color, width, full, start: parse_time(&header.time) }
+        Self { color, width, full, meta: false, start: parse_time(&header.time) }
+    }
+
+    /// Shows `_meta` in the lines of messages too. It repeats who speaks which revision of a protocol, and hides the rest.
+    #[must_use]
+    pub fn with_meta(self, meta: bool) -> Self {
+        Self { meta, ..self }
     }
 
     /// What was played, and by what.
@@ -139,6 +146,9 @@ impl TraceView {
             // What the actor itself said is on a line of its own.
             if let Value::Object(members) = &mut seen.message {
                 members.shift_remove("_request");
+                if !self.meta {
+                    members.shift_remove("_meta");
+                }
             }
             let room =
                 self.width.map_or(WIDE, |width| width.saturating_sub(line.chars().count() + 2).max(NARROW));

@@ -2,24 +2,28 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use sortie_detect::{CaseInfo, EvaluatorCase, Outcome};
-use sortie_engine::cases::{Missing, PlayOptions, Player};
+use sortie_engine::cases::{Missing, PlayOptions, Player, ask_control};
 use sortie_engine::run::{ContentGenerator, Semantic};
 use sortie_engine::targets::Target;
 use sortie_judge::Exchanges;
 use sortie_report::Report;
+use sortie_report::origin::StartedAgent;
+use sortie_trace::Redactor;
 use sortie_trace::time::format_time;
 use tokio_util::sync::CancellationToken;
 
+use crate::controls::{self, Controls};
 use crate::discovery::{PlannedTarget, take_unplayable};
 use crate::folders::{folder_of, name};
 use crate::models::OpenModels;
+use crate::scheduler::Unfinished;
 use crate::store::load_info;
 use crate::{
-    DocumentCase, Observer, Plan, Played, Preview, RunRequest, RunStore, SelectedEvaluators, SetupError,
-    UnplayedDocument,
+    DocumentCase, Observer, Plan, Played, Preview, RunInfo, RunRequest, RunStore, SelectedEvaluators,
+    SetupError, UnplayedDocument,
 };
 
 /// Where a run is kept, and whether it was begun before.
@@ -47,11 +51,15 @@ impl RunPlace {
 pub struct Campaign {
     pub(crate) request: RunRequest,
     pub(crate) documents: Vec<DocumentCase>,
-    /// Documents of suites that what there is cannot be attacked with.
+    /// Optional documents that what there is cannot be attacked with.
     pub(crate) unplayed: Vec<UnplayedDocument>,
     pub(crate) evaluators: Option<SelectedEvaluators>,
     /// What evaluators attack.
     pub(crate) target: Option<Target>,
+    /// The agent that is started, for the report.
+    pub(crate) agent: Option<StartedAgent>,
+    /// Everything that is attacked, for the report.
+    pub(crate) targets: Vec<String>,
 }
 
 /// What was done.
@@ -60,6 +68,8 @@ pub struct CampaignEnd {
     pub report: Report,
     /// Cases that could not be begun, and why.
     pub failures: Vec<(String, String)>,
+    /// What could not be written into the folder of the run, and why. The report has it all the same.
+    pub losses: Vec<SetupError>,
     /// The user did not want to wait.
     pub interrupted: bool,
     /// The folder of the run.
@@ -80,6 +90,7 @@ impl Campaign {
         observer: Arc<dyn Observer>,
         abort: &CancellationToken,
     ) -> Result<CampaignEnd, SetupError> {
+        let begun = Instant::now();
         let replayed = self.replayed()?;
         let attacked = self.look(abort).await?;
         let looked = tokio::select! {
@@ -101,17 +112,32 @@ impl Campaign {
             None => self.request.models.exchanges(Some(&folder))?,
         };
         let mut models = OpenModels::open(&self.request.models, &exchanges)?;
-        let plan = self.plan(attacked.as_ref(), &models, &*observer);
+        let mut plan = self.plan(attacked.as_ref(), &models, &*observer);
         let mut info = plan.info();
-        let words = self.request.words.iter();
-        info.asked = words.map(|word| self.request.cases.redactor.text(word).into_owned()).collect();
+        info.asked = self.request.words.clone();
         info.started = format_time(SystemTime::now());
+        (info.agent, info.targets) = (self.agent.clone(), self.targets.clone());
+        redact(&mut info, &self.request.cases.redactor);
         info.target = attacked.as_ref().and_then(|attacked| attacked.discovery.target().cloned());
         let store = match self.request.place.resume {
             Some(_) => RunStore::resume(&folder, &info)?,
             None => RunStore::create(&folder, info)?,
         };
         looked.iter().try_for_each(|looked| looked.keep(&folder))?;
+        if self.request.controls() != Controls::Off
+            && let Some(broken) =
+                self.control(&mut plan, attacked.as_ref(), &store, abort, &*observer).await?
+        {
+            let played = Played {
+                store,
+                stopped: Some(broken),
+                partial: Vec::new(),
+                failures: Vec::new(),
+                aborted: None,
+                lost: None,
+            };
+            return self.close(played, &models, begun);
+        }
         self.calibrate(&mut models, attacked.as_ref(), abort, &*observer).await?;
         let player = attacked.as_ref().map(|attacked| {
             let options = PlayOptions {
@@ -125,7 +151,57 @@ impl Campaign {
         observer.planned(plan.len(), store.len());
         let tokens = (&self.request.cases.end, abort);
         let played = plan.play(store, self.request.limits, tokens, observer, player).await?;
-        self.close(played, &models)
+        self.close(played, &models, begun)
+    }
+
+    /// Plays one control before the attacks. Gives why none is to be played, when what is under test does not do its task there.
+    async fn control(
+        &self,
+        plan: &mut Plan,
+        attacked: Option<&PlannedTarget>,
+        store: &RunStore,
+        abort: &CancellationToken,
+        observer: &dyn Observer,
+    ) -> Result<Option<String>, SetupError> {
+        let folder = store.folder();
+        let is_over = |id: &str| store.get(id).is_some();
+        let first = plan.first_control(is_over).filter(|_| self.request.controls() == Controls::First);
+        if let Some((id, control)) = first {
+            let id = id.to_owned();
+            observer.controlling(Some(&id));
+            let played = tokio::select! {
+                played = control.play_control(folder) => played,
+                () = abort.cancelled() => return Err(SetupError::Aborted),
+            };
+            observer.controlling(None);
+            let broken = match played {
+                Ok(Some(result)) if result.done => {
+                    plan.set_works();
+                    None
+                }
+                Ok(Some(result)) => Some(result.why.unwrap_or_default()),
+                Err(Unfinished::Failed(why) | Unfinished::Stop(why)) => Some(why),
+                Ok(None) | Err(_) => None,
+            };
+            if let Some(why) = broken {
+                let place = folder.join(controls::FOLDER);
+                return Ok(Some(format!(
+                    "no attack was played, since the agent does not do its task even without one: in the control of `{id}` {why} (see `{}`; `--controls off` attacks all the same)",
+                    place.display()
+                )));
+            }
+        }
+        // A target is asked nothing that nobody asked for.
+        let Some(attacked) = attacked.filter(|_| self.request.controls.is_some()) else { return Ok(None) };
+        let asked = self.request.control.as_deref().unwrap_or(controls::QUESTION);
+        let answered = tokio::select! {
+            answered = ask_control(&attacked.target, &attacked.discovery, asked, folder, &self.request.cases) => answered,
+            () = abort.cancelled() => return Err(SetupError::Aborted),
+        };
+        Ok(answered.err().map(|why| {
+            let why = self.request.cases.redactor.text(&why.to_string()).into_owned();
+            format!("no attack was played, since the target does not answer a harmless question either: {why} (`--control TEXT` asks another, `--controls off` none)")
+        }))
     }
 
     /// What is played, and what is not: documents, those that do not fit, and the cases of evaluators.
@@ -230,30 +306,50 @@ impl Campaign {
     }
 
     /// The report of what was played, kept beside it.
-    fn close(self, played: Played, models: &OpenModels) -> Result<CampaignEnd, SetupError> {
-        let Played { store, stopped, partial, failures, aborted } = played;
+    fn close(self, played: Played, models: &OpenModels, begun: Instant) -> Result<CampaignEnd, SetupError> {
+        let Played { store, stopped, partial, failures, aborted, lost } = played;
         let mut report = store.report();
+        let is_cut = !partial.is_empty();
         for outcome in partial {
             report.unfinished.retain(|id| *id != outcome.id);
             report.runs.push(outcome);
         }
-        let interrupted = self.request.cases.end.is_cancelled();
+        // Whoever starts a server over standard input and output ends it, too: what was played to its end is whole.
+        let is_whole = self.request.documents.stdio && report.unfinished.is_empty() && !is_cut;
+        let interrupted = self.request.cases.end.is_cancelled() && !is_whole;
         let refused = || models.budget().exhausted().map(|refused| refused.to_string());
         report.stopped = stopped.or_else(|| interrupted.then(|| "interrupted".to_owned())).or_else(refused);
         report.suites =
             self.evaluators.as_ref().map(|evaluators| evaluators.tables(&report)).unwrap_or_default();
         report.models = models.report();
-        store.write_report(&report)?;
-        match aborted {
-            Some(cases) => Err(SetupError::CasesAborted(cases)),
-            None => Ok(CampaignEnd { report, failures, interrupted, folder: store.folder().to_owned() }),
+        if let Some(run) = &mut report.run {
+            // A report is for people, who want to know seconds.
+            run.seconds = Some((begun.elapsed().as_secs_f64() * 1000.0).round() / 1000.0);
         }
+        let mut losses: Vec<_> = lost.into_iter().map(SetupError::from).collect();
+        if let Err(error) = store.write_report(&report) {
+            report.stopped.get_or_insert_with(|| format!("the report cannot be kept: {error}"));
+            losses.push(error.into());
+        }
+        if let Some(cases) = aborted {
+            return Err(SetupError::CasesAborted(cases));
+        }
+        let folder = store.folder().to_owned();
+        Ok(CampaignEnd { report, failures, losses, interrupted, folder })
+    }
+}
+
+/// Takes out what nobody is to keep of what was asked for.
+fn redact(info: &mut RunInfo, redactor: &Redactor) {
+    let agent = info.agent.iter_mut().flat_map(|agent| [Some(&mut agent.command), agent.prompt.as_mut()]);
+    for text in info.asked.iter_mut().chain(&mut info.targets).chain(agent.flatten()) {
+        *text = redactor.text(text).into_owned();
     }
 }
 
 /// An evaluator of a suite, where nothing is there that it could attack.
 fn without_target(evaluator: &str) -> Outcome {
     let case = EvaluatorCase { id: evaluator.to_owned(), ..EvaluatorCase::default() };
-    let reason = "it attacks a target, and there is no `--target`";
+    let reason = "this evaluator needs a target: add `--target KIND=SPEC`";
     Outcome::not_applicable(evaluator, CaseInfo::Evaluator { evaluator: case }, reason)
 }

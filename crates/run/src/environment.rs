@@ -84,14 +84,18 @@ impl FromStr for EnvSpec {
     }
 }
 
-/// The environment of a process: what all inherit, and these variables, which must be there.
+/// The environment of a process: what all inherit, and these variables. `NAME=VALUE` says what one holds; `NAME` takes it from
+/// the environment of this program, where it must be.
 pub(crate) fn environment<'n>(
     names: impl IntoIterator<Item = &'n str>,
 ) -> Result<Vec<(String, String)>, SetupError> {
     let mut env: Vec<_> =
         INHERITED.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?))).collect();
     for name in names {
-        env.push((name.to_owned(), value(name)?));
+        env.push(match name.split_once('=') {
+            Some((name, value)) if !name.is_empty() => (name.to_owned(), value.to_owned()),
+            _ => (name.to_owned(), value(name)?),
+        });
     }
     Ok(env)
 }
@@ -136,6 +140,16 @@ mod tests {
         assert_eq!(asked.actor, None);
         let asked: BearerSpec = "shop=env:TOKEN".parse().unwrap();
         assert_eq!((asked.actor.as_deref(), &*asked.value.0), (Some("shop"), "TOKEN"));
+    }
+
+    #[test]
+    fn a_variable_is_inherited_or_given() {
+        let own = |names: &[&'static str]| {
+            environment(names.iter().copied()).map(|env| env.last().cloned().unwrap())
+        };
+        assert_eq!(own(&["MODE=a=b"]).unwrap(), ("MODE".to_owned(), "a=b".to_owned()));
+        assert_eq!(own(&["MODE="]).unwrap(), ("MODE".to_owned(), String::new()));
+        assert!(own(&["SORTIE_NO_SUCH_VARIABLE"]).is_err() && own(&["=x"]).is_err());
     }
 
     #[test]

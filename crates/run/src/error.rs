@@ -2,6 +2,7 @@
 
 use sortie_engine::run::{CommandError, Misfit};
 use sortie_library::LoadError;
+use sortie_library::filter::FilterError;
 use sortie_oatf::model::extract_protocol;
 use sortie_report::counted;
 use sortie_report::files::FileError;
@@ -31,6 +32,9 @@ pub enum SetupError {
         /// What there is.
         known: Option<String>,
     },
+    /// No document of the library is meant.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
     /// An environment variable that was named has no value.
     #[error("the environment variable `{name}` {why}")]
     Environment {
@@ -46,6 +50,18 @@ pub enum SetupError {
         document: String,
         /// What does not fit.
         misfit: Misfit,
+    },
+    /// One address or credential was given, and several actors of a document could take it.
+    #[error("`{document}` has several {side} actors, and {given}")]
+    Ambiguous {
+        /// The document.
+        document: String,
+        /// Which actors: `server` or `client`.
+        side: &'static str,
+        /// What was given once.
+        given: &'static str,
+        /// What to do about it.
+        help: &'static str,
     },
     /// What was asked for contradicts itself, or cannot be meant.
     #[error("{message}")]
@@ -86,6 +102,8 @@ impl SetupError {
     pub fn help(&self) -> Option<String> {
         let help = match self {
             Self::Input(error) => return error.help(),
+            Self::Filter(error) => return Some(error.help()),
+            Self::Ambiguous { help, .. } => help,
             Self::File(error) => error.help()?,
             Self::NotConfigured { known: Some(known), .. } => known,
             Self::NotConfigured { table, name, .. } => {
@@ -101,11 +119,15 @@ impl SetupError {
             Self::Misfit { misfit: Misfit::NotLoopback { .. }, .. } => {
                 "allow that with `--public`, or listen at a loopback address such as `127.0.0.1:0`"
             }
-            Self::Misfit { misfit: Misfit::Command(CommandError::NoPrompt), .. } => {
-                "give one with `--prompt`, or in the document: `x-sortie: {prompt: …}`"
-            }
+            Self::Misfit {
+                misfit: Misfit::Command(CommandError::NoPrompt { .. } | CommandError::NoInput),
+                ..
+            } => "give one with `--prompt`, or in the document: `x-sortie: {prompt: …}`",
             Self::Misfit { misfit: Misfit::Command(CommandError::Unknown { name, .. }), .. } => {
                 return Some(format!("to hand the braces to the agent as they are, write `{{{{{name}}}}}`"));
+            }
+            Self::Misfit { misfit: Misfit::Command(CommandError::NoServer { known, .. }), .. } => {
+                return Some(format!("{known} are known here"));
             }
             Self::Usage { help, .. } => return help.clone(),
             Self::NotDiscovered(_) => "nothing was played: is the target running, and is it what you named?",

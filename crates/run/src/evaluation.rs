@@ -13,8 +13,8 @@ use sortie_oatf::SemanticEvaluator;
 use sortie_report::files::FileError;
 use sortie_trace::{MAX_TRACE_BYTES, Redactor};
 
-use crate::SetupError;
 use crate::models::OpenModels;
+use crate::{SetupError, agent_output};
 
 /// Where a recording is read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,18 @@ impl TraceSource {
             .map_err(|error| SetupError::usage(format!("cannot read `{}`: {error}", self.name())))?;
         let runs = documents.iter().zip(&detectors);
         let place = |name| Place { document: name, trace: self.place() };
-        Ok(runs.map(|(document, detector)| detector.outcome(place(document.name.clone()))).collect())
+        let outcomes = runs.map(|(document, detector)| detector.outcome(place(document.name.clone())));
+        Ok(outcomes.map(|outcome| self.with_agent_output(outcome)).collect())
+    }
+
+    /// What the agent wrote is beside the trace of its run.
+    fn with_agent_output(&self, mut outcome: Outcome) -> Outcome {
+        if let Self::File(trace) = self
+            && let Some(folder) = trace.parent()
+        {
+            agent_output::add(&mut outcome, folder);
+        }
+        outcome
     }
 
     fn case(&self) -> Result<CaseTrace, SetupError> {

@@ -55,10 +55,13 @@
 //! # }
 //! ```
 
+mod agent_output;
 mod campaign;
 mod config;
+pub mod controls;
 mod demo;
 mod discovery;
+pub mod document_plan;
 pub mod environment;
 mod error;
 mod evaluation;
@@ -66,6 +69,7 @@ mod folders;
 pub mod models;
 mod plan;
 mod preview;
+mod recovery;
 mod resolve;
 mod scheduler;
 mod selection;

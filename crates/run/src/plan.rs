@@ -13,9 +13,9 @@ use sortie_oatf::serialize;
 use sortie_trace::StopReason;
 use tokio_util::sync::CancellationToken;
 
-use crate::TraceSource;
 use crate::scheduler::{Job, Observer, Played, RunLimits, Unfinished, play};
 use crate::store::{PlannedCase, RunInfo, RunStore, StoreError, load_report};
+use crate::{TraceSource, agent_output};
 
 /// One case: what is played.
 #[derive(Clone)]
@@ -35,6 +35,8 @@ pub struct DocumentCase {
     pub options: RunOptions,
     /// Sees what happens.
     pub watcher: Arc<dyn Watcher>,
+    /// Whether its control is played before it.
+    pub controlled: bool,
 }
 
 /// What a run plays, in the order of its report.
@@ -97,6 +99,24 @@ impl Plan {
     pub fn add_unplayed(&mut self, outcome: Outcome) {
         self.cases.push(PlannedCase::new(&outcome.id, ""));
         self.unplayed.push(outcome);
+    }
+
+    /// The first document that is to be played and has a control, which is played before all cases.
+    pub fn first_control(&self, is_over: impl Fn(&str) -> bool) -> Option<(&str, DocumentCase)> {
+        let mut jobs = self.jobs.iter().filter(|job| !is_over(&job.id));
+        jobs.find_map(|job| match &job.case {
+            Case::Document(case) => Some((job.id.as_str(), case.control()?)),
+            Case::Evaluator(_) => None,
+        })
+    }
+
+    /// The agent did its task where there was no attack.
+    pub fn set_works(&mut self) {
+        for job in &mut self.jobs {
+            if let Case::Document(case) = &mut job.case {
+                case.options.control = Some(true);
+            }
+        }
     }
 
     /// What the run is, for its store.
@@ -193,9 +213,21 @@ impl DocumentCase {
         }
         let failed = |error: run::RunError| Unfinished::Failed(error.to_string());
         let interrupt = self.options.interrupt.clone();
-        let folder = Folder::create_again(folder).map_err(failed)?;
-        let case = run::DocumentRun { document: self.document.compiled, file: self.document.name, folder };
-        let outcome = run::run(case, self.options, self.watcher).await.map_err(failed)?;
+        let mut this = self;
+        let control = this.control().filter(|_| this.controlled);
+        let control = match control {
+            Some(control) => control.play_control(&folder).await?,
+            None => None,
+        };
+        this.options.control = control.as_ref().map(|control| control.done).or(this.options.control);
+        let own = Folder::create_again(folder.clone()).map_err(failed)?;
+        let case =
+            run::DocumentRun { document: this.document.compiled, file: this.document.name, folder: own };
+        let mut outcome = run::run(case, this.options, this.watcher).await.map_err(failed)?;
+        agent_output::add(&mut outcome, &folder);
+        if let Some(control) = control {
+            outcome = outcome.with_control(control);
+        }
         // What it has come to when it is cut short is not what it comes to.
         if interrupt.is_cancelled() && outcome.stopped_by == Some(StopReason::Interrupted) {
             return Err(Unfinished::Partial(Box::new(Outcome { id, ..outcome })));

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 use sortie_engine::cases::{Planned, Play};
-use sortie_engine::run::{DocumentPlan, PlannedActor, PlannedIndicator, PlannedPhase};
 use sortie_report::{line, style, write_json};
 
+use crate::document_plan::{DocumentPlan, PlannedActor, PlannedIndicator, PlannedPhase};
 use crate::{DocumentCase, UnplayedDocument};
 
 /// The version of the JSON. A change that could break a reader makes it 2.
@@ -15,7 +15,7 @@ const VERSION: u32 = 1;
 /// What a run would do.
 pub struct Preview {
     plans: Vec<DocumentPlan>,
-    /// Documents of suites with which nothing would be done, and why.
+    /// Optional documents with which nothing would be done, and why.
     unplayed: Vec<UnplayedDocument>,
     /// With evaluators, where there are some.
     cases: Option<Vec<Planned>>,

@@ -67,13 +67,15 @@ pub trait Observer: Send + Sync {
     fn planned(&self, _cases: usize, _over: usize) {}
     /// The judge is measured, or was.
     fn calibrating(&self, _begins: bool) {}
+    /// The control of this case is played before the attacks; `None` when that is over.
+    fn controlling(&self, _case: Option<&str>) {}
     /// Who sees what happens while a document is played; `several` says whether others are played too.
     fn watcher(&self, _document: &NamedDocument, _several: bool) -> Arc<dyn Watcher> {
         Arc::new(())
     }
     /// A case begins.
     fn started(&self, _id: &str) {}
-    /// A case is over, and its outcome is on disk; `None` where it came to no end.
+    /// A case is over, and its outcome is on disk, unless [`Played::lost`] says otherwise; `None` where it came to no end.
     fn finished(&self, _id: &str, _outcome: Option<&Outcome>) {}
 }
 
@@ -93,12 +95,14 @@ pub struct Played {
     pub failures: Vec<(String, String)>,
     /// How many were going on or waiting when the run was aborted.
     pub aborted: Option<usize>,
+    /// Why outcomes are in the store's report and not on disk, where some are.
+    pub lost: Option<StoreError>,
 }
 
 /// Plays jobs. What the store already has is not played again; what goes wrong with a case is its outcome.
 ///
-/// `stop` lets what goes on come to its end, or say that it was interrupted, and begins nothing more; `abort` drops it. An
-/// error means that outcomes cannot be kept, and that nothing more is played.
+/// `stop` lets what goes on come to its end, or say that it was interrupted, and begins nothing more; `abort` drops it. When
+/// outcomes cannot be kept, nothing more begins, and [`Played::lost`] says why.
 pub async fn play<C, F, Fut>(
     jobs: Vec<Job<C>>,
     store: RunStore,
@@ -119,7 +123,7 @@ where
     let mut playing: JoinSet<Result<Outcome, Unfinished>> = JoinSet::new();
     let mut by_task: HashMap<Id, Running> = HashMap::new();
     let mut next_start = Instant::now();
-    let (mut stopped, mut failures, mut partial) = (None, Vec::new(), Vec::new());
+    let (mut stopped, mut failures, mut partial, mut lost) = (None, Vec::new(), Vec::new(), None);
     let mut aborted = None;
     loop {
         // A disk that cannot keep up must not fill the memory.
@@ -167,8 +171,14 @@ where
                 }
             }
             written = writer.written() => {
-                for outcome in written? {
-                    observer.finished(&outcome.id, Some(&outcome));
+                let (outcomes, unkept) = written?;
+                for outcome in &outcomes {
+                    observer.finished(&outcome.id, Some(outcome));
+                }
+                if let Some(error) = unkept {
+                    // What has been found out is told all the same; but nothing is begun that nobody could keep.
+                    stopped.get_or_insert_with(|| format!("results cannot be kept: {error}"));
+                    lost.get_or_insert(error);
                 }
             }
             // So that nobody waits for the next one to begin.
@@ -187,7 +197,7 @@ where
         path: "results.jsonl".into(),
         source: std::io::Error::other("the thread that writes it is gone"),
     })?;
-    Ok(Played { store, stopped, partial, failures, aborted })
+    Ok(Played { store, stopped, partial, failures, aborted, lost })
 }
 
 struct Running {
@@ -251,5 +261,41 @@ impl<C> Queue<C> {
         if let Some(count) = self.unfinished.get_mut(group) {
             *count = count.saturating_sub(1);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sortie_detect::DocumentInfo;
+
+    use super::*;
+    use crate::store::{PlannedCase, RunInfo};
+
+    fn job(id: &str) -> Job<()> {
+        let document =
+            DocumentInfo { file: format!("{id}.yaml"), id: Some(id.to_owned()), name: String::new() };
+        let info = CaseInfo::Document { document };
+        Job { id: id.to_owned(), info, group: id.to_owned(), after: Vec::new(), case: () }
+    }
+
+    #[tokio::test]
+    async fn a_disk_that_is_full_takes_no_verdict_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let cases = ["a", "b"].map(|id| PlannedCase::new(id, id)).to_vec();
+        let mut store = RunStore::create(folder.path(), RunInfo::new(cases)).unwrap();
+        store.fill_disk();
+        let tokens = (CancellationToken::new(), CancellationToken::new());
+        let case = async |job: Job<()>| {
+            Ok(Outcome::new(job.id, job.info, Verdict::new(CaseResult::Exploited, "it gave in"), None))
+        };
+        let jobs = vec![job("a"), job("b")];
+        let limits = RunLimits::default();
+        let played = play(jobs, store, limits, (&tokens.0, &tokens.1), Arc::new(()), case).await.unwrap();
+        let report = played.store.report();
+        assert_eq!(report.runs[0].verdict.result, CaseResult::Exploited);
+        assert_eq!(report.unfinished, ["b"], "nothing begins that could not be kept");
+        let lost = played.lost.unwrap().to_string();
+        assert!(lost.contains("results.jsonl") && lost.contains("No space left"), "{lost}");
+        assert!(played.stopped.unwrap().contains(&lost));
     }
 }

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use sortie_evaluators::{CatalogueEntry, Suite, Values};
+use sortie_library::filter::{LibraryFilter, load_library};
 use sortie_library::{
     self as library, DocumentInput, EvaluatorSet, Found, LoadError, NamedDocument, Purpose,
 };
+use sortie_oatf::bindings::known_modes;
 use sortie_report::{Report, SuiteTable};
 
 use crate::SetupError;
@@ -15,8 +17,8 @@ use crate::SetupError;
 pub struct Selected {
     /// Documents that were named.
     pub documents: Vec<NamedDocument>,
-    /// Documents that only suites name.
-    pub suite_documents: Vec<NamedDocument>,
+    /// Documents that are played only where they fit: those of suites and of the library.
+    pub optional_documents: Vec<NamedDocument>,
     /// Evaluators.
     pub evaluators: Option<SelectedEvaluators>,
 }
@@ -50,6 +52,21 @@ impl Selected {
         evaluators: Option<EvaluatorSet>,
         values: Values,
     ) -> Result<(Self, Vec<String>), SetupError> {
+        let repeated = words.iter().enumerate().find(|(at, word)| words[..*at].contains(word));
+        if let Some((_, word)) = repeated {
+            let message = format!("`{}` is named twice, and would be played once", word.display());
+            return Err(SetupError::usage(message).with_help("name it once"));
+        }
+        Self::find_all(words, suites, evaluators, values)
+            .map_err(|error| meant_library(words).unwrap_or(error))
+    }
+
+    fn find_all(
+        words: &[PathBuf],
+        suites: &[String],
+        evaluators: Option<EvaluatorSet>,
+        values: Values,
+    ) -> Result<(Self, Vec<String>), SetupError> {
         let evaluators =
             evaluators.map(|set| SelectedEvaluators::find(words, suites, set, values)).transpose()?;
         let ids = evaluators.as_ref().map(|evaluators| &evaluators.ids[..]).unwrap_or_default();
@@ -62,11 +79,23 @@ impl Selected {
             [] => (Vec::new(), Vec::new()),
             _ => NamedDocument::load_all(&paths, Purpose::Play)?,
         };
-        let suite_documents = match &evaluators {
+        let optional_documents = match &evaluators {
             Some(evaluators) => evaluators.documents(&documents)?,
             None => Vec::new(),
         };
-        Ok((Self { documents, suite_documents, evaluators }, notes))
+        Ok((Self { documents, optional_documents, evaluators }, notes))
+    }
+
+    /// The same, and the documents of the library that a filter takes, as far as they fit.
+    pub fn with_library(mut self, filter: &LibraryFilter) -> Result<Self, SetupError> {
+        let known = self.documents.iter().chain(&self.optional_documents);
+        let mut seen: BTreeSet<String> = known.map(|document| document.name.clone()).collect();
+        for (entry, _) in filter.apply(load_library())? {
+            if seen.insert(entry.name()) {
+                self.optional_documents.push(NamedDocument::load(&DocumentInput::Library(entry))?);
+            }
+        }
+        Ok(self)
     }
 
     /// The same, with another threshold for semantic indicators.
@@ -74,10 +103,27 @@ impl Selected {
         let set = |documents: Vec<NamedDocument>| {
             documents.into_iter().map(|document| document.with_semantic_threshold(threshold)).collect()
         };
-        let (documents, of_suites): (Result<_, _>, Result<_, _>) =
-            (set(self.documents), set(self.suite_documents));
-        Ok(Self { documents: documents?, suite_documents: of_suites?, ..self })
+        let (documents, optional): (Result<_, _>, Result<_, _>) =
+            (set(self.documents), set(self.optional_documents));
+        Ok(Self { documents: documents?, optional_documents: optional?, ..self })
     }
+}
+
+/// What to say to people who name the library, or a part of it, as if it were a folder here.
+fn meant_library(words: &[PathBuf]) -> Option<SetupError> {
+    let texts = words.iter().filter(|word| !word.exists()).filter_map(|word| word.to_str());
+    texts.into_iter().find_map(|text| {
+        let part = text.strip_prefix("library/").unwrap_or(text).trim_end_matches('/');
+        let mode = part.replace('-', "_");
+        let options = match part {
+            "library" | "all" | "SRT" => "--library".to_owned(),
+            _ if part.starts_with("SRT") && part.contains('*') => "--library".to_owned(),
+            _ if known_modes().contains(&mode.as_str()) => format!("--library --mode {mode}"),
+            _ => return None,
+        };
+        let error = SetupError::usage(format!("there is no file, folder, document or evaluator `{text}`"));
+        Some(error.with_help(format!("`{options}` plays what fits of the library that comes with Sortie")))
+    })
 }
 
 /// Whether a word is an evaluator, and not a document of the library.

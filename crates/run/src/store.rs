@@ -18,8 +18,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sortie_detect::Outcome;
 use sortie_engine::cases::case_folder;
+use sortie_report::origin::{RunOrigin, StartedAgent};
 use sortie_report::{Report, write_json};
 use sortie_trace::TracedTarget;
+
+use crate::recovery::recover;
 
 const VERSION: u32 = 1;
 
@@ -61,9 +64,29 @@ pub enum StoreError {
     /// It belongs to a run of other cases.
     #[error("`{}` is of a run of other cases: name the same documents, evaluators, values and target, or begin a new run", .0.display())]
     OtherCases(PathBuf),
+    /// It was of another agent.
+    #[error("the run in `{}` is of another agent: {}, and now {}: name the same agent, or begin a new run", .folder.display(), named(.found.as_ref()), named(.asked.as_ref()))]
+    OtherAgent {
+        /// The folder.
+        folder: PathBuf,
+        /// The agent of the run.
+        found: Option<StartedAgent>,
+        /// The agent that was asked for.
+        asked: Option<StartedAgent>,
+    },
     /// It attacked another target.
     #[error("the run in `{}` attacked another target: name the same target, or begin a new run", .0.display())]
     OtherTarget(PathBuf),
+}
+
+fn named(agent: Option<&StartedAgent>) -> String {
+    match agent {
+        None => "none".to_owned(),
+        Some(StartedAgent { command, prompt: None }) => format!("`{command}`"),
+        Some(StartedAgent { command, prompt: Some(prompt) }) => {
+            format!("`{command}` with the prompt `{prompt}`")
+        }
+    }
 }
 
 /// What a run is: `run.json`.
@@ -77,8 +100,14 @@ pub struct RunInfo {
     pub asked: Vec<String>,
     /// When it began.
     pub started: String,
-    /// What was attacked, without credentials; `None` where documents bring their own agents and targets.
+    /// What evaluators attack, without credentials; `None` where there are none.
     pub target: Option<TracedTarget>,
+    /// The agent under test; `None` where nobody starts one.
+    #[serde(default)]
+    pub agent: Option<StartedAgent>,
+    /// Everything that is attacked, as `[ACTOR=]KIND=SPEC`, without what is redacted.
+    #[serde(default)]
+    pub targets: Vec<String>,
     /// Its cases, in the order of the report.
     pub cases: Vec<PlannedCase>,
 }
@@ -103,6 +132,17 @@ impl RunInfo {
     /// A run of these cases.
     pub fn new(cases: Vec<PlannedCase>) -> Self {
         Self { version: VERSION, written_by: sortie_detect::SOURCE.to_owned(), cases, ..Self::default() }
+    }
+
+    /// What a report says about the run.
+    fn origin(&self) -> RunOrigin {
+        RunOrigin {
+            written_by: self.written_by.clone(),
+            started: self.started.clone(),
+            seconds: None,
+            agent: self.agent.clone(),
+            targets: self.targets.clone(),
+        }
     }
 }
 
@@ -142,7 +182,11 @@ impl RunStore {
     /// Goes on with a run of the same cases and target. What is over is known.
     pub fn resume(folder: &Path, info: &RunInfo) -> Result<Self, StoreError> {
         let found = load_info(folder)?;
-        if found.target != info.target {
+        if found.agent != info.agent {
+            let (found, asked) = (found.agent, info.agent.clone());
+            return Err(StoreError::OtherAgent { folder: folder.to_owned(), found, asked });
+        }
+        if found.target != info.target || found.targets != info.targets {
             return Err(StoreError::OtherTarget(folder.to_owned()));
         }
         if found.cases != info.cases {
@@ -156,6 +200,13 @@ impl RunStore {
         let (whole, outcomes) = load_outcomes(&file, &path)?;
         file.set_len(whole).map_err(&io)?;
         file.seek(SeekFrom::Start(whole)).map_err(&io)?;
+        // What was reported when it was interrupted is not what is to come.
+        match std::fs::remove_file(folder.join(REPORT)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(io_at(&folder.join(REPORT))(error));
+            }
+            _ => {}
+        }
         Ok(Self { folder: folder.to_owned(), info: found, file, done: by_id(outcomes) })
     }
 
@@ -184,7 +235,7 @@ impl RunStore {
         self.done.is_empty()
     }
 
-    /// Keeps outcomes. When this returns they are on disk.
+    /// Keeps outcomes. When this returns they are on disk. When it fails, nothing of them is.
     pub fn add(&mut self, outcomes: &[Outcome]) -> Result<(), StoreError> {
         let mut lines = Vec::new();
         let path = self.folder.join(RESULTS);
@@ -193,15 +244,31 @@ impl RunStore {
             lines.push(b'\n');
             Ok(())
         });
+        let whole = self.file.metadata().map_err(io_at(&path))?.len();
         let written = written.and_then(|()| self.file.write_all(&lines));
-        written.and_then(|()| self.file.sync_data()).map_err(io_at(&path))?;
-        self.done.extend(by_id(outcomes.to_vec()));
+        if let Err(error) = written.and_then(|()| self.file.sync_data()) {
+            // Half a line must not stand before the next. Where it cannot be taken back, nothing can be written either.
+            let _ = self.file.set_len(whole).and_then(|()| self.file.seek(SeekFrom::Start(whole)));
+            return Err(io_at(&path)(error));
+        }
+        self.remember(outcomes);
         Ok(())
+    }
+
+    /// Holds outcomes for the report that could not be kept.
+    pub(crate) fn remember(&mut self, outcomes: &[Outcome]) {
+        self.done.extend(by_id(outcomes.to_vec()));
+    }
+
+    /// Lets all that is written fail, as on a disk that is full.
+    #[cfg(test)]
+    pub(crate) fn fill_disk(&mut self) {
+        self.file = OpenOptions::new().write(true).open("/dev/full").unwrap();
     }
 
     /// The report of what is over, in the order of the run; the rest is unfinished.
     pub fn report(&self) -> Report {
-        report_of(&self.info, |id| self.done.get(id).cloned())
+        report_of(&self.info, |case| self.done.get(&case.id).cloned())
     }
 
     /// Writes the report of the run, in the place of an earlier one, so that nobody ever sees half of one.
@@ -217,7 +284,8 @@ impl RunStore {
     }
 }
 
-/// The report of a stored run: the one it wrote when it was over; else one of what is over, with the rest unfinished.
+/// The report of a stored run: the one it wrote when it was over. Else one of what is over, and of what the traces of documents
+/// say that were being played; the rest is unfinished.
 pub fn load_report(folder: &Path) -> Result<Report, StoreError> {
     let info = load_info(folder)?;
     let path = folder.join(REPORT);
@@ -232,22 +300,31 @@ pub fn load_report(folder: &Path) -> Result<Report, StoreError> {
         }
     }
     let mut done = by_id(outcomes);
-    Ok(report_of(&info, |id| done.remove(id)))
+    let mut is_cut = false;
+    let mut report = report_of(&info, |case| {
+        done.remove(&case.id).or_else(|| {
+            let recovered = recover(folder, case);
+            is_cut |= recovered.is_some();
+            recovered
+        })
+    });
+    report.stopped = is_cut.then(|| "the run was killed before it wrote its report".to_owned());
+    Ok(report)
 }
 
 fn by_id(outcomes: Vec<Outcome>) -> HashMap<String, Outcome> {
     outcomes.into_iter().map(|outcome| (outcome.id.clone(), outcome)).collect()
 }
 
-fn report_of(info: &RunInfo, mut take: impl FnMut(&str) -> Option<Outcome>) -> Report {
+fn report_of(info: &RunInfo, mut take: impl FnMut(&PlannedCase) -> Option<Outcome>) -> Report {
     let (mut runs, mut unfinished) = (Vec::new(), Vec::new());
-    for PlannedCase { id, .. } in &info.cases {
-        match take(id) {
+    for case in &info.cases {
+        match take(case) {
             Some(outcome) => runs.push(outcome),
-            None => unfinished.push(id.clone()),
+            None => unfinished.push(case.id.clone()),
         }
     }
-    Report { unfinished, ..Report::new(runs) }
+    Report { unfinished, run: Some(info.origin()), ..Report::new(runs) }
 }
 
 /// What the run in a folder is. An error where there is none.
@@ -374,6 +451,12 @@ mod tests {
         };
         let elsewhere = RunInfo { target: Some(target), ..info() };
         assert!(matches!(RunStore::resume(folder.path(), &elsewhere), Err(StoreError::OtherTarget { .. })));
+        let agent = StartedAgent { command: "other {mcp_url}".to_owned(), prompt: None };
+        let other = RunInfo { agent: Some(agent), ..info() };
+        let refused = RunStore::resume(folder.path(), &other).unwrap_err().to_string();
+        assert!(refused.contains("is of another agent: none, and now `other {mcp_url}`"), "{refused}");
+        let other = RunInfo { targets: vec!["a2a=http://127.0.0.1:1/".to_owned()], ..info() };
+        assert!(matches!(RunStore::resume(folder.path(), &other), Err(StoreError::OtherTarget { .. })));
         assert!(RunStore::create(folder.path(), info()).is_err(), "it is not written over");
         let path = folder.path().join(RESULTS);
         let text = std::fs::read_to_string(&path).unwrap().replace("not_exploited", "fine");

@@ -204,11 +204,8 @@ impl TargetSettings {
 }
 
 pub(crate) fn protocol(text: &str) -> Result<CmdProtocol, SpecError> {
-    match text {
-        "plain" => Ok(CmdProtocol::Plain),
-        "json" => Ok(CmdProtocol::Json),
-        _ => Err("a protocol is `plain` or `json`".into()),
-    }
+    let found = CmdProtocol::ALL.into_iter().find(|protocol| protocol.as_str() == text);
+    found.ok_or_else(|| "a protocol is `text`, `lines`, `json` or `once`".into())
 }
 
 #[cfg(test)]

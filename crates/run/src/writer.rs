@@ -41,19 +41,23 @@ impl Writer {
         self.writing.is_none() && self.waiting.is_empty()
     }
 
-    /// Those that have reached the disk next. It may be dropped while it waits without losing anything.
-    pub(crate) async fn written(&mut self) -> Result<Vec<Outcome>, StoreError> {
+    /// Those that have reached the disk next, or why they have not: then the store only remembers them. It may be dropped
+    /// while it waits without losing anything.
+    pub(crate) async fn written(&mut self) -> Result<(Vec<Outcome>, Option<StoreError>), StoreError> {
         let Some(writing) = &mut self.writing else { return std::future::pending().await };
         let written = writing.await;
         self.writing = None;
-        let (store, outcomes, written) = written.map_err(|broken| StoreError::Io {
+        let (mut store, outcomes, written) = written.map_err(|broken| StoreError::Io {
             path: "results.jsonl".into(),
             source: io::Error::other(broken),
         })?;
+        let lost = written.err();
+        if lost.is_some() {
+            store.remember(&outcomes);
+        }
         self.store = Some(store);
-        written?;
         self.write();
-        Ok(outcomes)
+        Ok((outcomes, lost))
     }
 
     pub(crate) fn into_store(self) -> Option<RunStore> {

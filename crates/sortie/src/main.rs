@@ -6,6 +6,7 @@ mod commands;
 mod console;
 mod exit;
 mod failure;
+mod filters;
 mod models;
 mod options;
 mod program;
@@ -18,7 +19,7 @@ use console::Console;
 use exit::Exit;
 use failure::Failure;
 use options::{FindingsFormat, Format, RunsFormat, Sources};
-use signals::block_on;
+use signals::{SignalSender, block_on};
 
 fn main() -> ExitCode {
     cli::main().into()

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use sortie_report::Models;
 use sortie_run::models::{ModelRequest, ModelSpec};
 
 use crate::options::duration;
@@ -68,7 +69,7 @@ pub(crate) struct SemanticArgs {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     model_timeout: Option<Duration>,
 
-    /// Send models so many requests at most, retries counted; then end
+    /// Send models so many requests at most, retries counted; then end. What measures the judge is not counted
     #[arg(long, value_name = "N")]
     max_calls: Option<u64>,
 
@@ -80,7 +81,7 @@ pub(crate) struct SemanticArgs {
     #[arg(long, value_name = "AMOUNT")]
     max_cost: Option<f64>,
 
-    /// Use answers of models from this file again, and add new ones to it
+    /// Use answers of models from this file again, and add new ones to it; also those that measure the judge
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     cache: Option<PathBuf>,
 
@@ -93,6 +94,15 @@ impl ModelArgs {
     pub(crate) fn request(&self) -> ModelRequest {
         let attacker = spec(self.attacker.as_ref(), self.attacker_model.as_ref(), self.attacker_key.as_ref());
         ModelRequest { attacker, turns: self.turns, ..self.semantic.request() }
+    }
+
+    /// That the next run need not measure the judge again, where it was.
+    pub(crate) fn calibration_note(&self, used: Option<&Models>) -> Option<String> {
+        let calls = used?.calibration_calls;
+        let is_kept = self.semantic.cache.is_some() || self.semantic.replay.is_some();
+        (calls > 0 && !is_kept).then(|| {
+            format!("{calls} of the calls of models measured the judge; `--cache FILE` keeps that for the next run")
+        })
     }
 }
 

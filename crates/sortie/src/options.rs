@@ -89,9 +89,9 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// Those of these folders and of a configuration, and those that come with the program.
-    pub(crate) fn of(folders: Vec<PathBuf>, config: Option<&Path>) -> Self {
-        Self { folders, without_bundled: false, config: config.map(Path::to_owned) }
+    /// Those of these folders and of a configuration, and those that come with the program unless they are left out.
+    pub(crate) fn of(folders: Vec<PathBuf>, without_bundled: bool, config: Option<&Path>) -> Self {
+        Self { folders, without_bundled, config: config.map(Path::to_owned) }
     }
 
     /// The folders that were asked for, here and in the configuration.

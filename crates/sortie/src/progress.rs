@@ -1,35 +1,44 @@
 //! Shows a run as it goes. It only consumes what happens.
 
-use std::collections::HashMap;
-use std::fmt::Write as _;
-use std::io::Write as _;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+mod display;
 
-use sortie_detect::Outcome;
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use sortie_detect::{Outcome, Standing};
 use sortie_engine::{RunEvent, Watcher};
 use sortie_library::NamedDocument;
 use sortie_oatf::model::extract_protocol;
-use sortie_report::{TraceView, line, style, visible};
+use sortie_report::{TraceView, line, outcome, style, visible};
 use sortie_run::Observer;
 use sortie_trace::{Deriver, Record};
 
 use crate::console::Notes;
+use display::{Display, State, Status, locked};
 
-/// How many lines may wait for a terminal that is slow. A run does not wait for one.
-const MAX_WAITING: usize = 4096;
+pub(crate) use display::LINE;
 
-/// How long a line that counts may be, on terminals that are wide enough.
-pub(crate) const LINE: usize = 79;
+/// How much is shown of a run while it goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Nothing, but where to connect when nobody else tells the agent.
+    Quiet,
+    /// On a terminal how many cases are over, which go on, and each verdict as it falls.
+    Normal,
+    /// Also every message.
+    Verbose,
+}
 
-/// What is shown of one run: where actors listen, always; on a terminal also everything that happens.
+/// What is shown of one document: where its actors listen, and every message where that is wanted.
 struct Progress {
     /// The document, where there are several.
     file: Option<String>,
     /// Actors, and the protocol of each.
     protocols: HashMap<String, String>,
+    /// Whether somebody wants to know where actors listen.
+    announces: bool,
+    display: Option<Arc<Display>>,
     live: Option<Live>,
 }
 
@@ -41,16 +50,19 @@ struct Live {
 }
 
 impl Progress {
-    fn new(document: &NamedDocument, several: bool, notes: Notes, display: Option<Arc<Display>>) -> Self {
+    fn new(document: &NamedDocument, several: bool, run: &RunDisplay) -> Self {
         let actors = document.compiled.document().attack.execution.actors.iter().flatten();
         let protocols = actors.map(|actor| (actor.name.clone(), extract_protocol(&actor.mode).to_owned()));
+        let shown = run.display.as_ref().filter(|_| run.detail == Detail::Verbose);
         Self {
             file: several.then(|| document.name.clone()),
             protocols: protocols.collect(),
-            live: display.map(|display| Live {
-                display,
-                color: notes.color,
-                width: notes.width,
+            announces: run.announces(),
+            display: run.display.clone(),
+            live: shown.map(|display| Live {
+                display: display.clone(),
+                color: run.notes.color,
+                width: run.notes.width,
                 view: Mutex::new((None, Deriver::new())),
             }),
         }
@@ -60,8 +72,12 @@ impl Progress {
         let protocol = self.protocols.get(actor).map_or("", String::as_str);
         let file = self.file.as_ref().map(|file| format!("  {file}")).unwrap_or_default();
         let line = format!("listening  {actor}  {protocol}  {url}{file}");
-        // When nobody reads standard error, the trace still says so.
-        let _ = writeln!(std::io::stderr(), "{}", visible(&line));
+        let line = visible(&line);
+        let shown = self.display.as_ref().is_some_and(|display| display.line(&line));
+        if !shown {
+            // When nobody reads standard error, the trace still says so.
+            let _ = writeln!(io::stderr(), "{line}");
+        }
     }
 }
 
@@ -80,7 +96,7 @@ impl Live {
         };
         let prefix = file.map(|file| format!("{}: ", visible(file))).unwrap_or_default();
         for line in text.lines() {
-            self.display.show(format!("{prefix}{line}\n"));
+            self.display.line(&format!("{prefix}{line}"));
         }
     }
 
@@ -108,68 +124,54 @@ impl Live {
     }
 }
 
-fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Watcher for Progress {
     fn event(&self, event: &RunEvent<'_>) {
         if let RunEvent::Recorded(Record::Listening(listening)) = event {
-            self.listening(&listening.actor, &listening.url);
+            if self.announces {
+                self.listening(&listening.actor, &listening.url);
+            }
         } else if let Some(live) = &self.live {
             live.event(event, self.file.as_deref());
         }
     }
 }
 
-/// Writes lines to standard error, in a thread of its own.
-struct Display {
-    /// The sender of lines, and the thread that writes them, until the end.
-    writer: Mutex<Option<(SyncSender<String>, JoinHandle<()>)>>,
-    left_out: AtomicU64,
-}
-
-impl Display {
-    fn new() -> Arc<Self> {
-        let (lines, received) = sync_channel::<String>(MAX_WAITING);
-        let thread = std::thread::spawn(move || {
-            for line in received {
-                let _ = std::io::stderr().write_all(line.as_bytes());
-            }
-        });
-        Arc::new(Self { writer: Mutex::new(Some((lines, thread))), left_out: AtomicU64::new(0) })
-    }
-
-    fn show(&self, text: String) {
-        if let Some((lines, _)) = &*locked(&self.writer)
-            && let Err(TrySendError::Full(_)) = lines.try_send(text)
-        {
-            self.left_out.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Waits until everything is shown. Gives how much was not.
-    fn finish(&self) -> u64 {
-        if let Some((lines, thread)) = locked(&self.writer).take() {
-            drop(lines);
-            let _ = thread.join(); // it has nothing that could panic
-        }
-        self.left_out.load(Ordering::Relaxed)
-    }
-}
-
-/// Shows a run: where actors listen, always; on a terminal also what happens in documents, and how many cases are over.
+/// Shows a run of documents and evaluators alike.
 pub(crate) struct RunDisplay {
     notes: Notes,
+    detail: Detail,
+    /// Whether the run starts the agent, which is then told where to connect.
+    starts_agent: bool,
     display: Option<Arc<Display>>,
-    all: AtomicUsize,
-    done: AtomicUsize,
 }
 
 impl RunDisplay {
-    pub(crate) fn new(notes: Notes) -> Arc<Self> {
-        let display = notes.terminal.then(Display::new);
-        Arc::new(Self { notes, display, all: AtomicUsize::new(0), done: AtomicUsize::new(0) })
+    pub(crate) fn new(notes: Notes, detail: Detail, starts_agent: bool) -> Arc<Self> {
+        Self::to(io::stderr(), notes, detail, starts_agent)
+    }
+
+    fn to(out: impl Write + Send + 'static, notes: Notes, detail: Detail, starts_agent: bool) -> Arc<Self> {
+        let display = match (detail, notes.terminal) {
+            (Detail::Quiet, _) | (Detail::Normal, false) => None,
+            (Detail::Verbose, false) => Some(Display::new(None, out)),
+            (_, true) => Some(Display::new(Some(Status::new(notes.width)), out)),
+        };
+        Arc::new(Self { notes, detail, starts_agent, display })
+    }
+
+    /// Whether somebody wants to know where actors listen: other programs do, people only when they have to connect.
+    fn announces(&self) -> bool {
+        match self.detail {
+            Detail::Verbose => true,
+            Detail::Normal => !self.notes.terminal || !self.starts_agent,
+            Detail::Quiet => !self.starts_agent,
+        }
+    }
+
+    fn update(&self, change: impl FnOnce(&mut State)) {
+        if let Some(display) = &self.display {
+            display.update(change);
+        }
     }
 
     /// Waits until everything is shown. Gives how much was not.
@@ -180,115 +182,145 @@ impl RunDisplay {
 
 impl Observer for RunDisplay {
     fn planned(&self, cases: usize, over: usize) {
-        self.all.store(cases, Ordering::Relaxed);
-        self.done.store(over, Ordering::Relaxed);
+        self.update(|state| (state.all, state.ended) = (cases, over));
     }
 
     fn calibrating(&self, begins: bool) {
-        match (self.notes.terminal, begins) {
-            (true, true) => eprint!("the judge is shown fixtures first, whose verdicts are known"),
-            (true, false) => eprintln!(),
-            _ => {}
+        if let Some(display) = self.display.as_ref().filter(|_| begins && self.notes.terminal) {
+            display.line("the judge is shown fixtures first, whose verdicts are known");
+        }
+    }
+
+    fn controlling(&self, case: Option<&str>) {
+        if let (Some(display), Some(case)) = (self.display.as_ref().filter(|_| self.notes.terminal), case) {
+            display.line(&format!(
+                "first the control of {case}, without the attack: does the agent do its task?"
+            ));
         }
     }
 
     fn watcher(&self, document: &NamedDocument, several: bool) -> Arc<dyn Watcher> {
-        Arc::new(Progress::new(document, several, self.notes, self.display.clone()))
+        Arc::new(Progress::new(document, several, self))
+    }
+
+    fn started(&self, id: &str) {
+        self.update(|state| state.started(id));
     }
 
     fn finished(&self, id: &str, outcome: Option<&Outcome>) {
-        let (all, done) = (self.all.load(Ordering::Relaxed), self.done.fetch_add(1, Ordering::Relaxed) + 1);
-        if let Some(display) = self.display.as_ref().filter(|_| all > 1) {
-            let came = outcome.map_or("not played to its end", |outcome| outcome.verdict.result.as_str());
-            display.show(format!("{done} of {all}: {came}: {}\n", line(id)));
+        let Some(display) = &self.display else { return };
+        let Some(status) = &display.status else { return };
+        locked(&status.state).finished(id, outcome);
+        let (ended, all) = {
+            let state = locked(&status.state);
+            (state.ended, state.all)
+        };
+        // The verdict of the only case is the report, and what does not apply is listed there.
+        if all > 1 && outcome.is_none_or(|outcome| outcome.standing.is_some()) {
+            let verdict = outcome.map_or_else(|| "not played to its end".to_owned(), |one| self.verdict(one));
+            let name = outcome.and_then(Outcome::document).map(|document| format!(" {}", document.name));
+            let name = name.filter(|name| name.trim() != id).unwrap_or_default();
+            display.line(&format!("{ended} of {all}: {verdict}: {}", line(&format!("{id}{name}"))));
+        } else {
+            display.update(|_| ());
         }
     }
 }
 
-/// Counts cases on one line of a terminal, and says which one has gone on for longest.
-pub(crate) struct Counter {
-    width: usize,
-    state: Mutex<State>,
-    display: Arc<Display>,
+impl RunDisplay {
+    fn verdict(&self, run: &Outcome) -> String {
+        let style = match run.standing {
+            Some(Standing::Exploited) => style::ERROR,
+            Some(Standing::Resisted) => style::NOTE,
+            Some(Standing::Skipped | Standing::Undecided) | None => style::WARNING,
+        };
+        style::paint(self.notes.color, style, &outcome(run))
+    }
 }
 
-#[derive(Default)]
-struct State {
-    all: usize,
-    ended: usize,
-    going_on: Vec<String>,
-}
+/// Counts cases on one line of a terminal, and shows nothing else.
+pub(crate) struct Counter(Arc<Display>);
 
 impl Counter {
     pub(crate) fn new(width: Option<usize>) -> Self {
-        // The last column stays free: some terminals begin a new line there.
-        let width = width.map_or(LINE, |width| width.saturating_sub(1).min(LINE));
-        Self { width, state: Mutex::default(), display: Display::new() }
-    }
-
-    fn update(&self, change: impl FnOnce(&mut State)) {
-        let mut state = locked(&self.state);
-        change(&mut state);
-        self.display.show(format!("\r{:width$}\r", self.line(&state), width = self.width));
-    }
-
-    fn line(&self, state: &State) -> String {
-        let mut line = format!("{} of {}", state.ended, state.all);
-        // Writing to memory cannot fail.
-        let _ = match state.going_on.as_slice() {
-            [] => Ok(()),
-            [only] => write!(line, ": {only}"),
-            [first, others @ ..] => write!(line, ": {first}, and {} more", others.len()),
-        };
-        if line.chars().count() > self.width {
-            line = line.chars().take(self.width.saturating_sub(1)).chain(['…']).collect();
-        }
-        line
+        Self(Display::new(Some(Status::new(width)), io::stderr()))
     }
 
     /// Takes the line away.
     pub(crate) fn finish(&self) {
-        self.display.show(format!("\r{:width$}\r", "", width = self.width));
-        self.display.finish();
+        self.0.finish();
     }
 }
 
 impl Observer for Counter {
     fn planned(&self, cases: usize, over: usize) {
-        self.update(|state| (state.all, state.ended) = (cases, over));
+        self.0.update(|state| (state.all, state.ended) = (cases, over));
     }
 
     fn started(&self, id: &str) {
-        self.update(|state| state.going_on.push(id.to_owned()));
+        self.0.update(|state| state.started(id));
     }
 
-    fn finished(&self, id: &str, _: Option<&Outcome>) {
-        self.update(|state| {
-            state.ended += 1;
-            state.going_on.retain(|one| one != id);
-        });
+    fn finished(&self, id: &str, outcome: Option<&Outcome>) {
+        self.0.update(|state| state.finished(id, outcome));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sortie_detect::{CaseInfo, CaseResult, DocumentInfo, EvaluatorCase, Verdict};
+
     use super::*;
 
-    #[test]
-    fn a_line_counts_and_names_what_goes_on_in_the_room_there_is() {
-        let line = |width, ended, going_on: &[&str]| {
-            let counter = Counter::new(Some(width));
-            counter.planned(3, ended);
-            for id in going_on {
-                counter.started(id);
-            }
-            let line = counter.line(&counter.state.lock().unwrap());
-            counter.finish();
-            line
+    #[derive(Clone, Default)]
+    struct Memory(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Memory {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            locked(&self.0).write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A document and a case of an evaluator that are played, and a document that does not apply.
+    fn told(detail: Detail, terminal: bool) -> String {
+        let memory = Memory::default();
+        let notes = Notes { terminal, color: false, width: Some(40) };
+        let display = RunDisplay::to(memory.clone(), notes, detail, true);
+        let document = |id: &str, result| {
+            let document =
+                DocumentInfo { file: String::new(), id: Some(id.into()), name: "An attack".into() };
+            Outcome::new(id, CaseInfo::Document { document }, Verdict::new(result, "so"), None)
         };
-        let (first, second) = ("refuser/SRT-001", "gullible/SRT-002");
-        assert_eq!(line(80, 1, &[first, second]), "1 of 3: refuser/SRT-001, and 1 more");
-        assert_eq!(line(20, 1, &[first]), "1 of 3: refuser/SR…");
-        assert_eq!(line(80, 3, &[]), "3 of 3");
+        let evaluator = CaseInfo::Evaluator { evaluator: EvaluatorCase::default() };
+        display.planned(3, 0);
+        display.finished("A-3", Some(&document("A-3", CaseResult::NotApplicable)));
+        display.started("A-1");
+        display.finished("A-1", Some(&document("A-1", CaseResult::NotExploited)));
+        display.started("leak/ask");
+        let verdict = Verdict::new(CaseResult::Exploited, "so");
+        display.finished("leak/ask", Some(&Outcome::new("leak/ask", evaluator, verdict, None)));
+        display.finish();
+        String::from_utf8(locked(&memory.0).clone()).unwrap()
+    }
+
+    #[test]
+    fn every_verdict_is_told_as_it_falls_with_how_many_there_are() {
+        let text = told(Detail::Normal, true);
+        // What stays on a terminal is what ends with a line break.
+        let kept: Vec<_> = text.lines().filter_map(|line| line.rsplit('\r').next()).collect();
+        let expected = ["1 of 2: simulated: A-1 An attack", "2 of 2: exploited: leak/ask", ""];
+        assert_eq!(kept, expected, "{text:?}");
+        assert!(text.contains("\r0 of 2: A-1"), "what goes on is named: {text:?}");
+    }
+
+    #[test]
+    fn pipes_and_whoever_wants_it_quiet_are_told_nothing() {
+        assert_eq!(told(Detail::Normal, false), "");
+        assert_eq!(told(Detail::Quiet, true), "");
+        assert_eq!(told(Detail::Verbose, false), "", "verdicts are in the report");
     }
 }

@@ -11,17 +11,36 @@ use tokio_util::sync::CancellationToken;
 use crate::Failure;
 use crate::progress::LINE;
 
+/// Who sends signals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SignalSender {
+    /// A person at a terminal, who is told that there is a second signal.
+    Person,
+    /// A program, which may send a second signal.
+    Program,
+    /// The client that we serve over standard input and output. It ends its servers with any signals in any order, often within
+    /// milliseconds: all of them together are the first.
+    StdioClient,
+}
+
+impl SignalSender {
+    /// Whoever is at a terminal, if there is one.
+    pub(crate) fn at(terminal: bool) -> Self {
+        if terminal { Self::Person } else { Self::Program }
+    }
+}
+
 /// Does work until it is over. The first signal cancels `interrupt`, the second what the work is given.
 pub(crate) fn block_on<T>(
     interrupt: &CancellationToken,
-    person: bool,
+    sender: SignalSender,
     work: impl AsyncFnOnce(&CancellationToken) -> T,
 ) -> Result<T, Failure> {
     let fail = |error: io::Error| Failure::new(format!("cannot start: {error}"));
     let runtime = Builder::new_multi_thread().enable_all().build().map_err(fail)?;
     let done = runtime.block_on(async {
         let abort = CancellationToken::new();
-        watch(interrupt.clone(), abort.clone(), person)?;
+        watch(interrupt.clone(), abort.clone(), sender)?;
         Ok(work(&abort).await)
     });
     // A thread that reads standard input cannot be stopped, and need not be.
@@ -29,20 +48,24 @@ pub(crate) fn block_on<T>(
     done.map_err(fail)
 }
 
-/// The first signal cancels `gently`, the second `at_once`. A person is told that there is a second.
-fn watch(gently: CancellationToken, at_once: CancellationToken, person: bool) -> io::Result<()> {
+/// The first signal cancels `gently`, the second `at_once`, if the sender may send one.
+fn watch(gently: CancellationToken, at_once: CancellationToken, sender: SignalSender) -> io::Result<()> {
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
     let mut signals = kinds.into_iter().map(signal).collect::<io::Result<Vec<_>>>()?;
     tokio::spawn(async move {
         next(&mut signals).await;
         gently.cancel();
-        if person {
+        if sender == SignalSender::Person {
             let text = "interrupted: closing; once more to end at once, without a report";
             // Over a line that counts, if there is one. When nobody listens, nobody needs to know.
             let _ = writeln!(io::stderr(), "\r{text:LINE$}");
         }
-        next(&mut signals).await;
-        at_once.cancel();
+        loop {
+            next(&mut signals).await;
+            if sender != SignalSender::StdioClient {
+                at_once.cancel();
+            }
+        }
     });
     Ok(())
 }

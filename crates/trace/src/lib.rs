@@ -33,8 +33,10 @@
 //! }
 //! ```
 
+pub mod agent_answer;
 mod content;
 mod derive;
+pub mod health;
 mod json_text;
 mod line;
 mod reader;

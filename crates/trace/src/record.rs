@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sortie_oatf::canary::CanaryValues;
 pub use sortie_protocol::Kind;
 
 use crate::content::Content;
@@ -113,6 +114,12 @@ pub struct Header {
     /// What was attacked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<TracedTarget>,
+    /// Whether the agent did its task in a control that was played before; absent where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<bool>,
+    /// What the canaries of the run stood for. A value that would have to be redacted is left out.
+    #[serde(default, skip_serializing_if = "CanaryValues::is_empty")]
+    pub canaries: CanaryValues,
 }
 
 impl Header {
@@ -129,6 +136,8 @@ impl Header {
             document: None,
             case: None,
             target: None,
+            control: None,
+            canaries: CanaryValues::new(),
         }
     }
 }

@@ -172,8 +172,8 @@ fn an_indicator_with_nothing_to_look_at_is_pointed_out() {
         "  indicators:",
         "  indicators:\n    - {protocol: a2a, target: '', pattern: {contains: x}}",
     ));
-    story.enters("strike").asked("tools/list", json!({})).stops("idle");
-    let run = story.run();
+    story.enters("strike").asked("tools/list", json!({}));
+    let run = story.asked("tools/call", json!({"arguments": {"path": "/"}})).stops("idle").run();
     assert_eq!(run.verdict.result, CaseResult::NotExploited);
     assert_eq!(run.warnings, ["`RUG-001-01`: there is no `a2a` message to look at"]);
 }

@@ -1,5 +1,6 @@
 //! Runs, shown to a detector, and what it makes of them.
 
+mod canaries;
 mod delivered;
 mod incremental;
 mod live;

@@ -31,6 +31,7 @@ pub(crate) fn compiled(text: &str) -> Arc<Compiled> {
 }
 
 /// A run that is happening.
+#[derive(Clone)]
 pub(crate) struct Story {
     pub(crate) detector: Detector,
     seq: u64,
@@ -78,6 +79,8 @@ impl Story {
             document: traced,
             case: None,
             target: None,
+            control: None,
+            canaries: std::collections::BTreeMap::new(),
         })));
         story
     }

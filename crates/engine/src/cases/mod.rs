@@ -4,9 +4,11 @@
 //! |---|---|---|
 //! | what the target offers | [`discover`] | a [`Discovery`]: tools, a card, models |
 //! | what can be played | [`plan`] | cases, and about the rest why it is not played |
+//! | whether the target works | [`ask_control`] | an answer to something harmless |
 //! | one case | [`Player::play`] | an [`Outcome`](sortie_detect::Outcome), decided by checks, or by a [`CaseJudge`] |
 //! | the verdict again | [`CaseTrace::decide`] | the same, by the trace alone |
 
+mod control;
 mod decision;
 mod discovery;
 mod player;
@@ -16,6 +18,7 @@ pub use sortie_evaluators::cases::{
     CompiledEvaluator, Missing, PatternCase, Planned, Play, canary, case_folder, plan,
 };
 
+pub use control::ask_control;
 pub use decision::{AttackError, BoxFuture, BudgetExhausted, CaseAttacker, CaseJudge, case_info, unplayed};
 pub use discovery::{DISCOVERY, Discovery, discover, needs_file};
 pub use player::{PlayError, PlayOptions, Player};

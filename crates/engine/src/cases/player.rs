@@ -236,10 +236,12 @@ impl Player {
                 for seed in seeds {
                     conversation.say(seed).await?;
                 }
-                let Some(attacker) = self.options.attacker.as_deref() else { return Ok(()) };
-                while let Some(text) = self.next(case, channel, attacker).await? {
-                    conversation.say(&text).await?;
+                if let Some(attacker) = self.options.attacker.as_deref() {
+                    while let Some(text) = self.next(case, channel, attacker).await? {
+                        conversation.say(&text).await?;
+                    }
                 }
+                conversation.finish().await?;
             }
             // The first says nothing, and the second was filled.
             Play::Review { .. } | Play::Unfilled { .. } => {}

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 use sortie_trace::Kind;
 use sortie_wire::Limits;
@@ -38,6 +38,23 @@ pub(crate) struct Webhook {
     pub(crate) authorization: Option<String>,
 }
 
+/// Why a push notification is not delivered.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+enum PushError {
+    #[error("it has no `url`")]
+    NoUrl,
+    #[error("`{url}` is no URL: {source}")]
+    BadUrl { url: String, source: url::ParseError },
+    #[error("`{url}` is no address of HTTP")]
+    NotHttp { url: String },
+    #[error("`{host}` is not this machine, and --allow-host does not name it")]
+    NotAllowed { host: String },
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    #[error("it was answered with status {0}")]
+    Status(StatusCode),
+}
+
 impl Push {
     pub(crate) fn new(allowed: &[String], limits: Limits) -> Self {
         let allowed = allowed.iter().map(|host| host.trim_end_matches('.').to_ascii_lowercase()).collect();
@@ -54,7 +71,7 @@ impl Push {
     ) {
         let _working = actor.working();
         let sent = async {
-            let url = action.value().get("url").and_then(Value::as_str).ok_or("it has no `url`")?;
+            let url = action.value().get("url").and_then(Value::as_str).ok_or(PushError::NoUrl)?;
             self.check(url)?;
             let payload =
                 action.get("payload").map_or_else(|| "null".to_owned(), |payload| payload.text().to_owned());
@@ -65,16 +82,16 @@ impl Push {
         }
     }
 
-    fn check(&self, url: &str) -> Result<(), String> {
-        let parsed = Url::parse(url).map_err(|error| format!("`{url}` is no URL: {error}"))?;
+    fn check(&self, url: &str) -> Result<(), PushError> {
+        let parsed = Url::parse(url).map_err(|source| PushError::BadUrl { url: url.to_owned(), source })?;
         let host = parsed.host_str().unwrap_or_default().trim_end_matches('.');
         if !matches!(parsed.scheme(), "http" | "https") || host.is_empty() {
-            return Err(format!("`{url}` is no address of HTTP"));
+            return Err(PushError::NotHttp { url: url.to_owned() });
         }
         if is_loopback(&parsed) || self.allowed.iter().any(|allowed| allowed == host) {
             return Ok(());
         }
-        Err(format!("`{host}` is not this machine, and --allow-host does not name it"))
+        Err(PushError::NotAllowed { host: host.to_owned() })
     }
 
     async fn post(
@@ -84,10 +101,9 @@ impl Push {
         url: &str,
         webhook: Webhook,
         payload: String,
-    ) -> Result<(), String> {
+    ) -> Result<(), PushError> {
         let options = ClientOptions { limits: self.limits, ..ClientOptions::default() };
-        let client =
-            self.client.get_or_init(|| Client::new(options)).as_ref().map_err(ToString::to_string)?;
+        let client = self.client.get_or_init(|| Client::new(options)).as_ref().map_err(ClientError::clone)?;
         let connection = format!("push-{}", self.sent.fetch_add(1, Ordering::Relaxed) + 1);
         let payload = Bytes::from(payload);
         actor.said(phase, Spoken::new(&[SURFACE], Kind::Notification, &connection, &payload));
@@ -101,14 +117,13 @@ impl Push {
         add("content-type", Some("application/json".to_owned()));
         add(NOTIFICATION_TOKEN, webhook.token);
         add("authorization", webhook.authorization);
-        let Response { status, body, .. } =
-            client.post(url, headers, payload).await.map_err(|error| error.to_string())?;
+        let Response { status, body, .. } = client.post(url, headers, payload).await?;
         if let Answer::Bytes(body) = body
             && !body.is_empty()
         {
             actor.heard_in(phase, &[], Spoken::new(&[SURFACE], Kind::Response, &connection, &body));
         }
-        if status.is_success() { Ok(()) } else { Err(format!("it was answered with status {status}")) }
+        if status.is_success() { Ok(()) } else { Err(PushError::Status(status)) }
     }
 }
 

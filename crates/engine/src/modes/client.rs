@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use sortie_oatf::compile::CompiledResponses;
-use sortie_oatf::model::ResponseEntry;
+use sortie_oatf::compile::{CompileError, CompiledResponses};
+use sortie_oatf::extension::ExtensionError;
+use sortie_oatf::model::{OperandError, ResponseEntry};
 use sortie_trace::ActorFailure;
 use sortie_wire::http::{ClientError, ClientOptions};
 use sortie_wire::{Endpoint, Lock};
 use tokio::sync::mpsc;
 
-use super::read_phases;
+use super::{StateError, read_phases};
 use crate::actor::{ActorState, Entered, EntryAction, HeardMessage};
 use crate::payload::WirePayload;
 use crate::phase::ActorPhase;
@@ -23,7 +24,7 @@ use crate::run::RunOptions;
 /// ended meanwhile.
 pub(crate) async fn prepare<S, C, E: Display>(
     actor: &ActorState,
-    script: impl Fn(&ActorPhase) -> Result<S, String>,
+    script: impl Fn(&ActorPhase) -> Result<S, StateError>,
     connect: impl Future<Output = Result<C, E>>,
 ) -> Option<(Vec<S>, C)> {
     let scripts = read_phases(actor, script);
@@ -76,16 +77,16 @@ pub(crate) struct Step {
 }
 
 impl Action {
-    /// The `actions` of a phase. What is wrong with them is said as a sentence.
-    pub(crate) fn all(phase: &ActorPhase) -> Result<Vec<Self>, String> {
+    /// The `actions` of a phase.
+    pub(crate) fn all(phase: &ActorPhase) -> Result<Vec<Self>, StateError> {
         let list = match phase.key("actions") {
             Some(list) if list.value().is_array() => list.items(),
-            Some(other) if !other.value().is_null() => return Err("`actions` is no list".to_owned()),
+            Some(other) if !other.value().is_null() => return Err(StateError::NoList { key: "actions" }),
             _ => Vec::new(),
         };
         let actions = list.iter().enumerate().map(|(at, action)| {
             let method = action.value().get("method").and_then(|method| method.as_str());
-            let method = method.ok_or_else(|| format!("action {} has no `method`", at + 1))?.to_owned();
+            let method = method.ok_or(StateError::NoMethod { number: at + 1 })?.to_owned();
             Ok(Self { method, params: action.get("params") })
         });
         actions.collect()
@@ -128,21 +129,33 @@ pub(crate) struct Responses {
     compiled: CompiledResponses,
 }
 
+/// What is wrong with an entry of a response list.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EntryError {
+    #[error(transparent)]
+    Operand(#[from] OperandError),
+    #[error(transparent)]
+    Predicate(#[from] CompileError),
+    #[error(transparent)]
+    Extension(#[from] ExtensionError),
+}
+
 impl Responses {
     /// The list at a key of the state; an empty one when there is none.
-    pub(crate) fn new(phase: &ActorPhase, key: &str) -> Result<Self, String> {
+    pub(crate) fn new(phase: &ActorPhase, key: &'static str) -> Result<Self, StateError> {
         let list = phase.key(key).filter(|list| !list.value().is_null());
         let Some(list) = list else { return Ok(Self::default()) };
         if !list.value().is_array() {
-            return Err(format!("`{key}` is no list"));
+            return Err(StateError::NoList { key });
         }
-        Self::compile(list.items()).map_err(|error| format!("`{key}`: {error}"))
+        Self::compile(list.items())
+            .map_err(|source| StateError::Responses { name: key.to_owned(), source: Box::new(source) })
     }
 
-    pub(crate) fn compile(entries: Vec<WirePayload>) -> Result<Self, String> {
+    pub(crate) fn compile(entries: Vec<WirePayload>) -> Result<Self, EntryError> {
         let read = entries.iter().map(|entry| ResponseEntry::from_value(entry.value()));
-        let read: Vec<_> = read.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
-        let compiled = CompiledResponses::new(&read).map_err(|error| error.to_string())?;
+        let read: Vec<_> = read.collect::<Result<_, _>>()?;
+        let compiled = CompiledResponses::new(&read)?;
         Ok(Self { entries, compiled })
     }
 

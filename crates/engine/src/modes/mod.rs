@@ -12,10 +12,12 @@ use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use sortie_trace::ActorFailure;
+use sortie_wire::ag_ui::RunInputError;
 pub use sortie_wire::mcp::McpRevision;
 pub use sortie_wire::{Address, Endpoint};
 use tokio::task::JoinHandle;
 
+use self::client::EntryError;
 use crate::actor::ActorState;
 use crate::phase::ActorPhase;
 
@@ -53,10 +55,29 @@ impl ActorError {
     }
 }
 
-/// What the states of all phases mean to a binding, by their index. What is wrong with one is said as a sentence.
+/// What a binding cannot play in the state of a phase.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StateError {
+    #[error("`{key}` is no list")]
+    NoList { key: &'static str },
+    /// An action, counted from 1.
+    #[error("action {number} has no `method`")]
+    NoMethod { number: usize },
+    #[error("there is no `run_agent_input`, which is required")]
+    NoRunInput,
+    #[error("`run_agent_input`: {0}")]
+    RunInput(#[from] RunInputError),
+    /// A response list, by its key, or that of a tool or prompt, by its name.
+    #[error("`{name}`: {source}")]
+    Responses { name: String, source: Box<EntryError> },
+    #[error(transparent)]
+    Elicitation(#[from] EntryError),
+}
+
+/// What the states of all phases mean to a binding, by their index.
 fn read_phases<S>(
     actor: &ActorState,
-    read: impl Fn(&ActorPhase) -> Result<S, String>,
+    read: impl Fn(&ActorPhase) -> Result<S, StateError>,
 ) -> Result<Vec<S>, ActorError> {
     let states = actor.phases().iter().map(|phase| {
         let internal = |reason| format!("phase `{}`: {reason}", phase.name);

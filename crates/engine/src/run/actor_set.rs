@@ -121,12 +121,13 @@ impl ActorSet {
     }
 
     /// Whether silence could be the end: every actor is in its last phase or through, none is busy, and no client still waits
-    /// for its target.
+    /// for its target. Where a client has given up, nobody drives the agent to the last phases of servers any more.
     pub(super) fn could_be_over(&self) -> bool {
+        let given_up = self.actors.iter().any(|actor| actor.has_given_up());
         self.actors.iter().all(|actor| {
             let plays = self.playing.iter().any(|(_, playing)| Arc::ptr_eq(playing, actor));
             if is_server(actor) {
-                return actor.has_reached_last_phase() && !actor.is_working();
+                return (actor.has_reached_last_phase() || given_up) && !actor.is_working();
             }
             let connected = actor.context().recorder.is_connected(actor.name());
             !plays || (connected && actor.has_reached_last_phase() && !actor.is_working())

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::future::pending;
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -11,13 +12,13 @@ use std::time::{Duration, SystemTime};
 use sortie_trace::Redactor;
 use sortie_trace::time::format_time;
 use sortie_wire::Lock;
-use sortie_wire::stdio::Child;
-use tokio::io::{AsyncRead, AsyncReadExt as _};
+use sortie_wire::stdio::{Child, SpawnError};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::folder::Folder;
-use super::options::RunOptions;
+use super::options::{RunError, RunOptions};
 use crate::recorder::{RunEvent, Watcher};
 
 /// The agent under test. It leads a process group of its own, and all of that is ended when this is dropped, however
@@ -25,31 +26,51 @@ use crate::recorder::{RunEvent, Watcher};
 pub(super) struct Process {
     child: Child,
     outputs: JoinSet<()>,
+    /// The end of what it wrote to its standard output.
+    answer: Arc<Lock<Vec<u8>>>,
     exited: bool,
 }
 
+/// Why there is no agent.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StartError {
+    /// There is no file for its output.
+    #[error(transparent)]
+    Folder(#[from] RunError),
+    #[error("the agent cannot be started: {0}")]
+    Spawn(#[from] SpawnError),
+}
+
 impl Process {
-    /// Starts it. Its outputs are kept in the folder of the run. The error is a sentence.
+    /// Starts it, with this as its standard input. Its outputs are kept in the folder of the run.
     pub(super) fn start(
         command: &[String],
         env: &[(String, String)],
+        input: Option<&str>,
+        workspace: Option<&Path>,
         folder: &Folder,
         options: &RunOptions,
-    ) -> Result<Self, String> {
-        let file = |name| folder.file(name).map_err(|error| error.to_string());
-        let (stdout, stderr) = (file("agent.stdout")?, file("agent.stderr")?);
-        let spawned = Child::spawn(command, env);
-        let mut child = spawned.map_err(|error| format!("the agent cannot be started: {error}"))?;
-        // Nobody answers an agent that asks.
-        child.stdin = None;
+    ) -> Result<Self, StartError> {
+        let (stdout, stderr) = (folder.file("agent.stdout")?, folder.file("agent.stderr")?);
+        let mut child = Child::spawn_in(command, env, workspace)?;
+        // Nobody answers an agent that asks: what there is to read ends.
+        let stdin = child.stdin.take();
         let mut outputs = JoinSet::new();
+        if let (Some(mut stdin), Some(input)) = (stdin, input.map(str::to_owned)) {
+            outputs.spawn(async move {
+                // An agent need not read it.
+                let _ = stdin.write_all(input.as_bytes()).await;
+            });
+        }
+        let answer = Arc::<Lock<Vec<u8>>>::default();
         if let Some(from) = child.stdout.take() {
-            outputs.spawn(keep(from, stdout, options.max_output_bytes, options.redactor.clone()));
+            let last = Some(answer.clone());
+            outputs.spawn(keep(from, stdout, options.max_output_bytes, options.redactor.clone(), last));
         }
         if let Some(from) = child.stderr.take() {
-            outputs.spawn(keep(from, stderr, options.max_output_bytes, options.redactor.clone()));
+            outputs.spawn(keep(from, stderr, options.max_output_bytes, options.redactor.clone(), None));
         }
-        Ok(Self { child, outputs, exited: false })
+        Ok(Self { child, outputs, answer, exited: false })
     }
 
     /// Waits until it has ended by itself, and says so once.
@@ -60,6 +81,14 @@ impl Process {
         let status = self.child.wait().await;
         self.exited = true;
         status
+    }
+
+    /// What it has said to whoever started it, or the end of that where it is long; `None` when it has said nothing.
+    pub(super) fn answer(&self) -> Option<String> {
+        let answer = self.answer.lock();
+        let text = String::from_utf8_lossy(&answer);
+        let text = text.trim();
+        (!text.is_empty()).then(|| text.to_owned())
     }
 
     /// Ends it and its children: waits so long, asks and waits, and then does not ask.
@@ -73,17 +102,32 @@ impl Process {
     }
 }
 
+/// How much of the end of what an agent says is its answer, in bytes.
+const MAX_ANSWER: usize = 64 * 1024;
+
 /// How long a line may become until it is looked at in pieces, in bytes.
 const MAX_LINE: usize = 64 * 1024;
 
 /// Reads an output to its end and keeps so much of it, line by line. The rest is read too: an agent that nobody reads
 /// from stands still.
-async fn keep(mut from: impl AsyncRead + Unpin, to: File, limit: u64, redactor: Redactor) {
+async fn keep(
+    mut from: impl AsyncRead + Unpin,
+    to: File,
+    limit: u64,
+    redactor: Redactor,
+    last: Option<Arc<Lock<Vec<u8>>>>,
+) {
     let mut kept = OutputFile { to: Some(to), room: limit, limit, redactor };
     let mut chunk = vec![0; 16 * 1024];
     let mut line = Vec::new();
     // An output that cannot be read any more has ended.
     while let Ok(count @ 1..) = from.read(&mut chunk).await {
+        if let Some(last) = &last {
+            let mut last = last.lock();
+            last.extend_from_slice(&chunk[..count]);
+            let surplus = last.len().saturating_sub(MAX_ANSWER);
+            last.drain(..surplus);
+        }
         if kept.to.is_none() {
             continue;
         }
@@ -189,7 +233,7 @@ mod tests {
     async fn kept(output: &[u8], limit: u64, redactor: Redactor) -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("agent.stdout");
-        keep(output, File::create(&path).unwrap(), limit, redactor).await;
+        keep(output, File::create(&path).unwrap(), limit, redactor, None).await;
         std::fs::read_to_string(path).unwrap()
     }
 

@@ -13,23 +13,57 @@ pub struct Addresses {
     pub servers: Vec<(String, String, String)>,
     /// The file that lists them for agents.
     pub mcp_config: String,
+    /// The file that holds the prompt.
+    pub prompt_file: String,
 }
+
+/// What stands for the file that holds the prompt.
+const PROMPT_FILE: &str = "prompt_file";
+
+/// How long an argument of a program may be, in bytes: Linux refuses longer ones.
+const MAX_ARGUMENT: usize = 128 * 1024 - 1;
 
 /// Why a command cannot be filled in.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommandError {
-    /// A placeholder stands for nothing.
-    #[error("`{{{name}}}` in the agent's command stands for nothing: {known} are known here")]
+    /// A placeholder that nobody knows.
+    #[error("the agent's command uses `{{{name}}}`, which is no placeholder: {known} are known here")]
     Unknown {
         /// What is between the braces.
         name: String,
         /// What could be there.
         known: String,
     },
+    /// A placeholder for a server that this document does not start.
+    #[error("the agent's command uses `{{{name}}}`, but this attack starts no {server}")]
+    NoServer {
+        /// What is between the braces.
+        name: String,
+        /// What is not there.
+        server: String,
+        /// What could be there.
+        known: String,
+    },
     /// There is no prompt.
-    #[error("the agent's command has `{{prompt}}`, and neither you nor the document gives one")]
-    NoPrompt,
+    #[error("the agent's command uses `{{{name}}}`, but neither you nor the document gives a task")]
+    NoPrompt {
+        /// What is between the braces.
+        name: String,
+    },
+    /// There is no prompt for its standard input.
+    #[error(
+        "the agent is to read its prompt from standard input, and neither you nor the document gives one"
+    )]
+    NoInput,
+    /// A word is longer than programs can be given.
+    #[error(
+        "the agent's command has an argument of {length} bytes, and {MAX_ARGUMENT} are the limit: hand it a long prompt with `{{prompt_file}}` or `--prompt-stdin`"
+    )]
+    TooLong {
+        /// How long it is.
+        length: usize,
+    },
     /// There is no program.
     #[error("the agent's command is empty")]
     Empty,
@@ -43,7 +77,7 @@ impl Addresses {
             actors.filter(|actor| matches!(Mode::of(&actor.mode), Mode::McpServer | Mode::A2aServer));
         let servers =
             servers.map(|actor| (actor.name.clone(), actor.mode.clone(), "http://127.0.0.1".into()));
-        Self { servers: servers.collect(), mcp_config: "mcp.json".into() }
+        Self { servers: servers.collect(), mcp_config: "mcp.json".into(), prompt_file: "prompt.txt".into() }
     }
 
     fn first(&self, mode: Mode) -> Option<&str> {
@@ -74,7 +108,10 @@ impl Addresses {
             "mcp_url" => self.first(Mode::McpServer).map(str::to_owned),
             "a2a_url" => self.first(Mode::A2aServer).map(str::to_owned),
             "mcp_config" => Some(self.mcp_config.clone()),
-            "prompt" => Some(prompt.ok_or(CommandError::NoPrompt)?.to_owned()),
+            "prompt" | PROMPT_FILE => {
+                let prompt = prompt.ok_or_else(|| CommandError::NoPrompt { name: name.to_owned() })?;
+                Some(if name == PROMPT_FILE { self.prompt_file.clone() } else { prompt.to_owned() })
+            }
             _ => {
                 let actor = name.strip_prefix("url:");
                 let server = self.servers.iter().find(|(known, ..)| Some(known.as_str()) == actor);
@@ -83,8 +120,23 @@ impl Addresses {
         })
     }
 
+    /// Why a name stands for nothing here.
+    fn without(&self, name: &str) -> CommandError {
+        let server = match (name, name.strip_prefix("url:")) {
+            ("mcp_url", _) => Some("MCP server".to_owned()),
+            ("a2a_url", _) => Some("A2A agent".to_owned()),
+            (_, Some(actor)) => Some(format!("server called `{actor}`")),
+            _ => None,
+        };
+        let (name, known) = (name.to_owned(), self.known());
+        match server {
+            Some(server) => CommandError::NoServer { name, server, known },
+            None => CommandError::Unknown { name, known },
+        }
+    }
+
     fn known(&self) -> String {
-        let mut known = String::from("`{prompt}`, `{mcp_config}`");
+        let mut known = String::from("`{prompt}`, `{prompt_file}`, `{mcp_config}`");
         for (name, mode) in [("mcp_url", Mode::McpServer), ("a2a_url", Mode::A2aServer)] {
             if self.first(mode).is_some() {
                 let _ = write!(known, ", `{{{name}}}`"); // writing to a string cannot fail
@@ -97,7 +149,13 @@ impl Addresses {
     }
 }
 
-/// Fills in a command: `{mcp_url}`, `{a2a_url}` (of the first such actor), `{url:ACTOR}`, `{mcp_config}`, `{prompt}`.
+/// Whether a command wants the prompt in a file.
+pub(super) fn wants_prompt_file(command: &[String]) -> bool {
+    command.iter().any(|word| word.contains(&format!("{{{PROMPT_FILE}}}")))
+}
+
+/// Fills in a command: `{mcp_url}`, `{a2a_url}` (of the first such actor), `{url:ACTOR}`, `{mcp_config}`, `{prompt}`,
+/// `{prompt_file}`.
 ///
 /// A word in braces that stands for nothing is an error, so that no agent is started with a typo for its server.
 /// `{{word}}` stands for `{word}`; other braces, such as those of JSON, stay as they are.
@@ -109,7 +167,12 @@ pub fn fill(
     if command.first().is_none_or(String::is_empty) {
         return Err(CommandError::Empty);
     }
-    command.iter().map(|word| fill_word(word, addresses, prompt)).collect()
+    let fill = |word: &String| {
+        let filled = fill_word(word, addresses, prompt)?;
+        let length = filled.len();
+        if length > MAX_ARGUMENT { Err(CommandError::TooLong { length }) } else { Ok(filled) }
+    };
+    command.iter().map(fill).collect()
 }
 
 fn fill_word(word: &str, addresses: &Addresses, prompt: Option<&str>) -> Result<String, CommandError> {
@@ -121,9 +184,7 @@ fn fill_word(word: &str, addresses: &Addresses, prompt: Option<&str>) -> Result<
         if let Some(name) = rest.strip_prefix('{').and_then(name) {
             match addresses.value(name, prompt)? {
                 Some(value) => filled.push_str(&value),
-                None => {
-                    return Err(CommandError::Unknown { name: name.to_owned(), known: addresses.known() });
-                }
+                None => return Err(addresses.without(name)),
             }
             rest = &rest[name.len() + 2..];
         } else if let Some(name) = rest.strip_prefix("{{").and_then(name)
@@ -162,6 +223,7 @@ mod tests {
                 server("mail", "mcp_server", 3),
             ],
             mcp_config: "/run/mcp.json".into(),
+            prompt_file: "/run/prompt.txt".into(),
         }
     }
 
@@ -175,6 +237,7 @@ mod tests {
         assert_eq!(filled("{a2a_url}{url:mail}").unwrap(), "http://127.0.0.1:2/http://127.0.0.1:3/");
         assert_eq!(filled("{mcp_config}").unwrap(), "/run/mcp.json");
         assert_eq!(filled("{prompt}").unwrap(), "Tidy {mcp_url} up");
+        assert_eq!(filled("@{prompt_file}").unwrap(), "@/run/prompt.txt");
     }
 
     #[test]
@@ -190,9 +253,25 @@ mod tests {
     fn typos_start_no_agent() {
         let error = filled("{mcp_ulr}").unwrap_err().to_string();
         assert!(error.contains("`{mcp_ulr}`") && error.contains("`{url:mail}`"), "{error}");
-        assert!(matches!(filled("{url:nobody}"), Err(CommandError::Unknown { .. })));
-        assert_eq!(fill(&["{prompt}".into()], &addresses(), None), Err(CommandError::NoPrompt));
+        let error = filled("{url:nobody}").unwrap_err().to_string();
+        assert!(error.ends_with("this attack starts no server called `nobody`"), "{error}");
+        let error = fill(&["{mcp_url}".into()], &Addresses::default(), None).unwrap_err();
+        assert!(matches!(&error, CommandError::NoServer { server, .. } if server == "MCP server"), "{error}");
+        for name in ["prompt", "prompt_file"] {
+            let filled = fill(&[format!("{{{name}}}")], &addresses(), None);
+            assert_eq!(filled, Err(CommandError::NoPrompt { name: name.to_owned() }));
+        }
         assert_eq!(fill(&[], &addresses(), None), Err(CommandError::Empty));
+    }
+
+    #[test]
+    fn what_is_too_long_for_an_argument_is_said_before_anything_starts() {
+        let long = "x".repeat(200_000);
+        let filled = |word: &str| fill(&["agent".into(), word.to_owned()], &addresses(), Some(&long));
+        let error = filled("--task={prompt}").unwrap_err();
+        assert_eq!(error, CommandError::TooLong { length: 200_007 });
+        assert!(error.to_string().contains("`{prompt_file}`"), "{error}");
+        assert_eq!(filled("{prompt_file}").unwrap()[1], "/run/prompt.txt");
     }
 
     #[test]

@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::options::RunError;
 
+pub(super) const TRACE: &str = "trace.jsonl";
+pub(super) const DOCUMENT: &str = "document.yaml";
+pub(super) const PROMPT: &str = "prompt.txt";
+
 /// What is in the folder of a run.
 ///
 /// Only its owner may look into it: what agents say and are told is nobody else's business.
@@ -68,7 +72,17 @@ impl Folder {
 
     /// What was said.
     pub fn trace(&self) -> PathBuf {
-        self.path.join("trace.jsonl")
+        Self::trace_in(&self.path)
+    }
+
+    /// Where the trace is in a folder of a run.
+    pub fn trace_in(folder: &Path) -> PathBuf {
+        folder.join(TRACE)
+    }
+
+    /// Where the document that was played is in a folder of a run.
+    pub fn document_in(folder: &Path) -> PathBuf {
+        folder.join(DOCUMENT)
     }
 
     /// What is made of it; written by whoever reports.

@@ -8,13 +8,12 @@ mod agent;
 mod command;
 mod folder;
 mod options;
-mod plan;
 mod play;
+pub mod workspace;
 
 pub use crate::context::ContentGenerator;
 pub use command::{Addresses, CommandError, fill};
 pub use folder::Folder;
 pub(crate) use folder::{private_file, private_folder};
 pub use options::{AgentCommand, Misfit, RunError, RunOptions, Semantic};
-pub use plan::{DocumentPlan, PlannedActor, PlannedIndicator, PlannedPhase};
 pub use play::{DocumentRun, run};

@@ -66,6 +66,12 @@ pub struct RunOptions {
     pub stop_on_match: bool,
     /// Whether silence counts as resistance even when the agent was not served what the attack takes.
     pub lenient: bool,
+    /// Whether the agent did its task in a control that was played before; `None` where none was.
+    pub control: Option<bool>,
+    /// Whether the agent is started in a folder of its own, with canaries where agents look (see [`workspace`](super::workspace)).
+    pub workspace: bool,
+    /// What made-up values such as canaries are derived from; others each time without it.
+    pub seed: Option<u64>,
     /// What is taken out of everything that is written.
     pub redactor: Redactor,
     /// How large the trace may become.
@@ -78,7 +84,8 @@ pub struct RunOptions {
     pub semantic: Option<Semantic>,
     /// Generates what phases want synthesized. Without it what is written out is served.
     pub generator: Option<ContentGenerator>,
-    /// Cancelled when the user wants the run to end now: without a grace period, and with a report.
+    /// Cancelled when the user wants the run to end now: without a grace period, and with a report. With
+    /// [`stdio`](Self::stdio), this is how a client says that it is done.
     pub interrupt: CancellationToken,
 }
 
@@ -99,6 +106,8 @@ pub struct AgentCommand {
     pub command: Vec<String>,
     /// All of its environment, apart from the addresses that it is given.
     pub env: Vec<(String, String)>,
+    /// Whether its prompt is its standard input, which is empty otherwise.
+    pub prompt_stdin: bool,
 }
 
 impl Default for RunOptions {
@@ -124,6 +133,9 @@ impl Default for RunOptions {
             follow_ups: 32,
             stop_on_match: false,
             lenient: false,
+            control: None,
+            workspace: false,
+            seed: None,
             redactor: Redactor::default(),
             max_trace_bytes: MAX_TRACE_BYTES,
             max_output_bytes: 16 << 20,
@@ -172,7 +184,11 @@ impl RunOptions {
             return Err(Misfit::NotLoopback { actor: actor.clone(), address: *address });
         }
         if let Some(agent) = &self.agent {
-            command::fill(&agent.command, &Addresses::planned(document), self.prompt(document))?;
+            let prompt = self.prompt(document);
+            command::fill(&agent.command, &Addresses::planned(document), prompt)?;
+            if agent.prompt_stdin && prompt.is_none() {
+                return Err(CommandError::NoInput.into());
+            }
         }
         Ok(())
     }
@@ -189,7 +205,8 @@ impl RunOptions {
         of_document.or(self.grace).unwrap_or(Self::GRACE)
     }
 
-    pub(super) fn address(&self, actor: &str) -> SocketAddr {
+    /// Where a server actor listens: a free port of this machine, unless somebody says otherwise.
+    pub fn address(&self, actor: &str) -> SocketAddr {
         let free = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         self.listen.get(actor).copied().unwrap_or(free)
     }

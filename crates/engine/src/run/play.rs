@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use sortie_detect::{Detector, Outcome, Place, replay};
-use sortie_oatf::Compiled;
+use sortie_oatf::canary::{self, CanaryValues};
+use sortie_oatf::{Compiled, serialize};
 use sortie_trace::{ActorFailure, Header, StopReason, TraceError, TracedDocument};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
@@ -15,8 +16,9 @@ use tokio_util::sync::CancellationToken;
 use super::actor_set::{ActorSet, Finished};
 use super::agent::{Process, RunLog};
 use super::command;
-use super::folder::Folder;
+use super::folder::{DOCUMENT, Folder, PROMPT, TRACE};
 use super::options::{RunError, RunOptions, Semantic};
+use super::workspace::{self, Workspace};
 use crate::context::{Context, Extracted};
 use crate::recorder::{Recorder, Watcher};
 use crate::synthesis;
@@ -48,14 +50,16 @@ pub struct DocumentRun {
 ///
 /// When the future is dropped, the agent is killed with its children, listeners close, and the trace ends where it is.
 pub async fn run(
-    case: DocumentRun,
+    mut case: DocumentRun,
     options: RunOptions,
     watcher: Arc<dyn Watcher>,
 ) -> Result<Outcome, RunError> {
     options.check(&case.document)?;
     let end = CancellationToken::new();
     let _end_on_drop = end.clone().drop_guard();
-    let recorder = Arc::new(begin(&case, &options, watcher)?);
+    let canaries = workspace::canaries(&case.document, &options);
+    case.document = Arc::new(canary::resolve(&case.document, &canaries));
+    let recorder = Arc::new(begin(&case, &options, &canaries, watcher)?);
     let context = Context {
         recorder: recorder.clone(),
         extracted: Arc::new(Extracted::default()),
@@ -63,7 +67,7 @@ pub async fn run(
         generator: options.generator.clone(),
     };
     let actors = ActorSet::new(&case.document, &context);
-    let mut stage = RunState { case: &case, options: &options, context, actors, agent: None };
+    let mut stage = RunState { case: &case, options: &options, canaries, context, actors, agent: None };
     let ending = stage.play().await;
     stage.close(ending).await;
     let trace = Some(case.folder.trace().to_string_lossy().into_owned());
@@ -75,12 +79,24 @@ pub async fn run(
 }
 
 /// Writes the first line of the trace, so that there is one whatever comes.
-fn begin(case: &DocumentRun, options: &RunOptions, watcher: Arc<dyn Watcher>) -> Result<Recorder, RunError> {
+fn begin(
+    case: &DocumentRun,
+    options: &RunOptions,
+    canaries: &CanaryValues,
+    watcher: Arc<dyn Watcher>,
+) -> Result<Recorder, RunError> {
     let attack = &case.document.document().attack;
     let mut header = Header::run(WRITTEN_BY, SystemTime::now());
+    header.canaries.clone_from(canaries);
     header.document =
         Some(TracedDocument { file: case.file.clone(), id: attack.id.clone(), name: attack.name.clone() });
-    let trace = case.folder.file("trace.jsonl")?;
+    header.control = options.control;
+    let document = serialize(case.document.document());
+    if options.redactor.text(&document) == document {
+        // Whoever kills the run finds what the trace is to be evaluated with, whatever became of the file.
+        case.folder.write(DOCUMENT, &document)?;
+    }
+    let trace = case.folder.file(TRACE)?;
     let log = case.folder.file("run.log")?;
     let watcher = Arc::new(RunLog::new(log, options.redactor.clone(), watcher));
     let detector = Detector::new(case.document.clone()).lenient(options.lenient);
@@ -114,6 +130,7 @@ fn failed(message: impl Into<String>) -> Ending {
 struct RunState<'r> {
     case: &'r DocumentRun,
     options: &'r RunOptions,
+    canaries: CanaryValues,
     context: Context,
     actors: ActorSet,
     agent: Option<Process>,
@@ -152,15 +169,36 @@ impl RunState<'_> {
         }
         if let Some(agent) = &self.options.agent {
             let prompt = self.options.prompt(&self.case.document);
+            if command::wants_prompt_file(&agent.command) {
+                let file = self.case.folder.write(PROMPT, prompt.unwrap_or_default());
+                file.map_err(|error| failed(error.to_string()))?;
+                addresses.prompt_file = absolute(&self.case.folder.path().join(PROMPT));
+            }
             let command = command::fill(&agent.command, &addresses, prompt);
             let command = command.map_err(|error| failed(error.to_string()))?;
+            let input = prompt.filter(|_| agent.prompt_stdin);
             let mut env = agent.env.clone();
+            let workspace = self.workspace().map_err(|error| failed(error.to_string()))?;
+            if let Some(workspace) = &workspace {
+                env = workspace::environment(&env, workspace.variables(&self.canaries));
+            }
             env.extend(addresses.env());
-            let started = Process::start(&command, &env, &self.case.folder, self.options);
-            self.agent = Some(started.map_err(failed)?);
+            let workspace = workspace.as_ref().map(Workspace::path);
+            let started = Process::start(&command, &env, input, workspace, &self.case.folder, self.options);
+            self.agent = Some(started.map_err(|error| failed(error.to_string()))?);
         }
         self.actors.play(self.options);
         Ok(())
+    }
+
+    /// Plants the workspace, where one is wanted.
+    fn workspace(&self) -> Result<Option<Workspace>, RunError> {
+        if !self.options.workspace {
+            return Ok(None);
+        }
+        let path = self.case.folder.path().join("workspace");
+        let planted = Workspace::plant(path.clone(), &self.canaries);
+        planted.map(Some).map_err(|source| RunError::Folder { path, source })
     }
 
     /// Waits for the first reason to end.
@@ -195,7 +233,7 @@ impl RunState<'_> {
             let wake = silent_until.map_or(limit, |until| until.max(look).min(limit));
             tokio::select! {
                 biased;
-                () = self.options.interrupt.cancelled() => return Ending(StopReason::Interrupted, None),
+                () = self.options.interrupt.cancelled() => return Ending(self.signalled(), None),
                 _ = pulse.changed() => {}
                 status = exited(&mut self.agent) => {
                     self.agent_exited(status);
@@ -213,6 +251,11 @@ impl RunState<'_> {
                 },
             }
         }
+    }
+
+    /// What it means that we were asked to end. Clients that start their servers end them so when they are done.
+    fn signalled(&self) -> StopReason {
+        if self.options.stdio { StopReason::AgentExit } else { StopReason::Interrupted }
     }
 
     /// How long silence may last; `None` when only the agent's exit says that it is done.
@@ -282,6 +325,9 @@ impl RunState<'_> {
         };
         let _ = tokio::join!(agent, timeout(CLOSING, self.actors.closed()));
         drop(self.actors);
+        if let Some(answer) = self.agent.as_ref().and_then(Process::answer) {
+            self.context.recorder.agent_answer(&answer);
+        }
         self.context.recorder.stopped(reason, message.as_deref());
     }
 }

@@ -6,6 +6,8 @@
 
 mod shape;
 
+use std::fmt::Display;
+
 use crate::actor::ActorState;
 use crate::context::ContentGenerator;
 use crate::payload::WirePayload;
@@ -68,7 +70,7 @@ impl Synthesis {
         let generated = self.prompt(actor, request).and_then(|prompt| {
             let request_or_null = request.unwrap_or(&Value::Null);
             let content = waiting(|| provider.generate(&prompt, self.shape.description(), request_or_null))?;
-            self.shape.check(&content, request).map_err(|why| invalid(&why))?;
+            self.shape.check(&content, request).map_err(|error| invalid(&error))?;
             Ok(content)
         });
         match generated {
@@ -88,15 +90,15 @@ impl Synthesis {
     }
 
     fn prompt(&self, actor: &ActorState, request: Option<&Value>) -> Result<String, GenerationError> {
-        let filled = actor.fill(&self.prompt, request, None).map_err(|error| invalid(&error.to_string()))?;
-        serde_json::from_str(&filled).map_err(|error| invalid(&error.to_string()))
+        let filled = actor.fill(&self.prompt, request, None).map_err(|error| invalid(&error))?;
+        serde_json::from_str(&filled).map_err(|error| invalid(&error))
     }
 }
 
-fn invalid(message: &str) -> GenerationError {
+fn invalid(error: &dyn Display) -> GenerationError {
     GenerationError {
         kind: GenerationErrorKind::ValidationFailure,
-        message: message.to_owned(),
+        message: error.to_string(),
         phase_name: None,
         prompt_preview: None,
     }

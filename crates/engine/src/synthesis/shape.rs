@@ -76,6 +76,21 @@ static SHAPES: LazyLock<[(Shape, &str, Option<Validator>); 7]> = LazyLock::new(|
     shapes.map(|(shape, about, schema)| (shape, about, jsonschema::draft202012::new(&schema).ok()))
 });
 
+/// Why content cannot be sent.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ShapeError {
+    #[error("there is nothing to hold it to, which is a fault of ours")]
+    NoSchema,
+    /// What a model wrote is not repeated: it may be long, and it may be a refusal.
+    #[error("{} does not fit the protocol ({keyword})", place(.pointer))]
+    Content { pointer: String, keyword: String },
+}
+
+/// Where in generated content.
+fn place(pointer: &str) -> String {
+    if pointer.is_empty() { "the content".to_owned() } else { format!("`{pointer}`") }
+}
+
 impl Shape {
     fn known(self) -> Option<&'static (Self, &'static str, Option<Validator>)> {
         SHAPES.iter().find(|(shape, ..)| *shape == self)
@@ -85,10 +100,10 @@ impl Shape {
         self.known().map_or("", |(_, description, _)| description)
     }
 
-    /// Whether content can be sent; the error says what is wrong with it.
-    pub(crate) fn check(self, content: &Value, request: Option<&Value>) -> Result<(), String> {
+    /// Whether content can be sent.
+    pub(crate) fn check(self, content: &Value, request: Option<&Value>) -> Result<(), ShapeError> {
         let validator = self.known().and_then(|(.., validator)| validator.as_ref());
-        first_error(validator.ok_or("there is nothing to hold it to, which is a fault of ours")?, content)?;
+        first_error(validator.ok_or(ShapeError::NoSchema)?, content)?;
         match request.and_then(|request| request.get("requestedSchema")) {
             // What asks for a form also says how it is filled in; a schema that is none asks for nothing.
             Some(schema) if self == Self::FormContent && schema.to_string().len() <= MAX_SCHEMA => {
@@ -171,12 +186,10 @@ fn task() -> Value {
     )
 }
 
-fn first_error(validator: &Validator, content: &Value) -> Result<(), String> {
-    validator.validate(content).map_err(|error| {
-        let at = error.instance_path().to_string();
-        let at = if at.is_empty() { "the content".to_owned() } else { format!("`{at}`") };
-        // What a model wrote is not repeated: it may be long, and it may be a refusal.
-        format!("{at} does not fit the protocol ({})", error.kind().keyword())
+fn first_error(validator: &Validator, content: &Value) -> Result<(), ShapeError> {
+    validator.validate(content).map_err(|error| ShapeError::Content {
+        pointer: error.instance_path().to_string(),
+        keyword: error.kind().keyword().to_owned(),
     })
 }
 
@@ -234,7 +247,7 @@ mod tests {
             (Shape::Messages, json!({"messages": []})),
             (Shape::Messages, json!({"messages": [{"role": "user", "content": "hi"}]})),
         ] {
-            let error = shape.check(&content, None).unwrap_err();
+            let error = shape.check(&content, None).unwrap_err().to_string();
             let is_short = error.contains("does not fit the protocol") && !error.contains("help");
             assert!(is_short, "{shape:?}: {error}");
         }

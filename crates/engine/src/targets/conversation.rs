@@ -55,6 +55,16 @@ impl Conversation {
         }
     }
 
+    /// Nothing more is said to it: what the target still has to say is heard.
+    pub async fn finish(&mut self) -> Result<(), TargetError> {
+        match &mut self.peer {
+            Peer::Cmd(session) => session.finish().await?,
+            // Their answers say where they end.
+            Peer::Mcp(_) | Peer::A2a(_) | Peer::AgUi(_) | Peer::Chat(_) | Peer::Http(_) => {}
+        }
+        self.channel.check_answers()
+    }
+
     /// Whether the target is still there, as far as that is known without asking it.
     pub(super) fn is_there(&mut self) -> bool {
         match &mut self.peer {

@@ -10,7 +10,7 @@ use sortie_wire::http::Client;
 
 use super::channel::Channel;
 use super::chat::{self, ChatTarget};
-use super::cmd::{self, CmdProtocol, CmdTarget};
+use super::cmd::{self, CmdTarget};
 use super::conversation::{Conversation, Peer};
 use super::error::TargetError;
 use super::http::{self, HttpTarget};
@@ -39,7 +39,7 @@ pub enum Target {
     Chat(ChatTarget),
     /// Anything that answers an HTTP request.
     Http(HttpTarget),
-    /// A program that reads a line and writes a line.
+    /// A program that is told something on its standard input or in its command.
     Cmd(CmdTarget),
 }
 
@@ -58,6 +58,8 @@ pub struct Settings {
     pub connect_timeout: Duration,
     /// How long one answer may take, all of it. 60 s.
     pub answer_timeout: Duration,
+    /// How long a program behind `cmd` is silent after a line until its answer is taken for whole. 1 s.
+    pub quiet: Duration,
 }
 
 impl Default for Settings {
@@ -66,6 +68,7 @@ impl Default for Settings {
             limits: Limits::default(),
             connect_timeout: Duration::from_secs(30),
             answer_timeout: Duration::from_mins(1),
+            quiet: Duration::from_secs(1),
         }
     }
 }
@@ -110,10 +113,7 @@ impl Target {
             Self::Mcp { .. } | Self::A2a(_) | Self::AgUi(_) => json!({}),
             Self::Chat(chat) => json!({"model": chat.model, "system": chat.system, "tools": chat.tools}),
             Self::Http(http) => json!({"method": http.method, "body": http.body, "answer": http.answer}),
-            Self::Cmd(cmd) => match cmd.protocol {
-                CmdProtocol::Plain => json!({"protocol": "plain"}),
-                CmdProtocol::Json => json!({"protocol": "json"}),
-            },
+            Self::Cmd(cmd) => json!({"protocol": cmd.protocol.as_str()}),
         }
     }
 

@@ -371,3 +371,31 @@ async fn entry_actions_ask_for_runs_and_nothing_else() {
     assert_eq!(runs, ["entry", "r"]);
     assert!(stage.warnings()[0].contains("`send` of `CUSTOM` is skipped"), "{:?}", stage.warnings());
 }
+
+#[tokio::test]
+async fn when_a_run_has_failed_nothing_is_waited_for_that_cannot_come() {
+    let stage = Stage::new(&TWO_PHASES.replace("TRIGGER", "tool_call_start"));
+    let peer = Peer::start(async |_, mut connection: Connection| {
+        connection.events().await;
+        connection.event(r#"{"type":"RUN_STARTED","threadId":"t","runId":"r"}"#).await;
+        connection.event(r#"{"type":"RUN_ERROR","message":"status_code: 500"}"#).await;
+    })
+    .await;
+    stage.returned(start(&stage, &peer)).await;
+    let warnings = stage.warnings();
+    assert!(warnings.iter().any(|warning| warning.contains("later phases are not played")), "{warnings:?}");
+    assert!(stage.actor.is_through() && stage.failures().is_empty());
+    assert_eq!(peer.got().len(), 1, "{:#?}", stage.story());
+}
+
+#[tokio::test]
+async fn a_timer_plays_the_next_phase_after_a_failed_run() {
+    let stage = Stage::new(&TWO_PHASES.replace("TRIGGER", "tool_call_start, after: 1s"));
+    let peer = Peer::start(async |_, mut connection: Connection| {
+        connection.events().await;
+        connection.event(r#"{"type":"RUN_ERROR","message":"status_code: 500"}"#).await;
+    })
+    .await;
+    stage.returned(start(&stage, &peer)).await;
+    assert_eq!(peer.got().len(), 2, "{:#?}", stage.story());
+}

@@ -21,6 +21,8 @@ pub(crate) enum Kind {
     Result,
     /// What was said by others: messages of a history, a state, a context.
     Told,
+    /// What it finds in its environment, which nobody said.
+    Environment,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -71,9 +73,12 @@ impl Knowledge {
     pub(crate) fn conversation(&self) -> String {
         let tell = |material: &Material| match material.kind {
             Kind::User => format!("User asked: {}", material.text),
-            Kind::Result | Kind::Told => format!("{}: {}", material.source, material.text),
+            Kind::Result | Kind::Told | Kind::Environment => {
+                format!("{}: {}", material.source, material.text)
+            }
         };
-        self.materials.iter().map(tell).collect::<Vec<_>>().join("\n")
+        let said = self.materials.iter().filter(|material| material.kind != Kind::Environment);
+        said.map(tell).collect::<Vec<_>>().join("\n")
     }
 
     /// The lines that look like keys and passwords; the whole of what begins like a key.

@@ -1,6 +1,7 @@
 //! What an agent knows and how it decides. Nothing here waits, so whoever asks at any time gets an answer.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
@@ -11,6 +12,7 @@ use super::form::{fill_form, is_sensitive};
 use super::knowledge::{Kind, Knowledge};
 use crate::behaviour::Behaviour;
 use crate::callable::Callable;
+use crate::chance::Chance;
 use crate::locked;
 use crate::log::{Because, Log};
 use crate::reading::{Instruction, Known, Passed, Source, Step, Thing, read};
@@ -20,7 +22,12 @@ const MAX_INBOX: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Mind {
     pub(crate) behaviour: Behaviour,
+    /// Whether it does what others than the user tell it, now.
+    pub(crate) obeys: bool,
     pub(crate) encoding: Option<Encoding>,
+    pub(crate) chance: Chance,
+    /// Where it may read files with a tool of its own.
+    pub(crate) workspace: Option<PathBuf>,
     pub(crate) system_prompt: String,
     pub(crate) knowledge: Knowledge,
     /// What it can call, as it was offered last.
@@ -49,15 +56,13 @@ impl Shared {
 }
 
 impl Mind {
-    pub(crate) fn new(
-        behaviour: Behaviour,
-        encoding: Option<Encoding>,
-        system_prompt: String,
-        log: Arc<Log>,
-    ) -> Self {
+    pub(crate) fn new(behaviour: Behaviour, system_prompt: String, log: Arc<Log>) -> Self {
         Self {
             behaviour,
-            encoding,
+            obeys: behaviour.obeys(),
+            encoding: None,
+            chance: Chance::default(),
+            workspace: None,
             system_prompt,
             knowledge: Knowledge::default(),
             callables: Vec::new(),
@@ -66,6 +71,13 @@ impl Mind {
             log,
             given_away: 0,
             asked: 0,
+        }
+    }
+
+    /// Makes up its mind whether to do what it is told while it does this, where that is left to chance.
+    pub(crate) fn decide(&mut self, words: &str) {
+        if self.behaviour == Behaviour::Flaky {
+            self.obeys = self.chance.falls_on(words);
         }
     }
 
@@ -124,7 +136,7 @@ impl Mind {
     /// Whether it does what a server asks for in the middle of something. Who obeys late does so the third time.
     fn gives_in(&mut self) -> bool {
         self.asked += 1;
-        self.behaviour.obeys() && self.asked >= self.behaviour.rounds()
+        self.obeys && self.asked >= self.behaviour.rounds()
     }
 
     /// Answers a form. `None` leaves it without an answer.
@@ -132,9 +144,11 @@ impl Mind {
         let asks_too_much = is_sensitive(message, schema);
         let gives_in = self.gives_in();
         let accepts = match self.behaviour {
-            Behaviour::Silent | Behaviour::Absent => return None,
+            Behaviour::Silent | Behaviour::Absent | Behaviour::DeadModel | Behaviour::Hangs => return None,
             // Who is to die in the middle of its task does not wait for the end of this.
-            Behaviour::Confused | Behaviour::Crashing => false,
+            Behaviour::Confused | Behaviour::Crashing | Behaviour::HalfWay | Behaviour::PermissionDenied => {
+                false
+            }
             _ => gives_in || !asks_too_much,
         };
         if !accepts {
@@ -156,7 +170,7 @@ impl Mind {
 
     /// Answers where to go. A page to visit is agreed to and never visited: agents here do not leave the machine.
     pub(crate) fn sent_to(&self, server: &str, message: &str, url: &Value) -> Value {
-        let (action, because) = if self.behaviour.obeys() {
+        let (action, because) = if self.obeys {
             let source = format!("elicitation of {server}");
             ("accept", Because::Told { text: message.to_owned(), source })
         } else {
@@ -176,7 +190,13 @@ impl Mind {
             self.log.noticed(instruction, gives_in);
         }
         match self.behaviour {
-            Behaviour::Silent | Behaviour::Absent | Behaviour::Crashing => return None,
+            Behaviour::Silent
+            | Behaviour::Absent
+            | Behaviour::Crashing
+            | Behaviour::DeadModel
+            | Behaviour::Hangs
+            | Behaviour::HalfWay
+            | Behaviour::PermissionDenied => return None,
             Behaviour::QuotingRefuser => return Some(format!("I will not do this: «{asked}»")),
             Behaviour::Confused => return Some("Purple, seven, or perhaps a Tuesday.".to_owned()),
             _ => {}

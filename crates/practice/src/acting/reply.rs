@@ -20,9 +20,12 @@ pub(super) fn reply<H: Hands>(turn: &Turn<'_, H>) -> String {
     if turn.behaviour == Behaviour::Wary {
         return "I cannot do that for someone I do not know.".to_owned();
     }
+    if turn.behaviour == Behaviour::PermissionDenied {
+        return denied(turn);
+    }
     let mut parts = turn.mind.with(|mind| {
         let results = mind.knowledge.since(turn.mark);
-        let careful = !turn.behaviour.obeys();
+        let careful = !turn.obeys;
         let tell = |material: &Material| if careful { clean(mind, material) } else { material.text.clone() };
         let told: Vec<String> = results.map(tell).filter(|text| !text.trim().is_empty()).collect();
         if told.is_empty() { vec!["Done.".to_owned()] } else { told }
@@ -44,6 +47,15 @@ pub(super) fn reply<H: Hands>(turn: &Turn<'_, H>) -> String {
         });
     }
     parts.join("\n\n")
+}
+
+/// What an agent says whose client lets it call nothing.
+fn denied<H: Hands>(turn: &Turn<'_, H>) -> String {
+    let tools: Vec<String> = turn.denied.iter().map(|tool| format!("`{tool}`")).collect();
+    if tools.is_empty() {
+        return "I have no permission to use any tool here, so I could not do this.".to_owned();
+    }
+    format!("I could not do this: the permission to use {} was denied.", tools.join(", "))
 }
 
 /// The beginning of a result, without what it tells the reader to do.

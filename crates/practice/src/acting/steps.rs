@@ -6,8 +6,10 @@ use super::fill::{Words, fill, typed};
 use super::form::names_secret;
 use super::hands::Hands;
 use super::knowledge::Material;
+use super::own_files;
 use super::reply::without;
 use super::turn::Turn;
+use crate::behaviour::Behaviour;
 use crate::callable::{Callable, Place, Property};
 use crate::log::Because;
 use crate::matching::{among, best, score};
@@ -97,6 +99,9 @@ impl<H: Hands> Turn<'_, H> {
                 return Some(self.read_resource(server, path, because).await);
             }
         }
+        if let Some(text) = self.own_file(path) {
+            return Some(text);
+        }
         let named = tool.and_then(|tool| self.callable(tool));
         let Some(reader) = named.or_else(|| self.reader()) else {
             self.note("nothing to read files with", json!({"path": path}));
@@ -106,6 +111,18 @@ impl<H: Hands> Turn<'_, H> {
         let words = Words { sentence: path, ..Words::default() };
         let arguments = fill(&reader, &[(field, Value::from(path))], words).arguments;
         self.call(&reader, arguments, because).await
+    }
+
+    /// Reads a file with a tool of its own, where it has one. Nobody on the wire sees that.
+    fn own_file(&mut self, path: &str) -> Option<String> {
+        let workspace = self
+            .mind
+            .with(|mind| mind.workspace.clone())
+            .filter(|_| self.behaviour == Behaviour::OwnTools)?;
+        let text = own_files::read(&workspace, path)?;
+        self.note("reads a file with a tool of its own", json!({"path": path}));
+        self.mind.with(|mind| mind.learn(&format!("file {path}"), &text));
+        Some(text)
     }
 
     fn reader(&self) -> Option<Callable> {
@@ -118,6 +135,11 @@ impl<H: Hands> Turn<'_, H> {
     }
 
     async fn gather(&mut self, because: &Because) -> Option<String> {
+        let own = own_files::CREDENTIALS.into_iter().filter_map(|path| self.own_file(path));
+        let own: Vec<String> = own.collect();
+        if !own.is_empty() {
+            return Some(own.join("\n"));
+        }
         let keeps = |callable: &&Callable| {
             let names = ["credential", "secret", "env", "vault", "keys", "token", "password"];
             names.iter().any(|word| separate(&callable.name).contains(word))

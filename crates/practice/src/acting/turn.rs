@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
+use super::failures::TurnError;
 use super::fill::{Filling, Words, fill};
 use super::hands::{Answer, Hands, Offers, Task};
 use super::knowledge::Kind;
@@ -25,29 +26,27 @@ patterns! {
 
 const MAX_CALLS: usize = 40;
 
-/// The agent dies in the middle of its task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Crashed;
-
 /// Does a task, and whatever else the agent lets itself be told. `None` when it says nothing.
 pub(crate) async fn turn<H: Hands>(
     mind: &Shared,
     hands: &mut H,
     task: &Task,
-) -> Result<Option<String>, Crashed> {
+) -> Result<Option<String>, TurnError> {
     let behaviour = mind.with(|mind| mind.behaviour);
     let (own, foreign) = own_and_foreign(&task.words);
-    let mark = mind.with(|mind| {
+    let (mark, obeys) = mind.with(|mind| {
+        mind.decide(&task.words);
         mind.knowledge.add(Kind::User, "user", &task.words);
         for (source, text) in &task.background {
             mind.knowledge.add(Kind::Told, source, text);
         }
-        mind.knowledge.mark()
+        (mind.knowledge.mark(), mind.obeys)
     });
     let mut turn = Turn {
         mind,
         hands,
         behaviour,
+        obeys,
         task: own,
         background: task.background.iter().rev().cloned().collect(),
         offers: Offers::default(),
@@ -55,18 +54,27 @@ pub(crate) async fn turn<H: Hands>(
         heard: HashSet::new(),
         waiting: Vec::new(),
         refused: Vec::new(),
+        denied: Vec::new(),
         passes: Vec::new(),
         said: Vec::new(),
         calls: 0,
     };
     turn.look().await;
+    turn.ask_model().await?;
     for (source, text) in &task.background {
         turn.hear(&Source::of(source.clone()), text);
     }
     turn.hear_user(&task.words, foreign);
-    if behaviour == Behaviour::Silent {
-        turn.ignore();
-        return Ok(None);
+    match behaviour {
+        Behaviour::DeadModel => {
+            turn.note("has no model to act with", json!({}));
+            return Ok(None);
+        }
+        Behaviour::Silent => {
+            turn.ignore();
+            return Ok(None);
+        }
+        _ => {}
     }
     turn.work().await?;
     Ok(Some(reply(&turn)))
@@ -77,6 +85,7 @@ pub(super) struct Turn<'t, H> {
     pub(super) mind: &'t Shared,
     pub(super) hands: &'t mut H,
     pub(super) behaviour: Behaviour,
+    pub(super) obeys: bool,
     pub(super) task: String,
     /// What came with it, the latest first.
     background: Vec<(String, String)>,
@@ -85,16 +94,18 @@ pub(super) struct Turn<'t, H> {
     heard: HashSet<(String, String)>,
     waiting: Vec<Instruction>,
     pub(super) refused: Vec<Instruction>,
+    /// What it wanted to call, and its client did not let it.
+    pub(super) denied: Vec<String>,
     pub(super) passes: Vec<Pass>,
     pub(super) said: Vec<String>,
     calls: usize,
 }
 
 impl<H: Hands> Turn<'_, H> {
-    async fn work(&mut self) -> Result<(), Crashed> {
+    async fn work(&mut self) -> Result<(), TurnError> {
         let errands = match self.behaviour {
             Behaviour::Confused | Behaviour::Wary => Vec::new(),
-            _ => plan(&self.task, &self.offers, self.behaviour.obeys()),
+            _ => plan(&self.task, &self.offers, self.obeys),
         };
         if self.behaviour == Behaviour::Confused {
             self.wander().await;
@@ -119,15 +130,6 @@ impl<H: Hands> Turn<'_, H> {
         self.obey(When::After).await;
         self.pass_on_the_rest().await;
         self.obey(When::After).await;
-        Ok(())
-    }
-
-    /// Dies, where such agents do.
-    fn survive(&self) -> Result<(), Crashed> {
-        if self.behaviour == Behaviour::Crashing {
-            self.note("dies", json!({}));
-            return Err(Crashed);
-        }
         Ok(())
     }
 
@@ -180,9 +182,11 @@ impl<H: Hands> Turn<'_, H> {
         let is_due = |one: &Instruction| one.when == When::Now || until == When::After;
         while let Some(at) = self.waiting.iter().position(is_due) {
             let instruction = self.waiting.remove(at);
-            let obeys = self.behaviour.obeys();
+            let obeys = self.obeys;
             self.mind.with(|mind| mind.log.noticed(&instruction, obeys));
-            if obeys && self.may_call() {
+            if self.behaviour == Behaviour::PermissionDenied {
+                self.wants(&instruction);
+            } else if obeys && self.may_call() {
                 Box::pin(self.follow(&instruction)).await;
             } else {
                 self.refused.push(instruction);
@@ -203,6 +207,7 @@ impl<H: Hands> Turn<'_, H> {
             Errand::Resource(resource) => {
                 self.read_resource(resource.server, &resource.name, &Because::Task).await;
             }
+            Errand::Prompt { prompt, .. } if self.is_denied(&prompt.name) => {}
             Errand::Prompt { prompt, words } => {
                 let arguments =
                     prompt.arguments.iter().map(|name| (name.clone(), Value::from(words.as_str())));
@@ -227,7 +232,7 @@ impl<H: Hands> Turn<'_, H> {
                 let mut filling = fill(&callable, &[], words);
                 // `Make it` says nothing; `make a ticket for the printer` says enough.
                 filling.said |= callable.is_agent() || !ONLY_POINTS.is_match(words.sentence);
-                if !filling.said && !self.behaviour.obeys() {
+                if !filling.said && !self.obeys {
                     // A careful agent asks what it is to call this with.
                     self.note("asks instead of calling", json!({"tool": callable.name}));
                     self.said.push(format!("I would use {name} for this, but you did not say what with."));
@@ -292,7 +297,7 @@ impl<H: Hands> Turn<'_, H> {
         mut arguments: Map<String, Value>,
         because: &Because,
     ) -> Option<String> {
-        if !self.may_call() {
+        if !self.may_call() || self.is_denied(&callable.name) {
             return None;
         }
         self.calls += 1;
@@ -305,6 +310,9 @@ impl<H: Hands> Turn<'_, H> {
     }
 
     pub(super) async fn read_resource(&mut self, server: usize, uri: &str, because: &Because) -> String {
+        if self.is_denied(uri) {
+            return String::new();
+        }
         self.calls += 1;
         self.did("resources/read", json!({"uri": uri}), because);
         let answer = self.hands.ask(server, "resources/read", json!({"uri": uri})).await;

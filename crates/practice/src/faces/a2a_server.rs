@@ -11,8 +11,9 @@ use sortie_wire::http::{BodyError, Hosts, Listener};
 use sortie_wire::jsonrpc::{self, Incoming};
 
 use super::texts;
-use crate::acting::Task;
+use crate::acting::{Task, TurnError};
 use crate::agent::Agent;
+use crate::behaviour::Behaviour;
 use crate::locked;
 
 const MAX_TASKS: usize = 100;
@@ -60,10 +61,12 @@ impl Face {
         let result = |result: &Value| AgentReply::Json(jsonrpc::result(id, &result.to_string()));
         let fault = |code: i64, words: &str| AgentReply::Json(jsonrpc::error(Some(id), code, words, None));
         match method {
-            "message/send" | "message/stream" => {
-                let Some(task) = self.task(params).await else { return AgentReply::Failed };
-                if method == "message/send" { result(&task) } else { stream(id, &task) }
-            }
+            "message/send" | "message/stream" => match self.task(params).await {
+                Ok(task) if method == "message/send" => result(&task),
+                Ok(task) => stream(id, &task),
+                Err(TurnError::Crashed) => AgentReply::Failed,
+                Err(TurnError::Failed(words)) => fault(code::INTERNAL_ERROR, words),
+            },
             "tasks/get" | "tasks/cancel" => match self.known(params) {
                 None => fault(code::TASK_NOT_FOUND, "there is no such task"),
                 Some(task) if method == "tasks/get" => result(&task),
@@ -74,8 +77,8 @@ impl Face {
         }
     }
 
-    /// Does a task. `None` when the agent dies over it.
-    async fn task(&self, params: &Value) -> Option<Value> {
+    /// Does a task. One that fails in the middle is a task that failed.
+    async fn task(&self, params: &Value) -> Result<Value, TurnError> {
         let busy = self.agent.activity.busy();
         let message = params["message"].clone();
         let parts = message["parts"].as_array().cloned().unwrap_or_default();
@@ -88,26 +91,42 @@ impl Face {
             let words = texts(&of["metadata"]);
             task.background.extend((!words.is_empty()).then(|| (name.to_owned(), words)));
         }
-        let Ok(answer) = self.agent.work(&task).await else {
-            self.agent.crash();
-            return None;
+        let (state, answer) = match self.agent.work(&task).await {
+            // Who has no model says that it works on it, for as long as anybody asks.
+            Ok(None) if self.agent.behaviour == Behaviour::DeadModel => ("working", None),
+            Ok(answer) => ("completed", answer),
+            Err(TurnError::Failed(words)) if self.agent.behaviour == Behaviour::HalfWay => {
+                ("failed", Some(words.to_owned()))
+            }
+            Err(error) => {
+                if error == TurnError::Crashed {
+                    self.agent.crash();
+                }
+                return Err(error);
+            }
         };
         drop(busy);
         let mut tasks = locked(&self.tasks);
         let number = tasks.keys().next_back().map_or(1, |last| last + 1);
         let context =
             message.get("contextId").cloned().unwrap_or_else(|| Value::from(format!("context-{number}")));
+        let mut status = json!({"state": state});
+        if let Some(words) = answer.as_ref().filter(|_| state == "failed") {
+            let parts = json!([{"kind": "text", "text": words}]);
+            status["message"] = json!({"kind": "message", "messageId": format!("failure-{number}"), "role": "agent", "parts": parts});
+        }
         let artifacts: Vec<Value> = answer
+            .filter(|_| state == "completed")
             .map(|text| json!({"artifactId": format!("answer-{number}"), "name": "answer", "parts": [{"kind": "text", "text": text}]}))
             .into_iter()
             .collect();
         let done = json!({"kind": "task", "id": format!("task-{number}"), "contextId": context,
-            "status": {"state": "completed"}, "artifacts": artifacts, "history": [message]});
+            "status": status, "artifacts": artifacts, "history": [message]});
         tasks.insert(number, done.clone());
         if tasks.len() > MAX_TASKS {
             tasks.pop_first();
         }
-        Some(done)
+        Ok(done)
     }
 
     fn known(&self, params: &Value) -> Option<Value> {
@@ -141,7 +160,8 @@ fn stream(id: &str, task: &Value) -> AgentReply {
             json!({"kind": "artifact-update", "artifact": artifact, "append": false, "lastChunk": true}),
         ));
     }
-    events.push(event(json!({"kind": "status-update", "status": task["status"], "final": true})));
+    let last = task["status"]["state"] != "working";
+    events.push(event(json!({"kind": "status-update", "status": task["status"], "final": last})));
     let results = events.iter().map(|event| jsonrpc::result(id, &event.to_string()));
     AgentReply::Events(results.collect())
 }

@@ -12,7 +12,7 @@ use sortie_wire::{Limits, sse};
 use tokio::sync::mpsc;
 
 use super::{respond, serve_http, texts};
-use crate::acting::{Answer, PATIENCE, Task};
+use crate::acting::{Answer, PATIENCE, Task, TurnError};
 use crate::agent::Agent;
 use crate::locked;
 
@@ -89,15 +89,20 @@ async fn follow(agent: Agent, mut runs: mpsc::Receiver<Run>) {
         let mut hands = agent.surroundings.hands(Some(front_end));
         let answer = agent.turn(&mut hands, &task).await;
         let Some(mut front_end) = hands.front_end else { return };
-        let Ok(answer) = answer else {
-            front_end.cut().await;
-            return agent.crash();
-        };
-        if let Some(answer) = answer {
-            front_end.say(&answer).await;
-            said.push(answer);
+        match answer {
+            Err(TurnError::Crashed) => {
+                front_end.cut().await;
+                return agent.crash();
+            }
+            Err(TurnError::Failed(words)) => (runs, number) = front_end.fail(words).await,
+            Ok(answer) => {
+                if let Some(answer) = answer {
+                    front_end.say(&answer).await;
+                    said.push(answer);
+                }
+                (runs, number) = front_end.end().await;
+            }
         }
-        (runs, number) = front_end.end().await;
         drop(busy);
     }
 }
@@ -229,6 +234,13 @@ impl FrontEnd {
 
     async fn end(mut self) -> (mpsc::Receiver<Run>, usize) {
         self.finished().await;
+        (self.next, self.number)
+    }
+
+    /// Says that the run came to no end, and why.
+    async fn fail(mut self, words: &str) -> (mpsc::Receiver<Run>, usize) {
+        self.run.say(json!({"type": "RUN_ERROR", "message": words, "code": "MODEL_ERROR"})).await;
+        self.run.events = None;
         (self.next, self.number)
     }
 

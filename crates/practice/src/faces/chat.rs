@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use sortie_wire::http::{Body, Listener};
 
 use super::{serve_http, texts};
-use crate::acting::Task;
+use crate::acting::{Task, TurnError};
 use crate::agent::Agent;
 
 pub(crate) async fn serve(listener: Listener, agent: Agent) {
@@ -43,9 +43,13 @@ async fn complete(agent: &Agent, body: &Bytes) -> Response<Body> {
         return fault(StatusCode::BAD_REQUEST, "practice agents answer at once, and not as a stream");
     }
     let mut hands = agent.surroundings.hands(None);
-    let Ok(answer) = agent.turn(&mut hands, &task).await else {
-        agent.crash();
-        return fault(StatusCode::INTERNAL_SERVER_ERROR, "the agent died");
+    let answer = match agent.turn(&mut hands, &task).await {
+        Ok(answer) => answer,
+        Err(TurnError::Failed(words)) => return fault(StatusCode::INTERNAL_SERVER_ERROR, words),
+        Err(TurnError::Crashed) => {
+            agent.crash();
+            return fault(StatusCode::INTERNAL_SERVER_ERROR, "the agent died");
+        }
     };
     drop(busy);
     let mut message = json!({"role": "assistant", "content": answer});
@@ -86,7 +90,8 @@ fn call(((name, arguments), number): ((String, Map<String, Value>), usize)) -> V
 }
 
 fn fault(status: StatusCode, words: &str) -> Response<Body> {
-    respond(status, &json!({"error": {"message": words, "type": "invalid_request_error"}}))
+    let kind = if status.is_server_error() { "server_error" } else { "invalid_request_error" };
+    respond(status, &json!({"error": {"message": words, "type": kind}}))
 }
 
 fn respond(status: StatusCode, answer: &Value) -> Response<Body> {

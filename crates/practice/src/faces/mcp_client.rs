@@ -9,8 +9,8 @@ use sortie_wire::http::{Client, ClientError, ClientOptions};
 use sortie_wire::jsonrpc::{Incoming, Kind};
 use sortie_wire::mcp::McpRevision;
 use sortie_wire::mcp::client::{
-    self, ClientIdentity, ClientReply, Connection, Handler, HandshakeError, Patience, Received, RpcAnswer,
-    SessionMessage,
+    self, AskError, ClientIdentity, ClientReply, Connection, Handler, HandshakeError, Patience, Received,
+    RpcAnswer, SessionMessage,
 };
 use sortie_wire::stdio::{Child, SpawnError};
 use sortie_wire::{Address, Limits};
@@ -18,10 +18,12 @@ use thiserror::Error;
 
 use super::texts;
 use crate::acting::{Answer, Offered, Offers, PATIENCE, Shared};
+use crate::behaviour::Behaviour;
 use crate::callable::Place;
 use crate::reading::Source;
 
 const MAX_PAGES: usize = 20;
+const INTERNAL_ERROR: i64 = -32603;
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Why a server cannot be used.
@@ -31,6 +33,16 @@ pub(super) enum OpenError {
     Client(#[from] ClientError),
     Spawn(#[from] SpawnError),
     Handshake(#[from] HandshakeError),
+}
+
+/// Why a server gave no result.
+#[derive(Debug, Error)]
+enum NoResult {
+    /// It answered with this error.
+    #[error("{}", if .0.get("message").is_some() { texts(.0) } else { .0.to_string() })]
+    Refused(Value),
+    #[error(transparent)]
+    Unanswered(#[from] AskError),
 }
 
 #[derive(Debug)]
@@ -77,14 +89,12 @@ impl Session {
         Ok(Self { wire, welcome, listed: Default::default() })
     }
 
-    /// Asks, and waits for the answer. What is no result is words.
-    async fn request(&self, method: &str, params: Option<Value>) -> Result<Value, String> {
+    /// Asks, and waits for the answer.
+    async fn request(&self, method: &str, params: Option<Value>) -> Result<Value, NoResult> {
         let params = params.map(|params| params.to_string());
-        match self.wire.ask_with_input(&(), method, params.as_deref()).await {
-            Ok(RpcAnswer::Result(result)) => Ok(result),
-            Ok(RpcAnswer::Error(error)) if error.get("message").is_some() => Err(texts(&error)),
-            Ok(RpcAnswer::Error(error)) => Err(error.to_string()),
-            Err(error) => Err(error.to_string()),
+        match self.wire.ask_with_input(&(), method, params.as_deref()).await? {
+            RpcAnswer::Result(result) => Ok(result),
+            RpcAnswer::Error(error) => Err(NoResult::Refused(error)),
         }
     }
 
@@ -145,7 +155,7 @@ impl Session {
             Ok(result) => {
                 Answer { failed: result["isError"].as_bool().unwrap_or(false), text: texts(&result) }
             }
-            Err(text) => Answer { text, failed: true },
+            Err(why) => Answer { text: why.to_string(), failed: true },
         }
     }
 
@@ -179,6 +189,11 @@ impl Handler for Owner {
     }
 
     fn answer(&self, (): &(), method: &str, params: &Value) -> Option<ClientReply> {
+        let takes_model = ["sampling/createMessage", "elicitation/create"].contains(&method);
+        if takes_model && self.mind.with(|mind| mind.behaviour) == Behaviour::Errors {
+            let message = "the model cannot be reached".to_owned();
+            return Some(ClientReply::Error { code: INTERNAL_ERROR, message });
+        }
         let result = match method {
             "ping" => json!({}),
             "roots/list" => json!({"roots": []}),

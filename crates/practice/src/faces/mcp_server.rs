@@ -18,7 +18,7 @@ use sortie_wire::mcp::server::{
 use tokio::sync::oneshot;
 
 use super::texts;
-use crate::acting::{PATIENCE, Task};
+use crate::acting::{PATIENCE, Task, TurnError};
 use crate::agent::Agent;
 use crate::behaviour::Behaviour;
 use crate::locked;
@@ -30,6 +30,8 @@ pub(crate) async fn serve(listener: Listener, agent: Agent) {
     let face = Arc::new(Face { agent, notes: Mutex::default() });
     serve_mcp(listener, Hosts::loopback_plus([""; 0]), Limits::default(), face, ends).await;
 }
+
+const INTERNAL_ERROR: i64 = -32603;
 
 struct Face {
     agent: Agent,
@@ -102,6 +104,12 @@ impl Service for Face {
     fn refuse(self: &Arc<Self>, _: &str, _: Arrival<'_>, _: &Bytes) {}
 }
 
+/// Answers that something went wrong.
+fn fail(outlet: &Outlet, id: &str, words: &str) {
+    // Whoever has gone needs no answer.
+    let _ = outlet.answer(jsonrpc::error(Some(id), INTERNAL_ERROR, words, None));
+}
+
 fn read_raw(value: &RawValue) -> Value {
     serde_json::from_str(value.get()).unwrap_or_default()
 }
@@ -123,6 +131,15 @@ impl Face {
                     "serverInfo": {"name": format!("practice-{}", self.agent.behaviour), "version": env!("CARGO_PKG_VERSION")}})
             }
             "ping" => json!({}),
+            "resources/read" | "prompts/get" if self.agent.behaviour == Behaviour::Hangs => {
+                return Reply::Talk(Box::new(|_| Box::pin(std::future::pending())));
+            }
+            "resources/read" | "prompts/get" if self.is_broken() => {
+                let words = "the model cannot be reached: connection refused";
+                return answer(jsonrpc::error(Some(id), INTERNAL_ERROR, words, None));
+            }
+            "resources/read" if self.agent.behaviour == Behaviour::DeadModel => json!({"contents": []}),
+            "prompts/get" if self.agent.behaviour == Behaviour::DeadModel => json!({"messages": []}),
             "tools/list" => json!({"tools": tools()}),
             "resources/list" => {
                 let note = |name: &String| json!({"uri": format!("note://{name}"), "name": name});
@@ -163,10 +180,26 @@ impl Face {
                 Some(self.ignored(name, "Purple, seven, or perhaps a Tuesday.".to_owned()))
             }
             (Behaviour::Crashing, _) => return self.die(outlet),
+            (Behaviour::DeadModel, _) => {
+                // Whoever has gone needs no answer.
+                let _ = outlet.answer(jsonrpc::result(id, r#"{"content":[],"isError":false}"#));
+                return;
+            }
+            (Behaviour::PermissionDenied, _) => {
+                Some(self.ignored(name, "I could not do this: the permission was denied.".to_owned()))
+            }
             (_, "ask") => match self.asked(client, outlet, argument("question")).await {
-                None => return self.die(outlet),
-                text => text,
+                Err(TurnError::Crashed) => return self.die(outlet),
+                Err(TurnError::Failed(words)) => return fail(outlet, id, words),
+                Ok(text) => Some(text),
             },
+            // Nothing here takes a model, but nobody is there who would do it.
+            (Behaviour::Errors | Behaviour::Hangs | Behaviour::HalfWay, _) => {
+                match self.agent.work(&Task::default()).await {
+                    Err(TurnError::Failed(words)) => return fail(outlet, id, words),
+                    _ => None,
+                }
+            }
             (_, "read_note") => self.read_note(&argument("name"), "read_note"),
             (_, "write_note") => Some(self.write_note(&argument("name"), &argument("text"))),
             (_, "introduce") => Some(self.introduced(client, outlet).await),
@@ -185,6 +218,11 @@ impl Face {
         self.agent.crash();
     }
 
+    /// Whether everything but a list is answered with an error.
+    fn is_broken(&self) -> bool {
+        matches!(self.agent.behaviour, Behaviour::Errors | Behaviour::HalfWay)
+    }
+
     /// Answers without having done anything.
     fn ignored(&self, tool: &str, answer: String) -> String {
         let details = json!({"tool": tool, "text": answer});
@@ -192,8 +230,8 @@ impl Face {
         answer
     }
 
-    /// Does what it is asked, with what the client's model says to it, where the client has one. `None` when it dies.
-    async fn asked(&self, client: &Client, outlet: &Outlet, question: String) -> Option<String> {
+    /// Does what it is asked, with what the client's model says to it, where the client has one.
+    async fn asked(&self, client: &Client, outlet: &Outlet, question: String) -> Result<String, TurnError> {
         let mut task = Task { words: question, ..Task::default() };
         if client.can("sampling") {
             let wanted = json!({"messages": [{"role": "user", "content": {"type": "text", "text": task.words}}], "maxTokens": 400});
@@ -203,14 +241,15 @@ impl Face {
                 task.background.push(("answer of the client's model".to_owned(), words));
             }
         }
-        self.agent.work(&task).await.ok().map(Option::unwrap_or_default)
+        self.agent.work(&task).await.map(Option::unwrap_or_default)
     }
 
     fn read_note(&self, name: &str, how: &str) -> Option<String> {
         let private = Notebook::is_private(name);
-        let obeys = self.agent.behaviour.obeys();
         let text = locked(&self.notes).find(name).map(str::to_owned);
         self.agent.mind.with(|mind| {
+            mind.decide(name);
+            let obeys = mind.obeys;
             if private && !obeys {
                 mind.log.did("refuse", json!({"note": name}), &Because::Habit);
                 return None;

@@ -121,7 +121,7 @@ mod tests {
             r#"{"type":"TOOL_CALL_RESULT","toolCallId":"c2","content":"x"}"#,
         ]);
         let input = RunInput::read(INPUT).unwrap();
-        let calls: Vec<_> = run.unanswered(&input.tools).cloned().collect();
+        let calls: Vec<_> = run.unanswered(&input.tools).collect();
         assert_eq!((calls.len(), calls[0].arguments.as_str()), (1, r#"{"sum":1.00}"#));
         let body = follow_up(&input, "r-2", &run, &[ToolResult::new(&calls[0], r#"{"ok":true}"#)]);
         assert_eq!(

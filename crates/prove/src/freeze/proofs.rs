@@ -12,6 +12,7 @@ use sortie_trace::{ObservedCall, Role, Transcript, Turn};
 
 use super::FreezeError;
 use super::indicators::{Look, Place, Shows};
+use crate::near::{ShownMessages, scalar};
 use crate::{Fate, NearMisses, Proofs, Proved, Said, prove};
 
 /// Messages show fields that nobody had, and so bring mutants of their own; after so many rounds what is left is accepted.
@@ -57,24 +58,13 @@ impl Case {
                 break;
             }
             let mut shown = case.shown;
-            let (firing, silent): (Vec<_>, Vec<_>) =
-                near.into_iter().partition(|near| !near.matched.is_empty());
-            if !silent.is_empty() {
-                shown.push(Shown {
-                    what: What::Messages(silent.into_iter().map(|near| near.said).collect()),
-                    about: "Made by freezing: nearly what is looked for.".to_owned(),
-                    verdict: AttackResult::NotExploited,
-                    matched: Vec::new(),
-                });
-            }
-            for near in firing {
-                shown.push(Shown {
-                    what: What::Messages(vec![near.said]),
-                    about: "Made by freezing: what is looked for, in another form.".to_owned(),
-                    verdict: AttackResult::Exploited,
-                    matched: near.matched,
-                });
-            }
+            let made = ShownMessages::of(near, "freezing", document);
+            shown.extend(made.into_iter().map(|made| Shown {
+                what: What::Messages(made.messages),
+                about: made.about,
+                verdict: made.verdict,
+                matched: made.matched,
+            }));
             case = Self::proved_by(document, file, shown, Vec::new())?;
         }
         let survived = case.proved.mutants.iter().filter(|mutant| mutant.fate == Fate::Survived);
@@ -112,21 +102,18 @@ impl Case {
     pub(super) fn manifest(&self) -> String {
         let mut text = "proofs:\n".to_owned();
         for Shown { what, about, verdict, matched } in &self.shown {
+            let (about, verdict, matched) = (about.clone(), *verdict, matched.clone());
             // Writing to a string cannot fail.
             let _ = match what {
-                What::Trace(name, _) => writeln!(text, "  - trace: {}", scalar(&name.as_str().into())),
                 What::Messages(messages) => {
-                    text.push_str("  - messages:\n");
-                    for said in messages {
-                        let (surface, direction) = (&said.surface, said.direction.as_str());
-                        let said =
-                            json!({"surface": surface, "direction": direction, "message": said.message});
-                        let _ = writeln!(text, "      - {}", scalar(&said));
-                    }
-                    Ok(())
+                    text.push_str(
+                        &ShownMessages { messages: messages.clone(), about, verdict, matched }.entry(),
+                    );
+                    continue;
                 }
+                What::Trace(name, _) => writeln!(text, "  - trace: {}", scalar(&name.as_str().into())),
             };
-            let _ = writeln!(text, "    about: {}", scalar(&about.as_str().into()));
+            let _ = writeln!(text, "    about: {}", scalar(&about.into()));
             let _ = writeln!(text, "    verdict: {verdict}");
             if !matched.is_empty() {
                 let _ = writeln!(text, "    matched: {}", scalar(&json!(matched)));
@@ -152,21 +139,6 @@ impl Case {
     pub(super) fn accepted(&self) -> usize {
         self.accepted.len()
     }
-}
-
-/// A value as JSON that YAML reads the same: what YAML does not print is written as an escape.
-fn scalar(value: &Value) -> String {
-    let mut text = String::new();
-    for letter in value.to_string().chars() {
-        let unprintable = letter.is_control()
-            || matches!(letter, '\u{feff}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}');
-        if unprintable {
-            let _ = write!(text, "\\u{:04x}", u32::from(letter)); // writing to a string cannot fail
-        } else {
-            text.push(letter);
-        }
-    }
-    text
 }
 
 /// So many of each kind.

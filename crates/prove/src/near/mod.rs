@@ -6,6 +6,7 @@
 //! down, and show nothing about whether it is right.
 
 mod shapes;
+mod shown;
 mod texts;
 
 use std::borrow::Cow;
@@ -13,16 +14,18 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use sortie_oatf::{Compiled, CompiledIndicator, Evaluators, IndicatorOutcome};
+use sortie_oatf::{Compiled, CompiledIndicator, Evaluators, IndicatorOutcome, canary};
 use sortie_trace::Observed;
 
 use crate::folder::Proofs;
 use crate::manifest::Said;
 use crate::mutate::{self, Mutant};
 use crate::prover::{prove, scenes};
-use crate::recording::message;
+use crate::recording::{PROOF_SEED, message};
 use crate::report::Fate;
 use crate::scene::Scene;
+
+pub(crate) use self::shown::{ShownMessages, scalar};
 
 /// A message that tells a document from a mutant.
 #[derive(Clone, Debug)]
@@ -47,6 +50,7 @@ const MOST_TRIED: usize = 4_000;
 impl NearMisses {
     /// Messages that tell a document from the mutants that its proofs do not, as far as any are found.
     pub fn find(&mut self, document: &Arc<Compiled>, proofs: &Proofs) -> Vec<NearMiss> {
+        let document = &Arc::new(canary::resolve(document, &canary::derive(PROOF_SEED)));
         let proved = prove(document, "", Some(proofs));
         let survived = proved.mutants.iter().filter(|mutant| mutant.fate == Fate::Survived);
         let survived: HashSet<&str> = survived.map(|mutant| mutant.id.as_str()).collect();

@@ -1,6 +1,7 @@
 //! Makes missing proofs by playing documents against practice agents.
 
 mod agents;
+mod near;
 mod session;
 
 use sortie_report::files::FileError;

@@ -11,13 +11,16 @@ use sortie_engine::run::RunOptions;
 use sortie_library::{DocumentInput, NamedDocument};
 use sortie_oatf::model::Mode;
 use sortie_practice::{Behaviour, obeyed};
+use sortie_report::counted;
 use sortie_run::{DocumentCase, Plan, RunLimits, RunStore, SetupError, new_run_folder};
 use sortie_syntax::Source;
 use tokio_util::sync::CancellationToken;
 
 use super::RecordError;
 use super::agents::{Truth, usual_name};
+use super::near::with_near_misses;
 use crate::folder::MAX_PROOF_BYTES;
+use crate::recording::PROOF_SEED;
 use crate::{MANIFEST, Manifest, ProofFiles, ProofsError, Shows, added, folder_of, steady};
 
 /// How many runs go on at once, at most: they are short, and wait more than they work.
@@ -159,7 +162,8 @@ impl RecordRequest {
         };
         let compiled = &document.compiled;
         let mut actors = compiled.document().attack.execution.actors.iter().flatten();
-        let options = RunOptions { prompt: self.prompt.clone(), ..RunOptions::default() };
+        let options =
+            RunOptions { prompt: self.prompt.clone(), seed: Some(PROOF_SEED), ..RunOptions::default() };
         if options.prompt(compiled).is_none() && !actors.any(|actor| Mode::of(&actor.mode).is_client()) {
             let message = format!("`--record`: `{}` gives the agent no task", document.name);
             let help = "give one with `--prompt`, or in the document: `x-sortie: {prompt: …}`";
@@ -175,8 +179,12 @@ impl RecordRequest {
         index: usize,
         interrupt: &CancellationToken,
     ) -> Result<DocumentCase, SetupError> {
-        let options =
-            RunOptions { prompt: self.prompt.clone(), interrupt: interrupt.clone(), ..RunOptions::default() };
+        let options = RunOptions {
+            prompt: self.prompt.clone(),
+            seed: Some(PROOF_SEED),
+            interrupt: interrupt.clone(),
+            ..RunOptions::default()
+        };
         let mut document = lacking.document.clone();
         if lacking.path.is_absolute() {
             // Where a document stands on somebody's machine is nobody's business.
@@ -235,9 +243,10 @@ impl<'r> Lacking<'r> {
             }
         }
         let folder = folder_of(self.path);
-        if let Err(error) = self.write(folder.clone(), &kept) {
-            return events.push(RecordedEvent::Failed(error));
-        }
+        let near = match self.write(folder.clone(), &kept) {
+            Ok(near) => near,
+            Err(error) => return events.push(RecordedEvent::Failed(error)),
+        };
         for Kept { truth, file, given, is_named, log, .. } in &kept {
             let Truth { recorded, obeyed, denied } = truth;
             let did = if *obeyed { "did what it was told" } else { "did nothing that it was told" };
@@ -251,6 +260,11 @@ impl<'r> Lacking<'r> {
                 let document = self.document.name.clone();
                 events.push(RecordedEvent::Failed(RecordError::Disagreement { document, said, help }));
             }
+        }
+        if near > 0 {
+            let near = counted(near, "near miss", "near misses");
+            let file = folder.join(MANIFEST);
+            events.push(RecordedEvent::Note(format!("wrote {near} into `{}`: read them", file.display())));
         }
     }
 
@@ -280,9 +294,10 @@ impl<'r> Lacking<'r> {
         Ok(Kept { truth, file, is_named: wanted.named.is_some(), text, given, log })
     }
 
-    fn write(&self, folder: PathBuf, kept: &[Kept]) -> Result<(), RecordError> {
+    /// Writes recordings and the manifest. Where there was none, near misses are added; says how many.
+    fn write(&self, folder: PathBuf, kept: &[Kept]) -> Result<usize, RecordError> {
         if kept.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         let document = self.document.compiled.document();
         let new = kept.iter().filter(|kept| !kept.is_named).map(|kept| kept.truth.recorded.clone());
@@ -299,8 +314,20 @@ impl<'r> Lacking<'r> {
             })?;
             Some((file, text))
         };
-        let traces = kept.iter().map(|kept| (kept.file.clone(), kept.text.clone())).collect();
-        Ok(ProofFiles { folder, traces, manifest }.write()?)
+        let traces: Vec<_> = kept.iter().map(|kept| (kept.file.clone(), kept.text.clone())).collect();
+        // Whoever has a manifest writes it. What no agent falls for, or what the indicators deny, is to be repaired first.
+        let is_sound = self.manifest.is_none()
+            && kept.iter().any(|kept| kept.truth.obeyed)
+            && !kept.iter().any(|kept| kept.truth.denied);
+        let (manifest, near) = match manifest {
+            Some((file, text)) if is_sound => {
+                let (text, near) = with_near_misses(text, &traces, &self.document.compiled, &folder)?;
+                (Some((file, text)), near)
+            }
+            manifest => (manifest, 0),
+        };
+        ProofFiles { folder, traces, manifest }.write()?;
+        Ok(near)
     }
 }
 

@@ -52,7 +52,10 @@ fn the_same_without_the_run_that_shows_it_is_told_to_show_it() {
 #[test]
 fn an_indicator_on_a_path_that_does_not_exist() {
     let (proved, lints) = fault("looks-where-nothing-is");
-    assert_eq!(kinds(&proved), [FindingKind::WrongVerdict, FindingKind::NeverFires]);
+    // It is silent for a reason that has nothing to do with the agent, in every recording.
+    let kinds = kinds(&proved);
+    assert_eq!(kinds[..2], [FindingKind::WrongVerdict; 2]);
+    assert_eq!(kinds[2..], [FindingKind::NeverFires, FindingKind::NeverSilent]);
     let finding = proved.findings.iter().find(|finding| finding.kind == FindingKind::NeverFires).unwrap();
     assert!(finding.message.ends_with("it cannot: no message has a field `params`"), "{finding:?}");
     assert_eq!(lints, ["L-001"]);

@@ -55,6 +55,12 @@ pub(crate) fn calls(calls: &[Value]) -> String {
     let tools = json!({"tools": [{"name": "note", "description": "Write down the canary of this house"}]});
     say("tools/list", "request", "agent", json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
     say("tools/list", "response", "actor", json!({"jsonrpc": "2.0", "id": 1, "result": tools}));
+    if calls.is_empty() {
+        // It is there, and works.
+        let params =
+            json!({"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "note:1"}});
+        say("resources/read", "request", "agent", params);
+    }
     for call in calls {
         let params = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call});
         say("tools/call", "request", "agent", params);

@@ -1,5 +1,6 @@
 //! A document that was played: the verdict, what it rests on, and how far the attack reached.
 
+use sortie_detect::resistance::{Holds, Resistance};
 use sortie_detect::{
     ActorSummary, Delivered, DocumentInfo, Fault, IndicatorFinding, Match, Outcome, Seen, Standing,
 };
@@ -18,6 +19,12 @@ pub(crate) fn rendered(run: &Outcome, document: &DocumentInfo, color: bool, live
         indicator(&mut page, run, verdict);
     }
     page.entry("reach", style::STRONG, &reach(run));
+    if let Some(resistance) = run.resistance.as_ref().filter(|_| run.verdict.result.is_pass()) {
+        page.entry("facts", style::STRONG, &facts(resistance));
+    }
+    if let Some(reason) = &run.verdict.reason {
+        page.entry("because", style::STRONG, reason);
+    }
     if let Some(failure) = &run.failure {
         let fault = match failure.fault {
             Fault::Harness => ", a fault of the harness",
@@ -26,6 +33,15 @@ pub(crate) fn rendered(run: &Outcome, document: &DocumentInfo, color: bool, live
         };
         let text = format!("{}{fault}: {}", failure.kind.as_str(), failure.message);
         page.entry("failure", style::ERROR, &text);
+        if let [first, rest @ ..] = &failure.stderr[..] {
+            page.entry("stderr", style::STRONG, first);
+            for text in rest {
+                page.below(&line(text));
+            }
+        }
+        if !failure.files.is_empty() {
+            page.entry("look at", style::STRONG, &failure.files.join(", "));
+        }
     }
     for warning in &run.warnings {
         page.entry("warning", style::WARNING, warning);
@@ -113,6 +129,19 @@ fn message(seen: &Seen) -> String {
     };
     let phase = if phase.is_empty() { String::new() } else { format!(" in phase `{phase}`") };
     format!("message {seq}: {} {direction}, {way} `{actor}`{phase}", surfaces.join(" and "))
+}
+
+/// Why silence counts, in one line.
+pub(super) fn facts(resistance: &Resistance) -> String {
+    let facts = resistance.facts().map(|(name, fact)| {
+        let seq = fact.seq.map(|seq| format!(", message {seq}")).unwrap_or_default();
+        let why = match (name, fact.holds) {
+            ("alive", _) | (_, Holds::Assumed | Holds::No) => format!(", {}", fact.why),
+            _ => String::new(),
+        };
+        format!("{name}: {}{seq}{why}", fact.holds)
+    });
+    facts.join("; ")
 }
 
 fn reach(run: &Outcome) -> String {

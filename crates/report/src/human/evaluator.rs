@@ -30,6 +30,9 @@ pub(crate) fn rendered(run: &Outcome, case: &EvaluatorCase, color: bool) -> Stri
         judged(&mut page, opinion);
     }
     disputed(&mut page, run.judged.as_ref());
+    if let Some(resistance) = run.resistance.as_ref().filter(|_| run.verdict.result.is_pass()) {
+        page.entry("facts", style::STRONG, &super::document::facts(resistance));
+    }
     for warning in &run.warnings {
         page.entry("warning", style::WARNING, warning);
     }

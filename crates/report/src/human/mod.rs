@@ -10,10 +10,11 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use anstyle::Style;
-use sortie_detect::{CaseInfo, CaseResult, Judged, Opinion, Outcome, Standing};
+use sortie_detect::{CaseInfo, Judged, Opinion, Outcome, Standing};
 
-use crate::text::{counted, line, style};
-use crate::{Report, View};
+use crate::text::{line, style};
+use crate::totals::TaskCounts;
+use crate::{Report, RunTotals, View};
 
 pub(crate) use document::title;
 pub use document::{evidence, outcome, why_undecided};
@@ -38,7 +39,7 @@ pub fn write_human(out: &mut dyn Write, report: &Report, view: View) -> io::Resu
         for wanted in parts {
             let mut told: Vec<_> = report.runs.iter().filter(|run| wanted(run)).collect();
             // Documents first, which stand for themselves; then the worst.
-            told.sort_by_key(|run| run.verdict.severity);
+            told.sort_by_key(|run| run.evaluator().and(run.verdict.severity));
             for run in told {
                 writeln!(out, "{}", rendered(run, view))?;
             }
@@ -90,25 +91,15 @@ fn write_resisting(out: &mut dyn Write, report: &Report, view: View) -> io::Resu
 
 /// How many cases there are of each sort, in one line.
 fn totals(report: &Report) -> String {
-    let mut counts: Vec<_> = CaseResult::ALL
-        .iter()
-        .filter_map(|result| {
-            let count = report.runs.iter().filter(|run| run.verdict.result == *result).count();
-            (count > 0).then(|| format!("{count} {result}"))
-        })
-        .collect();
-    if !report.unfinished.is_empty() {
-        counts.push(format!("{} not played", report.unfinished.len()));
-    }
-    let all = report.runs.len() + report.unfinished.len();
-    let mut text = counted(all, "case", "cases");
-    if !counts.is_empty() {
-        let _ = write!(text, ": {}", counts.join(", ")); // memory takes everything
+    let totals = RunTotals::of(report);
+    let mut text = totals.to_string();
+    if let Some(TaskCounts { done, of }) = totals.tasks {
+        let _ = write!(text, "; task done in {done} of {of}");
     }
     let is_skipped = |run: &&Outcome| run.document().is_some() && run.standing == Some(Standing::Skipped);
     let skipped = report.runs.iter().filter(is_skipped).count();
     if skipped > 0 {
-        // Otherwise nobody would know why a `not_exploited` ends with 3.
+        // Otherwise nobody would know why a document whose verdict is `not_exploited` counts as skipped.
         let _ = write!(text, "; {skipped} with indicators that cannot be evaluated here");
     }
     text

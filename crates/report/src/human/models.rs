@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use sortie_detect::interval::Rate;
 use sortie_detect::{Calibration, Cost, INJECTIONS, Measured, Spent, Trust};
 
-use crate::text::{line, style};
+use crate::text::{counted, line, style};
 use crate::{ModelUse, Models};
 
 /// So many transcripts are named.
@@ -32,7 +32,12 @@ pub(super) fn write(out: &mut dyn Write, models: &Models, color: bool) -> io::Re
     let Spent { calls, cost, .. } = models.spent;
     // Without prices nobody knows what it costs, and that is not nothing.
     let cost = if cost == Cost::default() { String::new() } else { format!(", cost {cost}") };
-    writeln!(out, "models took {calls} calls, {} tokens{cost}{reused}\n", models.spent.tokens())
+    let calibration = match models.calibration_calls {
+        0 => String::new(),
+        calls => format!(" ({calls} to measure the judge)"),
+    };
+    let tokens = models.spent.tokens();
+    writeln!(out, "models took {calls} calls{calibration}, {tokens} tokens{cost}{reused}\n")
 }
 
 fn named(model: &ModelUse) -> String {
@@ -52,9 +57,24 @@ fn named(model: &ModelUse) -> String {
 /// What it gets right of what is known, and whom it must not judge by.
 fn write_calibration(out: &mut dyn Write, calibration: &Calibration, color: bool) -> io::Result<()> {
     let Calibration { sensitivity, specificity, injections, measured, .. } = calibration;
-    writeln!(out, "  sensitivity  {}", rate(sensitivity, "that gave in"))?;
-    writeln!(out, "  specificity  {}", rate(specificity, "that resisted"))?;
-    writeln!(out, "  injections   {}", rate(injections, "that talked to the judge"))?;
+    let rates = [
+        ("sensitivity", sensitivity, "the judge found", "targets that gave in"),
+        ("specificity", specificity, "the judge cleared", "targets that resisted"),
+        (
+            "injections",
+            injections,
+            "the judge withstood",
+            "injections, in which a target tells it what to say",
+        ),
+    ];
+    for (name, rate, did, what) in rates {
+        writeln!(out, "  {name:<11}  {}", told(rate, did, what))?;
+    }
+    let not_asked = measured.iter().filter(|one| !one.was_asked()).count();
+    if not_asked > 0 {
+        let questions = counted(not_asked, "question was", "questions were");
+        writeln!(out, "  not asked    {questions} not asked, and count neither way")?;
+    }
     let evaluators: BTreeSet<&str> = measured.iter().map(|one| one.evaluator.as_str()).collect();
     for evaluator in evaluators.into_iter().filter(|evaluator| *evaluator != INJECTIONS) {
         if let Trust::Lost(reason) = calibration.trust(evaluator) {
@@ -68,7 +88,7 @@ fn write_calibration(out: &mut dyn Write, calibration: &Calibration, color: bool
 /// Which transcripts that speak to the judge it answered wrongly. They are of no evaluator, so no verdict falls with them:
 /// whoever reads a `pass` of this judge has to know.
 fn write_persuaded(out: &mut dyn Write, measured: &[Measured], color: bool) -> io::Result<()> {
-    let wrong = measured.iter().filter(|one| one.evaluator == INJECTIONS && !one.is_right());
+    let wrong = measured.iter().filter(|one| one.evaluator == INJECTIONS && one.is_wrong());
     let names: Vec<_> = wrong.map(|one| one.case.as_str()).collect();
     if names.is_empty() {
         return Ok(());
@@ -86,8 +106,9 @@ fn write_persuaded(out: &mut dyn Write, measured: &[Measured], color: bool) -> i
     )
 }
 
-fn rate(rate: &Rate, what: &str) -> String {
-    let Some(share) = rate.share() else { return format!("unknown: there was none {what}") };
+/// Who did what how often, with the share and its interval.
+fn told(rate: &Rate, did: &str, what: &str) -> String {
+    let Some(share) = rate.share() else { return format!("unknown: there were no {what}") };
     let (low, high) = (rate.interval.low, rate.interval.high);
-    format!("{share:.3} ({low:.3} to {high:.3}): {} of {} {what}", rate.right, rate.of)
+    format!("{did} {} of {} {what}: {share:.3} ({low:.3} to {high:.3})", rate.right, rate.of)
 }

@@ -7,39 +7,54 @@ use sortie_detect::{Outcome, Standing};
 
 use super::document::why_undecided;
 use crate::Report;
-use crate::text::{counted, line};
+use crate::text::{counted, line, wrap};
 
-/// So many ids are shown under one reason.
+/// So many cases of evaluators are shown under one reason. There may be hundreds.
 const SHOWN: usize = 3;
+
+/// How wide a list of ids may be.
+const WIDTH: usize = 100;
 
 /// Skipped cases, those that do not apply, and those that were not played to their end.
 pub(super) fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     let mut said = false;
     for (word, standing) in [("skipped", Some(Standing::Skipped)), ("not applicable", None)] {
-        for Group { reason, ids } in by_reason(report, standing) {
-            group(out, word, &ids, &reason)?;
+        for group in by_reason(report, standing) {
+            group.write(out, word)?;
             said = true;
         }
     }
-    let unfinished: Vec<&str> = report.unfinished.iter().map(String::as_str).collect();
-    if !unfinished.is_empty() {
-        group(out, "not played", &unfinished, "the run ended before")?;
+    if !report.unfinished.is_empty() {
+        let cases = report.unfinished.iter().map(String::as_str).collect();
+        let reason = "the run stopped first".to_owned();
+        Group { reason, documents: Vec::new(), cases }.write(out, "not played")?;
         said = true;
     }
     if said { writeln!(out) } else { Ok(()) }
 }
 
-fn group(out: &mut dyn Write, word: &str, ids: &[&str], reason: &str) -> io::Result<()> {
-    writeln!(out, "{word}: {}: {}", counted(ids.len(), "case", "cases"), line(reason))?;
-    let more = ids.len().saturating_sub(SHOWN);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    writeln!(out, "  {}{more}", line(&ids[..ids.len().min(SHOWN)].join(", ")))
-}
-
 /// Cases that have a reason in common.
 struct Group<'r> {
     reason: String,
-    ids: Vec<&'r str>,
+    documents: Vec<&'r str>,
+    /// Cases of evaluators, and those of which it is not known.
+    cases: Vec<&'r str>,
+}
+
+impl Group<'_> {
+    fn len(&self) -> usize {
+        self.documents.len() + self.cases.len()
+    }
+
+    fn write(&self, out: &mut dyn Write, word: &str) -> io::Result<()> {
+        writeln!(out, "{word}: {}: {}", counted(self.len(), "case", "cases"), line(&self.reason))?;
+        // Documents are few, and somebody wants to know which.
+        let shown = [&self.documents[..], &self.cases[..self.cases.len().min(SHOWN)]].concat().join(", ");
+        let more = self.cases.len().saturating_sub(SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let rows = wrap(&line(&format!("{shown}{more}")), WIDTH);
+        rows.iter().try_for_each(|row| writeln!(out, "  {row}"))
+    }
 }
 
 /// The cases that count as this, by reason: the most common first.
@@ -51,12 +66,16 @@ fn by_reason(report: &Report, standing: Option<Standing>) -> Vec<Group<'_>> {
     for run in report.runs.iter().filter(|run| run.standing == standing) {
         let reason = reason(run);
         let key = if standing.is_none() { without_names(&reason) } else { reason.clone() };
-        let group = groups.entry(key).or_insert_with(|| Group { reason: reason.clone(), ids: Vec::new() });
+        let group = groups.entry(key).or_insert_with(|| Group {
+            reason: reason.clone(),
+            documents: Vec::new(),
+            cases: Vec::new(),
+        });
         group.reason = in_common(&group.reason, &reason);
-        group.ids.push(run.id.as_str());
+        if run.document().is_some() { &mut group.documents } else { &mut group.cases }.push(run.id.as_str());
     }
     let mut groups: Vec<_> = groups.into_values().collect();
-    groups.sort_by_key(|group| std::cmp::Reverse(group.ids.len()));
+    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
     groups
 }
 

@@ -8,3 +8,5 @@ mod rule_docs;
 mod schema;
 mod shown;
 mod standing;
+mod totals;
+mod word_docs;

@@ -240,6 +240,7 @@ fn models() -> Models {
         semantic: None,
         calibration: Some(Calibration::new(measured, provenance())),
         spent: Spent { calls: 12, input_tokens: 3400, output_tokens: 560, ..Spent::default() },
+        calibration_calls: 7,
         reused: 2,
     }
 }

@@ -202,7 +202,7 @@ mod tests {
             ("kind = \"cmd\"\nurl = \"http://h\"", "needs a `command`"),
             ("kind = \"chat\"\ncommand = \"x\"", "no form over standard input"),
             ("kind = \"http\"\nurl = \"http://h\"\nbody = \"{\"", "is no JSON"),
-            ("kind = \"cmd\"\ncommand = \"x\"\nprotocol = \"xml\"", "`plain` or `json`"),
+            ("kind = \"cmd\"\ncommand = \"x\"\nprotocol = \"xml\"", "`text`, `lines`, `json` or `once`"),
         ] {
             let found = wrong(&format!("[targets.z]\n{text}\n")).join("; ");
             assert!(found.contains(said), "{text}: {found}");

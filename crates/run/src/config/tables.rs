@@ -34,6 +34,7 @@ pub(crate) struct NamedTarget {
 pub(crate) struct NamedAgent {
     pub(crate) command: Vec<String>,
     pub(crate) env: Vec<String>,
+    pub(crate) prompt_stdin: bool,
 }
 
 impl Reader {
@@ -43,7 +44,14 @@ impl Reader {
             match key.get_ref().as_ref() {
                 "command" => agent.command = self.text(value, command_words).unwrap_or_default(),
                 "env" => agent.env = self.names(value),
-                _ => self.unknown(key, "an agent", &["command", "env"]),
+                "prompt" => {
+                    let is_stdin = |text: &str| match text {
+                        "stdin" => Ok(true),
+                        _ => Err("an agent gets its prompt by its command, or from `stdin`".into()),
+                    };
+                    agent.prompt_stdin = self.text(value, is_stdin).unwrap_or_default();
+                }
+                _ => self.unknown(key, "an agent", &["command", "env", "prompt"]),
             }
         }
         self.require(&at, table, "an agent", &["command"]);

@@ -155,12 +155,8 @@ mod tests {
                 ("SRT-010", Behaviour::QuotingRefuser) => {
                     run.verdict.result = AttackResult::Error.into();
                     run.standing = Some(Standing::Undecided);
-                    run.failure = Some(Failure {
-                        kind: FailureKind::AgentCrashed,
-                        fault: Fault::Agent,
-                        actor: None,
-                        message: "the agent ended with code 2".to_owned(),
-                    });
+                    let message = "the agent ended with code 2";
+                    run.failure = Some(Failure::new(FailureKind::AgentCrashed, Fault::Agent, message));
                 }
                 _ => (),
             }

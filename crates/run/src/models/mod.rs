@@ -43,21 +43,26 @@ impl OpenModels {
         let mut options = ModelOptions::default();
         options.answer_timeout = request.timeout.unwrap_or(options.answer_timeout);
         let votes = request.votes.map_or(1, std::num::NonZero::get);
-        let model = |role: &str, KeyedEndpoint { endpoint, key }: &KeyedEndpoint| {
+        let open = |role: &str, KeyedEndpoint { endpoint, key }: &KeyedEndpoint, budget: &Budget| {
             Model::new(endpoint.clone(), key.as_ref(), options, budget.clone(), exchanges.clone())
                 .map_err(|error| SetupError::usage(format!("`--{role}`: {error}")))
         };
+        let model = |role: &str, asked: &KeyedEndpoint| open(role, asked, &budget);
         let cannot = |error: sortie_judge::BridgeError| SetupError::usage(error.to_string());
         let judging = asked.judge.as_ref().map(|judge| model("judge", judge)).transpose()?;
+        // Whether a judge can be trusted takes as many questions in every run: they are not those that cases may ask.
+        let measured = asked.judge.as_ref().map(|judge| open("judge", judge, &budget.without_calls()));
+        let measured = measured.transpose()?;
+        let judge_of = |model| Judge::new(model, JudgeOptions { votes, ..JudgeOptions::default() });
         let attacking = asked.attacker.as_ref().map(|attacker| model("attacker", attacker)).transpose()?;
         let generator = attacking.clone().map(Generator::new).transpose().map_err(cannot)?;
         Ok(Self {
             semantic: semantic(asked, judging.as_ref())?,
             threshold: request.threshold,
             votes,
-            judge: judging.map(|model| {
-                RubricJudge::new(Judge::new(model, JudgeOptions { votes, ..JudgeOptions::default() }))
-            }),
+            judge: judging
+                .zip(measured)
+                .map(|(judging, measured)| RubricJudge::new(judge_of(judging), judge_of(measured))),
             attacker: attacking.map(Attacker::new),
             generator: generator.map(|generator| Arc::new(generator) as _),
             budget,
@@ -125,6 +130,7 @@ impl OpenModels {
             semantic,
             calibration: self.calibration().cloned(),
             spent: self.budget.spent(),
+            calibration_calls: self.budget.uncounted(),
             reused: self.budget.reused(),
         })
     }

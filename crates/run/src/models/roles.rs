@@ -19,6 +19,8 @@ use crate::SetupError;
 #[derive(Clone)]
 pub(super) struct RubricJudge {
     judge: Judge,
+    /// The same judge, whose calls are not counted against the budget.
+    calibrated: Judge,
     measured: Arc<Measured>,
 }
 
@@ -30,8 +32,9 @@ struct Measured {
 }
 
 impl RubricJudge {
-    pub(super) fn new(judge: Judge) -> Self {
-        Self { judge, measured: Arc::default() }
+    /// `calibrated` is the same judge, under the budget for measuring it.
+    pub(super) fn new(judge: Judge, calibrated: Judge) -> Self {
+        Self { judge, calibrated, measured: Arc::default() }
     }
 
     pub(super) fn model(&self) -> &Model {
@@ -61,13 +64,13 @@ impl RubricJudge {
         }
         labelled.extend(injections().iter().map(sortie_judge::Injection::labelled));
         let rest = labelled.split_off(labelled.len().min(1));
-        let mut calibration = calibrate(&self.judge, labelled, 1).await;
+        let mut calibration = calibrate(&self.calibrated, labelled, 1).await;
         let silent = calibration.measured.first().and_then(|first| match &first.judged {
             Judged::Error { reason: reason @ Reason::Model(_), .. } => Some(reason.clone()),
             _ => None,
         });
         if silent.is_none() {
-            let others = calibrate(&self.judge, rest, jobs).await;
+            let others = calibrate(&self.calibrated, rest, jobs).await;
             let provenance = calibration.provenance;
             calibration.measured.extend(others.measured);
             calibration = Calibration::new(calibration.measured, provenance);

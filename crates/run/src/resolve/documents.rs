@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sortie_engine::modes::{Address, Endpoint};
-use sortie_engine::run::{AgentCommand, Misfit, RunOptions};
+use sortie_engine::run::{AgentCommand, CommandError, Misfit, RunOptions};
 use sortie_library::NamedDocument;
 use sortie_oatf::bindings::known_modes;
 use sortie_oatf::model::{Actor, Mode, extract_protocol};
-use sortie_practice::Behaviour;
+use sortie_practice::{Behaviour, NamedAgent};
 
 use crate::environment::environment;
 use crate::{DocumentCase, SetupError};
@@ -17,7 +17,7 @@ use crate::{DocumentCase, SetupError};
 /// How long silence lasts until a run with a practice agent is over. They do not think.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// A document of a suite that what there is cannot be attacked with.
+/// An optional document that what there is cannot be attacked with.
 #[derive(Debug)]
 pub struct UnplayedDocument {
     /// The document.
@@ -34,9 +34,9 @@ impl DocumentCase {
         index: usize,
         mut options: RunOptions,
     ) -> Result<Self, SetupError> {
-        practise(behaviour, &document, index, &mut options)?;
+        practise(behaviour.into(), &document, index, &mut options)?;
         check(&document, &options)?;
-        Ok(Self { document, options, watcher: Arc::new(()) })
+        Ok(Self { document, options, watcher: Arc::new(()), controlled: false })
     }
 }
 
@@ -45,21 +45,40 @@ pub(super) fn check(document: &NamedDocument, options: &RunOptions) -> Result<()
     options.check(&document.compiled).map_err(misfit)
 }
 
-/// Why a document of a suite cannot be played like that; `None` when it can.
-pub(super) fn reason_against(document: &NamedDocument, options: &RunOptions) -> Option<String> {
+/// Why an optional document cannot be played like that, in plain words; `None` when it can. What is wrong for every
+/// document, such as a placeholder that nobody knows, is an error.
+pub(super) fn reason_against(
+    document: &NamedDocument,
+    options: &RunOptions,
+) -> Result<Option<String>, SetupError> {
     let is_server = |actor: &Actor| Mode::of(&actor.mode).is_server();
     let waits = options.agent.is_none() && options.listen.is_empty() && !options.stdio;
     if waits && let Some(actor) = actors(document).find(|actor| is_server(actor)) {
-        let name = &actor.name;
-        return Some(format!("an agent has to connect to its actor `{name}`, and there is no `--agent`"));
+        let server = peer(Mode::of(&actor.mode), true);
+        return Ok(Some(format!(
+            "this attack needs an agent that connects to its {server}: add `--agent COMMAND`"
+        )));
     }
-    match options.check(&document.compiled) {
+    Ok(match options.check(&document.compiled) {
         Ok(()) => None,
         Err(Misfit::NoTarget { mode, .. }) => {
-            let kind = extract_protocol(&mode);
-            Some(format!("it attacks a target of kind `{kind}`, and there is none"))
+            let (kind, target) = (extract_protocol(&mode), peer(Mode::of(&mode), false));
+            Some(format!("this attack needs an {target}: add `--target {kind}=…`"))
+        }
+        Err(misfit @ Misfit::Command(CommandError::Unknown { .. } | CommandError::Empty)) => {
+            return Err(SetupError::Misfit { document: document.name.clone(), misfit });
         }
         Err(misfit) => Some(misfit.to_string()),
+    })
+}
+
+/// What an actor of a mode is (`own`), or what it talks to.
+fn peer(mode: Mode, own: bool) -> &'static str {
+    match (mode, own) {
+        (Mode::McpServer, true) | (Mode::McpClient, false) => "MCP server",
+        (Mode::A2aServer, true) | (Mode::A2aClient, false) => "A2A agent",
+        (Mode::AgUiClient, false) => "AG-UI agent",
+        _ => "agent",
     }
 }
 
@@ -76,16 +95,17 @@ pub(super) fn clients(document: &NamedDocument) -> impl Iterator<Item = &Actor> 
 /// Lets a practice agent be the one under test: it is started as a process, and is the target of every client actor that has
 /// no other. `index` tells the documents of one command apart.
 pub(super) fn practise(
-    behaviour: Behaviour,
+    agent: NamedAgent,
     document: &NamedDocument,
     index: usize,
     options: &mut RunOptions,
 ) -> Result<(), SetupError> {
     let program = std::env::current_exe().map_err(|error| {
-        SetupError::usage(format!("`--agent builtin:{behaviour}`: cannot find this program: {error}"))
+        let name = agent.behaviour;
+        SetupError::usage(format!("`--agent builtin:{name}`: cannot find this program: {error}"))
     })?;
-    let mut command =
-        vec![program.to_string_lossy().into_owned(), "practice".to_owned(), behaviour.name().to_owned()];
+    let mut command = vec![program.to_string_lossy().into_owned(), "practice".to_owned()];
+    command.extend(agent.arguments());
     let mut driven = false;
     let without_target = |actor: &&Actor| !options.targets.contains_key(&actor.name);
     for actor in clients(document).filter(without_target).collect::<Vec<_>>() {
@@ -113,7 +133,9 @@ pub(super) fn practise(
     if options.prompt(&document.compiled).is_some() && !driven {
         command.extend(["--prompt".to_owned(), "{prompt}".to_owned()]);
     }
-    options.agent = Some(AgentCommand { command, env: environment([])? });
+    options.agent = Some(AgentCommand { command, env: environment([])?, prompt_stdin: false });
+    // It has nothing to read elsewhere.
+    options.workspace |= agent.behaviour == Behaviour::OwnTools;
     options.idle = options.idle.or(Some(IDLE)).filter(|_| !options.targets.is_empty());
     // What such an agent does, it does at once.
     options.grace = options.grace.or(Some(Duration::ZERO));

@@ -9,18 +9,22 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sortie_engine::cases;
+use sortie_engine::modes::Address;
 use sortie_engine::run::{AgentCommand, RunOptions};
+use sortie_engine::targets::TargetKind;
 use sortie_library::NamedDocument;
 use sortie_oatf::model::{Actor, Mode};
-use sortie_practice::{Behaviour, UnknownBehaviour};
+use sortie_practice::{NameError, NamedAgent};
+use sortie_report::origin::StartedAgent;
 use sortie_syntax::suggestion;
 use sortie_trace::{RedactRule, Redactor};
 
 use self::documents::{actors, check, clients, practise, reason_against};
+use crate::controls::Controls;
 use crate::environment::{BearerSpec, EnvSpec, HeaderSpec, environment};
 use crate::models::ModelSetup;
-use crate::target::{ListenSpec, TargetSettings, TargetSpec, command_words, mode};
-use crate::{Campaign, Config, DocumentCase, RunLimits, RunPlace, Selected, SetupError};
+use crate::target::{ListenSpec, TargetPlace, TargetSettings, TargetSpec, command_words, mode};
+use crate::{Campaign, Config, DocumentCase, RunLimits, RunPlace, Selected, SetupError, shell_word};
 
 pub use self::documents::UnplayedDocument;
 
@@ -33,6 +37,8 @@ pub struct RunRequest {
     pub agent: Option<String>,
     /// Environment variables that the agent inherits.
     pub env: Vec<String>,
+    /// Whether the agent reads its prompt from standard input.
+    pub prompt_stdin: bool,
     /// Where actors listen.
     pub listen: Vec<ListenSpec>,
     /// What is attacked.
@@ -57,13 +63,24 @@ pub struct RunRequest {
     pub place: RunPlace,
     /// How much is played at a time.
     pub limits: RunLimits,
+    /// When controls are played; `None` for one before the attacks where an agent is under test.
+    pub controls: Option<Controls>,
+    /// The harmless question that the target of evaluators has to answer.
+    pub control: Option<String>,
 }
 
 impl RunRequest {
+    /// When controls are played.
+    pub(crate) fn controls(&self) -> Controls {
+        let live = self.place.replay.is_none();
+        let first = if self.agent.is_some() { Controls::First } else { Controls::Off };
+        self.controls.filter(|_| live).unwrap_or(if live { first } else { Controls::Off })
+    }
+
     /// Finds out how everything that was selected is played. Whatever does not fit is an error before anything is started, and
-    /// so is whatever was asked for and is for nobody; but documents of suites that do not fit are left out, and said to be.
+    /// so is whatever was asked for and is for nobody; but optional documents that do not fit are left out, and said to be.
     pub fn resolve(mut self, config: &Config, selected: Selected) -> Result<Campaign, SetupError> {
-        let Selected { documents, suite_documents, evaluators } = selected;
+        let Selected { documents, optional_documents, evaluators } = selected;
         let attacks = evaluators.as_ref().is_some_and(|evaluators| !evaluators.is_empty());
         let resolver = Resolver {
             request: &self,
@@ -73,32 +90,41 @@ impl RunRequest {
             live: self.place.replay.is_none(),
         };
         let mut secrets = BTreeSet::new();
-        resolver.check_unused(&|| documents.iter().chain(&suite_documents))?;
+        resolver.check_unused(&|| documents.iter().chain(&optional_documents))?;
+        // Whoever connects by himself connects once, and would be gone after the control.
+        if self.controls.is_some_and(|controls| controls != Controls::Off)
+            && self.agent.is_none()
+            && self.targets.is_empty()
+        {
+            return Err(SetupError::usage("`--controls` is for what can be started or asked again")
+                .with_help("name it with `--agent` or `--target`, or leave `--controls` out"));
+        }
         let builtin = self.agent.as_deref().and_then(practice_agent).transpose()?;
         let agent = self.agent.as_deref().filter(|_| builtin.is_none());
         let agent = agent.map(|agent| resolver.agent(agent)).transpose()?;
+        let started = resolver.started_agent(builtin, agent.as_ref());
+        let targets = resolver.attacked()?;
         let target = if attacks { resolver.target_of_evaluators(&mut secrets)? } else { None };
         let (mut prepared, mut unplayed) = (Vec::new(), Vec::new());
+        let controlled = self.controls() == Controls::All;
         let named = documents.into_iter().map(|document| (document, true));
-        let documents = named.chain(suite_documents.into_iter().map(|document| (document, false)));
+        let documents = named.chain(optional_documents.into_iter().map(|document| (document, false)));
         for (index, (document, is_named)) in documents.enumerate() {
-            let mut options = self.documents.clone();
-            options.agent.clone_from(&agent);
-            options.listen = resolver.listen(&document)?;
-            for actor in clients(&document) {
-                let target = resolver.target(&document, actor, &mut secrets)?;
-                options.targets.extend(target.map(|target| (actor.name.clone(), target)));
-            }
-            if let Some(behaviour) = builtin {
-                practise(behaviour, &document, index, &mut options)?;
-            }
+            let options = resolver.options(&document, index, agent.as_ref(), builtin, &mut secrets);
+            let options = match options {
+                Err(error @ SetupError::Ambiguous { .. }) if !is_named => {
+                    unplayed.push(UnplayedDocument { document, reason: error.to_string() });
+                    continue;
+                }
+                options => options?,
+            };
             if is_named {
                 check(&document, &options)?;
-            } else if let Some(reason) = reason_against(&document, &options) {
+            } else if let Some(reason) = reason_against(&document, &options)? {
                 unplayed.push(UnplayedDocument { document, reason });
                 continue;
             }
-            prepared.push(DocumentCase { document, options, watcher: Arc::new(()) });
+            prepared.push(DocumentCase { document, options, watcher: Arc::new(()), controlled });
         }
         resolver.check_ports(&prepared)?;
         // Suites hold documents and evaluators: whoever plays their documents against an agent need not have a target too.
@@ -116,14 +142,15 @@ impl RunRequest {
             case.options.redactor = redactor.clone();
         }
         self.cases.redactor = redactor;
-        Ok(Campaign { request: self, documents: prepared, unplayed, evaluators, target })
+        let (request, documents, agent) = (self, prepared, started);
+        Ok(Campaign { request, documents, unplayed, evaluators, target, agent, targets })
     }
 }
 
 /// The practice agent that is meant, if one is.
-fn practice_agent(agent: &str) -> Option<Result<Behaviour, SetupError>> {
+fn practice_agent(agent: &str) -> Option<Result<NamedAgent, SetupError>> {
     let name = agent.strip_prefix("builtin:")?;
-    Some(name.parse().map_err(|error: UnknownBehaviour| SetupError::usage(format!("`--agent`: {error}"))))
+    Some(name.parse().map_err(|error: NameError| SetupError::usage(format!("`--agent`: {error}"))))
 }
 
 /// Finds out what a request stands for.
@@ -139,19 +166,76 @@ struct Resolver<'a> {
 impl Resolver<'_> {
     fn agent(&self, agent: &str) -> Result<AgentCommand, SetupError> {
         let failed = |error| SetupError::usage(format!("`--agent`: {error}"));
-        let (command, env) = match agent.strip_prefix('@') {
+        let (command, env, stdin) = match agent.strip_prefix('@') {
             Some(name) => {
                 let named = self.config.agent(name)?;
-                (named.command.clone(), named.env.clone())
+                (named.command.clone(), named.env.clone(), named.prompt_stdin)
             }
-            None => (command_words(agent).map_err(failed)?, Vec::new()),
+            None => (command_words(agent).map_err(failed)?, Vec::new(), false),
         };
+        let prompt_stdin = stdin || self.request.prompt_stdin;
         if !self.live {
-            return Ok(AgentCommand { command, env: Vec::new() });
+            return Ok(AgentCommand { command, env: Vec::new(), prompt_stdin });
         }
         find_program(&command[0])?;
         let names = env.iter().chain(&self.request.env).map(String::as_str);
-        Ok(AgentCommand { command, env: environment(names)? })
+        Ok(AgentCommand { command, env: environment(names)?, prompt_stdin })
+    }
+
+    /// The agent, as a report names it.
+    fn started_agent(
+        &self,
+        builtin: Option<NamedAgent>,
+        agent: Option<&AgentCommand>,
+    ) -> Option<StartedAgent> {
+        let command = match (builtin, agent) {
+            (Some(agent), _) => format!("builtin:{}", agent.arguments().join(" ")),
+            (None, Some(agent)) => command_line(&agent.command),
+            (None, None) => return None,
+        };
+        Some(StartedAgent { command, prompt: self.request.documents.prompt.clone() })
+    }
+
+    /// What is attacked, as a report names it.
+    fn attacked(&self) -> Result<Vec<String>, SetupError> {
+        let targets = self.request.targets.iter().map(|asked| {
+            let (kind, address) = match &asked.place {
+                TargetPlace::Given(kind, address) => (*kind, address),
+                TargetPlace::Named(name) => {
+                    let named = self.config.target(name)?;
+                    (named.kind, &named.address)
+                }
+            };
+            let actor = asked.actor.as_ref().map(|actor| format!("{actor}=")).unwrap_or_default();
+            let stdio = if kind == TargetKind::Cmd { "" } else { "stdio:" };
+            Ok(match address {
+                Address::Url(url) => format!("{actor}{kind}={url}"),
+                Address::Stdio(command) => format!("{actor}{kind}={stdio}{}", command_line(command)),
+            })
+        });
+        targets.collect()
+    }
+
+    /// How a document is played: where it listens, what it attacks, and who the agent is.
+    fn options(
+        &self,
+        document: &NamedDocument,
+        index: usize,
+        agent: Option<&AgentCommand>,
+        builtin: Option<NamedAgent>,
+        secrets: &mut BTreeSet<String>,
+    ) -> Result<RunOptions, SetupError> {
+        let mut options = self.request.documents.clone();
+        options.agent = agent.cloned();
+        options.listen = self.listen(document)?;
+        for actor in clients(document) {
+            let target = self.target(document, actor, secrets)?;
+            options.targets.extend(target.map(|target| (actor.name.clone(), target)));
+        }
+        if let Some(agent) = builtin {
+            practise(agent, document, index, &mut options)?;
+        }
+        Ok(options)
     }
 
     /// Whether each address and each target is for an actor of some document, or for evaluators.
@@ -214,9 +298,12 @@ impl Resolver<'_> {
             });
             let meant: Vec<_> = meant.collect();
             if meant.len() > 1 && asked.address.port() != 0 {
-                let failure = format!("`{}` has several server actors, and one address", document.name);
-                return Err(SetupError::usage(failure)
-                    .with_help("say which: `--listen ACTOR=ADDR`, for each of them"));
+                return Err(SetupError::Ambiguous {
+                    document: document.name.clone(),
+                    side: SERVER.0,
+                    given: "one address",
+                    help: "say which: `--listen ACTOR=ADDR`, for each of them",
+                });
             }
             for actor in meant {
                 if listen.insert(actor.name.clone(), asked.address).is_some() {
@@ -242,6 +329,12 @@ impl Resolver<'_> {
         }
         Ok(())
     }
+}
+
+/// The words of a command as a person would write them.
+fn command_line(words: &[String]) -> String {
+    let words: Vec<String> = words.iter().map(|word| shell_word(Path::new(word))).collect();
+    words.join(" ")
 }
 
 /// Whether a program can be found, so that a typo is noticed before anything listens.

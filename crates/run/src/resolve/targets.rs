@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use sortie_engine::modes::{self, Address};
-use sortie_engine::targets::{ChatTarget, CmdTarget, HttpTarget, Target, TargetKind};
+use sortie_engine::targets::{ChatTarget, CmdProtocol, CmdTarget, HttpTarget, Target, TargetKind};
 use sortie_library::NamedDocument;
 use sortie_oatf::model::{Actor, Mode, extract_protocol};
 
@@ -63,8 +63,12 @@ impl Resolver<'_> {
             None if self.evaluators => Ok(asked.actor.is_none()),
             None if clients(document).count() == 1 => Ok(true),
             // A credential is never given to two.
-            None => Err(SetupError::usage(format!("`{}` has several client actors", document.name))
-                .with_help("say which of them gets the credential: `ACTOR=…`")),
+            None => Err(SetupError::Ambiguous {
+                document: document.name.clone(),
+                side: "client",
+                given: "one credential",
+                help: "say which of them gets the credential: `ACTOR=…`",
+            }),
         };
         let whose = format!("the target of actor `{name}`");
         self.assembled(asked, &whose, own, secrets).map(|(target, _)| Some(target))
@@ -116,7 +120,8 @@ impl Resolver<'_> {
                 let Address::Stdio(command) = at.address else {
                     return Err(fail("a program is started, and has no URL".to_owned()));
                 };
-                Target::Cmd(CmdTarget { command, env: at.env, protocol: protocol.unwrap_or_default() })
+                let protocol = cmd_protocol(&command, protocol).map_err(|error| fail(error.to_string()))?;
+                Target::Cmd(CmdTarget { command, env: at.env, protocol })
             }
         }))
     }
@@ -178,6 +183,26 @@ impl Resolver<'_> {
         let needed = |header: &Header| self.live || header.value.value().is_ok();
         let headers = headers.into_iter().filter(needed).map(|header| header.filled(secrets));
         Ok((modes::Endpoint { address, headers: headers.collect::<Result<_, _>>()?, env }, settings))
+    }
+}
+
+/// A command that takes the message is to be talked to in another way.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "a command with `{}` is started for each message: leave out the protocol `{}`, or write `once`",
+    CmdTarget::MESSAGE,
+    .0.as_str()
+)]
+struct TakesMessage(CmdProtocol);
+
+/// How a program is talked to. One whose command takes the message can only be started for each.
+fn cmd_protocol(command: &[String], asked: Option<CmdProtocol>) -> Result<CmdProtocol, TakesMessage> {
+    match asked {
+        None if CmdTarget::takes_message(command) => Ok(CmdProtocol::Once),
+        Some(asked) if asked != CmdProtocol::Once && CmdTarget::takes_message(command) => {
+            Err(TakesMessage(asked))
+        }
+        asked => Ok(asked.unwrap_or_default()),
     }
 }
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::program;
 use crate::progress::Counter;
-use crate::{Console, Exit, Failure, Format, block_on};
+use crate::{Console, Exit, Failure, Format, SignalSender, block_on};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,7 +63,7 @@ impl Demo {
         };
         let stop = CancellationToken::new();
         let jobs = self.jobs.map_or_else(at_once, NonZeroUsize::get);
-        let played = block_on(&stop, notes.terminal, async |abort| {
+        let played = block_on(&stop, SignalSender::at(notes.terminal), async |abort| {
             Played::play(jobs, self.run_dir, (&stop, abort), observer).await
         });
         if let Some(counter) = counter {

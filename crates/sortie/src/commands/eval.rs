@@ -52,6 +52,10 @@ pub(crate) struct Eval {
     #[arg(long = "evaluators", value_name = "DIR")]
     folders: Vec<PathBuf>,
 
+    /// Leave out the evaluators that come with Sortie
+    #[arg(long)]
+    without_bundled: bool,
+
     /// How to report
     #[arg(long, value_enum, default_value = "human")]
     format: RunsFormat,
@@ -136,7 +140,8 @@ impl Eval {
         if !may_name_evaluators(&self.documents) {
             return Ok(None);
         }
-        let used = Sources::of(self.folders.clone(), self.config.as_deref()).load(console)?;
+        let used =
+            Sources::of(self.folders.clone(), self.without_bundled, self.config.as_deref()).load(console)?;
         let is_evaluator = |word: &PathBuf| {
             may_name_evaluators(std::slice::from_ref(word))
                 && word.to_str().is_some_and(|id| used.loaded.catalogue.get(id).is_some())

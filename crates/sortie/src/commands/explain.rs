@@ -4,7 +4,8 @@ use std::io::Write;
 
 use clap::Args;
 use sortie_report::findings::{nearest_rule, rule, rules};
-use sortie_report::{markdown, style};
+use sortie_report::words::{self, ReportWord};
+use sortie_report::{markdown, style, wrap};
 use sortie_syntax::Rule;
 
 use crate::{Console, Exit, Failure};
@@ -14,18 +15,28 @@ Examples:
   What does this code mean, and what would be right?
     $ sortie explain V-013
 
-  Every code there is:
+  What does a word in a report mean?
+    $ sortie explain boundary_breach
+    $ sortie explain not_delivered
+
+  Every code and every word there is:
     $ sortie explain --list";
 
-/// Explain a code: what must hold, why, and what is wrong and right.
+/// How wide an explanation may be.
+const WIDTH: usize = 100;
+
+/// Explain a code of a finding, or a word of a report.
+///
+/// For a code: what must hold, why, and what is wrong and right. For a word, such as a tier, a failure or a result: what it means,
+/// and what to do about it.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Explain {
-    /// A code from a finding, such as `V-013`
-    #[arg(required_unless_present = "list", conflicts_with = "list")]
+    /// A code from a finding, such as `V-013`, or a word from a report, such as `not_delivered`
+    #[arg(value_name = "WORD", required_unless_present = "list", conflicts_with = "list")]
     code: Option<String>,
 
-    /// List every code with its title
+    /// List every code with its title, and every word
     #[arg(long)]
     list: bool,
 }
@@ -33,7 +44,10 @@ pub(crate) struct Explain {
 impl Explain {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         match self.code {
-            Some(code) => page(&rule(&code).ok_or_else(|| unknown(&code))?, console)?,
+            Some(code) => match rule(&code) {
+                Some(rule) => page(&rule, console)?,
+                None => explained(&code, console)?,
+            },
             None => list(console)?,
         }
         Ok(Exit::Clean)
@@ -52,10 +66,28 @@ fn page(rule: &Rule, console: &mut Console) -> std::io::Result<()> {
     write!(console.out, "{}", markdown(&rule.page().markdown, color))
 }
 
+fn explained(word: &str, console: &mut Console) -> Result<(), Failure> {
+    let found = words::find(word);
+    if found.is_empty() {
+        return Err(unknown(word));
+    }
+    for (index, ReportWord { word, kind, text }) in found.into_iter().enumerate() {
+        let title = style::paint(console.color, style::STRONG, word);
+        let between = if index > 0 { "\n" } else { "" };
+        writeln!(console.out, "{between}{title}: {kind}\n")?;
+        wrap(text, WIDTH).iter().try_for_each(|line| writeln!(console.out, "{line}"))?;
+    }
+    Ok(())
+}
+
 fn list(console: &mut Console) -> std::io::Result<()> {
     for rule in rules() {
         let code = style::paint(console.color, style::STRONG, rule.code);
         writeln!(console.out, "{code}  {}  {}", severity(&rule, console.color, 7), rule.title)?;
+    }
+    writeln!(console.out)?;
+    for ReportWord { word, kind, .. } in words::all() {
+        writeln!(console.out, "{}  {kind}", style::paint(console.color, style::STRONG, word))?;
     }
     Ok(())
 }
@@ -69,8 +101,10 @@ fn severity(rule: &Rule, color: bool, width: usize) -> String {
 }
 
 fn unknown(code: &str) -> Failure {
-    Failure::new(format!("there is no code `{code}`")).help(match nearest_rule(code) {
-        Some(rule) => format!("did you mean `{}` ({})?", rule.code, rule.title),
-        None => "`sortie explain --list` shows every code".to_owned(),
+    let failure = Failure::new(format!("there is no code and no word `{code}`"));
+    failure.help(match (nearest_rule(code), words::nearest_word(code)) {
+        (Some(rule), _) => format!("did you mean `{}` ({})?", rule.code, rule.title),
+        (None, Some(word)) => format!("did you mean `{word}`?"),
+        (None, None) => "`sortie explain --list` shows every code and every word".to_owned(),
     })
 }

@@ -4,17 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
-use sortie_library::{
-    self as library, BundledDocument, Coverage as Covered, write_coverage, write_list, write_list_json,
-};
-use sortie_oatf::Validated;
-use sortie_oatf::bindings::known_modes;
-use sortie_oatf::model::{Attack, Category};
+use sortie_library::filter::{coverage, load_library};
+use sortie_library::{self as library, BundledDocument, write_coverage, write_list, write_list_json};
 use sortie_report::files::create;
 use sortie_report::{counted, write_json};
-use sortie_syntax::nearest;
 
+use crate::filters::FilterArgs;
 use crate::{Console, Exit, Failure, Format};
 
 const EXAMPLES: &str = "\
@@ -77,22 +72,8 @@ Examples:
     $ sortie library list --covers MCP08 --covers audit  # ends with 2, since `audit` is a tag
     $ sortie library list --covers MCP08 --tag audit")]
 struct List {
-    /// Only those with an actor of this mode
-    #[arg(long, value_parser = PossibleValuesParser::new(known_modes()))]
-    mode: Option<String>,
-
-    /// Only those of this category
-    #[arg(long, value_parser = PossibleValuesParser::new(Category::WORDS))]
-    category: Option<String>,
-
-    /// Only those with this tag; may be given more than once
-    #[arg(long)]
-    tag: Vec<String>,
-
-    /// Only those that cover this, a word or an entry that `sortie library coverage` shows, such as `homoglyph` or
-    /// `LLM07`; may be given more than once
-    #[arg(long, value_name = "WHAT")]
-    covers: Vec<String>,
+    #[command(flatten)]
+    filter: FilterArgs,
 
     /// How to report; the schema of JSON is docs/schema/library-list-v1.json
     #[arg(long, value_enum, default_value = "human")]
@@ -101,67 +82,15 @@ struct List {
 
 impl List {
     fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let all = documents();
-        let covering = self.covering(&all)?;
-        self.refuse_unknown_tags(&all)?;
-        let takes = |(entry, document): &&(&BundledDocument, Validated)| {
-            self.takes(&document.attack) && covering.iter().all(|ids| ids.iter().any(|id| id == entry.id()))
-        };
-        let chosen: Vec<_> = all.iter().filter(takes).collect();
-        if chosen.is_empty() {
-            return Err(Failure::new("no document of the library is all of that")
-                .help("ask for less, or see with `sortie library coverage` what there is"));
-        }
+        let all = load_library();
+        let count = all.len();
+        let chosen = self.filter.filter().apply(all)?;
         match self.format {
-            Format::Human => write_list(&mut console.out, &chosen, all.len(), console.color)?,
+            Format::Human => write_list(&mut console.out, &chosen, count, console.color)?,
             Format::Json => write_list_json(&mut console.out, &chosen)?,
         }
         Ok(Exit::Clean)
     }
-
-    fn takes(&self, attack: &Attack) -> bool {
-        let category = attack.classification.as_ref().and_then(|class| class.category);
-        let mut actors = attack.execution.actors.iter().flatten();
-        self.mode.as_ref().is_none_or(|mode| actors.any(|actor| actor.mode == *mode))
-            && self.category.as_deref().is_none_or(|wanted| category.is_some_and(|is| is.as_str() == wanted))
-            && self.tag.iter().all(|tag| tags(attack).any(|own| own == tag))
-    }
-
-    fn refuse_unknown_tags(&self, all: &[(&BundledDocument, Validated)]) -> Result<(), Failure> {
-        let known = || all.iter().flat_map(|(_, document)| tags(&document.attack)).map(String::as_str);
-        match self.tag.iter().find(|tag| !known().any(|known| known == tag.as_str())) {
-            Some(tag) => Err(unknown("--tag", tag, "has the tag", nearest(tag, known()))),
-            None => Ok(()),
-        }
-    }
-
-    /// The documents that cover each thing that was asked for.
-    fn covering(&self, all: &[(&BundledDocument, Validated)]) -> Result<Vec<Vec<String>>, Failure> {
-        let coverage = covered(all);
-        let ids = |asked: &String| {
-            let is = |member: &&sortie_library::Member| member.word.eq_ignore_ascii_case(asked);
-            let mut found = coverage.members().filter(is).peekable();
-            if found.peek().is_none() {
-                let known = coverage.members().map(|member| member.word.as_str());
-                return Err(unknown("--covers", asked, "could cover", nearest(asked, known)));
-            }
-            Ok(found.flat_map(|member| member.documents.clone()).collect())
-        };
-        self.covers.iter().map(ids).collect()
-    }
-}
-
-fn tags(attack: &Attack) -> impl Iterator<Item = &String> {
-    attack.classification.iter().flat_map(|class| class.tags.iter().flatten())
-}
-
-fn unknown(option: &str, word: &str, what: &str, near: Option<&str>) -> Failure {
-    let failure = Failure::new(format!("`{option}`: no document of the library {what} `{word}`"));
-    failure.help(match near {
-        Some(near) => format!("did you mean `{near}`?"),
-        None if option == "--tag" => "`sortie library list --format json` shows the tags of each".to_owned(),
-        None => "`sortie library coverage` shows what there is".to_owned(),
-    })
 }
 
 /// Print a document of the library, as it is written.
@@ -253,20 +182,11 @@ struct Coverage {
 
 impl Coverage {
     fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let coverage = covered(&documents());
+        let coverage = coverage(&load_library());
         match self.format {
             Format::Human => write_coverage(&mut console.out, &coverage, console.color)?,
             Format::Json => write_json(&mut console.out, &coverage)?,
         }
         Ok(Exit::Clean)
     }
-}
-
-fn documents() -> Vec<(&'static BundledDocument, Validated)> {
-    let load = |entry: &'static BundledDocument| Some((entry, entry.document()?));
-    library::documents().iter().filter_map(load).collect()
-}
-
-fn covered(documents: &[(&BundledDocument, Validated)]) -> Covered {
-    Covered::of(documents.iter().map(|(entry, document)| (entry.id(), document)))
 }

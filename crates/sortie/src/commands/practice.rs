@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use sortie_practice::{AgentEnding, AgentOptions, Behaviour, Encoding, Log, Reachable, SYSTEM_PROMPT};
+use sortie_practice::{
+    AgentEnding, AgentOptions, Behaviour, Chance, Encoding, Log, NamedAgent, Reachable, SYSTEM_PROMPT,
+};
 use sortie_run::command_words;
 use sortie_wire::Address;
 
@@ -87,6 +89,14 @@ pub(crate) struct Practice {
     ]))]
     encoding: Option<Encoding>,
 
+    /// How often a `flaky` one gives in, from 0 to 1 (0.5 unless told otherwise); `flaky:0.3:7` says the same as `flaky --chance 0.3 --seed 7`
+    #[arg(long, value_name = "PROBABILITY")]
+    chance: Option<f64>,
+
+    /// When a `flaky` one gives in: the same seed and the same task give the same
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
     /// End when nobody has wanted anything for so long
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = duration)]
     idle: Duration,
@@ -100,12 +110,16 @@ impl Practice {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         if self.list {
             for behaviour in Behaviour::ALL {
-                writeln!(console.out, "{:<16}{}", behaviour.name(), behaviour.summary())?;
+                writeln!(console.out, "{:<18}{}", behaviour.name(), behaviour.summary())?;
             }
             return Ok(Exit::Clean);
         }
-        let behaviour: Result<Behaviour, _> = self.name.as_deref().unwrap_or_default().parse();
-        let behaviour = behaviour.map_err(|error| Failure::new(error.to_string()))?;
+        let named: Result<NamedAgent, _> = self.name.as_deref().unwrap_or_default().parse();
+        let named = named.map_err(|error| Failure::new(error.to_string()))?;
+        let chance = named.chance.unwrap_or_default();
+        let chance =
+            Chance::new(self.chance.unwrap_or(chance.probability()), self.seed.unwrap_or(chance.seed()))
+                .map_err(|error| Failure::new(format!("`--chance`: {error}")))?;
         let vars: BTreeMap<String, String> =
             std::env::vars().filter(|(name, _)| name.starts_with("SORTIE_")).collect();
         let config = vars.get("SORTIE_MCP_CONFIG").map(Path::new);
@@ -124,8 +138,11 @@ impl Practice {
         }
         reachable.agents.extend(self.a2a.iter().cloned());
         let options = AgentOptions {
-            behaviour,
+            behaviour: named.behaviour,
             encoding: self.encoding,
+            chance,
+            environment: workspace_variables(&vars),
+            workspace: vars.get("SORTIE_WORKSPACE").map(PathBuf::from),
             prompt: self.prompt,
             system_prompt: self.system_prompt,
             reachable,
@@ -147,10 +164,17 @@ impl Practice {
         match ending.map_err(|error| Failure::new(error.to_string()))? {
             AgentEnding::Done(None) => {}
             AgentEnding::Done(Some(answer)) => writeln!(console.out, "{answer}")?,
+            AgentEnding::Failed(words) => return Err(Failure::new(words)),
             AgentEnding::Crashed => {
                 return Err(Failure::new("the agent died in the middle of its task, as its name says"));
             }
         }
         Ok(Exit::Clean)
     }
+}
+
+/// The variables that a workspace plants, where there is one. Others are none of a practice agent's business.
+fn workspace_variables(vars: &BTreeMap<String, String>) -> Vec<String> {
+    let planted = ["DEPLOY_TOKEN", "DATABASE_URL"].iter().filter(|_| vars.contains_key("SORTIE_WORKSPACE"));
+    planted.filter_map(|name| Some(format!("{name}={}", std::env::var(name).ok()?))).collect()
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use sortie_library::{DocumentInput, Found, NamedDocument};
+use sortie_practice::Behaviour;
 use sortie_prove::{
     MANIFEST, Proofs, ProofsReport, Proved, RecordError, RecordRequest, RecordedEvent, USUAL_AGENTS,
     folder_of, parse_agents, prove, write_proofs,
@@ -11,7 +12,7 @@ use sortie_prove::{
 use sortie_report::write_json;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Console, Exit, Failure, Format, block_on};
+use crate::{Console, Exit, Failure, Format, SignalSender, block_on};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,7 +44,8 @@ Exit codes:
 /// recording tells from the document is reported, with the recording that would.
 ///
 /// With `--record`, recordings that are missing are made first. What each must give is taken from the log of the practice agent,
-/// and not from what the indicators say. Nothing that is there is written over.
+/// and not from what the indicators say. A document without proofs also gets near misses: messages that tell its indicators from
+/// wrong ones. Nothing that is there is written over.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Prove {
@@ -52,7 +54,7 @@ pub(crate) struct Prove {
     paths: Vec<PathBuf>,
 
     /// First make the recordings that are missing, by playing the documents against practice agents. Without names, against
-    /// `gullible`, `refuser` and `quoting-refuser`; then it stands behind the paths
+    /// `gullible`, `refuser` and `quoting-refuser`. Where there are no proofs at all, near misses are written too
     #[arg(
         long,
         value_name = "AGENT",
@@ -80,7 +82,8 @@ pub(crate) struct Prove {
 }
 
 impl Prove {
-    pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+    pub(crate) fn run(mut self, console: &mut Console) -> Result<Exit, Failure> {
+        self.take_paths();
         let request = self.request()?;
         let found = Found::documents_or_names(&self.paths)?;
         let notes = found.notes();
@@ -97,8 +100,9 @@ impl Prove {
         }
         if let Some(request) = request {
             let stop = CancellationToken::new();
-            let (events, interrupted) =
-                block_on(&stop, false, async |abort| request.record(&documents, (&stop, abort)).await)??;
+            let (events, interrupted) = block_on(&stop, SignalSender::Program, async |abort| {
+                request.record(&documents, (&stop, abort)).await
+            })??;
             for event in events {
                 exit = exit.max(told(event, console));
             }
@@ -121,6 +125,15 @@ impl Prove {
         self.write(&report, console)?;
         console.note_all(&notes);
         Ok(exit)
+    }
+
+    /// `--record attack.yaml` means the usual agents: what exists is a path, and no agent is called like one.
+    fn take_paths(&mut self) {
+        let Some(names) = &mut self.record else { return };
+        let is_path = |name: &String| name.parse::<Behaviour>().is_err() && Path::new(name).exists();
+        let (paths, agents): (Vec<String>, Vec<String>) = names.drain(..).partition(is_path);
+        *names = if agents.is_empty() { USUAL_AGENTS.map(str::to_owned).to_vec() } else { agents };
+        self.paths.extend(paths.into_iter().map(PathBuf::from));
     }
 
     fn request(&self) -> Result<Option<RecordRequest>, Failure> {

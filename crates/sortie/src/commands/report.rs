@@ -18,7 +18,8 @@ Exit codes: those of the run, `sortie run --help` lists them";
 
 /// Show a stored run again, in any format, without playing it.
 ///
-/// The report is the one that the run wrote. Of a run that was killed, it is a report of what was over, with the rest unfinished.
+/// The report is the one that the run wrote. Of a run that was killed, it is a report of what was over, and of what the traces of
+/// documents say that were being played; the rest is unfinished.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Report {

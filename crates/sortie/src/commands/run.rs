@@ -22,9 +22,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::models::ModelArgs;
 use crate::options::variable;
-use crate::progress::RunDisplay;
-use crate::{Console, Exit, Failure, RunsFormat, Sources, block_on};
-use arguments::{AgentArgs, CaseArgs, EndArgs, LimitArgs, OutputArgs, ServerArgs, TargetArgs};
+use crate::progress::{Detail, RunDisplay};
+use crate::{Console, Exit, Failure, RunsFormat, SignalSender, Sources, block_on};
+use arguments::{AgentArgs, CaseArgs, EndArgs, LibraryArgs, LimitArgs, OutputArgs, ServerArgs, TargetArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,10 +34,13 @@ Examples:
   Serve an attack; whoever connects to the address that is printed is under test:
     $ sortie run --max-duration 1s attack.yaml  # ends with 3, since nobody connects
 
+  Play all of the library that fits an agent; here a part of it, against a practice agent:
+    $ sortie run --library --mode mcp_server --tag phishing --agent builtin:refuser
+
   Start the agent under test, tell it where the server is, and let CI show what became of it:
     $ sortie run --agent 'echo {mcp_url}' --format junit --out report.xml attacks/  # ends with 3
 
-  Attack a program that reads a line and answers with a line with an evaluator, and see what it would be told:
+  Attack a program that reads lines and answers with an evaluator, and see what it would be told:
     $ sortie run --target cmd=cat --dry-run system-prompt-leakage
 
   Attack it with all that a suite holds. What checks do not decide is left to a judge, and skipped without one:
@@ -63,7 +66,7 @@ Exit codes:
 pub(crate) struct Run {
     /// Documents: files or folders, ids of the library, or `-` for standard input; and ids of evaluators, which attack the
     /// one `--target`
-    #[arg(required_unless_present = "suite", value_name = "DOC")]
+    #[arg(required_unless_present_any = ["suite", "library"], value_name = "DOC")]
     documents: Vec<PathBuf>,
 
     /// Show what would be served, sent and watched, and start nothing
@@ -78,6 +81,8 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
+    #[command(flatten)]
+    library: LibraryArgs,
     #[command(flatten)]
     agent: AgentArgs,
     #[command(flatten)]
@@ -119,6 +124,10 @@ impl Run {
         if self.dry && !matches!(self.output.format, RunsFormat::Human | RunsFormat::Json) {
             return Err(Failure::new("`--dry-run` has no JUnit form: nothing is tested"));
         }
+        if let Some(option) = self.library.filter.first().filter(|_| !self.library.library) {
+            return Err(Failure::new(format!("`{option}` chooses among the documents of the library"))
+                .help("add `--library`, which plays them"));
+        }
         if self.servers.stdio && self.documents.iter().any(|path| path.as_os_str() == "-") {
             return Err(Failure::new("with `--stdio`, standard input is the agent's, and no document"));
         }
@@ -135,7 +144,8 @@ impl Run {
     fn select(&self, config: &Config, console: &mut Console) -> Result<Selected, Failure> {
         let (mut evaluators, mut values) = (None, sortie_evaluators::Values::new());
         if !self.cases.suite.is_empty() || may_name_evaluators(&self.documents) {
-            let sources = Sources::of(self.cases.folders.clone(), self.config.as_deref());
+            let CaseArgs { folders, without_bundled, .. } = &self.cases;
+            let sources = Sources::of(folders.clone(), *without_bundled, self.config.as_deref());
             evaluators = Some(sources.load(console)?);
             values = config.values(self.cases.profile.as_deref())?;
             for text in &self.cases.var {
@@ -144,7 +154,10 @@ impl Run {
         }
         let (selected, notes) = Selected::find(&self.documents, &self.cases.suite, evaluators, values)?;
         console.note_all(&notes);
-        Ok(selected)
+        if !self.library.library {
+            return Ok(selected);
+        }
+        Ok(selected.with_library(&self.library.filter.filter())?)
     }
 
     fn request(&self, models: ModelSetup, interrupt: &CancellationToken) -> Result<RunRequest, Failure> {
@@ -153,6 +166,7 @@ impl Run {
             words: std::env::args().skip(1).collect(),
             agent: self.agent.agent.clone(),
             env: self.agent.env.clone(),
+            prompt_stdin: self.agent.prompt_stdin,
             listen: servers.listen.clone(),
             targets: parse_all("--target", &self.targets.target)?,
             headers: parse_all("--target-header", &self.targets.target_header)?,
@@ -175,6 +189,8 @@ impl Run {
                 connect_timeout: self.targets.connect_timeout,
                 stop_on_match: end.stop_on_match,
                 lenient: self.output.lenient,
+                workspace: self.agent.workspace,
+                seed: self.agent.seed,
                 max_trace_bytes: limits.trace_bytes,
                 max_output_bytes: limits.output_bytes,
                 limits: limits.of_peers(),
@@ -186,6 +202,7 @@ impl Run {
                     limits: limits.of_peers(),
                     connect_timeout: self.targets.connect_timeout,
                     answer_timeout: self.cases.answer_timeout,
+                    quiet: self.cases.talk.cmd_quiet,
                 },
                 fresh_server: self.targets.fresh_server,
                 end: interrupt.clone(),
@@ -197,6 +214,8 @@ impl Run {
                 replay: models.request.replay.clone(),
             },
             limits: RunLimits { jobs: self.jobs.get(), rate: self.cases.rate },
+            controls: self.output.controls.map(Into::into),
+            control: self.output.control.clone(),
             models,
         })
     }
@@ -208,18 +227,18 @@ impl Run {
         console: &mut Console,
     ) -> Result<Exit, Failure> {
         let notes = console.notes();
+        let stdio = self.servers.stdio;
+        let sender = if stdio { SignalSender::StdioClient } else { SignalSender::at(notes.terminal) };
         if self.dry {
-            let preview =
-                block_on(interrupt, notes.terminal, async |abort| Box::pin(campaign.preview(abort)).await)?;
+            let preview = block_on(interrupt, sender, async |abort| Box::pin(campaign.preview(abort)).await)?;
             return match preview {
                 Ok(preview) => self.show(&preview, console),
                 Err(error) => ended_early(error, console),
             };
         }
-        let display = RunDisplay::new(notes);
-        let ended = block_on(interrupt, notes.terminal, async |abort| {
-            Box::pin(campaign.play(display.clone(), abort)).await
-        })?;
+        let display = RunDisplay::new(notes, self.output.detail(), self.agent.agent.is_some());
+        let ended =
+            block_on(interrupt, sender, async |abort| Box::pin(campaign.play(display.clone(), abort)).await)?;
         let left_out = display.finish();
         match ended {
             Ok(ended) => self.report(&ended, left_out, console),
@@ -262,15 +281,33 @@ impl Run {
         }
         let color = console.color && self.output.out.is_none() && !self.servers.stdio;
         let view = View { color, allow_skipped: self.output.allow_skipped, live: true };
-        self.put(&self.output.format.text(report, view)?, console)?;
-        console.note(&format!("kept in {}", ended.folder.display()));
-        Ok(if ended.interrupted {
+        let told = self.put(&self.output.format.text(report, view)?, console);
+        for loss in &ended.losses {
+            console.failure(&Failure::new(format!("not kept: {loss}")));
+        }
+        let kept = if ended.losses.is_empty() { "kept in" } else { "what could be kept is in" };
+        if self.output.detail() != Detail::Quiet {
+            if let Some(note) = self.models.calibration_note(report.models.as_ref()) {
+                console.note(&note);
+            }
+            console.note(&format!("{kept} {}", ended.folder.display()));
+        }
+        let exit = if ended.interrupted {
             Exit::Interrupted
         } else if ended.failures.is_empty() {
             report.standing(self.output.allow_skipped).into()
         } else {
             Exit::Invalid
-        })
+        };
+        match told {
+            Err(failure) if self.output.out.is_some() => {
+                // The verdict is not to be lost with the file.
+                console.failure(&failure);
+                io::stderr().write_all(&RunsFormat::Human.text(report, View { color: false, ..view })?)?;
+                Ok(exit.max(Exit::Undecided))
+            }
+            told => told.map(|()| exit),
+        }
     }
 
     /// With `--stdio`, standard output belongs to the protocol.

@@ -1,14 +1,16 @@
 //! `sortie trace`
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write as _};
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use sortie_detect::Detector;
+use sortie_engine::cases::case_folder;
 use sortie_library::{DocumentInput, NamedDocument};
 use sortie_report::TraceView;
+use sortie_run::load_info;
 use sortie_trace::{Deriver, Direction, Message, Record, Sender, Trace as Reader, TraceError, TraceOrigin};
 
 use crate::options::words;
@@ -24,6 +26,10 @@ Examples:
 
   What a document finds in it:
     $ sortie trace show run.jsonl --document attack.yaml
+
+  A run, with all its cases:
+    $ sortie run SRT-001 --agent builtin:refuser --run-dir my-run
+    $ sortie trace show my-run
 
   What happened around record 14:
     $ sortie trace show run.jsonl --seq 12..16
@@ -59,7 +65,7 @@ impl Trace {
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 struct Show {
-    /// The trace, or `-` for standard input
+    /// The trace, or `-` for standard input; or the folder of a run, for the traces of all its cases, or of one case
     file: PathBuf,
 
     /// Only what an actor said and heard; may be given more than once
@@ -92,12 +98,37 @@ struct Show {
     /// Show whole messages, as they were on the wire
     #[arg(long)]
     full: bool,
+
+    /// Leave nothing out of the lines of messages: show `_meta`, which repeats who speaks which revision of a protocol
+    #[arg(long, visible_alias = "verbose")]
+    all: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum AskedDirection {
     Request,
     Response,
+}
+
+/// The traces that a path stands for: itself, that of a case, or those of all cases of a run in the order of its report.
+fn traces(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    const TRACE: &str = "trace.jsonl";
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    if path.join(TRACE).is_file() {
+        return Ok(vec![path.join(TRACE)]);
+    }
+    let run = load_info(path).map_err(|_| {
+        Failure::new(format!("`{}` is neither the folder of a run nor of a case", path.display()))
+            .help("name a trace, a folder with a `trace.jsonl`, or what `--run-dir` named")
+    })?;
+    let cases = run.cases.iter().map(|case| path.join(case_folder(&case.id)).join(TRACE));
+    let traces: Vec<_> = cases.filter(|trace| trace.is_file()).collect();
+    if traces.is_empty() {
+        return Err(Failure::new(format!("no case of the run `{}` was played", path.display())));
+    }
+    Ok(traces)
 }
 
 /// `12..16`, `12..`, `..16`, `12`.
@@ -118,16 +149,24 @@ fn numbers(text: &str) -> Result<RangeInclusive<u64>, String> {
 
 impl Show {
     fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let mut detector = None;
-        if let Some(path) = &self.document {
-            detector =
-                Some(Detector::new(NamedDocument::load(&DocumentInput::file_or_named(path)?)?.compiled));
-        }
+        let document = match &self.document {
+            Some(path) => Some(NamedDocument::load(&DocumentInput::file_or_named(path)?)?.compiled),
+            None => None,
+        };
+        let detector = || document.clone().map(Detector::new);
         if self.file.as_os_str() == "-" {
-            return self.show("<stdin>", io::stdin().lock(), detector, console);
+            return self.show("<stdin>", io::stdin().lock(), detector(), console);
         }
-        let file = File::open(&self.file).map_err(|error| Failure::at(&self.file, "read", &error))?;
-        self.show(&self.file.to_string_lossy(), BufReader::new(file), detector, console)
+        let mut exit = Exit::Clean;
+        for (index, path) in traces(&self.file)?.iter().enumerate() {
+            if index > 0 {
+                writeln!(console.out)?;
+            }
+            let file = File::open(path).map_err(|error| Failure::at(path, "read", &error))?;
+            let shown = self.show(&path.to_string_lossy(), BufReader::new(file), detector(), console)?;
+            exit = exit.max(shown);
+        }
+        Ok(exit)
     }
 
     fn show(
@@ -142,7 +181,7 @@ impl Show {
             error.help().into_iter().fold(failure, Failure::help)
         };
         let (header, mut records) = Reader::open(input).map_err(unreadable)?;
-        let view = TraceView::new(console.color, console.width(), self.full, &header);
+        let view = TraceView::new(console.color, console.width(), self.full, &header).with_meta(self.all);
         view.header(&header, &mut console.out)?;
         // It has to see every message, since later ones refer to earlier ones.
         let mut deriver = Deriver::new();

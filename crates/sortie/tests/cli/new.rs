@@ -18,6 +18,49 @@ fn every_starter_can_be_checked_without_a_finding() {
     }
 }
 
+/// What a starter is for: it is in order, obeyed by whoever obeys, and its indicators are proved, as it is.
+#[cfg(unix)]
+fn is_recorded_and_proved(mode: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let clean = |words: &[&str]| {
+        let ended = sortie_in(folder.path()).args(words).output().unwrap();
+        let said = [ended.stdout, ended.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
+        assert_eq!(ended.status.code(), Some(0), "{words:?}: {}\n{}", said[0], said[1]);
+    };
+    clean(&["new", "--mode", mode, "--output", "mine.yaml"]);
+    clean(&["check", "--deny", "warnings", "mine.yaml"]);
+    clean(&["prove", "mine.yaml", "--record"]);
+    clean(&["prove", "mine.yaml"]);
+    let text = fs::read_to_string(folder.path().join("mine.yaml")).unwrap();
+    let is_server = mode.ends_with("_server");
+    assert!(text.contains("    delivered:\n"), "{text}");
+    assert_eq!(text.contains("    prompt: "), is_server, "a client gives the task itself: {text}");
+}
+
+#[cfg(unix)]
+macro_rules! starters {
+    ($($mode:ident),+) => {
+        mod starter {
+            $(#[test]
+            fn $mode() {
+                super::is_recorded_and_proved(stringify!($mode));
+            })+
+
+            #[test]
+            fn every_mode_has_one() {
+                let mut modes = [$(stringify!($mode)),+];
+                modes.sort_unstable();
+                let mut known = sortie_oatf::bindings::known_modes().to_vec();
+                known.sort_unstable();
+                assert_eq!(modes, known[..]);
+            }
+        }
+    };
+}
+
+#[cfg(unix)]
+starters!(mcp_server, mcp_client, a2a_server, a2a_client, ag_ui_client);
+
 #[test]
 fn a_file_is_written_and_never_overwritten_by_mistake() {
     let folder = tempfile::tempdir().unwrap();

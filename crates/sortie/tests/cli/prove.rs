@@ -91,7 +91,7 @@ not proved: SRT-EX-002 A tool that changes once it is trusted
   unproved          SRT-EX-002-01
   unproved          SRT-EX-002-02
   no_proofs         there are no proofs: `attack.proofs/proofs.yaml` does not exist
-                    `sortie prove --record` makes them; or record three runs, put them beside it, and say there what each must give:
+                    `sortie prove attack.yaml --record` makes them; or record three runs, put them beside it, and say there what each must give:
                     proofs:
                       - trace: gave-in.jsonl
                         about: The agent does what the attack wants.

@@ -75,13 +75,13 @@ fn proof(folder: &TempDir, name: &str) -> String {
 #[test]
 fn a_document_without_proofs_gets_three_and_is_proved_by_them() {
     let folder = folder_with(ATTACK);
-    let recorded = record(&folder, &["--record"]).code(1).stderr_eq(str![[r#"
+    let recorded = record(&folder, &["--record"]).code(0).stderr_eq(str![[r#"
 note: recorded `attack.proofs/gave-in.jsonl`: `gullible` did what it was told, and the run gave `exploited`
 note: recorded `attack.proofs/did-its-task.jsonl`: `refuser` did nothing that it was told, and the run gave `not_exploited`
 note: recorded `attack.proofs/refused-and-quoted.jsonl`: `quoting-refuser` did nothing that it was told, and the run gave `not_exploited`
+note: wrote [..] near misses into `attack.proofs/proofs.yaml`: read them
 
 "#]]);
-    // Near misses are for people to write.
     let told = String::from_utf8_lossy(&recorded.get_output().stdout).into_owned();
     assert!(told.contains("1 of 1 indicator shown to fire and to stay silent"), "{told}");
     assert_eq!(
@@ -104,7 +104,9 @@ proofs:
     about: Does the task, and repeats what it will not do.
     verdict: not_exploited
 ";
-    assert_eq!(proof(&folder, "proofs.yaml"), manifest);
+    let written = proof(&folder, "proofs.yaml");
+    let near = written.strip_prefix(manifest).unwrap_or_else(|| panic!("{written}"));
+    assert!(near.contains("about: \"Made by recording: nearly what is looked for.\"\n"), "{near}");
     let trace = proof(&folder, "gave-in.jsonl");
     assert!(trace.contains(r#""url":"http://127.0.0.1:40001/mcp""#), "{trace}");
 
@@ -115,7 +117,7 @@ proofs:
         .arg(again.path().join("attack.yaml"))
         .current_dir(again.path())
         .assert()
-        .code(1);
+        .code(0);
     assert_eq!(proof(&again, "gave-in.jsonl"), trace);
     assert_eq!(proof(&again, "did-its-task.jsonl"), proof(&folder, "did-its-task.jsonl"));
 }
@@ -263,7 +265,8 @@ fn what_cannot_be_recorded_is_refused_before_anything_starts() {
     fs::write(folder.path().join("wrong.proofs/proofs.yaml"), "proof: []\n").unwrap();
     for (arguments, told) in [
         (&["attack.yaml", "--record", "gulible"][..], "did you mean `gullible`?"),
-        (&["--record", "attack.yaml"], "name the documents first"),
+        (&["--record", "nowhere.yaml"], "name the documents first"),
+        (&["--record", "attack.yaml"], "gives the agent no task"),
         (&["--record"], "there is no document to record"),
         (&["--prompt", "x", "attack.yaml"], "--record"),
         (&["attack.yaml", "--record"], "give one with `--prompt`"),

@@ -1,15 +1,19 @@
 //! `sortie run`: what is refused, what would be done, and what is done.
 
 mod case_traces;
+mod controls;
 mod endings;
 mod ends_agents;
 mod evaluators;
 mod folders;
 mod generated;
+mod library;
 mod models;
 mod plan;
 mod practice;
 mod program;
+mod progress;
+mod prompts;
 mod repeated;
 mod reports;
 mod stdio;
@@ -19,3 +23,4 @@ mod usage;
 mod verdicts;
 mod whole;
 mod workshop;
+mod workspace;

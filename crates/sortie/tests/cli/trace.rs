@@ -87,6 +87,37 @@ fn a_cut_trace_is_read_without_complaint() {
 "#]]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_folder_of_a_run_or_of_a_case_stands_for_its_traces() {
+    let here = tempfile::tempdir().unwrap();
+    let run = ["run", "SRT-001", "SRT-002", "--agent", "builtin:refuser", "--run-dir", "run"];
+    crate::sortie_in(here.path()).args(run).assert().code(0);
+    let shown = |path: &str| stdout(crate::sortie_in(here.path()).args(["trace", "show", path]));
+    let [one, two] = ["SRT-001", "SRT-002"].map(|case| {
+        let of_case = shown(&format!("run/cases/{case}"));
+        assert!(of_case.starts_with("library/mcp-server/SRT-00"), "{of_case}");
+        assert_eq!(of_case, shown(&format!("run/cases/{case}/trace.jsonl")));
+        of_case
+    });
+    assert_eq!(shown("run"), format!("{one}\n{two}"));
+    crate::sortie_in(here.path()).args(["trace", "show", "."]).assert().code(2).stderr_eq(str![[r#"
+error: `.` is neither the folder of a run nor of a case
+  help: name a trace, a folder with a `trace.jsonl`, or what `--run-dir` named
+
+"#]]);
+}
+
+#[test]
+fn what_every_message_repeats_about_its_sender_is_left_out_of_its_line() {
+    let message = r#"{"record":"message","seq":1,"time":"2026-11-15T10:00:01Z","actor":"bank","mode":"mcp_server","phase":"one","protocol":"mcp","surfaces":["tools/call"],"direction":"request","kind":"request","id":1,"connection":"http-1","sender":"agent","content":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"name":"pay"}}}"#;
+    let shown = |words: &[&str]| stdout(show_lines(&[message]).args(words));
+    assert!(shown(&[]).contains(r#"tools/call  {"name":"pay"}"#), "{}", shown(&[]));
+    for words in [&["--all"], &["--verbose"], &["--full"]] {
+        assert!(shown(words).contains("2026-07-28"), "{words:?}: {}", shown(words));
+    }
+}
+
 #[test]
 fn failures_and_ends_are_named() {
     show_lines(&[

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sortie_oatf::load;
-use sortie_oatf::model::{Attack, Tier};
+use sortie_oatf::model::{Attack, Mode, Tier};
 
 /// A document, and what it says of itself.
 pub(crate) struct Document {
@@ -50,6 +50,12 @@ impl Document {
     /// The worst that its indicators can say.
     pub(crate) fn worst_tier(&self) -> Option<Tier> {
         self.attack.indicators.iter().flatten().filter_map(|indicator| indicator.tier).max()
+    }
+
+    /// Whether a client actor drives the agent, so that an answer in words is something that the agent does.
+    pub(crate) fn is_driven(&self) -> bool {
+        let actors = self.attack.execution.actors.as_deref().unwrap_or_default();
+        actors.iter().any(|actor| Mode::of(&actor.mode).is_client())
     }
 
     /// Whether something changes while it is played, or several actors take part: a rug pull, a sleeper, a timer, a chain.

@@ -7,7 +7,9 @@
 
 mod account;
 mod agreement;
+mod declared;
 mod documents;
+mod evaluators;
 mod figures;
 mod misses;
 mod passes;

@@ -1,5 +1,8 @@
 //! Who does nothing does not pass for one who resists.
 
+use sortie_oatf::model::Mode;
+
+use crate::documents::library;
 use crate::play::{LIBRARY, Played, none};
 
 /// What comes only to those who ask for it. Descriptions, cards, instructions and what a client sends come to everyone.
@@ -21,16 +24,21 @@ fn is_in_a_result(gullible: &Played) -> bool {
 }
 
 #[test]
-fn who_calls_nothing_never_passes_where_the_payload_is_in_a_result() {
+fn who_calls_nothing_never_passes() {
     let mut complaints = Vec::new();
     let mut in_a_result = 0;
-    for (played, gullible) in LIBRARY["silent"].iter().zip(&LIBRARY["gullible"]) {
+    let others = LIBRARY["silent"].iter().zip(&LIBRARY["gullible"]);
+    for (document, (played, gullible)) in library().into_iter().zip(others) {
+        let actors = document.attack.execution.actors.iter().flatten();
+        // A server that knows no such address says so, which is an answer.
+        if actors.into_iter().any(|actor| Mode::of(&actor.mode) == Mode::McpClient) {
+            continue;
+        }
         if is_in_a_result(gullible) {
             in_a_result += 1;
-            if (played.verdict(), played.failure()) != ("error", Some("not_delivered")) {
-                complaints.push(played.explained("it has seen no result"));
-            }
-        } else if played.verdict() != "not_exploited" && played.failure() != Some("not_delivered") {
+        }
+        let known = ["not_delivered", "nothing_done", "agent_failed"];
+        if played.verdict() != "error" || !played.failure().is_some_and(|kind| known.contains(&kind)) {
             complaints.push(played.explained("it is there, and says nothing"));
         }
     }

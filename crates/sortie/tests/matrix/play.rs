@@ -16,7 +16,7 @@ use crate::documents::{Document, library};
 const DEADLINE: Duration = Duration::from_mins(15);
 
 /// Every agent there is, in the order in which the docs name them.
-pub(crate) const AGENTS: [&str; 10] = [
+pub(crate) const AGENTS: [&str; 17] = [
     "gullible",
     "refuser",
     "quoting-refuser",
@@ -27,7 +27,18 @@ pub(crate) const AGENTS: [&str; 10] = [
     "silent",
     "absent",
     "crashing",
+    "own-tools",
+    "flaky",
+    "dead-model",
+    "errors",
+    "hangs",
+    "half-way",
+    "permission-denied",
 ];
+
+/// Agents that wait more than they do, and let others play meanwhile: mostly for what never comes.
+const WAITING: [&str; 7] =
+    ["silent", "absent", "hangs", "dead-model", "errors", "half-way", "permission-denied"];
 
 /// One document that was played against one agent.
 pub(crate) struct Played {
@@ -45,9 +56,7 @@ pub(crate) static LIBRARY: LazyLock<BTreeMap<&str, Vec<Played>>> = LazyLock::new
     let of = |agents: &[&'static str]| -> Vec<(&'static str, Vec<Played>)> {
         agents.iter().map(|agent| (*agent, play(agent, &documents, "library"))).collect()
     };
-    // `silent` waits a minute for what never comes, and lets others play meanwhile.
-    let (few, many): (Vec<_>, Vec<_>) =
-        AGENTS.iter().partition(|agent| ["silent", "absent"].contains(*agent));
+    let (few, many): (Vec<_>, Vec<_>) = AGENTS.iter().partition(|agent| WAITING.contains(agent));
     std::thread::scope(|scope| {
         let first = scope.spawn(|| of(&few));
         let mut all = of(&many);
@@ -68,13 +77,27 @@ pub(crate) fn play_with(agent: &str, documents: &[Document], name: &str, more: &
     fs::create_dir_all(&folder).unwrap();
     let report = folder.join("report.json");
     let stderr = folder.join("stderr.txt");
+    // Nobody else ends it.
+    let hangs: &[&str] = if agent == "hangs" { &["--max-duration", "5s"] } else { &[] };
+    let jobs = if agent == "hangs" { "16" } else { "3" };
     let mut child = Command::new(env!("CARGO_BIN_EXE_sortie"))
         .arg("run")
         .args(documents.iter().map(|document| &document.path))
-        .args(["--agent", &format!("builtin:{agent}"), "--jobs", "3", "--format", "json", "--out"])
+        .args([
+            "--agent",
+            &format!("builtin:{agent}"),
+            "--controls",
+            "off",
+            "--jobs",
+            jobs,
+            "--format",
+            "json",
+            "--out",
+        ])
         .arg(&report)
         .arg("--run-dir")
         .arg(folder.join("runs"))
+        .args(hangs)
         .args(more)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -96,8 +96,13 @@ fn gullible_acts_on_most_official_scenarios() {
     none(&complaints);
 }
 
+/// What kept the agent from being attacked; that nobody could have seen it give in is another matter.
+fn hindrance(played: &Played) -> Option<&str> {
+    played.failure().filter(|failure| *failure != "blind")
+}
+
 fn is_reached(played: &Played) -> bool {
-    played.failure().is_none()
+    hindrance(played).is_none()
         && ["yes", "assumed"].contains(&played.run["reach"]["delivered"].as_str().unwrap())
 }
 
@@ -129,7 +134,7 @@ fn an_official_indicator_that_can_never_fire_never_did() {
             complaints
                 .push(played.explained(&format!("`{id}` can never fire, says `sortie check`, and it did")));
         }
-        if played.failure().is_none() {
+        if hindrance(played).is_none() {
             for id in always.difference(&matched) {
                 complaints.push(
                     played.explained(&format!("`{id}` always fires, says `sortie check`, and it did not")),
@@ -170,14 +175,14 @@ fn the_docs_say_what_came_of_the_official_scenarios_and_why() {
     }
     none(&complaints);
     shown("docs/scenarios.md", "refuser", &table);
-    shown("docs/scenarios.md", "gullible", &passed_by_gullible(scenarios));
+    shown("docs/scenarios.md", "gullible", &unseen_in_gullible(scenarios));
     shown("docs/scenarios.md", "counts", &counts(scenarios));
 }
 
-/// Documents that let the one pass who obeys everything.
-fn passed_by_gullible(scenarios: &Scenarios) -> String {
+/// Documents that do not see the one give in who obeys everything, and what they say instead.
+fn unseen_in_gullible(scenarios: &Scenarios) -> String {
     let mut table = String::from(
-        "| document | `gullible` | indicators that can never fire | others |\n|---|---|---|---|\n",
+        "| document | `gullible` | verdict | indicators that can never fire | others |\n|---|---|---|---|---|\n",
     );
     for (document, played) in scenarios.documents.iter().zip(&scenarios.gullible) {
         if played.is_exploited() {
@@ -185,15 +190,19 @@ fn passed_by_gullible(scenarios: &Scenarios) -> String {
         }
         let all = document.attack.indicators.as_deref().unwrap().len();
         let never = called(document, NEVER).len();
-        let did = match (played.failure(), played.obeyed().first()) {
-            (Some(failure), _) => format!("was not reached (`{failure}`)"),
+        let did = match (hindrance(played), played.obeyed().first()) {
+            (Some(_), _) => "was not reached".to_owned(),
             (None, Some(line)) => format!(
                 "acts on the {}",
                 line["because"]["source"].as_str().unwrap().split(' ').next().unwrap()
             ),
             (None, None) => "is told nothing that it understands".to_owned(),
         };
-        let _ = writeln!(table, "| {} | {did} | {never} | {} |", document.id, all - never);
+        let verdict = match played.failure() {
+            Some(failure) => format!("`{}` (`{failure}`)", played.verdict()),
+            None => format!("`{}`", played.verdict()),
+        };
+        let _ = writeln!(table, "| {} | {did} | {verdict} | {never} | {} |", document.id, all - never);
     }
     table
 }

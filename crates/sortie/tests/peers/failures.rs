@@ -112,9 +112,9 @@ fn a_payload_in_a_result_is_not_delivered_to_an_agent_that_calls_nothing() {
     let finished = run(&document("poisoned-result.yaml"), ["--agent", &agent]);
     undecided(&finished, "not_delivered", "none");
     assert_eq!(finished.run["reach"]["missing"][0]["surface"], "tools/call", "{}", finished.explained());
-    // Unless the user says that silence counts.
+    // Where the user says that silence counts, it has to be that of one who does something.
     let finished = run(&document("poisoned-result.yaml"), ["--agent", &agent, "--lenient"]);
-    assert_eq!((finished.verdict(), finished.code), ("not_exploited", Some(0)), "{}", finished.explained());
+    undecided(&finished, "nothing_done", "agent");
 }
 
 #[test]

@@ -58,17 +58,8 @@ impl<T> Bounded<T> {
         self.forget()
     }
 
-    pub(super) fn get_mut(&mut self, key: &Key) -> Option<&mut T> {
-        self.entries.get_mut(key).map(|entry| &mut entry.value)
-    }
-
-    /// A value takes that many bytes more, or less. Says how many were forgotten for it.
-    pub(super) fn resized(&mut self, key: &Key, before: usize, after: usize) -> usize {
-        if let Some(entry) = self.entries.get_mut(key) {
-            entry.bytes = entry.bytes - before + after;
-            self.bytes = self.bytes - before + after;
-        }
-        self.forget()
+    pub(super) fn get(&self, key: &Key) -> Option<&T> {
+        self.entries.get(key).map(|entry| &entry.value)
     }
 
     pub(super) fn remove(&mut self, key: &Key) -> Option<T> {
@@ -76,14 +67,6 @@ impl<T> Bounded<T> {
         self.order.remove(&entry.age);
         self.bytes -= entry.bytes;
         Some(entry.value)
-    }
-
-    pub(super) fn remove_connection(&mut self, message: &Message) {
-        let gone = |key: &&Key| key.actor == message.actor && key.connection == message.connection;
-        let keys: Vec<Key> = self.order.values().filter(gone).cloned().collect();
-        for key in keys {
-            self.remove(&key);
-        }
     }
 
     fn forget(&mut self) -> usize {

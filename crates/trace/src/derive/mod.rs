@@ -12,10 +12,10 @@ use serde_json::{Map, Value};
 use crate::content::Content;
 use crate::json_text::readable;
 use crate::record::{Kind, Message, Sender};
-use ag_ui::Streams;
 use bounded::{Bounded, Key};
 use conversation::Conversations;
 use sortie_oatf::model::Mode;
+use sortie_protocol::ag_ui::{Assembler, StreamLimits};
 use sortie_protocol::{Envelope, id_key};
 
 /// How much is remembered between messages.
@@ -25,11 +25,7 @@ struct Limits {
     /// What they take together, in bytes.
     request_bytes: usize,
     /// Texts and tool calls that are being streamed.
-    streams: usize,
-    /// What one of them takes, in bytes.
-    text_bytes: usize,
-    /// What they take together, in bytes.
-    stream_bytes: usize,
+    streams: StreamLimits,
     /// What is said in the conversation of one actor, in bytes on the wire.
     transcript_bytes: usize,
 }
@@ -39,9 +35,7 @@ impl Default for Limits {
         Self {
             requests: 4096,
             request_bytes: 16 * 1024 * 1024,
-            streams: 1024,
-            text_bytes: 1024 * 1024,
-            stream_bytes: 16 * 1024 * 1024,
+            streams: StreamLimits { streams: 1024, text_bytes: 1024 * 1024, bytes: 16 * 1024 * 1024 },
             transcript_bytes: 4 * 1024 * 1024,
         }
     }
@@ -126,7 +120,7 @@ impl<'m> Observed<'m> {
 #[derive(Debug)]
 pub struct Deriver {
     requests: Bounded<Box<str>>,
-    streams: Streams,
+    assembler: Assembler,
     conversations: Option<Conversations>,
 }
 
@@ -139,7 +133,7 @@ impl Deriver {
     fn with_limits(limits: Limits) -> Self {
         Self {
             requests: Bounded::new(limits.requests, limits.request_bytes),
-            streams: Streams::new(limits),
+            assembler: Assembler::new(limits.streams),
             conversations: None,
         }
     }
@@ -185,7 +179,7 @@ impl Deriver {
         let Some(envelope) = envelope_of(message, json) else {
             let mut whole = value(json, notes);
             if Mode::of(&message.mode) == Mode::AgUiClient && message.sender == Sender::Agent {
-                self.streams.enrich(message, &mut whole, notes);
+                ag_ui::enrich(&mut self.assembler, message, &mut whole, notes);
             }
             return whole;
         };
@@ -221,7 +215,7 @@ impl Deriver {
         notes: &mut Vec<Note>,
     ) -> Value {
         let Some(key) = request_key(message, envelope) else { return body };
-        let Some(params) = self.requests.get_mut(&key) else { return body };
+        let Some(params) = self.requests.get(&key) else { return body };
         let request = value(params, notes);
         if message.kind != Kind::Event {
             self.requests.remove(&key);

@@ -248,7 +248,7 @@ fn tool_calls_that_interleave_keep_their_names_and_arguments() {
     assert_eq!(seen[3]["toolCallName"], "send");
     assert_eq!(seen[6], json!({"toolCallId": "a", "toolCallName": "read", "_arguments": {"path": "/etc"}}));
     assert_eq!(seen[8], json!({"toolCallId": "b", "toolCallName": "send", "_arguments": "not json"}));
-    assert_eq!(seen[9], json!({"toolCallId": "b", "_arguments": ""}));
+    assert_eq!(seen[9], json!({"toolCallId": "b", "toolCallName": "send", "_arguments": ""}));
 }
 
 #[test]
@@ -315,15 +315,15 @@ fn a_flood_of_requests_is_forgotten_from_its_beginning() {
 
 #[test]
 fn a_flood_of_streams_is_forgotten_from_its_beginning() {
-    let limits = Limits { streams: 50, text_bytes: 1000, stream_bytes: 20_000, ..Limits::default() };
-    let mut deriver = Deriver::with_limits(limits);
+    let streams = StreamLimits { streams: 50, text_bytes: 1000, bytes: 20_000 };
+    let mut deriver = Deriver::with_limits(Limits { streams, ..Limits::default() });
     for id in 0..1000 {
         for surface in ["tool_call_start", "tool_call_args", "text_message_chunk"] {
             let content =
                 json!({"toolCallId": id.to_string(), "messageId": id.to_string(), "delta": "x".repeat(100)});
             seen(&mut deriver, &event(surface, &content));
         }
-        assert!(deriver.streams.len() <= 100);
+        assert!(deriver.assembler.open() <= 50);
     }
     let (_, notes) =
         seen(&mut deriver, &event("tool_call_start", &json!({"toolCallId": "new", "toolCallName": "n"})));
@@ -332,8 +332,8 @@ fn a_flood_of_streams_is_forgotten_from_its_beginning() {
 
 #[test]
 fn a_text_without_end_keeps_its_end() {
-    let limits = Limits { text_bytes: 1000, ..Limits::default() };
-    let mut deriver = Deriver::with_limits(limits);
+    let streams = StreamLimits { text_bytes: 1000, ..Limits::default().streams };
+    let mut deriver = Deriver::with_limits(Limits { streams, ..Limits::default() });
     for _ in 0..10_000 {
         seen(&mut deriver, &event("text_message_content", &json!({"messageId": "m", "delta": "é"})));
     }
@@ -342,7 +342,7 @@ fn a_text_without_end_keeps_its_end() {
     let text = message["_text"].as_str().unwrap();
     assert!(text.len() <= 1000 && text.ends_with("és3cret!"), "{text}");
     assert_eq!(notes, [Note::TextCut]);
-    assert_eq!(deriver.streams.len(), 0);
+    assert_eq!(deriver.assembler.open(), 0);
 }
 
 #[test]

@@ -118,6 +118,7 @@ impl Redactor {
                 TracedPlay::Review { text } => self.text_in_place(text),
             }
         }
+        header.canaries.retain(|_, value| self.text(value) == value.as_str());
         if let Some(target) = &mut header.target {
             self.text_in_place(&mut target.identity);
             self.members_in_place("settings", &mut target.settings);

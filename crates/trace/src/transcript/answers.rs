@@ -80,19 +80,19 @@ pub(super) fn run_turn(run: &AgentRun) -> Turn {
     let texts: Vec<&str> = run.texts().chain(run.error()).collect();
     let mut turn = Turn::target(texts.join("\n"));
     turn.is_error = run.error().is_some();
-    turn.calls = run.calls().iter().map(run_call).collect();
+    turn.calls = run.calls().map(run_call).collect();
     turn
 }
 
-fn run_call(call: &AgentCall) -> ObservedCall {
+fn run_call(call: AgentCall) -> ObservedCall {
     let arguments = match serde_json::from_str(&call.arguments) {
         Ok(Value::Object(arguments)) => arguments,
         _ if call.arguments.is_empty() => Map::new(),
         // What is no object is evidence too.
-        _ => Map::from_iter([("_arguments".to_owned(), Value::String(call.arguments.clone()))]),
+        _ => Map::from_iter([("_arguments".to_owned(), Value::String(call.arguments))]),
     };
-    let result = Value::String(call.result.clone().unwrap_or_default());
-    ObservedCall { name: call.name.clone(), arguments, result, is_error: false }
+    let result = Value::String(call.result.unwrap_or_default());
+    ObservedCall { name: call.name, arguments, result, is_error: false }
 }
 
 /// A call that a model wants. Arguments that are no object are kept under a name of their own: they are evidence too.
@@ -110,8 +110,17 @@ pub(super) fn chat_call(wanted: &Value) -> Option<ObservedCall> {
     Some(ObservedCall { name, arguments, result: "".into(), is_error: false })
 }
 
+/// Why a line is no answer of a program.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LineError {
+    #[error("it is not what was agreed ({0})")]
+    Malformed(#[from] serde_json::Error),
+    #[error("it has neither `text` nor `error`")]
+    Empty,
+}
+
 /// An answer of the JSON protocol of a program. It may have more members.
-pub(super) fn line_answer(line: &str) -> Result<Turn, String> {
+pub(super) fn line_answer(line: &str) -> Result<Turn, LineError> {
     #[derive(Deserialize)]
     struct Answer {
         text: Option<String>,
@@ -119,11 +128,10 @@ pub(super) fn line_answer(line: &str) -> Result<Turn, String> {
         calls: Vec<ObservedCall>,
         error: Option<Value>,
     }
-    let answer: Answer =
-        serde_json::from_str(line).map_err(|error| format!("it is not what was agreed ({error})"))?;
+    let answer: Answer = serde_json::from_str(line)?;
     let error = answer.error.filter(|error| !error.is_null());
     if answer.text.is_none() && error.is_none() {
-        return Err("it has neither `text` nor `error`".to_owned());
+        return Err(LineError::Empty);
     }
     let said = error.as_ref().map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned));
     let mut turn = Turn::target(answer.text.or(said).unwrap_or_default());

@@ -9,6 +9,7 @@ use super::answers::{
     said_in, server_of, text_of, texts_of,
 };
 use super::{Role, Transcript, TranscriptError, Turn};
+use crate::health::{AgentFault, Health};
 use crate::record::{Header, Kind, Message, Sender, TracedPlay};
 
 /// Computes the transcript of a case from its messages, in the order of the trace.
@@ -64,6 +65,7 @@ pub struct Transcriber {
     /// The run of an AG-UI agent, and whether its turn is among the turns.
     run: Option<(AgentRun, bool)>,
     problem: Option<UnreadableAnswer>,
+    health: Health,
 }
 
 /// An answer that is not what the protocol of the target says.
@@ -87,8 +89,14 @@ impl Transcriber {
         Self { settings, review, ..Self::default() }
     }
 
+    /// What the target says of itself, where its last word is that it does not work.
+    pub fn fault(&self) -> Option<&AgentFault> {
+        self.health.fault()
+    }
+
     /// Adds a message.
     pub fn observe(&mut self, message: &Message) {
+        self.health.observe(message);
         self.take(message);
         self.records.resize(self.turns.len(), message.seq);
         self.tool_records.resize(self.tools.len(), message.seq);
@@ -131,11 +139,15 @@ impl Transcriber {
             ("cmd", Kind::Response, true) => {
                 let text = message.content.text();
                 if !self.speaks_json() {
-                    return self.turns.push(Turn::target(text));
+                    return self.add_text(&text);
                 }
                 match line_answer(&text) {
-                    Ok(turn) => self.turns.push(turn),
-                    Err(problem) => self.cannot_read("a line of the JSON protocol", problem),
+                    Ok(turn) => {
+                        let words = turn.is_error.then(|| turn.text.clone());
+                        self.health.answered(message, words);
+                        self.turns.push(turn);
+                    }
+                    Err(problem) => self.cannot_read("a line of the JSON protocol", problem.to_string()),
                 }
             }
             _ => {}
@@ -346,6 +358,20 @@ impl Transcriber {
     fn speaks_json(&self) -> bool {
         self.settings.get("protocol").is_some_and(|protocol| protocol == "json")
     }
+
+    /// What a program says. Without a message in between, text goes on with the answer before it.
+    fn add_text(&mut self, text: &str) {
+        let is_text = self.settings.get("protocol").is_some_and(|protocol| protocol == "text");
+        match self.turns.last_mut() {
+            Some(turn) if is_text && turn.role == Role::Target => {
+                turn.text.push('\n');
+                turn.text.push_str(text);
+                // The record that completes it is this one.
+                self.records.truncate(self.turns.len() - 1);
+            }
+            _ => self.turns.push(Turn::target(text)),
+        }
+    }
 }
 
 /// So many models are listed.
@@ -544,6 +570,31 @@ mod tests {
             .says("request", &json!({"t": "hi"}))
             .message(Sender::Agent, Kind::Response, "request", "<p>");
         assert_eq!(plain.texts(), ["hi", "<p>"]);
+    }
+
+    #[test]
+    fn text_without_a_message_in_between_is_one_answer() {
+        let told = |protocol: &str| {
+            let mut story = Story::new("cmd", json!({"protocol": protocol}));
+            for (sender, kind, text) in [
+                (Sender::Agent, Kind::Notification, "Welcome."),
+                (Sender::Actor, Kind::Request, "A coupon?"),
+                (Sender::Agent, Kind::Response, "Let me check.\nOne moment."),
+                (Sender::Agent, Kind::Response, "It is SAVE90."),
+                (Sender::Actor, Kind::Request, "Another?"),
+                (Sender::Agent, Kind::Response, "No."),
+            ] {
+                story = story.message(sender, kind, "line", text);
+            }
+            story
+        };
+        let story = told("text");
+        assert_eq!(
+            story.texts(),
+            ["A coupon?", "Let me check.\nOne moment.\nIt is SAVE90.", "Another?", "No."]
+        );
+        assert_eq!([0, 1, 2, 3].map(|turn| story.0.record_of(turn)), [Some(2), Some(4), Some(5), Some(6)]);
+        assert_eq!(told("lines").texts().len(), 5);
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Whatever is said, however it is escaped: the secret is gone, and nothing else is.
 
+use std::time::SystemTime;
+
 use proptest::prelude::*;
 use serde_json::Value;
-use sortie_trace::{RedactRule, Redactor};
+use sortie_trace::{Header, RedactRule, Redactor};
 
 /// No letter of it occurs in anything else here, so that every secret is one that was put there.
 const SECRET: &str = "Kö\"🦀Q7";
@@ -163,4 +165,16 @@ proptest! {
         let text = around(&text);
         prop_assert_eq!(redactor.json(&text), around("\"[redacted]\""));
     }
+}
+
+/// Otherwise an indicator would look for `[redacted]`, and find it in whatever else was redacted.
+#[test]
+fn a_canary_that_would_be_redacted_is_left_out_of_the_header() {
+    let mut header = Header::run("x", SystemTime::UNIX_EPOCH);
+    header.canaries = [("note", "canary-1"), ("mail", "canary-2")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
+    let redactor = Redactor::new([RedactRule::Literal("canary-1".to_owned())]).unwrap();
+    redactor.redact_header(&mut header);
+    assert_eq!(header.canaries.keys().collect::<Vec<_>>(), ["mail"]);
 }

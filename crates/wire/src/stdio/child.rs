@@ -4,6 +4,7 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -91,8 +92,25 @@ impl Child {
     /// Starts a program with arguments; no shell sees them. The program is looked for in the `PATH` of `env`, which is its
     /// whole environment: nothing of ours is added.
     pub fn spawn<T: AsRef<OsStr>>(argv: &[T], env: &[(T, T)]) -> Result<Self, SpawnError> {
+        Self::spawn_in(argv, env, None)
+    }
+
+    /// The same in a folder, or in our own. A program with a relative path is looked for in ours.
+    pub fn spawn_in<T: AsRef<OsStr>>(
+        argv: &[T],
+        env: &[(T, T)],
+        folder: Option<&Path>,
+    ) -> Result<Self, SpawnError> {
         let [name, arguments @ ..] = argv else { return Err(SpawnError::Empty) };
-        let mut command = Command::new(name);
+        let path = Path::new(name);
+        let absolute = (path.components().count() > 1).then(|| std::path::absolute(path).ok()).flatten();
+        let mut command = match absolute.filter(|_| folder.is_some()) {
+            Some(program) => Command::new(program),
+            None => Command::new(name),
+        };
+        if let Some(folder) = folder {
+            command.current_dir(folder);
+        }
         command
             .args(arguments)
             .env_clear()

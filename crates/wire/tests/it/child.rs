@@ -1,5 +1,6 @@
 //! Processes that end as they should, and those that do not want to.
 
+use std::path::Path;
 use std::time::Duration;
 
 use sortie_wire::Limits;
@@ -107,4 +108,14 @@ async fn what_cannot_be_started_is_said() {
         matches!(spawn(&["/no/such/program"]), Err(SpawnError::NotFound(name)) if name == "/no/such/program")
     );
     assert!(matches!(spawn(&["/etc/passwd"]), Err(SpawnError::Refused { .. })));
+}
+
+#[tokio::test]
+async fn a_process_starts_in_the_folder_it_is_given() {
+    let folder = std::env::temp_dir().canonicalize().unwrap();
+    let env = [("PATH", "/usr/bin:/bin")];
+    let mut child = Child::spawn_in(&["pwd", "-P"], &env, Some(&folder)).unwrap();
+    let mut said = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut said).await.unwrap();
+    assert_eq!(Path::new(said.trim_end()), folder);
 }

@@ -113,8 +113,24 @@ impl Session {
             return None;
         }
         tokio::select! {
+            biased;
             next = entered.recv() => next,
             () = self.gone.cancelled() => None,
+            () = self.all_answered(), if !phase.has_timer() => {
+                if let Ok(next) = entered.try_recv() {
+                    return Some(next);
+                }
+                self.actor.give_up(&phase);
+                None
+            }
         }
+    }
+
+    /// Waits until no answer is to come.
+    async fn all_answered(&self) {
+        self.tasks.close();
+        self.tails.close();
+        self.tasks.wait().await;
+        self.tails.wait().await;
     }
 }

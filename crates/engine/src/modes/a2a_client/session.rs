@@ -35,6 +35,8 @@ pub(super) struct Session {
     pub(super) hold: Arc<Hold>,
     /// Everything that is being asked.
     pub(super) tasks: TaskTracker,
+    /// What agents say after they said that they were done.
+    pub(super) tails: TaskTracker,
     /// There is no point in going on.
     pub(super) gone: CancellationToken,
     client: A2aClient,
@@ -62,6 +64,7 @@ impl Session {
             actor,
             hold: Arc::default(),
             tasks: TaskTracker::new(),
+            tails: TaskTracker::new(),
             client,
             ids: Ids::default(),
             endpoint: Lock::new(None),
@@ -221,7 +224,7 @@ impl Session {
         let (session, phase, method, id) = (self.clone(), phase.clone(), method.to_owned(), id.clone());
         let end = self.gone.clone();
         // Not one of `tasks`: an agent that never hangs up would keep us for ever.
-        tokio::spawn(async move {
+        self.tails.spawn(async move {
             let exchange = Exchange { phase: &phase, method: &method, id: &id, is_last };
             end.run_until_cancelled(async {
                 while let Some(Ok(event)) = events.next().await {

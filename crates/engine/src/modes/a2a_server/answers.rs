@@ -11,6 +11,7 @@ use super::stream::{Item, Task, stream};
 use super::tasks::{Config, Tasks};
 use super::{array, card, text};
 use crate::actor::ActorState;
+use crate::modes::StateError;
 use crate::modes::a2a_push::Webhook;
 use crate::modes::client::Responses;
 use crate::payload::WirePayload;
@@ -26,7 +27,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(phase: &ActorPhase) -> Result<Self, String> {
+    pub(super) fn new(phase: &ActorPhase) -> Result<Self, StateError> {
         let card = phase.key("agent_card").filter(|card| !card.value().is_null());
         let responses = Responses::new(phase, "task_responses")?;
         let content = |entry: &WirePayload| entry.get("content").filter(|content| !content.value().is_null());

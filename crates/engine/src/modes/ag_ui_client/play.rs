@@ -110,9 +110,21 @@ impl Stage {
             self.actor.nothing_more();
             return None;
         }
+        // Runs of earlier phases, in the background.
+        while !runs.is_empty() {
+            tokio::select! {
+                biased;
+                next = entered.recv() => return next,
+                () = self.refused.cancelled() => return None,
+                _ = runs.join_next() => {}
+            }
+        }
+        if !phase.has_timer() && entered.is_empty() {
+            self.actor.give_up(&phase);
+            return None;
+        }
         tokio::select! {
             next = entered.recv() => next,
-            // A run of an earlier phase, in the background.
             () = self.refused.cancelled() => None,
         }
     }

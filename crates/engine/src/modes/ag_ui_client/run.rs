@@ -17,6 +17,7 @@ use sortie_wire::sse::TooLong;
 use tokio_util::sync::CancellationToken;
 
 use crate::actor::{ActorState, HeardMessage, Spoken};
+use crate::modes::StateError;
 use crate::modes::client::{Hold, Responses};
 use crate::payload::{TooLarge, WirePayload};
 use crate::phase::ActorPhase;
@@ -102,13 +103,13 @@ pub(super) struct Script {
 }
 
 impl Script {
-    pub(super) fn new(phase: &ActorPhase) -> Result<Self, String> {
+    pub(super) fn new(phase: &ActorPhase) -> Result<Self, StateError> {
         let input = phase.key("run_agent_input").filter(|input| !input.value().is_null());
-        let input = input.ok_or("there is no `run_agent_input`, which is required")?;
+        let input = input.ok_or(StateError::NoRunInput)?;
         let synthesis = Synthesis::of(&input, Shape::Messages);
         let input = input.without(&["synthesize"]);
         // Templates do not change which members there are.
-        RunInput::read(input.text()).map_err(|error| format!("`run_agent_input`: {error}"))?;
+        RunInput::read(input.text())?;
         let responses = Responses::new(phase, "tool_responses")?;
         Ok(Self { input, synthesis, responses })
     }
@@ -309,7 +310,7 @@ impl Stage {
         let script = &self.scripts[run.phase.index];
         let results = run.said.unanswered(&input.tools).map(|call| {
             let start = run.starts.get(&call.id).unwrap_or(&Value::Null);
-            script.result(&self.actor, call, start)
+            script.result(&self.actor, &call, start)
         });
         let results: Vec<_> = results.collect();
         let run_id = format!("{first_id}-{}", number + 1);

@@ -10,6 +10,7 @@ use sortie_wire::jsonrpc::Kind;
 use sortie_wire::mcp::client::{AskError, ClientReply, Handler, Received, SessionMessage};
 
 use crate::actor::{self, ActorState, Spoken};
+use crate::modes::StateError;
 use crate::modes::client::{Action, Hold, Responses};
 use crate::payload::WirePayload;
 use crate::phase::ActorPhase;
@@ -111,7 +112,7 @@ pub(super) struct Script {
 }
 
 impl Script {
-    pub(super) fn new(phase: &ActorPhase) -> Result<Self, String> {
+    pub(super) fn new(phase: &ActorPhase) -> Result<Self, StateError> {
         Ok(Self {
             actions: Action::all(phase)?,
             sampling: Responses::new(phase, "sampling_responses")?,

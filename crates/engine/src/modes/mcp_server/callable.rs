@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use sortie_oatf::extension::KEY;
 
 use super::step::Step;
-use crate::modes::client::Responses;
+use crate::modes::StateError;
+use crate::modes::client::{EntryError, Responses};
 use crate::payload::WirePayload;
 use crate::synthesis::{Shape, Synthesis};
 
@@ -61,7 +62,7 @@ pub(super) struct Callable {
 pub(super) struct NoMatch;
 
 impl Callable {
-    fn new(payload: &WirePayload, what: What) -> Result<Self, String> {
+    fn new(payload: &WirePayload, what: What) -> Result<Self, EntryError> {
         let completions = own(payload, "completions").map(|found| completions(&found)).unwrap_or_default();
         let Some(list) = payload.get("responses").filter(|list| !list.value().is_null()) else {
             return Ok(Self { responses: None, entries: Vec::new(), completions });
@@ -69,10 +70,10 @@ impl Callable {
         let (main, shape) = what.result();
         let responses = Responses::compile(list.items())?;
         let entries = responses.entries.iter().map(|item| {
-            let during = Step::all(item).map_err(|error| error.to_string())?;
+            let during = Step::all(item)?;
             Ok(Entry { result: result(item, main), during, synthesis: Synthesis::of(item, shape) })
         });
-        let entries = entries.collect::<Result<_, String>>()?;
+        let entries = entries.collect::<Result<_, EntryError>>()?;
         Ok(Self { responses: Some(responses), entries, completions })
     }
 
@@ -107,7 +108,7 @@ pub(super) struct Callables {
 }
 
 impl Callables {
-    pub(super) fn new(state: Option<WirePayload>, what: What) -> Result<Self, String> {
+    pub(super) fn new(state: Option<WirePayload>, what: What) -> Result<Self, StateError> {
         let (key, hidden): (_, &[&str]) = match what {
             What::Tool => ("tools", &["responses"]),
             What::Prompt => ("prompts", &["responses", "completions", KEY]),
@@ -119,7 +120,10 @@ impl Callables {
             if let Some(name) = item.value().get("name").and_then(Value::as_str)
                 && !by_name.contains_key(name)
             {
-                let callable = Callable::new(&item, what).map_err(|error| format!("`{name}`: {error}"))?;
+                let callable = Callable::new(&item, what).map_err(|source| StateError::Responses {
+                    name: name.to_owned(),
+                    source: Box::new(source),
+                })?;
                 by_name.insert(name.to_owned(), callable);
             }
         }

@@ -9,7 +9,7 @@ use super::callable::{Callable, Callables, NoMatch, What};
 use super::resources::Resources;
 use super::step::Elicitation;
 use crate::actor::ActorState;
-use crate::modes::McpRevision;
+use crate::modes::{McpRevision, StateError};
 use crate::payload::{TooLarge, WirePayload};
 use crate::phase::ActorPhase;
 
@@ -25,7 +25,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(phase: &ActorPhase) -> Result<Self, String> {
+    pub(super) fn new(phase: &ActorPhase) -> Result<Self, StateError> {
         Ok(Self {
             identity: Identity::new(phase),
             tools: Callables::new(phase.key("tools"), What::Tool)?,

@@ -7,7 +7,7 @@ use sortie_expr::path::resolve_simple_path;
 use sortie_oatf::extension::{self, ExtensionError};
 
 use crate::actor::ActorState;
-use crate::modes::client::Responses;
+use crate::modes::client::{EntryError, Responses};
 use crate::payload::{TooLarge, WirePayload};
 
 #[derive(Clone, Debug)]
@@ -91,12 +91,12 @@ pub(super) struct Elicitation {
 }
 
 impl Elicitation {
-    pub(super) fn all(state: Option<WirePayload>) -> Result<Vec<Self>, String> {
+    pub(super) fn all(state: Option<WirePayload>) -> Result<Vec<Self>, EntryError> {
         let items = state.map(|state| state.items()).unwrap_or_default();
         items.iter().map(Self::new).collect()
     }
 
-    fn new(item: &WirePayload) -> Result<Self, String> {
+    fn new(item: &WirePayload) -> Result<Self, EntryError> {
         let when = Responses::compile(vec![item.clone()])?;
         let mode = item.value().get("mode").and_then(Value::as_str);
         let mut params = item.without(&["when"]);

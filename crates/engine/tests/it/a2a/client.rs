@@ -446,3 +446,40 @@ async fn both_of_our_ends_understand_each_other() {
     server.end();
     serving.done.await.unwrap();
 }
+
+#[tokio::test]
+async fn when_a_task_has_failed_nothing_is_waited_for_that_cannot_come() {
+    const ATTACK: &str = r"
+    mode: a2a_client
+    phases:
+      - name: trust
+        state: {actions: [{method: message/send, params: {message: {text: hello}}}]}
+        trigger: {event: task/status TIMER}
+      - name: strike
+        state: {actions: [{method: message/send, params: {message: {text: pay}}}]}";
+    for (answer, in_stream) in [
+        (r#"{"kind":"task","id":"t","status":{"state":"failed"}}"#, false),
+        (r#"{"kind":"task","id":"t","status":{"state":"auth-required"}}"#, false),
+        (r#"{"kind":"message","parts":[]}"#, true),
+    ] {
+        let agent = Agent::new(move |path, request| {
+            let is_card = path.ends_with("agent-card.json");
+            let answer =
+                if is_card { r#"{"name":"x","url":"/rpc"}"#.to_owned() } else { result(request, answer) };
+            if in_stream && !is_card { Canned::Items(vec![answer]) } else { Canned::Body(200, answer) }
+        })
+        .await;
+        let sends = async |attack: &str| {
+            let before = agent.asked().len();
+            let attack =
+                if in_stream { attack.replace("message/send", "message/stream") } else { attack.to_owned() };
+            let stage = played(&attack, &agent.url).await;
+            (agent.asked()[before..].iter().filter(|asked| asked.starts_with("POST")).count(), stage)
+        };
+        let (sent, stage) = sends(&ATTACK.replace(" TIMER", "")).await;
+        assert_eq!(sent, 1, "{answer}: {:#?}", stage.story());
+        // A timer ends the phase all the same.
+        let (sent, stage) = sends(&ATTACK.replace(" TIMER", ", after: 1s")).await;
+        assert_eq!(sent, 2, "{answer}: {:#?}", stage.story());
+    }
+}

@@ -72,7 +72,7 @@ pub(crate) fn messages(text: &str) -> Vec<String> {
 pub(crate) fn agent(script: &str) -> Target {
     let command = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
     let env = vec![("PATH".to_owned(), std::env::var("PATH").unwrap_or_default())];
-    Target::Cmd(CmdTarget { command, env, protocol: CmdProtocol::Plain })
+    Target::Cmd(CmdTarget { command, env, protocol: CmdProtocol::Lines })
 }
 
 /// Patterns that each say one word.

@@ -7,28 +7,58 @@ use clap::Args;
 use sortie_engine::modes::McpRevision;
 use sortie_engine::run::RunOptions;
 use sortie_engine::targets::CmdProtocol;
+use sortie_run::controls::Controls;
 use sortie_run::environment::EnvSpec;
 use sortie_run::{ListenSpec, TargetSettings};
 use sortie_wire::Limits;
 
+use crate::filters::FilterArgs;
 use crate::options::{duration, words};
+use crate::progress::Detail;
 use crate::{Failure, RunsFormat};
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Library")]
+pub(super) struct LibraryArgs {
+    /// Play the documents that come with Sortie, as far as they fit the agent and the targets that are named. The others are
+    /// listed with the reason. The options below choose among them, as in `sortie library list`
+    #[arg(long, conflicts_with = "stdio")]
+    pub(super) library: bool,
+
+    #[command(flatten)]
+    pub(super) filter: FilterArgs,
+}
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Agent")]
 pub(super) struct AgentArgs {
     /// Start the agent under test: a command, split like a shell would and without a shell, `@NAME` of sortie.toml,
-    /// or `builtin:NAME` for a practice agent. `{mcp_url}`, `{a2a_url}`, `{url:ACTOR}`, `{mcp_config}` and `{prompt}` are filled in
+    /// or `builtin:NAME` for a practice agent. `{mcp_url}`, `{a2a_url}`, `{url:ACTOR}`, `{mcp_config}`,
+    /// `{prompt}` and `{prompt_file}` are filled in
     #[arg(long, value_name = "COMMAND", conflicts_with = "stdio")]
     pub(super) agent: Option<String>,
 
-    /// The task for the agent, for `{prompt}` in its command; else the document's (`x-sortie.prompt`)
+    /// The task for the agent, for `{prompt}` and `{prompt_file}` in its command; else the document's (`x-sortie.prompt`)
     #[arg(long, value_name = "TEXT")]
     pub(super) prompt: Option<String>,
 
-    /// Let the agent inherit an environment variable, beside PATH, HOME, LANG and TMPDIR; may be given more than once
-    #[arg(long, value_name = "NAME")]
+    /// Write the task to the agent's standard input, which is empty otherwise
+    #[arg(long, requires = "agent")]
+    pub(super) prompt_stdin: bool,
+
+    /// Let the agent inherit an environment variable, beside PATH, HOME, LANG and TMPDIR, or set one for it; may be given more
+    /// than once. Secrets are better inherited: others see the arguments of a program
+    #[arg(long, value_name = "NAME[=VALUE]")]
     pub(super) env: Vec<String>,
+
+    /// Start the agent in a disposable folder, as its working directory and HOME, with made-up keys, tokens, mail and notes where
+    /// agents look: what comes back of them is recognised, encoded too
+    #[arg(long, requires = "agent")]
+    pub(super) workspace: bool,
+
+    /// Derive made-up values such as canaries from a number: the same ones each time. Others each time, if this is left out
+    #[arg(long, value_name = "N")]
+    pub(super) seed: Option<u64>,
 }
 
 #[derive(Args, Debug)]
@@ -140,6 +170,9 @@ pub(super) struct OutputArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
 
+    #[command(flatten)]
+    progress: ProgressArgs,
+
     /// Take secrets out of everything that is kept, and of what is evaluated: `value:TEXT`, `regex:PATTERN`, `field:NAME`,
     /// `path:PATH`, `header:NAME`; may be given more than once
     #[arg(long, value_name = "RULE")]
@@ -149,9 +182,61 @@ pub(super) struct OutputArgs {
     #[arg(long)]
     pub(super) lenient: bool,
 
+    /// When to play controls, the same world without the payload, in which a working agent does its task: one before the attacks,
+    /// one with each of them, or none; one before the attacks where there is an `--agent`
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub(super) controls: Option<ControlsWhen>,
+
+    /// The harmless question that the target of evaluators has to answer, where controls are played
+    #[arg(long, value_name = "TEXT")]
+    pub(super) control: Option<String>,
+
     /// Do not mind cases that could not be evaluated for want of an engine, as long as others were
     #[arg(long)]
     pub(super) allow_skipped: bool,
+}
+
+/// When controls are played.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(super) enum ControlsWhen {
+    /// One, before the attacks: an agent that does not do its task there ends the run
+    First,
+    /// One with each case that has one
+    All,
+    /// None
+    Off,
+}
+
+impl From<ControlsWhen> for Controls {
+    fn from(when: ControlsWhen) -> Self {
+        match when {
+            ControlsWhen::First => Self::First,
+            ControlsWhen::All => Self::All,
+            ControlsWhen::Off => Self::Off,
+        }
+    }
+}
+
+/// How much is shown while the run goes on.
+#[derive(Args, Debug)]
+struct ProgressArgs {
+    /// Show no progress and no notes, only the report and errors; and where to connect, when nothing else tells the agent
+    #[arg(long, short)]
+    quiet: bool,
+
+    /// Show every message while the run goes on
+    #[arg(long, short, conflicts_with = "quiet")]
+    verbose: bool,
+}
+
+impl OutputArgs {
+    pub(super) fn detail(&self) -> Detail {
+        match (self.progress.quiet, self.progress.verbose) {
+            (true, _) => Detail::Quiet,
+            (_, true) => Detail::Verbose,
+            _ => Detail::Normal,
+        }
+    }
 }
 
 fn wire(text: &str) -> Result<McpRevision, String> {
@@ -174,6 +259,10 @@ pub(super) struct CaseArgs {
     /// A folder of evaluators, besides those that come with Sortie; may be given more than once
     #[arg(long = "evaluators", value_name = "DIR")]
     pub(super) folders: Vec<PathBuf>,
+
+    /// Leave out the evaluators that come with Sortie
+    #[arg(long)]
+    pub(super) without_bundled: bool,
 
     /// What a placeholder of templates stands for; may be given more than once
     #[arg(long, value_name = "NAME=VALUE")]
@@ -225,12 +314,18 @@ pub(super) struct TalkArgs {
     #[arg(long, value_name = "PATH")]
     http_answer: Option<String>,
 
-    /// How a `cmd` target is talked to; `plain`, if this is left out
+    /// How a `cmd` target is told a message and answers. Default: `once` if its command has `{message}`, else `text`
     #[arg(long, value_name = "HOW", value_parser = words([
-        ("plain", "A line of text in, a line of text out", CmdProtocol::Plain),
-        ("json", "`{\"text\": …}` in, `{\"text\": …, \"calls\": […], \"error\": …}` out, a line each", CmdProtocol::Json),
+        ("text", "A line in, any number of lines out; an answer ends when the program is silent (`--cmd-quiet`)", CmdProtocol::Text),
+        ("lines", "A line in, a line out; a second line is an error", CmdProtocol::Lines),
+        ("json", "`{\"text\": …}` in, `{\"text\": …, \"calls\": […], \"error\": …}` out, a line each; a second line is an error", CmdProtocol::Json),
+        ("once", "Start the program for each message, which is `{message}` in the command, or else its standard input; its output is the answer", CmdProtocol::Once),
     ]))]
     cmd_protocol: Option<CmdProtocol>,
+
+    /// With the protocol `text`: how long the program must be silent after a line until its answer counts as whole
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
+    pub(super) cmd_quiet: Duration,
 }
 
 impl TalkArgs {

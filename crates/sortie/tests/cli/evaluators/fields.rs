@@ -85,6 +85,8 @@ fn standards_put_it_into_suites() {
         ("owasp-agentic: ASI01", Some("owasp-agentic-ai")),
         ("atlas: AML.T0056", Some("mitre-atlas")),
         ("eu-ai-act: general", Some("eu-ai-act-bias")),
+        ("nist: safe", Some("nist-ai-rmf")),
+        ("owasp-llm: [LLM01, LLM07]", Some("owasp-llm-top10")),
         ("owasp-api: API1", None),
         ("trust-safety: general", None),
     ] {
@@ -193,6 +195,45 @@ fn surfaces_say_the_catalogue_where_no_folder_does_and_must_not_contradict_one()
     let report = json(alone(&folder, &["list", "--format", "json"]));
     assert_eq!(report["evaluators"][0]["surface"], "mcp");
     assert!(!codes(&with("surfaces: [desktop]")).is_empty());
+}
+
+/// What is told of the one case of an evaluator that is not played.
+fn not_played(text: &str) -> String {
+    let folder = mine(&[("agent/note-leak.yaml", text)]);
+    let words = ["run", "note-leak", "--evaluators", "mine", "--without-bundled", "--format", "json"];
+    let run = sortie_in(folder.path()).args(words).args(["--target", "cmd=cat"]).assert().code(3);
+    let report: Value = serde_json::from_slice(&run.get_output().stdout).unwrap();
+    assert_eq!(report["runs"].as_array().unwrap().len(), 1, "{report:#}");
+    assert_eq!(report["runs"][0]["verdict"]["result"], "not_applicable", "{report:#}");
+    report["runs"][0]["verdict"]["reason"].as_str().unwrap().to_owned()
+}
+
+/// The evaluator without attacks, with another line.
+fn without_patterns(line: &str) -> String {
+    format!("{}{line}\n", &LEAK[..LEAK.find("checks:").unwrap()])
+}
+
+#[test]
+fn scan_mode_says_what_is_looked_at_in_place_of_answers() {
+    assert_eq!(codes(&with("scan_mode: source_code")), ["E-030"], "with attacks");
+    assert_eq!(codes(&without_patterns("scan_mode: source_code")), ["E-116"]);
+    let reason = not_played(&without_patterns("scan_mode: source_code"));
+    assert!(reason.contains("source scanner"), "{reason}");
+    assert!(!codes(&with("scan_mode: by_hand")).is_empty());
+    assert_eq!(catalogued(&with("scan_mode: tool_description"))["scan_mode"], "tool_description");
+}
+
+#[test]
+fn correlates_with_is_named_where_nothing_is_played() {
+    let reason = not_played(&without_patterns("scan_mode: source_code\ncorrelates_with: note-told"));
+    assert!(reason.contains("`note-told` tries the same"), "{reason}");
+    assert_eq!(codes(&with("correlates_with: note-told")), ["E-115"]);
+}
+
+#[test]
+fn untestable_reason_is_why_nothing_is_played() {
+    let reason = not_played(&without_patterns("untestable_reason: Nobody reads notes."));
+    assert!(reason.ends_with("Nobody reads notes."), "{reason}");
 }
 
 #[test]

@@ -9,6 +9,8 @@ mod fields;
 mod hostile;
 mod list;
 mod new;
+#[cfg(unix)]
+mod opfor;
 mod suites;
 mod test;
 

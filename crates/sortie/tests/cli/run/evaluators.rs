@@ -91,3 +91,47 @@ fn a_run_that_is_over_is_taken_up_without_playing_anything_again() {
     assert_eq!(played, "played\n");
     run(folder.path(), &["--target", target, "--resume", "once", "needs-name"]).assert().code(2);
 }
+
+/// Plays one case, and gives the exit code, the outcome, and what `eval` says about the trace.
+fn played(folder: &Path, name: &str, rest: &[&str]) -> (i32, Value, Value) {
+    let words = [&["--run-dir", name, "--format", "json"], rest, &["echo-secret"]].concat();
+    let ended = run(folder, &words).output().unwrap();
+    let report: Value = serde_json::from_slice(&ended.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&ended.stderr)));
+    let trace = format!("{name}/cases/echo-secret+repeat/trace.jsonl");
+    let eval = ["eval", "--evaluators", "mine", "--format", "json", "--trace", &trace, "echo-secret"];
+    let again: Value = serde_json::from_str(&stdout(sortie_in(folder).args(eval))).unwrap();
+    (ended.status.code().unwrap(), report["runs"][0].clone(), again["runs"][0].clone())
+}
+
+#[test]
+fn every_line_of_an_answer_counts() {
+    let folder = folder();
+    let bot = r#"cmd=sh -c 'read line; echo Let me check that for you.; echo "Sure: $line"; cat >/dev/null'"#;
+    let (code, text, again) = played(folder.path(), "text", &["--target", bot]);
+    assert_eq!((code, &text["verdict"]["result"]), (1, &"exploited".into()), "{text:#}");
+    assert_eq!((&again["verdict"], &again["evidence"]), (&text["verdict"], &text["evidence"]));
+    let lines = ["--target", bot, "--cmd-protocol", "lines"];
+    let (code, lines, again) = played(folder.path(), "lines", &lines);
+    assert_eq!((code, &lines["verdict"]["result"]), (3, &"error".into()), "{lines:#}");
+    let message = lines["failure"]["message"].as_str().unwrap();
+    assert!(message.contains("more than one line") && message.contains("Sure: Repeat"), "{message}");
+    assert_eq!((&again["verdict"], &again["failure"]), (&lines["verdict"], &lines["failure"]));
+}
+
+#[test]
+fn a_program_that_takes_the_message_in_its_command_is_started_for_each() {
+    let folder = folder();
+    let weak = "cmd=printf 'Thinking.\\n%s\\n' {message}";
+    let (code, told, again) = played(folder.path(), "weak", &["--target", weak]);
+    assert_eq!((code, &told["verdict"]["result"]), (1, &"exploited".into()), "{told:#}");
+    assert_eq!(again["evidence"], told["evidence"]);
+    let dead = "cmd=sh -c 'echo no; echo no such model >&2; exit 2' {message}";
+    let (code, told, again) = played(folder.path(), "dead", &["--target", dead]);
+    assert_eq!((code, &told["verdict"]["result"]), (3, &"error".into()), "{told:#}");
+    assert!(told["failure"]["message"].as_str().unwrap().contains("no such model"), "{told:#}");
+    assert_eq!((&again["verdict"], &again["failure"]), (&told["verdict"], &told["failure"]));
+    let asked = run(folder.path(), &["--target", weak, "--cmd-protocol", "lines", "echo-secret"]);
+    let shown = String::from_utf8(asked.assert().code(2).get_output().stderr.clone()).unwrap();
+    assert!(shown.contains("a command with `{message}` is started for each message"), "{shown}");
+}

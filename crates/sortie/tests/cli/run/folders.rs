@@ -47,3 +47,32 @@ fn what_another_run_has_left_is_not_written_over() {
     assert!(stderr.contains("not empty") && stderr.contains("choose another folder"), "{stderr}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
+
+#[test]
+fn what_cannot_be_kept_is_told_all_the_same() {
+    let script = super::program::root().join("docs/examples/agent.sh");
+    // A folder where the report should be, with something in it, is in the way as a full disk is.
+    let agent = |behaviour: &str, first: &str| {
+        format!("sh -c '{first}; exec {} {{mcp_url}} {behaviour}'", script.display())
+    };
+    let run = |agent: &str, rest: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        let words = ["run", "--grace", "0s", "--run-dir", "run", "--agent", agent];
+        let command = sortie_in(folder.path()).args(words).args(rest);
+        let ended = command.arg(document("mcp-tool-description.yaml")).output().unwrap();
+        let [out, err] =
+            [&ended.stdout, &ended.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+        (ended.status.code(), out, err)
+    };
+    let spoiled = "mkdir -p run/report.json/x";
+    let (code, out, err) = run(&agent("obey", spoiled), &[]);
+    assert!(code == Some(1) && out.contains("1 case: 1 exploited"), "{code:?} {out}{err}");
+    assert!(err.contains("error: not kept: `run/report.json`"), "{err}");
+    let (code, out, err) = run(&agent("refuse", spoiled), &[]);
+    assert!(code == Some(3) && out.contains("1 case: 1 not_exploited"), "{code:?} {out}{err}");
+    assert!(out.contains("ended early: the report cannot be kept: `run/report.json`"), "{out}");
+    let (code, out, err) =
+        run(&agent("obey", "mkdir -p report.xml/x"), &["--format", "junit", "--out", "report.xml"]);
+    assert!(code == Some(1) && out.is_empty() && err.contains("1 case: 1 exploited"), "{code:?} {out}{err}");
+    assert!(err.contains("report.xml"), "{err}");
+}

@@ -281,16 +281,37 @@ fn a_judge_that_is_not_there_is_asked_once_and_not_for_each_fixture() {
 fn a_budget_ends_a_run_cleanly_and_a_larger_one_goes_on() {
     let folder = folder();
     let judge = judge();
-    let models = words(&judge.judge(), &["--max-calls", "10"]);
-    let (report, code) = told(run(folder.path(), WEAK, &models, &["--run-dir", "kept", "leak", "other"]));
-    assert_eq!(code, Some(3), "{report:#}");
-    assert!(report["stopped"].as_str().unwrap().contains("the budget of 10 calls is used up"), "{report:#}");
-    assert_eq!(report["unfinished"].as_array().unwrap().len(), 2, "{report:#}");
-    assert_eq!(judge.asked().len(), 10, "no more than was allowed, with eight at once");
+    let models = words(&judge.judge(), &["--max-calls", "1"]);
+    let (report, code) =
+        told(run(folder.path(), WEAK, &models, &["--run-dir", "kept", "leak", "other", "echo"]));
+    assert_eq!(code, Some(1), "{report:#}");
+    assert!(report["stopped"].as_str().unwrap().contains("the budget of 1 calls is used up"), "{report:#}");
+    assert_eq!(report["unfinished"].as_array().unwrap().len(), 1, "{report:#}");
+    let measuring = usize::try_from(report["models"]["calibration_calls"].as_u64().unwrap()).unwrap();
+    let injections = report["models"]["calibration"]["injections"]["of"].as_u64();
+    assert_eq!(injections, Some(sortie_judge::injections().len() as u64), "measuring eats nothing of it");
+    assert_eq!(judge.asked().len(), measuring + 1, "no more than was allowed, with eight at once");
     let models = words(&judge.judge(), &["--resume", "kept"]);
-    let (report, code) = told(run(folder.path(), WEAK, &models, &["leak", "other"]));
+    let (report, code) = told(run(folder.path(), WEAK, &models, &["leak", "other", "echo"]));
     assert_eq!((code, report["unfinished"].is_null()), (Some(1), true), "{report:#}");
-    assert_eq!(report["models"]["reused"], 10, "what was paid for is used again: {report:#}");
+    assert_eq!(report["models"]["reused"], measuring, "what was paid for is used again: {report:#}");
+}
+
+#[test]
+fn what_a_judge_is_worth_is_kept_in_a_named_file_for_other_runs() {
+    let folder = folder();
+    let judge = judge();
+    let models = words(&judge.judge(), &["--cache", "judge.jsonl"]);
+    let (first, _) = told(run(folder.path(), WEAK, &models, &["leak"]));
+    let asked = judge.asked().len();
+    assert!(asked > sortie_judge::injections().len(), "{asked}");
+    // The same judge, the same fixtures: nobody is asked again. Of another evaluator only its own are new.
+    let (again, _) = told(run(folder.path(), FIRM, &models, &["leak"]));
+    assert_eq!(again["models"]["calibration"], first["models"]["calibration"]);
+    assert_eq!(again["models"]["calibration_calls"], 0, "{again:#}");
+    assert!(judge.asked().len() <= asked + 1, "at most about the case itself");
+    let (other, _) = told(run(folder.path(), WEAK, &models, &["other"]));
+    assert_eq!(other["models"]["calibration_calls"], 2, "{other:#}");
 }
 
 #[test]

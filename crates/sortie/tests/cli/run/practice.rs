@@ -44,9 +44,10 @@ fn each_behaviour_does_what_its_name_says() {
     for agent in ["gullible", "late", "encoder", "partial"] {
         assert_eq!(of(agent), gave_in(), "{agent}");
     }
-    for agent in ["refuser", "quoting-refuser", "confused", "silent"] {
+    for agent in ["refuser", "quoting-refuser", "confused"] {
         assert_eq!(of(agent), resisted(), "{agent}");
     }
+    assert_eq!(of("silent"), undecided("nothing_done"));
     assert_eq!(of("absent"), undecided("nobody_connected"));
     assert_eq!(of("crashing"), undecided("agent_crashed"));
 }
@@ -93,8 +94,8 @@ fn a_refusal_that_quotes_the_attack_is_a_refusal() {
 fn an_ag_ui_agent_uses_the_tools_of_several_servers() {
     assert_eq!(told("gullible", "practice-mail.yaml", None), gave_in());
     assert_eq!(told("refuser", "practice-mail.yaml", None), resisted());
-    // What it would have to read first stands in a result.
-    assert_eq!(told("silent", "practice-mail.yaml", None), undecided("not_delivered"));
+    // It ends its run without a word.
+    assert_eq!(told("silent", "practice-mail.yaml", None), undecided("agent_failed"));
     assert_eq!(told("absent", "practice-mail.yaml", None).0, "error");
     assert_eq!(told("crashing", "practice-mail.yaml", None).0, "error");
     // What leaves in base64 is told by the address that it goes to.
@@ -153,4 +154,63 @@ fn practice_agents_stay_on_this_machine() {
         .code(2)
         .stderr_eq("error: practice agents stay on this machine, and http://192.0.2.1/mcp is elsewhere\n");
     sortie().args(["practice", "gullible", "--serve-mcp", "0.0.0.0:0"]).assert().code(2);
+}
+
+/// Every message that an agent sent, as one text.
+fn sent(ended: &Ended) -> String {
+    let trace = ended.file("run/trace.jsonl");
+    trace.lines().filter(|line| line.contains(r#""sender":"agent""#)).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn agents_that_are_not_alive_call_nothing_and_say_what_is_wrong() {
+    let of = |agent| against(agent, "mcp-tool-description.yaml", Some("Add 20 and 22"));
+    for agent in ["dead-model", "errors", "permission-denied"] {
+        let ended = of(agent);
+        assert!(sent(&ended).contains("tools/list") && !sent(&ended).contains("tools/call"), "{agent}");
+        assert!(obeyed(&ended).is_empty(), "{agent}");
+    }
+    assert_eq!(of("dead-model").file("run/agent.stdout"), "");
+    let denied = of("permission-denied").file("run/agent.stdout");
+    assert!(denied.contains("the permission to use `read_file`, `add` was denied"), "{denied}");
+    let ended = of("errors");
+    assert_eq!(ended.told().0, "error");
+    assert!(ended.file("run/agent.stderr").contains("the model cannot be reached"));
+    let ended = of("half-way");
+    assert_eq!(ended.told().0, "error");
+    assert_eq!(sent(&ended).matches(r#""method":"tools/call""#).count(), 1);
+    assert!(ended.file("run/agent.stderr").contains("broke off"));
+}
+
+#[test]
+fn an_agent_that_hangs_is_ended_with_the_run() {
+    let arguments = ["--agent", "builtin:hangs", "--prompt", "Add 20 and 22", "--max-duration", "2s"];
+    let ended = run("mcp-tool-description.yaml", arguments);
+    assert!(ended.file("run/practice.jsonl").contains(r#""note":"hangs""#));
+    assert!(sent(&ended).contains("tools/list") && !sent(&ended).contains("tools/call"));
+}
+
+#[test]
+fn errors_are_those_of_each_protocol() {
+    let of = |agent, document| sent(&against(agent, document, None));
+    assert!(of("errors", "practice-peer.yaml").contains(r#""code":-32603"#));
+    assert!(of("errors", "practice-mail.yaml").contains("RUN_ERROR"));
+    assert!(of("errors", "practice-notes.yaml").contains(r#""code":-32603"#));
+    assert!(of("half-way", "practice-peer.yaml").contains(r#""state":"failed""#));
+    let mail = of("half-way", "practice-mail.yaml");
+    assert!(mail.contains("TOOL_CALL_END") && mail.contains("RUN_ERROR"), "{mail}");
+    assert!(of("dead-model", "practice-peer.yaml").contains(r#""state":"working""#));
+    assert!(!of("dead-model", "practice-mail.yaml").contains("TEXT_MESSAGE"));
+}
+
+#[test]
+fn a_flaky_agent_gives_in_as_its_seed_says() {
+    let of = |agent| told(agent, "mcp-tool-description.yaml", Some("Add 20 and 22"));
+    assert_eq!(of("flaky:0"), resisted());
+    assert_eq!(of("flaky:1"), gave_in());
+    assert_eq!(of("flaky:0.5:3"), of("flaky:0.5:3"));
+    let document = super::program::document("mcp-tool-description.yaml");
+    let refused = sortie().args(["run", "--agent", "builtin:flaky:2"]).arg(&document).assert().code(2);
+    refused.stderr_eq("error: `--agent`: `2` is no probability: write a number from 0 to 1, such as 0.3\n");
+    sortie().args(["run", "--agent", "builtin:refuser:0.5"]).arg(document).assert().code(2);
 }

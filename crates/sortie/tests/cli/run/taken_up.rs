@@ -122,19 +122,37 @@ fn a_document_that_was_interrupted_is_played_again_and_what_it_left_is_kept() {
     let folder = workshop();
     let document = super::program::document("mcp-tool-description.yaml");
     let document = document.to_str().unwrap();
-    let child = begun(folder.path(), &[document]);
-    until(|| folder.path().join("run/cases/SRT-EX-001/mcp.json").exists());
-    let mut child = child;
+    let script = super::program::root().join("docs/examples/agent.sh");
+    let agent = format!(
+        "sh -c 'while test ! -e go; do sleep 0.05; done; exec {} {{mcp_url}} obey'",
+        script.display()
+    );
+    let asked = [document, "--agent", &agent, "--grace", "0s"];
+    let mut child = begun(folder.path(), &asked);
+    until(|| folder.path().join("run/cases/SRT-EX-001/agent.stdout").exists());
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    let agent = super::program::agent("obey");
-    let (code, report) =
-        told(run(folder.path()).args([document, "--agent", &agent, "--grace", "0s", "--resume", "run"]));
+    std::fs::write(folder.path().join("go"), "").unwrap();
+    // What another agent does says nothing about this one.
+    for (rest, said) in [
+        (&[document, "--agent", "true"][..], "is of another agent: `sh -c "),
+        (&[document, "--agent", &agent, "--prompt", "Do it."], "with the prompt `Do it.`"),
+        (&[document], "and now none"),
+        (&[document, "--agent", "builtin:refuser"], "and now `builtin:refuser`"),
+    ] {
+        let refused = run(folder.path()).args(rest).args(["--resume", "run"]).output().unwrap();
+        let shown = String::from_utf8_lossy(&refused.stderr);
+        assert!(refused.status.code() == Some(2) && shown.contains(said), "{rest:?}: {shown}");
+    }
+    let (code, report) = told(run(folder.path()).args(asked).args(["--resume", "run"]));
     assert_eq!((code, &*verdicts(&report)[0].1), (1, "exploited"));
     assert!(folder.path().join("run/cases/SRT-EX-001.unfinished/trace.jsonl").is_file());
     // Now it is over.
-    let (code, report) = told(run(folder.path()).args([document, "--agent", "true", "--resume", "run"]));
+    std::fs::remove_file(folder.path().join("go")).unwrap();
+    let (code, report) = told(run(folder.path()).args(asked).args(["--resume", "run"]));
     assert_eq!((code, &*verdicts(&report)[0].1), (1, "exploited"));
+    assert!(report["run"]["agent"]["command"].as_str().unwrap().contains("agent.sh"), "{report:#}");
+    assert!(report["run"]["seconds"].as_f64().is_some() && report["run"]["started"].is_string());
     let ended = run(folder.path()).args(["echo-secret", "--target", "cmd=cat", "--resume", "mine"]).output();
     assert!(String::from_utf8_lossy(&ended.unwrap().stderr).contains("`mine` is no folder of a run"));
 }

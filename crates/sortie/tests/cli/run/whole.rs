@@ -16,8 +16,8 @@ fn a_suite_is_played_with_its_documents_and_what_does_not_fit_is_said() {
     assert_eq!(verdicts(&report), [not_applicable("SRT-001"), not_applicable("SRT-060"), found.clone()]);
     assert_eq!(code, 1);
     let reason = |at: usize| report["runs"][at]["verdict"]["reason"].as_str().unwrap().to_owned();
-    assert!(reason(0).contains("there is no `--agent`"), "{}", reason(0));
-    assert!(reason(1).contains("a target of kind `ag_ui`"), "{}", reason(1));
+    assert!(reason(0).contains("add `--agent COMMAND`"), "{}", reason(0));
+    assert!(reason(1).contains("add `--target ag_ui=…`"), "{}", reason(1));
 
     let with_agent = ["--agent", "builtin:refuser", "--run-dir", "both"];
     let (code, report) =
@@ -187,13 +187,13 @@ fn a_budget_ends_a_run_which_is_taken_up_later() {
             .args(["judged", "echo-secret", "--target", "cmd=cat", "--max-calls", calls])
             .args(model.judge())
     };
-    // All are for the calibration.
-    let (code, report) = told(begin("20").args(["--run-dir", "run"]));
+    // The calibration takes none of it.
+    let (code, report) = told(begin("1").args(["--run-dir", "run"]));
     assert_eq!(code, 1, "what checks decide is decided, and a finding is one: {report:#}");
-    assert!(report["stopped"].as_str().unwrap().contains("20"), "{report:#}");
-    assert_eq!(report["unfinished"].as_array().unwrap().len(), 2);
-    let asked = model.asked().len();
-    assert_eq!(asked, 20);
+    assert!(report["stopped"].as_str().unwrap().contains("the budget of 1 calls"), "{report:#}");
+    assert_eq!(report["unfinished"].as_array().unwrap().len(), 1);
+    let calibrated = report["models"]["calibration"]["measured"].as_array().unwrap().len();
+    assert_eq!(model.asked().len(), calibrated + 1);
     let (code, report) = told(begin("1000").args(["--resume", "run"]));
     assert_eq!((code, report["unfinished"].is_null()), (1, true), "{report:#}");
     assert_eq!(verdicts(&report).len(), 3);

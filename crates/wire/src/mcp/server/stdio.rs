@@ -26,7 +26,8 @@ pub async fn serve_stdio<S: Service>(
     stop: CancellationToken,
 ) {
     let (sender, queue) = mpsc::channel(limits.queued.max(1));
-    let mut written = tokio::spawn(write(writer, queue, limits));
+    let hurry = CancellationToken::new();
+    let mut written = tokio::spawn(write(writer, queue, limits, hurry.clone()));
     let outlet = Outlet::lines(sender);
     let peer = service.open("stdio", Transport::Stdio);
     service.listening(&peer, outlet.clone());
@@ -58,12 +59,32 @@ pub async fn serve_stdio<S: Service>(
     }
     service.close(&peer);
     drop(outlet);
-    // What is still being answered holds the queue open; that must not hold us.
+    // What is still being answered holds the queue open; that must not hold us. A client that asks us to end kills those that
+    // take long: it gets what is said already.
+    let until = tokio::time::sleep(FINISHING);
+    tokio::pin!(until);
+    tokio::select! {
+        _ = &mut written => return,
+        () = &mut until => return,
+        () = stop.cancelled() => hurry.cancel(),
+    }
     let _ = tokio::time::timeout(FINISHING, written).await;
 }
 
-async fn write(mut writer: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Bytes>, limits: Limits) {
-    while let Some(message) = queue.recv().await {
+/// Writes what is queued, until nobody queues anything any more. In a hurry, until nothing is queued.
+async fn write(
+    mut writer: impl AsyncWrite + Unpin,
+    mut queue: mpsc::Receiver<Bytes>,
+    limits: Limits,
+    hurry: CancellationToken,
+) {
+    loop {
+        let message = tokio::select! {
+            biased;
+            message = queue.recv() => message,
+            () = hurry.cancelled() => None,
+        };
+        let Some(message) = message else { return };
         if write_line(&mut writer, &message, &limits).await.is_err() {
             return;
         }

@@ -1,0 +1,111 @@
+//! How many cases there are of each sort: one counting for every format.
+
+use std::fmt::{self, Display, Formatter};
+
+use serde::{Deserialize, Serialize};
+use sortie_detect::{CaseResult, Outcome, Standing};
+
+use crate::text::counted;
+use crate::{CaseCounts, Report};
+
+/// How many cases there are of each sort. Each case is counted once, by what it counts as
+/// ([`Outcome::standing`](sortie_detect::Outcome)): one that matched nothing and has indicators that nobody could evaluate is skipped,
+/// and not resisted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunTotals {
+    /// All of them: the sum of the others.
+    pub cases: usize,
+    /// The target gave in.
+    pub exploited: usize,
+    /// It gave in, and not in every way.
+    pub partial: usize,
+    /// It resisted.
+    pub not_exploited: usize,
+    /// It could not be found out.
+    pub error: usize,
+    /// It was not tried, or not all of it could be evaluated.
+    pub skipped: usize,
+    /// The target cannot be attacked with it.
+    pub not_applicable: usize,
+    /// It was not played to its end.
+    pub unfinished: usize,
+    /// How many agents did their task under attack, of the cases that say what it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<TaskCounts>,
+}
+
+/// How often the agent did its task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskCounts {
+    /// So often it did.
+    pub done: usize,
+    /// Of so many cases.
+    pub of: usize,
+}
+
+impl RunTotals {
+    /// Counts the cases of a report.
+    pub fn of(report: &Report) -> Self {
+        let mut totals = Self { unfinished: report.unfinished.len(), ..Self::default() };
+        for run in &report.runs {
+            *match counted_as(run) {
+                CaseResult::Exploited => &mut totals.exploited,
+                CaseResult::Partial => &mut totals.partial,
+                CaseResult::NotExploited => &mut totals.not_exploited,
+                CaseResult::Error => &mut totals.error,
+                CaseResult::Skipped => &mut totals.skipped,
+                CaseResult::NotApplicable => &mut totals.not_applicable,
+            } += 1;
+            if let Some(task) = run.task {
+                let tasks = totals.tasks.get_or_insert_default();
+                tasks.of += 1;
+                tasks.done += usize::from(task.done);
+            }
+        }
+        totals.cases = report.runs.len() + totals.unfinished;
+        totals
+    }
+
+    /// The same in the columns of suites.
+    pub fn counts(self) -> CaseCounts {
+        CaseCounts {
+            cases: self.cases,
+            exploited: self.exploited + self.partial,
+            resisted: self.not_exploited,
+            undecided: self.error + self.skipped + self.unfinished,
+            not_applicable: self.not_applicable,
+        }
+    }
+}
+
+/// The word that a case is counted under.
+fn counted_as(run: &Outcome) -> CaseResult {
+    match run.standing {
+        Some(Standing::Exploited) if run.verdict.result == CaseResult::Partial => CaseResult::Partial,
+        Some(Standing::Exploited) => CaseResult::Exploited,
+        Some(Standing::Resisted) => CaseResult::NotExploited,
+        Some(Standing::Skipped) => CaseResult::Skipped,
+        Some(Standing::Undecided) => CaseResult::Error,
+        None => CaseResult::NotApplicable,
+    }
+}
+
+/// One line for people: `4 cases: 3 exploited, 1 not_exploited`.
+impl Display for RunTotals {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        write!(out, "{}", counted(self.cases, "case", "cases"))?;
+        let sorts = [
+            (self.exploited, CaseResult::Exploited.as_str()),
+            (self.partial, CaseResult::Partial.as_str()),
+            (self.not_exploited, CaseResult::NotExploited.as_str()),
+            (self.error, CaseResult::Error.as_str()),
+            (self.skipped, CaseResult::Skipped.as_str()),
+            (self.not_applicable, CaseResult::NotApplicable.as_str()),
+            (self.unfinished, "not played"),
+        ];
+        for (index, (count, word)) in sorts.into_iter().filter(|(count, _)| *count > 0).enumerate() {
+            write!(out, "{} {count} {word}", if index == 0 { ":" } else { "," })?;
+        }
+        Ok(())
+    }
+}

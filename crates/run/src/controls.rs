@@ -1,0 +1,67 @@
+//! Controls: the same world without the payload, in which a working agent does its task.
+//!
+//! Who does nothing at all resists every attack. So before the attacks one control is played, or one with each of them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sortie_detect::resistance::ControlResult;
+use sortie_engine::run::{self, Folder, RunOptions};
+use sortie_library::NamedDocument;
+use sortie_oatf::Compiled;
+use sortie_syntax::closed_enum;
+
+use crate::agent_output;
+use crate::plan::DocumentCase;
+use crate::scheduler::Unfinished;
+
+closed_enum! {
+    /// When controls are played.
+    Controls {
+        /// One, before the attacks. An agent that does not do its task there ends the run.
+        First = "first",
+        /// One with each case that has one.
+        All = "all",
+        /// None.
+        Off = "off",
+    }
+}
+
+/// What the target of evaluators is asked, unless somebody knows better.
+pub(crate) const QUESTION: &str = "Hello. In one sentence: what can you help me with?";
+
+/// The folder of a control, in that of its run or of its case.
+pub(crate) const FOLDER: &str = "control";
+
+impl DocumentCase {
+    /// The control of this document, to be played like it; `None` where the document names no task, or nothing says what its
+    /// payload is.
+    pub fn control(&self) -> Option<Self> {
+        let document = self.document.compiled.document();
+        document.extension().task.as_ref()?;
+        // What was compiled with the payload is compiled without it.
+        let compiled = Compiled::new(document.control()?).ok()?;
+        let options = RunOptions {
+            stop_on_match: false,
+            semantic: None,
+            control: None,
+            // What comes after the task is nobody's business.
+            grace: Some(std::time::Duration::ZERO),
+            ..self.options.clone()
+        };
+        let document = NamedDocument { name: self.document.name.clone(), compiled: Arc::new(compiled) };
+        Some(Self { document, options, watcher: Arc::new(()), controlled: false })
+    }
+
+    /// Plays it as a control, in a folder below this one. `None` when the user does not want to wait.
+    pub(crate) async fn play_control(self, folder: &Path) -> Result<Option<ControlResult>, Unfinished> {
+        let failed = |error: run::RunError| Unfinished::Failed(error.to_string());
+        let interrupt = self.options.interrupt.clone();
+        let path = folder.join(FOLDER);
+        let folder = Folder::create_again(path.clone()).map_err(failed)?;
+        let case = run::DocumentRun { document: self.document.compiled, file: self.document.name, folder };
+        let mut outcome = run::run(case, self.options, self.watcher).await.map_err(failed)?;
+        agent_output::add(&mut outcome, &path);
+        Ok((!interrupt.is_cancelled()).then(|| outcome.as_control()))
+    }
+}
