@@ -5,7 +5,9 @@
 use serde_json::Value;
 use sortie_expr::path::WildcardPath;
 use sortie_oatf::Validated;
-use sortie_oatf::bindings::{Nearest, Reachability, Side, is_known_surface, nearest_surface, reachability};
+use sortie_oatf::bindings::{
+    AGENT, Nearest, Reachability, Side, is_known_surface, nearest_surface, reachability,
+};
 use sortie_oatf::model::{Condition, Direction, Indicator, extract_protocol};
 
 /// Why an indicator can never fire, as far as its protocol and its document say.
@@ -36,6 +38,10 @@ impl DeadEnd {
             return None;
         }
         let target = pattern.target.as_deref().unwrap_or(&indicator.target);
+        if protocol == AGENT && !["", "text"].contains(&target) {
+            let reason = format!("`{target}` can never match: an answer is a `text`; did you mean `text`?");
+            return Some(Self { reason, path: None });
+        }
         let actors = document.attack.execution.actors.iter().flatten();
         let seen = actors.filter(|actor| indicator.actor.as_ref().is_none_or(|own| *own == actor.name));
         let modes: Vec<&str> =

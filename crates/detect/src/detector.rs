@@ -6,6 +6,7 @@ use std::fmt;
 use std::io::BufRead;
 use std::sync::Arc;
 
+use serde_json::Value;
 use sortie_oatf::canary;
 use sortie_oatf::model::{Attack, CorrelationLogic, Direction as Side, IndicatorResult};
 use sortie_oatf::{
@@ -13,6 +14,7 @@ use sortie_oatf::{
 };
 use sortie_trace::{
     Deriver, Direction, Header, Message, Note, Observed, Record, StopReason, Trace, TraceError, TraceOrigin,
+    agent_answer,
 };
 
 use crate::able::Needs;
@@ -205,7 +207,8 @@ impl Detector {
             if dead_end.as_ref().is_some_and(|dead_end| dead_end.is_refuted_by(&message)) {
                 *dead_end = None;
             }
-            if tally.add(indicator.evaluate(&message, evaluators), observed) {
+            let Some(seen) = seen_by(indicator, observed.record, &message) else { continue };
+            if tally.add(indicator.evaluate(&seen, evaluators), observed) {
                 matched.push(index);
             }
         }
@@ -516,7 +519,10 @@ pub fn replay<R: BufRead>(trace: R, detectors: &mut [Detector]) -> Result<(), Tr
 
 /// An agent that only looked at what there is has not shown that it works.
 fn nothing_done(alive: &Fact) -> Option<Failure> {
-    let message = "the agent did nothing that only a working one does: no call, no message, no answer that says anything";
+    let message = match alive.seq {
+        Some(_) => format!("the agent did not show that it works: {}", alive.why),
+        None => "the agent did nothing that only a working one does: no call, no message, no answer that says anything".to_owned(),
+    };
     (alive.holds == Holds::No).then(|| Failure::new(FailureKind::NothingDone, Fault::Agent, message))
 }
 
@@ -524,15 +530,43 @@ fn nothing_done(alive: &Fact) -> Option<Failure> {
 /// indicator could have something to say at all.
 fn is_within_sight(indicator: &CompiledIndicator, message: &Message) -> bool {
     let wanted = |wanted: &Option<String>, is: &str| wanted.as_deref().is_none_or(|wanted| wanted == is);
-    wanted(&indicator.protocol, &message.protocol) && wanted(&indicator.actor, &message.actor)
+    let of_protocol = if looks_at_answers(indicator) {
+        agent_answer::may_hold(message)
+    } else {
+        wanted(&indicator.protocol, &message.protocol)
+    };
+    of_protocol && wanted(&indicator.actor, &message.actor)
+}
+
+/// What an indicator sees of a message that it looks at: the message, or the answer in it where it looks at those; `None` where
+/// there is none.
+pub fn seen_by<'v>(
+    indicator: &CompiledIndicator,
+    message: &Message,
+    seen: &'v Value,
+) -> Option<Cow<'v, Value>> {
+    if looks_at_answers(indicator) {
+        return agent_answer::of(message, seen).map(Cow::Owned);
+    }
+    Some(Cow::Borrowed(seen))
+}
+
+/// Whether an indicator looks at what the agent tells its user, whatever it is reached by.
+fn looks_at_answers(indicator: &CompiledIndicator) -> bool {
+    indicator.protocol.as_deref() == Some(agent_answer::PROTOCOL)
 }
 
 /// Whether a message is within sight, and of the operation and of the half of the exchange that an indicator
 /// looks at. No direction given means both.
 fn is_selected(indicator: &CompiledIndicator, message: &Message) -> bool {
     let operation = indicator.surface.as_deref();
-    let of_operation =
-        operation.is_none_or(|wanted| message.surfaces.iter().any(|surface| surface == wanted));
+    let of_operation = operation.is_none_or(|wanted| {
+        if looks_at_answers(indicator) {
+            wanted == agent_answer::SURFACE
+        } else {
+            message.surfaces.iter().any(|surface| surface == wanted)
+        }
+    });
     let of_side = match indicator.direction {
         None => true,
         Some(Side::Request) => message.direction == Direction::Request,

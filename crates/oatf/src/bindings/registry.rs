@@ -52,6 +52,12 @@ pub fn known_protocols() -> &'static [&'static str] {
     &PROTOCOLS
 }
 
+/// What indicators name in place of a protocol to look at what the agent tells its user, whatever it is reached by. It is an
+/// extension of ours: no actor speaks it.
+pub const AGENT: &str = "agent";
+/// The one operation of [`AGENT`].
+pub const ANSWER: &str = "answer";
+
 /// Whether an actor of this mode can see this trigger event; `None` when the mode is not one of ours.
 ///
 /// Server actors see what the agent asks and announces. Client actors see answers under the name of what was
@@ -76,11 +82,17 @@ pub fn nearest_event(mode: &str, event: &str) -> Option<&'static str> {
 
 /// Whether the protocol has this operation; `None` when the protocol is not one of ours.
 pub fn is_known_surface(protocol: &str, surface: &str) -> Option<bool> {
+    if protocol == AGENT {
+        return Some(surface == ANSWER);
+    }
     Some(table(protocol)?.surfaces().any(|known| known == surface))
 }
 
 /// The operations of a protocol, each once, in the order of its table; none when the protocol is not one of ours.
 pub fn known_surfaces(protocol: &str) -> Vec<&'static str> {
+    if protocol == AGENT {
+        return vec![ANSWER];
+    }
     let mut known = Vec::new();
     for surface in table(protocol).into_iter().flat_map(Table::surfaces) {
         if !known.contains(&surface) {
@@ -92,6 +104,9 @@ pub fn known_surfaces(protocol: &str) -> Vec<&'static str> {
 
 /// The operation of this protocol that was probably meant, if one is close enough to say so.
 pub fn nearest_surface(protocol: &str, surface: &str) -> Option<&'static str> {
+    if protocol == AGENT {
+        return Some(ANSWER);
+    }
     let index = find_protocol(protocol)?;
     alias(index, surface).or_else(|| closest(surface, TABLES[index].surfaces()))
 }

@@ -127,7 +127,10 @@ fn matches(indicator: &CompiledIndicator, said: &Said) -> Option<bool> {
     if !sortie_detect::selects(indicator, &observed) {
         return Some(false);
     }
-    match indicator.evaluate(&observed.message, Evaluators::standard()) {
+    let Some(seen) = sortie_detect::seen_by(indicator, &record, &observed.message) else {
+        return Some(false);
+    };
+    match indicator.evaluate(&seen, Evaluators::standard()) {
         IndicatorOutcome::Matched(_) => Some(true),
         IndicatorOutcome::NotMatched => Some(false),
         IndicatorOutcome::Error(_) | IndicatorOutcome::Skipped(_) => None,

@@ -49,7 +49,7 @@ pub(super) fn is_at_work(result: &Value) -> bool {
 }
 
 /// What a message or a task says: its parts, those of its artifacts, and those of its last word.
-pub(super) fn texts_of(result: &Value) -> Vec<String> {
+pub(crate) fn texts_of(result: &Value) -> Vec<String> {
     let artifacts = result["artifacts"].as_array().into_iter().flatten().map(|artifact| &artifact["parts"]);
     let all = [&result["parts"]].into_iter().chain(artifacts).chain([&result["status"]["message"]["parts"]]);
     let mut texts: Vec<String> = Vec::new();

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use sortie_syntax::closed_enum;
 
+pub(crate) use answers::texts_of;
 pub use transcriber::{Transcriber, UnreadableAnswer};
 
 closed_enum! {
