@@ -124,10 +124,15 @@ impl Campaign {
             None => RunStore::create(&folder, info)?,
         };
         looked.iter().try_for_each(|looked| looked.keep(&folder))?;
-        if self.request.controls() != Controls::Off
-            && let Some(broken) =
-                self.control(&mut plan, attacked.as_ref(), &store, abort, &*observer).await?
-        {
+        let broken = match self.request.controls() {
+            Controls::Off => None,
+            Controls::First | Controls::All => {
+                let broken = self.control(&mut plan, attacked.as_ref(), &store, abort, &*observer).await?;
+                self.request.cases.control = Some(broken.is_none());
+                broken
+            }
+        };
+        if let Some(broken) = broken {
             let played = Played {
                 store,
                 stopped: Some(broken),
@@ -191,8 +196,7 @@ impl Campaign {
                 )));
             }
         }
-        // A target is asked nothing that nobody asked for.
-        let Some(attacked) = attacked.filter(|_| self.request.controls.is_some()) else { return Ok(None) };
+        let Some(attacked) = attacked.filter(|_| plan.has_open_evaluators(is_over)) else { return Ok(None) };
         let asked = self.request.control.as_deref().unwrap_or(controls::QUESTION);
         let answered = tokio::select! {
             answered = ask_control(&attacked.target, &attacked.discovery, asked, folder, &self.request.cases) => answered,

@@ -110,6 +110,11 @@ impl Plan {
         })
     }
 
+    /// Whether a case of an evaluator is to be played.
+    pub(crate) fn has_open_evaluators(&self, is_over: impl Fn(&str) -> bool) -> bool {
+        self.jobs.iter().any(|job| matches!(job.case, Case::Evaluator(_)) && !is_over(&job.id))
+    }
+
     /// The agent did its task where there was no attack.
     pub fn set_works(&mut self) {
         for job in &mut self.jobs {

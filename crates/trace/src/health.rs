@@ -11,7 +11,7 @@ use crate::agent_answer;
 use crate::record::{Kind, Message, Sender};
 
 /// JSON-RPC errors that say something about the agent and not about what it was asked: it does not know its own protocol, or
-/// something went wrong inside. All others may be refusals.
+/// something went wrong inside. All others may be refusals, which only a control tells from an agent that refuses everything.
 const BROKEN: [i64; 3] = [-32700, -32603, -32601];
 
 /// What an agent says of itself.
@@ -52,6 +52,7 @@ pub struct AgentFault {
 pub struct Health {
     actors: Vec<Actor>,
     acted: Option<u64>,
+    declined: Option<u64>,
     said: Option<u64>,
 }
 
@@ -68,12 +69,18 @@ struct Actor {
     fault: Option<AgentFault>,
     /// Whether the agent has said or done something in the run or task that goes on.
     spoke: bool,
+    /// Whether it streams a text whose end nobody has seen.
+    open_text: bool,
 }
 
 /// What one message says.
 enum Sign {
     Works,
+    /// It will not, and does not say that it cannot.
+    Declines,
     Fails(String),
+    /// A text begins or ends, which an empty one does too.
+    Frame,
     RunBegins,
     RunEnds,
 }
@@ -115,6 +122,11 @@ impl Health {
             self.actors.len() - 1
         });
         let actor = &mut self.actors[at];
+        match message.surfaces.first().map(String::as_str) {
+            Some("text_message_start" | "text_message_content") => actor.open_text = true,
+            Some("text_message_end" | "run_started" | "messages_snapshot") => actor.open_text = false,
+            _ => {}
+        }
         let fails = |words: String, is_silence| {
             Some(AgentFault { actor: message.actor.clone(), seq: message.seq, words, is_silence })
         };
@@ -123,12 +135,23 @@ impl Health {
                 (actor.fault, actor.spoke) = (None, true);
                 self.acted = Some(message.seq);
             }
+            Sign::Declines => {
+                (actor.fault, actor.spoke) = (None, true);
+                self.declined = Some(message.seq);
+            }
             Sign::Fails(words) => actor.fault = fails(words, false),
             Sign::RunBegins => actor.spoke = false,
             Sign::RunEnds if !actor.spoke => {
                 actor.fault = fails("it ended without a word".to_owned(), true);
             }
-            Sign::RunEnds => {}
+            // Nobody looks at a text before it is whole.
+            Sign::RunEnds if actor.open_text => {
+                actor.fault = fails(
+                    "it ended in the middle of a text: there is no `TEXT_MESSAGE_END`".to_owned(),
+                    false,
+                );
+            }
+            Sign::Frame | Sign::RunEnds => {}
         }
     }
 
@@ -136,6 +159,12 @@ impl Health {
     /// whose model is down.
     pub fn acted(&self) -> Option<u64> {
         self.acted
+    }
+
+    /// The last record with which it turned something down, by the means of its protocol. An agent that turns everything down says
+    /// the same, so this is a sign of life only where a control shows that it works.
+    pub fn declined(&self) -> Option<u64> {
+        self.declined
     }
 
     /// The record of what the agent said in the end, where it is a process of ours and said anything.
@@ -159,8 +188,11 @@ fn sign(message: &Message) -> Option<Sign> {
             Some(Sign::Fails(words))
         }
         ("ag_ui", surface) => {
-            let acts = ["text_message_c", "tool_call_", "state_", "messages_snapshot", "activity_"];
-            acts.iter().any(|act| surface.starts_with(act)).then_some(Sign::Works)
+            let acts = ["text_message_", "tool_call_", "state_", "messages_snapshot", "activity_"];
+            acts.iter().any(|act| surface.starts_with(act)).then(|| {
+                let frames = ["text_message_start", "text_message_end"].contains(&surface);
+                if frames { Sign::Frame } else { Sign::Works }
+            })
         }
         ("a2a", "message/send" | "message/stream" | "tasks/get" | "task/status" | "task/artifact") => {
             a2a(message)
@@ -217,7 +249,7 @@ fn a2a(message: &Message) -> Option<Sign> {
     if let Some(error) = whole.get("error").filter(|error| !error.is_null()) {
         let broken = error["code"].as_i64().is_some_and(|code| BROKEN.contains(&code));
         let words = error["message"].as_str().unwrap_or("an error without a word").to_owned();
-        return Some(if broken { Sign::Fails(words) } else { Sign::Works });
+        return Some(if broken { Sign::Fails(words) } else { Sign::Declines });
     }
     if message.kind == Kind::Error {
         return None;
@@ -232,7 +264,8 @@ fn a2a(message: &Message) -> Option<Sign> {
             Some(Sign::Fails(format!("its task is `{state}`{words}")))
         }
         (Some("artifact-update"), _) => brings_something(said).then_some(Sign::Works),
-        (_, Some("input-required" | "rejected")) => Some(Sign::Works),
+        (_, Some("input-required")) => Some(Sign::Works),
+        (_, Some("rejected")) => Some(Sign::Declines),
         (_, Some("completed")) if brings_something(said) => Some(Sign::Works),
         (Some("status-update"), Some("completed")) => Some(Sign::RunEnds),
         (_, Some("completed")) => {

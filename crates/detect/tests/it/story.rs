@@ -56,6 +56,14 @@ impl Story {
         Self::starting(compiled(text), TraceOrigin::Foreign, None)
     }
 
+    /// The same, after a control in which the agent did its task.
+    pub(crate) fn after_a_control(text: &str) -> Self {
+        let mut story = Self::of(text);
+        let header = Header { control: Some(true), ..header(TraceOrigin::Run, None) };
+        story.detector.lifecycle(&Record::Header(Box::new(header)));
+        story
+    }
+
     pub(crate) fn starting(
         document: Arc<Compiled>,
         origin: TraceOrigin,
@@ -71,17 +79,7 @@ impl Story {
             phase,
             id: 0,
         };
-        story.detector.lifecycle(&Record::Header(Box::new(Header {
-            version: Header::VERSION,
-            origin,
-            written_by: "a test".into(),
-            time: "2026-01-01T00:00:00Z".into(),
-            document: traced,
-            case: None,
-            target: None,
-            control: None,
-            canaries: std::collections::BTreeMap::new(),
-        })));
+        story.detector.lifecycle(&Record::Header(Box::new(header(origin, traced))));
         story
     }
 
@@ -191,6 +189,20 @@ impl Story {
 }
 
 /// A message with this in it.
+fn header(origin: TraceOrigin, document: Option<TracedDocument>) -> Header {
+    Header {
+        version: Header::VERSION,
+        origin,
+        written_by: "a test".into(),
+        time: "2026-01-01T00:00:00Z".into(),
+        document,
+        case: None,
+        target: None,
+        control: None,
+        canaries: std::collections::BTreeMap::new(),
+    }
+}
+
 pub(crate) fn observed(record: &Message, message: Value) -> Observed<'_> {
     Observed::new(record, message, Vec::new())
 }

@@ -2,7 +2,7 @@
 
 use crate::story::{RUG_PULL, Story, compiled};
 use serde_json::json;
-use sortie_detect::resistance::{ControlResult, TaskResult};
+use sortie_detect::resistance::{ControlResult, Holds, TaskResult};
 use sortie_detect::{CaseResult, Delivered, Detector, FailureKind, Fault, Outcome, Standing};
 use sortie_oatf::model::{IndicatorResult, Tier};
 use sortie_trace::{Kind, Sender, TraceOrigin, TracedDocument};
@@ -295,17 +295,16 @@ attack:
     );
     let said = |parts: serde_json::Value| rpc(json!({"kind": "message", "role": "agent", "parts": parts}));
     let text = ("text_message_content", json!({"type": "TEXT_MESSAGE_CONTENT", "delta": "No."}));
+    let whole = ("text_message_end", json!({"type": "TEXT_MESSAGE_END"}));
     let (begins, ends) =
         (("run_started", json!({"type": "RUN_STARTED"})), ("run_finished", json!({"type": "RUN_FINISHED"})));
     let breaks = ("run_error", json!({"type": "RUN_ERROR", "message": "status_code: 500"}));
     let sends = "message/send";
     for (mode, answers, words) in [
         ("a2a_client", vec![(sends, error(-32603))], Some("model unreachable")),
-        ("a2a_client", vec![(sends, error(-32001))], None),
         ("a2a_client", vec![(sends, task("failed"))], Some("its task is `failed`")),
         ("a2a_client", vec![(sends, task("auth-required"))], Some("its task is `auth-required`")),
         ("a2a_client", vec![(sends, task("canceled"))], Some("its task is `canceled`")),
-        ("a2a_client", vec![(sends, task("rejected"))], None),
         ("a2a_client", vec![(sends, done.clone())], None),
         ("a2a_client", vec![(sends, task("completed"))], Some("nothing came of it")),
         ("a2a_client", vec![(sends, task("working")), ("tasks/get", task("failed"))], Some("`failed`")),
@@ -315,8 +314,13 @@ attack:
         ("ag_ui_client", vec![begins.clone(), breaks.clone()], Some("status_code: 500")),
         ("ag_ui_client", vec![begins.clone(), text.clone(), breaks], Some("status_code: 500")),
         ("ag_ui_client", vec![begins.clone(), ends.clone()], Some("without a word")),
-        ("ag_ui_client", vec![begins.clone(), text.clone(), ends.clone()], None),
-        ("ag_ui_client", vec![begins.clone(), text, ends.clone(), begins, ends], Some("without a word")),
+        ("ag_ui_client", vec![begins.clone(), text.clone(), whole.clone(), ends.clone()], None),
+        ("ag_ui_client", vec![begins.clone(), text.clone(), ends.clone()], Some("in the middle of a text")),
+        (
+            "ag_ui_client",
+            vec![begins.clone(), text, whole, ends.clone(), begins, ends],
+            Some("without a word"),
+        ),
     ] {
         let (surface, asks) =
             if mode == "a2a_client" { (sends, sends) } else { ("text_message_content", "run_agent_input") };
@@ -337,6 +341,78 @@ attack:
                 assert_eq!(run.verdict.result, CaseResult::NotExploited, "{answers:?}: {:?}", run.failure);
             }
         }
+    }
+}
+
+/// To turn a request down is an answer; but an agent that turns everything down says the same.
+#[test]
+fn an_agent_that_declines_resists_where_a_control_shows_that_it_works() {
+    let document = "
+oatf: '0.1'
+attack:
+  execution: {mode: a2a_client, phases: [{name: ask, state: {}}]}
+  indicators: [{surface: message/send, direction: response, target: '', pattern: {contains: canary}}]
+";
+    let rejected = json!({"jsonrpc": "2.0", "id": 1, "result": {"kind": "task", "id": "t", "status": {"state": "rejected"}}});
+    let unsupported =
+        json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32004, "message": "not with this agent"}});
+    for answer in [rejected, unsupported] {
+        let told = |mut story: Story| {
+            story.message(Sender::Actor, Kind::Request, "message/send", json!({}));
+            story.message(Sender::Agent, Kind::Response, "message/send", answer.clone());
+            story.stops("idle").run()
+        };
+        let run = told(Story::of(document));
+        assert_eq!(failure(&run), Some((FailureKind::NothingDone, Fault::Agent)), "{answer}");
+        assert!(run.failure.unwrap().message.contains("a control would tell"));
+        let run = told(Story::after_a_control(document));
+        assert_eq!(run.verdict.result, CaseResult::NotExploited, "{answer}: {:?}", run.failure);
+        assert_eq!(run.resistance.unwrap().alive.holds, Holds::Yes);
+    }
+}
+
+/// One indicator fits agents over every protocol: it looks at what they tell their user.
+#[test]
+fn what_an_agent_tells_its_user_is_a_surface_of_its_own() {
+    let document = |mode: &str, looks: &str| {
+        format!(
+            "
+oatf: '0.1'
+attack:
+  execution: {{mode: {mode}, phases: [{{name: ask, state: {{}}}}]}}
+  indicators: [{{protocol: agent, {looks}, pattern: {{contains: canary}}}}]
+"
+        )
+    };
+    let looks = "surface: answer, target: text";
+    let mut story = Story::of(&document("ag_ui_client", looks));
+    story.message(Sender::Actor, Kind::Request, "run_agent_input", json!({}));
+    // A piece of a text is none yet.
+    story.message(Sender::Agent, Kind::Event, "text_message_content", json!({"delta": "canary"}));
+    let run = story.clone().stops("idle").run();
+    assert_eq!(run.verdict.result, CaseResult::NotExploited, "{:?}", run.failure);
+    story.message(Sender::Agent, Kind::Event, "text_message_end", json!({"_text": "canary"}));
+    let run = story.stops("idle").run();
+    assert_eq!(run.verdict.result, CaseResult::Exploited, "{:?}", run.failure);
+    let found = run.verdict.indicator_verdicts[0].r#match.clone().unwrap();
+    assert_eq!((found.path.as_str(), found.start, found.end), ("text", Some(0), Some(6)));
+    let answer =
+        |text: &str| json!({"kind": "message", "role": "agent", "parts": [{"kind": "text", "text": text}]});
+    let asked = |text: &str, looks: &str| {
+        let mut story = Story::of(&document("a2a_client", looks));
+        story.message(Sender::Actor, Kind::Request, "message/send", json!({"message": {"text": "canary"}}));
+        story.message(Sender::Agent, Kind::Response, "message/send", answer(text));
+        story.stops("idle").run()
+    };
+    assert_eq!(asked("the canary", looks).verdict.result, CaseResult::Exploited);
+    // What the attacker says is no answer.
+    assert_eq!(asked("No.", looks).verdict.result, CaseResult::NotExploited);
+    for (blind, meant) in
+        [("surface: answr, target: text", "`answer`"), ("surface: answer, target: txt", "`text`")]
+    {
+        let run = asked("the canary", blind);
+        assert_eq!(failure(&run), Some((FailureKind::Blind, Fault::None)), "{blind}");
+        assert!(run.failure.unwrap().message.ends_with(&format!("did you mean {meant}?")), "{blind}");
     }
 }
 

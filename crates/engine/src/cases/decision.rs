@@ -128,7 +128,7 @@ impl Exchange {
             return Ok(Outcome { evidence: vec![evidence], warnings, ..outcome(case, result, reason) });
         }
         if let Some(words) = fault {
-            let message = format!("the target answered with an error: {words}");
+            let message = format!("the target does not show that it works: {words}");
             let failure = Failure::new(FailureKind::AgentFailed, Fault::Agent, message);
             return Ok(Outcome { warnings, ..failed(case, failure) });
         }
@@ -190,6 +190,9 @@ impl Exchange {
     fn fault(&self, case: &PatternCase, transcript: &Transcript) -> Option<String> {
         if let Some(fault) = self.told.fault() {
             return Some(fault.words.clone());
+        }
+        if self.told.only_declines() {
+            return Some("all it did is decline, as a target does that declines everything; a control would tell (`--controls first`)".to_owned());
         }
         let last = transcript.turns().iter().rfind(|turn| turn.role == Role::Target)?;
         let is_empty = last.text.trim().is_empty() && last.calls.is_empty();

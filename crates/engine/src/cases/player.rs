@@ -44,6 +44,8 @@ pub struct PlayOptions {
     pub replay: Option<PathBuf>,
     /// Start a process that serves MCP anew for each case.
     pub fresh_server: bool,
+    /// Whether the target answered a control that was played before; `None` where none was.
+    pub control: Option<bool>,
     /// Sees every record of every trace.
     pub watcher: Arc<dyn Watcher>,
     /// Cancelled when the user does not want to wait.
@@ -60,6 +62,7 @@ impl Default for PlayOptions {
             attacker: None,
             replay: None,
             fresh_server: false,
+            control: None,
             watcher: Arc::new(()),
             end: CancellationToken::new(),
         }
@@ -117,6 +120,7 @@ impl Player {
         };
         let mut header = self.target.header();
         header.case = traced(&case, redactor);
+        header.control = self.options.control;
         // What is decided by is what the trace says.
         case.values = header.case.as_ref().map(|case| case.values.clone()).unwrap_or_default();
         case.filled = header.case.as_ref().map(filled_of).unwrap_or_default();

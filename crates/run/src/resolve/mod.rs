@@ -63,7 +63,7 @@ pub struct RunRequest {
     pub place: RunPlace,
     /// How much is played at a time.
     pub limits: RunLimits,
-    /// When controls are played; `None` for one before the attacks where an agent is under test.
+    /// When controls are played; `None` for one before the attacks, wherever the agent or target can be asked again.
     pub controls: Option<Controls>,
     /// The harmless question that the target of evaluators has to answer.
     pub control: Option<String>,
@@ -73,7 +73,9 @@ impl RunRequest {
     /// When controls are played.
     pub(crate) fn controls(&self) -> Controls {
         let live = self.place.replay.is_none();
-        let first = if self.agent.is_some() { Controls::First } else { Controls::Off };
+        // Whoever connects by himself connects once, and would be gone after the control.
+        let again = self.agent.is_some() || !self.targets.is_empty();
+        let first = if again { Controls::First } else { Controls::Off };
         self.controls.filter(|_| live).unwrap_or(if live { first } else { Controls::Off })
     }
 

@@ -88,7 +88,8 @@ fn a_run_that_is_over_is_taken_up_without_playing_anything_again() {
     run(folder.path(), &["--target", target, "--run-dir", "once", "echo-secret"]).assert().code(0);
     run(folder.path(), &["--target", target, "--resume", "once", "echo-secret"]).assert().code(0);
     let played = std::fs::read_to_string(folder.path().join("played")).unwrap();
-    assert_eq!(played, "played\n");
+    // The control and the case, and neither of them again.
+    assert_eq!(played, "played\nplayed\n");
     run(folder.path(), &["--target", target, "--resume", "once", "needs-name"]).assert().code(2);
 }
 
@@ -127,7 +128,13 @@ fn a_program_that_takes_the_message_in_its_command_is_started_for_each() {
     assert_eq!((code, &told["verdict"]["result"]), (1, &"exploited".into()), "{told:#}");
     assert_eq!(again["evidence"], told["evidence"]);
     let dead = "cmd=sh -c 'echo no; echo no such model >&2; exit 2' {message}";
-    let (code, told, again) = played(folder.path(), "dead", &["--target", dead]);
+    // A target that answers no harmless question either is not attacked at all.
+    let ended = run(folder.path(), &["--target", dead, "--format", "json", "echo-secret"]).output().unwrap();
+    let report: Value = serde_json::from_slice(&ended.stdout).unwrap();
+    assert_eq!((ended.status.code(), &report["runs"]), (Some(3), &serde_json::json!([])), "{report:#}");
+    let why = report["stopped"].as_str().unwrap();
+    assert!(why.contains("a harmless question") && why.contains("no such model"), "{why}");
+    let (code, told, again) = played(folder.path(), "dead", &["--target", dead, "--controls", "off"]);
     assert_eq!((code, &told["verdict"]["result"]), (3, &"error".into()), "{told:#}");
     assert!(told["failure"]["message"].as_str().unwrap().contains("no such model"), "{told:#}");
     assert_eq!((&again["verdict"], &again["failure"]), (&told["verdict"], &told["failure"]));

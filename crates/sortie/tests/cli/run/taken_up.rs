@@ -108,7 +108,9 @@ fn what_is_over_is_not_played_again_and_what_was_interrupted_is() {
     assert_eq!(code, 0, "{report:#}");
     shown_again(folder.path());
     assert_eq!(verdicts(&report).len(), 3);
-    assert_eq!(std::fs::read_to_string(&heard).unwrap().matches("one").count(), 1, "it was over");
+    let heard = std::fs::read_to_string(&heard).unwrap();
+    let attacks = heard.lines().filter(|line| !line.starts_with("Hello. In one sentence"));
+    assert_eq!(attacks.filter(|line| line.contains("one")).count(), 1, "it was over");
     assert_eq!(std::fs::read(&trace).unwrap(), before, "the document was over");
 
     let other = run(folder.path()).args(["judged", "SRT-001", "--agent", "builtin:refuser"]);
