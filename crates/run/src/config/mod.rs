@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_target_of_evaluators_is_described_as_its_kind_needs() {
         let config = Config::parse(
-            "[targets.bot]\nkind = \"chat\"\nurl = \"http://h/v1\"\nmodel = \"small\"\nsystem = \"Be kind.\"\n\
+            "[targets.bot]\nkind = \"chat\"\nurl = \"http://h/v1\"\nmodel = \"small\"\nsystem = \"Be kind.\"\ncontrol = \"Hi?\"\n\
              [targets.site]\nkind = \"http\"\nurl = \"http://h/ask\"\nmethod = \"PUT\"\n\
              body = '{\"q\": \"{{message}}\"}'\nanswer = \"$.a\"\n\
              [targets.shell]\nkind = \"cmd\"\ncommand = \"bot --quiet\"\nprotocol = \"json\"\n",
@@ -195,6 +195,7 @@ mod tests {
         .unwrap();
         let talk = |name| config.target(name).unwrap().settings.clone();
         assert_eq!(talk("bot").model.as_deref(), Some("small"));
+        assert_eq!(config.target("bot").unwrap().control.as_deref(), Some("Hi?"));
         assert_eq!((talk("site").method.as_deref(), talk("site").body.is_some()), (Some("PUT"), true));
         assert!(talk("shell").protocol.is_some());
         for (text, said) in [

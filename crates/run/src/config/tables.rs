@@ -15,7 +15,7 @@ use crate::target::{KINDS, TargetSettings, command_words, protocol, stdio, url};
 
 const FIELDS: &[&str] = &[
     "kind", "url", "command", "headers", "bearer", "env", "model", "system", "method", "body", "answer",
-    "protocol",
+    "protocol", "control",
 ];
 
 /// A target that has a name.
@@ -27,6 +27,8 @@ pub(crate) struct NamedTarget {
     pub(crate) bearer: Option<FromEnv>,
     pub(crate) env: Vec<String>,
     pub(crate) settings: TargetSettings,
+    /// The harmless question that it has to answer before it is attacked.
+    pub(crate) control: Option<String>,
 }
 
 /// An agent that has a name.
@@ -67,7 +69,7 @@ impl Reader {
     pub(super) fn target(&mut self, at: Range<usize>, table: &DeTable<'_>) -> Option<NamedTarget> {
         let (mut headers, mut bearer, mut env, mut settings) =
             (Vec::new(), None, Vec::new(), TargetSettings::default());
-        let (mut of_kind, mut address, mut command) = (None, None, None);
+        let (mut of_kind, mut address, mut command, mut control) = (None, None, None, None);
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "kind" => {
@@ -85,6 +87,7 @@ impl Reader {
                 "body" => settings.body = self.text(value, TargetSettings::parse_body),
                 "answer" => settings.answer = self.plain(value),
                 "protocol" => settings.protocol = self.text(value, protocol),
+                "control" => control = self.plain(value),
                 _ => self.unknown(key, "a target", FIELDS),
             }
         }
@@ -109,7 +112,7 @@ impl Reader {
         } else if matches!(address, Address::Url(_)) && !env.is_empty() {
             self.wrong(at, "a target with a `url` takes no `env`: it is no process of ours", None);
         }
-        Some(NamedTarget { kind, address, headers, bearer, env, settings })
+        Some(NamedTarget { kind, address, headers, bearer, env, settings, control })
     }
 
     fn headers(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<(String, FromEnv)> {

@@ -107,6 +107,7 @@ impl RunRequest {
         let started = resolver.started_agent(builtin, agent.as_ref());
         let targets = resolver.attacked()?;
         let target = if attacks { resolver.target_of_evaluators(&mut secrets)? } else { None };
+        let control = resolver.control_of_target();
         let (mut prepared, mut unplayed) = (Vec::new(), Vec::new());
         let controlled = self.controls() == Controls::All;
         let named = documents.into_iter().map(|document| (document, true));
@@ -144,6 +145,7 @@ impl RunRequest {
             case.options.redactor = redactor.clone();
         }
         self.cases.redactor = redactor;
+        self.control = self.control.or(control);
         let (request, documents, agent) = (self, prepared, started);
         Ok(Campaign { request, documents, unplayed, evaluators, target, agent, targets })
     }

@@ -126,6 +126,15 @@ impl Resolver<'_> {
         }))
     }
 
+    /// The question that `sortie.toml` has for the target of evaluators.
+    pub(super) fn control_of_target(&self) -> Option<String> {
+        let asked = self.request.targets.iter().find(|asked| asked.actor.is_none())?;
+        match &asked.place {
+            TargetPlace::Named(name) => self.config.target(name).ok()?.control.clone(),
+            TargetPlace::Given(..) => None,
+        }
+    }
+
     /// Where a target is, with the credentials that are its own, and how sortie.toml says that it is talked to.
     fn assembled(
         &self,

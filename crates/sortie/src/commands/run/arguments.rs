@@ -182,12 +182,12 @@ pub(super) struct OutputArgs {
     #[arg(long)]
     pub(super) lenient: bool,
 
-    /// When to play controls, the same world without the payload, in which a working agent does its task: one before the attacks,
-    /// one with each of them, or none; one before the attacks where there is an `--agent`
+    /// When to play controls, the same world without the payload, in which a working agent does its task: one before the attacks
+    /// (default with `--agent` or `--target`), one with each of them, or none
     #[arg(long, value_enum, value_name = "WHEN")]
     pub(super) controls: Option<ControlsWhen>,
 
-    /// The harmless question that the target of evaluators has to answer, where controls are played
+    /// The harmless question that the target of evaluators has to answer before it is attacked
     #[arg(long, value_name = "TEXT")]
     pub(super) control: Option<String>,
 
