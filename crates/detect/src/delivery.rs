@@ -1,9 +1,11 @@
 //! What must have been served before silence counts as resistance.
 
-use serde_json::Value;
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
 use sortie_oatf::Validated;
 use sortie_oatf::extension::RequiredDelivery;
-use sortie_oatf::model::{Attack, Mode};
+use sortie_oatf::model::{Actor, Attack, Mode};
 use sortie_trace::{Direction, Kind, Message, Sender};
 
 use crate::outcome::{Delivered, Reach, Undelivered};
@@ -163,10 +165,36 @@ fn assumed(attack: &Attack) -> Vec<Wanted> {
     let counted = actors().filter(|actor| is_server(&actor.mode) == any_server);
     let wanted = counted.map(|actor| {
         let phase = actor.phases.last().and_then(|phase| phase.name.clone());
-        let what = Undelivered { actor: actor.name.clone(), phase, surface: None, contains: None };
+        let surface = changed_list(actor).map(str::to_owned);
+        let what = Undelivered { actor: actor.name.clone(), phase, surface, contains: None };
         Wanted::new(what, actor.mode.clone())
     });
     wanted.collect()
+}
+
+/// Lists of an MCP server: the key of a state, and the operation that serves it.
+const LISTS: [(&str, &str); 3] =
+    [("tools", "tools/list"), ("resources", "resources/list"), ("prompts", "prompts/list")];
+
+/// What an item of a list answers, which is not in the list.
+const ANSWERS: [&str; 3] = ["responses", "content", "messages"];
+
+/// The list that the last phase of an MCP server changes, where that is all that it changes. A client that has the list of an
+/// earlier phase, and may keep it for as long as `ttlMs` says, was not served the new one by any other answer.
+fn changed_list(actor: &Actor) -> Option<&'static str> {
+    let last = actor.phases.last()?.state.as_ref()?.as_object()?;
+    let before = actor.phases.iter().rev().skip(1).find_map(|phase| phase.state.as_ref())?.as_object()?;
+    if Mode::of(&actor.mode) != Mode::McpServer {
+        return None;
+    }
+    let keys = || before.keys().chain(last.keys());
+    let changed: BTreeSet<&String> = keys().filter(|key| before.get(*key) != last.get(*key)).collect();
+    let (key, surface) = LISTS.into_iter().find(|(key, _)| changed.iter().all(|changed| changed == key))?;
+    let answers = |state: &Map<String, Value>| -> Vec<Value> {
+        let items = state.get(key).and_then(Value::as_array).into_iter().flatten();
+        items.flat_map(|item| ANSWERS.iter().filter_map(|answer| item.get(answer).cloned())).collect()
+    };
+    (!changed.is_empty() && answers(before) == answers(last)).then_some(surface)
 }
 
 fn is_server(mode: &str) -> bool {
