@@ -1,0 +1,4 @@
+//! What the functions promise, compared with other programs, computed exactly, and simulated.
+
+mod coverage;
+mod generator;
