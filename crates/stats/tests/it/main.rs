@@ -2,3 +2,5 @@
 
 mod coverage;
 mod generator;
+mod parsing;
+mod sequential;
