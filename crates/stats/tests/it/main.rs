@@ -1,5 +1,6 @@
 //! What the functions promise, compared with other programs, computed exactly, and simulated.
 
+mod aggregate;
 mod comparison;
 mod coverage;
 mod generator;
