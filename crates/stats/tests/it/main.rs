@@ -5,4 +5,6 @@ mod comparison;
 mod coverage;
 mod generator;
 mod parsing;
+mod properties;
 mod sequential;
+mod tables;
