@@ -50,6 +50,15 @@ impl Chance {
         self.seed
     }
 
+    /// The same chance in another attempt, from one: the first is as the seed says.
+    #[must_use]
+    pub fn in_attempt(self, attempt: u32) -> Self {
+        match attempt {
+            ..=1 => self,
+            _ => Self { seed: mixed(self.seed ^ mixed(u64::from(attempt))), ..self },
+        }
+    }
+
     /// Whether it falls on these words; always the same for the same seed.
     pub fn falls_on(self, words: &str) -> bool {
         // FNV-1a over the words, then the last step of SplitMix64, so that near seeds are far apart.

@@ -126,6 +126,12 @@ impl Attacker {
         &self.model
     }
 
+    /// The same attacker for an attempt at a case.
+    #[must_use]
+    pub fn for_attempt(&self, attempt: u32) -> Self {
+        Self { model: self.model.for_attempt(attempt) }
+    }
+
     /// Values for placeholders that nobody else fills: one for each name, and no others.
     pub async fn fill(
         &self,

@@ -46,9 +46,12 @@ impl Default for ModelOptions {
     }
 }
 
+/// How many equal questions one attempt may ask: votes, mostly.
+const ORDINALS: u32 = 1_000;
+
 /// A model at an endpoint, with its key, its budget and its cache. Clones share all of it.
 #[derive(Clone)]
-pub struct Model(Arc<Inner>);
+pub struct Model(Arc<Inner>, u32);
 
 struct Inner {
     endpoint: ModelEndpoint,
@@ -89,7 +92,7 @@ impl Model {
         let rules = key.map(|key| RedactRule::Literal(key.expose().to_owned()));
         // A `Secret` is long enough for a rule.
         let redactor = Redactor::new(rules).unwrap_or_default();
-        Ok(Self(Arc::new(Inner { endpoint, url, client, redactor, options, budget, exchanges })))
+        Ok(Self(Arc::new(Inner { endpoint, url, client, redactor, options, budget, exchanges }), 0))
     }
 
     /// Where it is.
@@ -109,6 +112,13 @@ impl Model {
         }
     }
 
+    /// The same model for an attempt at cases, from one. Equal questions of two attempts have answers of their own: what was said in
+    /// one attempt must not decide another.
+    #[must_use]
+    pub fn for_attempt(&self, attempt: u32) -> Self {
+        Self(self.0.clone(), attempt.saturating_sub(1).saturating_mul(ORDINALS))
+    }
+
     /// What it may spend.
     pub fn budget(&self) -> &Budget {
         &self.0.budget
@@ -120,6 +130,7 @@ impl Model {
     /// answers of their own.
     pub async fn ask(&self, prompt: &Prompt, purpose: &str, ordinal: u32) -> Result<Completion, ModelError> {
         let inner = &*self.0;
+        let ordinal = ordinal.saturating_add(self.1);
         let request = dialect::request(&inner.endpoint, prompt, ordinal);
         let key = Key::new(inner.endpoint.identity(), &request, ordinal);
         let spread = key.digest().number();

@@ -51,6 +51,12 @@ impl Judge {
         &self.model
     }
 
+    /// The same judge for an attempt at a case.
+    #[must_use]
+    pub fn for_attempt(&self, attempt: u32) -> Self {
+        Self { model: self.model.for_attempt(attempt), options: self.options }
+    }
+
     /// Who judges, as far as it is known without asking.
     pub fn provenance(&self) -> Provenance {
         self.model.provenance(None)
