@@ -15,7 +15,7 @@ mod player;
 mod recorded;
 
 pub use sortie_evaluators::cases::{
-    CompiledEvaluator, Missing, PatternCase, Planned, Play, canary, case_folder, plan,
+    CompiledEvaluator, Missing, PatternCase, Planned, Play, attempt_folder, canary, case_folder, plan,
 };
 
 pub use control::ask_control;

@@ -16,7 +16,7 @@ use super::recorded::{CaseTrace, attacker_failed, filled_of, traced};
 use crate::recorder::Watcher;
 use crate::run::{private_file, private_folder};
 use crate::targets::{ACTOR, Channel, Offer, Session, Sessions, Settings, Target, TargetError};
-use sortie_evaluators::cases::{PatternCase, Play, Unplayable, case_folder};
+use sortie_evaluators::cases::{PatternCase, Play, Unplayable, attempt_folder};
 
 /// Plays cases against one target. All that they share is here: connections, what the target offers, how it is approached.
 pub struct Player {
@@ -124,7 +124,7 @@ impl Player {
         // What is decided by is what the trace says.
         case.values = header.case.as_ref().map(|case| case.values.clone()).unwrap_or_default();
         case.filled = header.case.as_ref().map(filled_of).unwrap_or_default();
-        let trace = format!("{}/trace.jsonl", case_folder(&case.id));
+        let trace = format!("{}/trace.jsonl", attempt_folder(&case.id, case.attempt));
         let played = match &self.options.replay {
             Some(run) => self.repeat(&header, &run.join(&trace), &trace),
             None => self.record(&case, header, &trace).await?,

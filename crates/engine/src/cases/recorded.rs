@@ -102,6 +102,7 @@ fn case_of(traced: &TracedCase, rubric: Arc<CompiledEvaluator>) -> PatternCase {
         rubric,
         values: traced.values.clone(),
         filled: filled_of(traced),
+        attempt: None,
     }
 }
 

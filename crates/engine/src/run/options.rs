@@ -72,6 +72,8 @@ pub struct RunOptions {
     pub workspace: bool,
     /// What made-up values such as canaries are derived from; others each time without it.
     pub seed: Option<u64>,
+    /// Which attempt this is, from one, where the document is played several times. The agent is told, as `SORTIE_ATTEMPT`.
+    pub attempt: Option<u32>,
     /// What is taken out of everything that is written.
     pub redactor: Redactor,
     /// How large the trace may become.
@@ -136,6 +138,7 @@ impl Default for RunOptions {
             control: None,
             workspace: false,
             seed: None,
+            attempt: None,
             redactor: Redactor::default(),
             max_trace_bytes: MAX_TRACE_BYTES,
             max_output_bytes: 16 << 20,

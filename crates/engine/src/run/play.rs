@@ -183,6 +183,8 @@ impl RunState<'_> {
                 env = workspace::environment(&env, workspace.variables(&self.canaries));
             }
             env.extend(addresses.env());
+            let attempt = self.options.attempt.map(|attempt| attempt.to_string());
+            env.extend(attempt.map(|attempt| ("SORTIE_ATTEMPT".to_owned(), attempt)));
             let workspace = workspace.as_ref().map(Workspace::path);
             let started = Process::start(&command, &env, input, workspace, &self.case.folder, self.options);
             self.agent = Some(started.map_err(|error| failed(error.to_string()))?);

@@ -27,6 +27,8 @@ pub struct PatternCase {
     pub values: Values,
     /// Those among them that an attacker filled in.
     pub filled: Values,
+    /// Which attempt at it is played, from one; `None` where there is only one.
+    pub attempt: Option<u32>,
 }
 
 /// How a case is played.

@@ -60,6 +60,19 @@ pub fn case_folder(id: &str) -> String {
     format!("cases/{}-{}", &name[..name.len().min(160)], hash(id))
 }
 
+/// Where an attempt at a case is kept, below the folder of a run: in that of the case, and where there are several, in one of its own.
+///
+/// ```
+/// use sortie_evaluators::cases::attempt_folder;
+///
+/// assert_eq!(attempt_folder("SRT-001", None), "cases/SRT-001");
+/// assert_eq!(attempt_folder("SRT-001", Some(3)), "cases/SRT-001/attempt-3");
+/// ```
+pub fn attempt_folder(id: &str, attempt: Option<u32>) -> String {
+    let folder = case_folder(id);
+    attempt.map_or(folder.clone(), |attempt| format!("{folder}/attempt-{attempt}"))
+}
+
 /// A made-up string for a case. It stands nowhere else, and is the same in every run.
 pub fn canary(id: &str) -> String {
     format!("canary-{}", hash(id))

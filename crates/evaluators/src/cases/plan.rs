@@ -318,7 +318,10 @@ impl Planner<'_> {
         let Pattern { name, template, judge_hint, .. } = plan.pattern.clone();
         let (rubric, filled) = (plan.rubric.clone(), Values::new());
         self.add(id, |id| {
-            let case = PatternCase { id, pattern: name, template, judge_hint, play, rubric, values, filled };
+            let pattern = name;
+            let attempt = None;
+            let case =
+                PatternCase { id, pattern, template, judge_hint, play, rubric, values, filled, attempt };
             Planned::Ready(Box::new(case))
         })
     }
