@@ -30,6 +30,7 @@ pub mod interval;
 mod judged;
 mod lifecycle;
 pub mod outcome;
+pub mod rate;
 mod reach;
 pub mod resistance;
 mod tally;

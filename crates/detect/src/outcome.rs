@@ -10,6 +10,7 @@ use sortie_trace::{Direction, Observed, Sender, StopReason, Transcript};
 
 use crate::failure::{Failure, FailureKind, Fault};
 use crate::judged::Judged;
+use crate::rate::{Attempt, Rate};
 use crate::resistance::{ControlResult, Resistance, TaskResult};
 
 /// The program that says so, in every verdict.
@@ -24,6 +25,16 @@ pub struct Outcome {
     /// The case.
     #[serde(flatten)]
     pub case: CaseInfo,
+    /// Which attempt at the case it is, from one, where the case is played several times; of all of them together, the one that is
+    /// shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// How often the case was exploited, where it was played several times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// The attempts, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<Attempt>,
     /// What became of the attack.
     pub verdict: Verdict,
     /// What the case counts as; `None` when it does not apply to the target, and counts as nothing.
@@ -452,6 +463,9 @@ impl Outcome {
             id: id.into(),
             standing: verdict.standing(failure.is_some()),
             case,
+            attempt: None,
+            rate: None,
+            attempts: Vec::new(),
             verdict,
             evidence: Vec::new(),
             reach: Reach { delivered: Delivered::No, missing: Vec::new() },

@@ -15,6 +15,7 @@
 //! Nothing here decides a case: outcomes come from `sortie-detect`, and what they count as together is
 //! [`Report::standing`].
 
+pub mod baseline;
 mod canonical;
 mod evaluator;
 pub mod files;
@@ -34,7 +35,7 @@ pub use evaluator::EvaluatorView;
 pub use fixtures::{FixtureReport, write_fixtures, write_fixtures_json};
 pub use human::{evidence, outcome, why_undecided, write_human};
 pub use junit::write_junit;
-pub use report::{ModelUse, Models, Report, VERSION, View};
+pub use report::{ModelUse, Models, Report, SuiteRate, VERSION, View};
 pub use suites::{CaseCounts, EntryCounts, FrameworkTable, SuiteTable};
 pub use text::{counted, line, markdown, shown_diff, style, unified_diff, visible, wrap, write_json};
 pub use totals::RunTotals;

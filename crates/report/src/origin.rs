@@ -1,6 +1,7 @@
 //! Where a report comes from: which program, when, how long, with which agent and against what.
 
 use serde::{Deserialize, Serialize};
+use sortie_stats::{Claim, ErrorRates, Gate};
 
 /// The run that a report is about.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -15,6 +16,34 @@ pub struct RunOrigin {
     pub agent: Option<StartedAgent>,
     /// What is attacked, as `[ACTOR=]KIND=SPEC`, without what is redacted.
     pub targets: Vec<String>,
+    /// A digest of the program, the agent, the targets and the cases: runs with the same one can be joined and compared.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub fingerprint: String,
+    /// How cases are repeated; `None` where each is played once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<RepeatOrigin>,
+}
+
+/// How cases are repeated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RepeatOrigin {
+    /// The greatest number of attempts at a case.
+    pub most: u32,
+    /// The gate that decides each case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
+    /// The claim that decides each case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
+    /// How often a decision may be wrong.
+    pub errors: ErrorRates,
+    /// The share of attempts that may stay undecided.
+    pub max_undecided: f64,
+    /// The seed of their order.
+    pub seed: u64,
+    /// The part of the attempts that was played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<String>,
 }
 
 /// An agent that is started for each document.

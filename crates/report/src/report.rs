@@ -1,9 +1,13 @@
 //! The report of a run.
 
+use std::collections::BTreeMap;
+
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize, Serializer};
 use sortie_detect::{Calibration, Outcome, Spent, Standing};
+use sortie_stats::ConfidenceInterval;
 
+use crate::baseline::BaselineNote;
 use crate::origin::RunOrigin;
 use crate::{RunTotals, SuiteTable};
 
@@ -32,17 +36,37 @@ pub struct Report {
     /// The models that helped.
     #[serde(default)]
     pub models: Option<Models>,
+    /// How cases stand against a baseline, by their ids; empty where there is none.
+    #[serde(default)]
+    pub baseline: BTreeMap<String, BaselineNote>,
+    /// The rate over all cases that were played several times.
+    #[serde(default)]
+    pub rate: Option<SuiteRate>,
+}
+
+/// The mean of the rates of cases, each of which counts the same, whatever the number of its attempts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SuiteRate {
+    /// The mean.
+    pub mean: f64,
+    /// Its interval, with cases as clusters.
+    pub interval: ConfidenceInterval,
+    /// Over so many cases.
+    pub cases: usize,
 }
 
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { version, run, runs, unfinished, stopped, suites, models } = self;
+        let Self { version, run, runs, unfinished, stopped, suites, models, baseline, rate } = self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("version", version)?;
         if let Some(run) = run {
             map.serialize_entry("run", run)?;
         }
         map.serialize_entry("totals", &RunTotals::of(self))?;
+        if let Some(rate) = rate {
+            map.serialize_entry("rate", rate)?;
+        }
         map.serialize_entry("runs", runs)?;
         // What there is none of is left out.
         if !unfinished.is_empty() {
@@ -56,6 +80,9 @@ impl Serialize for Report {
         }
         if let Some(models) = models {
             map.serialize_entry("models", models)?;
+        }
+        if !baseline.is_empty() {
+            map.serialize_entry("baseline", baseline)?;
         }
         map.end()
     }

@@ -29,7 +29,7 @@ pub struct RunTotals {
     pub not_applicable: usize,
     /// It was not played to its end.
     pub unfinished: usize,
-    /// How many agents did their task under attack, of the cases that say what it is.
+    /// How often the agent did its task under attack, of the attempts at cases that say what it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<TaskCounts>,
 }
@@ -39,7 +39,7 @@ pub struct RunTotals {
 pub struct TaskCounts {
     /// So often it did.
     pub done: usize,
-    /// Of so many cases.
+    /// Of so many attempts.
     pub of: usize,
 }
 
@@ -56,7 +56,9 @@ impl RunTotals {
                 CaseResult::Skipped => &mut totals.skipped,
                 CaseResult::NotApplicable => &mut totals.not_applicable,
             } += 1;
-            if let Some(task) = run.task {
+            let attempts = run.attempts.iter().map(|attempt| attempt.task);
+            let once = std::iter::once(run.task).filter(|_| run.attempts.is_empty());
+            for task in attempts.chain(once).flatten() {
                 let tasks = totals.tasks.get_or_insert_default();
                 tasks.of += 1;
                 tasks.done += usize::from(task.done);

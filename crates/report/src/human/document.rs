@@ -15,6 +15,7 @@ use crate::text::{line, style};
 pub(crate) fn rendered(run: &Outcome, document: &DocumentInfo, color: bool, live: bool) -> String {
     let mut page = Page::new(color);
     headline(&mut page, run, document);
+    super::rate::write(&mut page, run);
     for verdict in &run.verdict.indicator_verdicts {
         indicator(&mut page, run, verdict);
     }

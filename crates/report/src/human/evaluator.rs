@@ -16,6 +16,7 @@ pub(crate) fn rendered(run: &Outcome, case: &EvaluatorCase, color: bool) -> Stri
     let mut page = Page::new(color);
     let severity = run.verdict.severity.map(|severity| format!(" ({severity})")).unwrap_or_default();
     page.headline(run.standing, run.verdict.result.as_str(), &format!("{}{severity}", run.id));
+    super::rate::write(&mut page, run);
     page.entry("because", style::STRONG, run.verdict.reason.as_deref().unwrap_or_default());
     for (name, value) in &case.filled {
         page.entry("filled in", style::STRONG, &format!("`{{{{{name}}}}}` is {}", cut(value)));

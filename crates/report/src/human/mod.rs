@@ -3,6 +3,7 @@
 mod document;
 mod evaluator;
 mod models;
+pub(crate) mod rate;
 mod reasons;
 mod suites;
 
@@ -83,7 +84,8 @@ fn write_resisting(out: &mut dyn Write, report: &Report, view: View) -> io::Resu
     let mut said = false;
     for (run, document) in resisting.filter_map(|run| Some((run, run.document()?))) {
         let outcome = style::paint(view.color, style::NOTE, &document::outcome(run));
-        writeln!(out, "{outcome}: {}", line(&document::title(document)))?;
+        let rate = run.rate.as_ref().map(|rate| format!("; {}", rate::counts(rate))).unwrap_or_default();
+        writeln!(out, "{outcome}: {}{rate}", line(&document::title(document)))?;
         said = true;
     }
     if said { writeln!(out) } else { Ok(()) }
@@ -95,6 +97,9 @@ fn totals(report: &Report) -> String {
     let mut text = totals.to_string();
     if let Some(TaskCounts { done, of }) = totals.tasks {
         let _ = write!(text, "; task done in {done} of {of}");
+    }
+    if let Some(rate) = &report.rate {
+        let _ = write!(text, "; {}", rate::suite(rate));
     }
     let is_skipped = |run: &&Outcome| run.document().is_some() && run.standing == Some(Standing::Skipped);
     let skipped = report.runs.iter().filter(is_skipped).count();
