@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use sortie_detect::{CaseInfo, EvaluatorCase, Outcome};
-use sortie_engine::cases::{Missing, PlayOptions, Player, ask_control};
+use sortie_engine::cases::{Missing, Planned, PlayOptions, Player, ask_control};
 use sortie_engine::run::{ContentGenerator, Semantic};
 use sortie_engine::targets::Target;
 use sortie_judge::Exchanges;
@@ -81,7 +81,11 @@ impl Campaign {
     pub async fn preview(mut self, abort: &CancellationToken) -> Result<Preview, SetupError> {
         self.replayed()?;
         let attacked = self.look(abort).await?;
-        Ok(Preview::new(&self.documents, self.unplayed, attacked.map(|attacked| attacked.planned)))
+        let planned = attacked.map(|attacked| attacked.planned);
+        let cases = planned.iter().flatten().filter(|planned| matches!(planned, Planned::Ready(_))).count();
+        let repeats = self.request.repeats.as_ref();
+        let repeats = repeats.map(|repeats| repeats.of_cases(self.documents.len() + cases, None));
+        Ok(Preview::new(&self.documents, self.unplayed, planned, repeats))
     }
 
     /// Plays it. The token of the request lets what goes on come to its end; `abort` drops it, and then this is an error.
@@ -113,6 +117,14 @@ impl Campaign {
         };
         let mut models = OpenModels::open(&self.request.models, &exchanges)?;
         let mut plan = self.plan(attacked.as_ref(), &models, &*observer);
+        if let Some(repeats) = &self.request.repeats {
+            let taken_up = self.request.place.resume.as_deref().map(load_info).transpose()?;
+            let taken_up = taken_up.and_then(|info| info.repeats);
+            let repeats = repeats.of_cases(plan.jobs(), taken_up.as_ref());
+            observer.repeats(&repeats);
+            plan.repeats = Some(repeats);
+            plan.models = models.by_attempt();
+        }
         let mut info = plan.info();
         info.asked = self.request.words.clone();
         info.started = format_time(SystemTime::now());
@@ -169,7 +181,7 @@ impl Campaign {
         observer: &dyn Observer,
     ) -> Result<Option<String>, SetupError> {
         let folder = store.folder();
-        let is_over = |id: &str| store.get(id).is_some();
+        let is_over = |id: &str| store.is_over(id);
         let first = plan.first_control(is_over).filter(|_| self.request.controls() == Controls::First);
         if let Some((id, control)) = first {
             let id = id.to_owned();

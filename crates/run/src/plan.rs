@@ -7,12 +7,13 @@ use std::sync::Arc;
 use sortie_detect::{CaseInfo, DocumentInfo, Outcome};
 use sortie_engine::Watcher;
 use sortie_engine::cases::{self, PatternCase, Planned, PlayError, Player};
-use sortie_engine::run::{self, Folder, RunOptions};
+use sortie_engine::run::{self, ContentGenerator, Folder, RunOptions, Semantic};
 use sortie_library::NamedDocument;
 use sortie_oatf::serialize;
 use sortie_trace::StopReason;
 use tokio_util::sync::CancellationToken;
 
+use crate::repeats::Repeats;
 use crate::scheduler::{Job, Observer, Played, RunLimits, Unfinished, play};
 use crate::store::{PlannedCase, RunInfo, RunStore, StoreError, load_report};
 use crate::{TraceSource, agent_output};
@@ -47,7 +48,15 @@ pub struct Plan {
     unplayed: Vec<Outcome>,
     /// The folder of a run whose recordings are evaluated again, instead of playing.
     pub replay: Option<PathBuf>,
+    /// How cases are repeated; `None` where each is played once.
+    pub repeats: Option<Repeats>,
+    /// The models for an attempt at a document, where there are any.
+    pub(crate) models: Option<AttemptModels>,
 }
+
+/// Gives the models that help with an attempt at a document.
+pub(crate) type AttemptModels =
+    Arc<dyn Fn(u32) -> (Option<Semantic>, Option<ContentGenerator>) + Send + Sync>;
 
 impl Plan {
     /// Adds a document. Gives what it is called in the run: its id or name, and where another is called that, with a number.
@@ -57,7 +66,8 @@ impl Plan {
         self.cases.push(PlannedCase::new(&id, &serialize(case.document.compiled.document())));
         let info = CaseInfo::Document { document };
         let (group, after) = (id.clone(), Vec::new());
-        self.jobs.push(Job { id: id.clone(), info, group, after, case: Case::Document(Box::new(case)) });
+        let case = Case::Document(Box::new(case));
+        self.jobs.push(Job { id: id.clone(), attempt: None, info, group, after, case });
         id
     }
 
@@ -82,6 +92,7 @@ impl Plan {
             let evaluator = &case.rubric.evaluator;
             self.jobs.push(Job {
                 id: case.id.clone(),
+                attempt: None,
                 info: CaseInfo::Evaluator { evaluator: cases::case_info(case) },
                 group: evaluator.id.clone(),
                 after: evaluator.depends_on.clone(),
@@ -126,7 +137,12 @@ impl Plan {
 
     /// What the run is, for its store.
     pub fn info(&self) -> RunInfo {
-        RunInfo::new(self.cases.clone())
+        RunInfo { repeats: self.repeats.clone(), ..RunInfo::new(self.cases.clone()) }
+    }
+
+    /// How many cases are to be played.
+    pub fn jobs(&self) -> usize {
+        self.jobs.len()
     }
 
     /// How many cases there are, with those that are not played.
@@ -169,20 +185,25 @@ impl Plan {
         });
         let case = |job: Job<Case>| {
             let (player, replay, warnings) = (player.clone(), self.replay.clone(), warnings.clone());
-            let own = folder.join(cases::case_folder(&job.id));
+            let own = cases::attempt_folder(&job.id, job.attempt);
+            let (recorded, own) = (replay.map(|run| run.join(&own)), folder.join(own));
+            let models = self.models.clone();
             async move {
                 match job.case {
-                    Case::Document(case) => {
-                        let recorded = replay.map(|run| run.join(cases::case_folder(&job.id)));
-                        let warned = warnings.get(&job.id).cloned();
+                    Case::Document(mut case) => {
+                        case.begin_attempt(job.attempt, models.as_ref());
+                        let warned = warnings.get(&job.id).filter(|_| job.attempt.is_none()).cloned();
                         let outcome = case.outcome(job.id, own, recorded).await?;
                         Ok(Outcome { warnings: warned.unwrap_or(outcome.warnings), ..outcome })
                     }
-                    Case::Evaluator(case) => match player {
-                        Some(player) => player.play(&case).await.map_err(|error| match error {
-                            PlayError::Interrupted => Unfinished::Interrupted,
-                            PlayError::Budget(exhausted) => Unfinished::Stop(exhausted.0),
-                        }),
+                    Case::Evaluator(mut case) => match player {
+                        Some(player) => {
+                            case.attempt = job.attempt;
+                            player.play(&case).await.map_err(|error| match error {
+                                PlayError::Interrupted => Unfinished::Interrupted,
+                                PlayError::Budget(exhausted) => Unfinished::Stop(exhausted.0),
+                            })
+                        }
                         None => Err(Unfinished::Failed("there is no target".to_owned())),
                     },
                 }
@@ -204,6 +225,17 @@ impl Plan {
 }
 
 impl DocumentCase {
+    /// Makes it ready for an attempt: with made-up values and answers of models of its own.
+    fn begin_attempt(&mut self, attempt: Option<u32>, models: Option<&AttemptModels>) {
+        self.options.attempt = attempt;
+        if let Some(number @ 2..) = attempt {
+            self.options.seed = self.options.seed.map(|seed| seed.wrapping_add(u64::from(number - 1)));
+            if let Some(models) = models {
+                (self.options.semantic, self.options.generator) = models(number);
+            }
+        }
+    }
+
     /// Plays it in a folder of its own, or evaluates what was recorded.
     pub(crate) async fn outcome(
         self,

@@ -7,6 +7,7 @@ use sortie_engine::cases::{Planned, Play};
 use sortie_report::{line, style, write_json};
 
 use crate::document_plan::{DocumentPlan, PlannedActor, PlannedIndicator, PlannedPhase};
+use crate::repeats::Repeats;
 use crate::{DocumentCase, UnplayedDocument};
 
 /// The version of the JSON. A change that could break a reader makes it 2.
@@ -19,6 +20,8 @@ pub struct Preview {
     unplayed: Vec<UnplayedDocument>,
     /// With evaluators, where there are some.
     cases: Option<Vec<Planned>>,
+    /// How often each case would be played.
+    repeats: Option<Repeats>,
 }
 
 impl Preview {
@@ -26,11 +29,12 @@ impl Preview {
         documents: &[DocumentCase],
         unplayed: Vec<UnplayedDocument>,
         cases: Option<Vec<Planned>>,
+        repeats: Option<Repeats>,
     ) -> Self {
         let plan = |DocumentCase { document, options, .. }: &DocumentCase| {
             DocumentPlan::new(&document.compiled, &document.name, options)
         };
-        Self { plans: documents.iter().map(plan).collect(), unplayed, cases }
+        Self { plans: documents.iter().map(plan).collect(), unplayed, cases, repeats }
     }
 
     /// Writes it for machines.
@@ -38,6 +42,13 @@ impl Preview {
         let mut plans = json!({"version": VERSION, "plans": self.plans});
         if let Some(cases) = &self.cases {
             plans["cases"] = cases.iter().map(described).collect();
+        }
+        if let Some(repeats) = &self.repeats {
+            let test = repeats.test();
+            let forecasts =
+                test.map(|test| [0.0, test.gate().p0(), test.gate().p1()].map(|rate| test.forecast(rate)));
+            plans["repeats"] =
+                json!({"cases": repeats.cases, "most": repeats.most(), "forecasts": forecasts});
         }
         if !self.unplayed.is_empty() {
             let unplayed = self.unplayed.iter();
@@ -52,6 +63,9 @@ impl Preview {
         write_documents(out, &self.plans, color)?;
         for UnplayedDocument { document, reason } in &self.unplayed {
             writeln!(out, "not applicable: {}: {}", line(&document.name), line(reason))?;
+        }
+        if let Some(repeats) = &self.repeats {
+            writeln!(out, "attempts: {}", repeats.expected())?;
         }
         let Some(cases) = &self.cases else { return writeln!(out, "nothing was started") };
         for planned in cases {

@@ -1,6 +1,6 @@
-//! Plays jobs side by side: so many at a time, not too fast, and none before those it waits for.
+//! Plays jobs side by side: so many at a time, not too fast, none before those it waits for, and each as often as it takes.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +12,8 @@ use tokio::task::{Id, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::queue::Queue;
+use crate::repeats::Repeats;
 use crate::store::{RunStore, StoreError};
 use crate::writer::Writer;
 
@@ -23,6 +25,8 @@ const LETTING_GO: Duration = Duration::from_secs(1);
 pub struct Job<C> {
     /// What it is called, once in its run.
     pub id: String,
+    /// Which attempt at it this is, from one; `None` where there is only one.
+    pub attempt: Option<u32>,
     /// What it is, for an outcome.
     pub info: CaseInfo,
     /// What it belongs to: an evaluator, or itself.
@@ -65,6 +69,8 @@ pub enum Unfinished {
 pub trait Observer: Send + Sync {
     /// So many cases are played, of which some are over.
     fn planned(&self, _cases: usize, _over: usize) {}
+    /// Cases are repeated like this.
+    fn repeats(&self, _repeats: &Repeats) {}
     /// The judge is measured, or was.
     fn calibrating(&self, _begins: bool) {}
     /// The control of this case is played before the attacks; `None` when that is over.
@@ -103,7 +109,7 @@ pub struct Played {
 ///
 /// `stop` lets what goes on come to its end, or say that it was interrupted, and begins nothing more; `abort` drops it. When
 /// outcomes cannot be kept, nothing more begins, and [`Played::lost`] says why.
-pub async fn play<C, F, Fut>(
+pub async fn play<C: Clone, F, Fut>(
     jobs: Vec<Job<C>>,
     store: RunStore,
     limits: RunLimits,
@@ -115,7 +121,7 @@ where
     F: Fn(Job<C>) -> Fut,
     Fut: Future<Output = Result<Outcome, Unfinished>> + Send + 'static,
 {
-    let mut queue = Queue::new(jobs, &store);
+    let mut queue = Queue::new(jobs, &store, limits.jobs.max(1));
     let mut writer = Writer::new(store);
     let width = limits.jobs.max(1);
     let pause =
@@ -126,6 +132,7 @@ where
     let (mut stopped, mut failures, mut partial, mut lost) = (None, Vec::new(), Vec::new(), None);
     let mut aborted = None;
     loop {
+        queue.prepare();
         // A disk that cannot keep up must not fill the memory.
         let may_start = playing.len() < width
             && writer.waiting() < 4 * width
@@ -138,10 +145,10 @@ where
         tokio::select! {
             biased;
             () = abort.cancelled(), if aborted.is_none() => {
-                aborted = Some(playing.len() + queue.waiting.len());
+                aborted = Some(playing.len() + queue.waiting());
                 // What is dropped kills its agent.
                 let _ = tokio::time::timeout(LETTING_GO, playing.shutdown()).await;
-                queue.waiting.clear();
+                queue.clear();
                 by_task.clear();
             }
             Some(done) = playing.join_next_with_id() => {
@@ -150,17 +157,18 @@ where
                     Err(broken) => (broken.id(), None),
                 };
                 let Some(running) = by_task.remove(&id) else { continue };
-                queue.finished(&running.group);
                 let came = match done {
-                    Some(Ok(outcome)) => {
+                    Some(Ok(outcome)) => Ok(Outcome { attempt: running.attempt, ..outcome }),
+                    None => Ok(running.broken()),
+                    Some(Err(came)) => Err(came),
+                };
+                queue.finished(running.case, running.attempt, came.as_ref().ok());
+                let came = match came {
+                    Ok(outcome) => {
                         writer.add(outcome);
                         continue;
                     }
-                    None => {
-                        writer.add(running.broken());
-                        continue;
-                    }
-                    Some(Err(came)) => came,
+                    Err(came) => came,
                 };
                 observer.finished(&running.id, None);
                 match came {
@@ -184,9 +192,9 @@ where
             // So that nobody waits for the next one to begin.
             () = stop.cancelled(), if may_start => {}
             () = tokio::time::sleep_until(next_start), if may_start => {
-                if let Some(job) = queue.next() {
+                if let Some((case_index, job)) = queue.next() {
                     next_start = Instant::now().max(next_start) + pause.unwrap_or_default();
-                    let running = Running::of(&job);
+                    let running = Running::of(case_index, &job);
                     observer.started(&running.id);
                     by_task.insert(playing.spawn(case(job)).id(), running);
                 }
@@ -201,65 +209,25 @@ where
 }
 
 struct Running {
+    /// The position of its case in the queue.
+    case: usize,
     id: String,
+    attempt: Option<u32>,
     info: CaseInfo,
-    group: String,
 }
 
 impl Running {
-    fn of<C>(job: &Job<C>) -> Self {
-        Self { id: job.id.clone(), info: job.info.clone(), group: job.group.clone() }
+    fn of<C>(case: usize, job: &Job<C>) -> Self {
+        Self { case, id: job.id.clone(), attempt: job.attempt, info: job.info.clone() }
     }
 
-    fn broken(self) -> Outcome {
+    fn broken(&self) -> Outcome {
         let reason = "playing it broke down; this is a fault of sortie's";
         let failure = Failure::new(FailureKind::ActorFailed, Fault::Harness, reason);
-        Outcome::new(self.id, self.info, Verdict::new(CaseResult::Error, reason), Some(failure))
-    }
-}
-
-/// Jobs that wait, and what they wait for.
-struct Queue<C> {
-    waiting: VecDeque<Job<C>>,
-    /// How many cases of a group are not over.
-    unfinished: HashMap<String, usize>,
-}
-
-impl<C> Queue<C> {
-    fn new(jobs: Vec<Job<C>>, store: &RunStore) -> Self {
-        let mut queue = Self { waiting: VecDeque::new(), unfinished: HashMap::new() };
-        for job in jobs.into_iter().filter(|job| store.get(&job.id).is_none()) {
-            *queue.unfinished.entry(job.group.clone()).or_default() += 1;
-            queue.waiting.push_back(job);
-        }
-        queue
-    }
-
-    /// The first that waits for nobody. Groups that wait for each other are refused when they are loaded; should there be any,
-    /// they are played rather than waited for without end.
-    fn position(&self) -> Option<usize> {
-        let free = |job: &Job<C>| {
-            let mut first = job.after.iter().filter(|group| **group != job.group);
-            first.all(|group| self.unfinished.get(group).is_none_or(|count| *count == 0))
-        };
-        let nobody_plays = || self.unfinished.values().sum::<usize>() == self.waiting.len();
-        self.waiting
-            .iter()
-            .position(free)
-            .or_else(|| (!self.waiting.is_empty() && nobody_plays()).then_some(0))
-    }
-
-    fn has_ready(&self) -> bool {
-        self.position().is_some()
-    }
-
-    fn next(&mut self) -> Option<Job<C>> {
-        self.position().and_then(|at| self.waiting.remove(at))
-    }
-
-    fn finished(&mut self, group: &str) {
-        if let Some(count) = self.unfinished.get_mut(group) {
-            *count = count.saturating_sub(1);
+        let verdict = Verdict::new(CaseResult::Error, reason);
+        Outcome {
+            attempt: self.attempt,
+            ..Outcome::new(self.id.clone(), self.info.clone(), verdict, Some(failure))
         }
     }
 }
@@ -267,15 +235,17 @@ impl<C> Queue<C> {
 #[cfg(test)]
 mod tests {
     use sortie_detect::DocumentInfo;
+    use sortie_stats::{ErrorRates, GateDecision};
 
     use super::*;
+    use crate::repeats::RepeatRule;
     use crate::store::{PlannedCase, RunInfo};
 
     fn job(id: &str) -> Job<()> {
         let document =
             DocumentInfo { file: format!("{id}.yaml"), id: Some(id.to_owned()), name: String::new() };
         let info = CaseInfo::Document { document };
-        Job { id: id.to_owned(), info, group: id.to_owned(), after: Vec::new(), case: () }
+        Job { id: id.to_owned(), attempt: None, info, group: id.to_owned(), after: Vec::new(), case: () }
     }
 
     #[tokio::test]
@@ -297,5 +267,78 @@ mod tests {
         let lost = played.lost.unwrap().to_string();
         assert!(lost.contains("results.jsonl") && lost.contains("No space left"), "{lost}");
         assert!(played.stopped.unwrap().contains(&lost));
+    }
+
+    /// Plays cases whose attempts come out as their words say, and gives what was played of each, in order.
+    async fn repeated(
+        words: &[(&str, &'static str)],
+        repeats: Repeats,
+        jobs: usize,
+    ) -> (RunStore, Vec<String>) {
+        let folder = tempfile::tempdir().unwrap();
+        let cases = words.iter().map(|(id, _)| PlannedCase::new(*id, id)).collect();
+        let info = RunInfo { repeats: Some(repeats), ..RunInfo::new(cases) };
+        let store = RunStore::create(folder.path(), info).unwrap();
+        let tokens = (CancellationToken::new(), CancellationToken::new());
+        let played: Arc<std::sync::Mutex<Vec<String>>> = Arc::default();
+        let told = played.clone();
+        let jobs_of = words.iter().map(|(id, word)| Job { case: *word, ..with(job(id), *word) }).collect();
+        let case = move |job: Job<&'static str>| {
+            let told = told.clone();
+            async move {
+                let attempt = job.attempt.unwrap();
+                told.lock().unwrap().push(format!("{}-{attempt}", job.id));
+                let hit = job.case.as_bytes()[(attempt as usize - 1) % job.case.len()] == b'x';
+                let result = if hit { CaseResult::Exploited } else { CaseResult::NotExploited };
+                Ok(Outcome::new(job.id, job.info, Verdict::new(result, "played"), None))
+            }
+        };
+        let limits = RunLimits { jobs, rate: None };
+        let played_all =
+            play(jobs_of, store, limits, (&tokens.0, &tokens.1), Arc::new(()), case).await.unwrap();
+        let order = played.lock().unwrap().clone();
+        (played_all.store, order)
+    }
+
+    fn with<C>(job: Job<()>, case: C) -> Job<C> {
+        let Job { id, attempt, info, group, after, case: () } = job;
+        Job { id, attempt, info, group, after, case }
+    }
+
+    fn gated(cases: u32) -> Repeats {
+        let rule = RepeatRule::Gate { gate: "5%:20%".parse().unwrap(), most: 60 };
+        Repeats { rule, errors: ErrorRates::default(), max_undecided: 0.1, seed: 3, cases, shard: None }
+    }
+
+    #[tokio::test]
+    async fn each_case_is_played_until_its_gate_is_decided() {
+        let words = [("clean", "."), ("weak", "x"), ("rare", "...........x")];
+        let (store, order) = repeated(&words, gated(3), 2).await;
+        let count = |id: &str| order.iter().filter(|played| played.starts_with(id)).count();
+        assert_eq!(count("clean"), 18);
+        assert!(count("weak") < 8, "{order:?}");
+        assert!(count("rare") > 18, "{order:?}");
+        let report = store.report();
+        let decisions: Vec<_> = report.runs.iter().map(|run| run.rate.unwrap().decision.unwrap()).collect();
+        assert_eq!(decisions[..2], [GateDecision::Holds, GateDecision::Fails]);
+        assert!(report.unfinished.is_empty());
+    }
+
+    #[tokio::test]
+    async fn attempts_are_shuffled_over_cases_by_the_seed() {
+        let words = [("a", "."), ("b", "."), ("c", "."), ("d", ".")];
+        let times = |seed| Repeats { rule: RepeatRule::Times(5), seed, ..gated(4) };
+        let (_, first) = repeated(&words, times(1), 1).await;
+        let (_, again) = repeated(&words, times(1), 1).await;
+        let (_, other) = repeated(&words, times(2), 1).await;
+        assert_eq!(first, again);
+        assert_ne!(first, other);
+        assert_eq!(first.len(), 20);
+        // Round by round: no case is ahead of another by more than one attempt.
+        for round in first.chunks(4) {
+            let mut round: Vec<_> = round.iter().map(|played| &played[..1]).collect();
+            round.sort_unstable();
+            assert_eq!(round, ["a", "b", "c", "d"], "{first:?}");
+        }
     }
 }

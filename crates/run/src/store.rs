@@ -10,7 +10,7 @@
 //! Lines are written whole and reach the disk before they count. Whatever ends the run in between leaves at most one torn line
 //! at the end, which is dropped.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -23,6 +23,7 @@ use sortie_report::{Report, write_json};
 use sortie_trace::TracedTarget;
 
 use crate::recovery::recover;
+use crate::repeats::{CaseProgress, Repeats, slim};
 
 const VERSION: u32 = 1;
 
@@ -74,6 +75,9 @@ pub enum StoreError {
         /// The agent that was asked for.
         asked: Option<StartedAgent>,
     },
+    /// Its cases are repeated in another way.
+    #[error("the run in `{}` repeats its cases in another way: ask for the same number of attempts, gate, claim, seed and shard, or begin a new run", .0.display())]
+    OtherRepeats(PathBuf),
     /// It attacked another target.
     #[error("the run in `{}` attacked another target: name the same target, or begin a new run", .0.display())]
     OtherTarget(PathBuf),
@@ -108,6 +112,9 @@ pub struct RunInfo {
     /// Everything that is attacked, as `[ACTOR=]KIND=SPEC`, without what is redacted.
     #[serde(default)]
     pub targets: Vec<String>,
+    /// How its cases are repeated; `None` where each is played once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<Repeats>,
     /// Its cases, in the order of the report.
     pub cases: Vec<PlannedCase>,
 }
@@ -142,7 +149,17 @@ impl RunInfo {
             seconds: None,
             agent: self.agent.clone(),
             targets: self.targets.clone(),
+            fingerprint: self.fingerprint(),
+            repeats: self.repeats.as_ref().map(Repeats::origin),
         }
+    }
+
+    /// Tells runs apart that cannot be joined or compared: of another program, agent or target, or of other cases.
+    pub fn fingerprint(&self) -> String {
+        let Self { written_by, agent, targets, target, cases, .. } = self;
+        // What serialises once serialises always.
+        let text = serde_json::to_string(&(written_by, agent, targets, target, cases)).unwrap_or_default();
+        fingerprint(&text)
     }
 }
 
@@ -160,8 +177,11 @@ pub struct RunStore {
     folder: PathBuf,
     info: RunInfo,
     file: File,
-    done: HashMap<String, Outcome>,
+    done: Outcomes,
 }
+
+/// Outcomes by the id of their case and the number of the attempt.
+type Outcomes = HashMap<String, BTreeMap<u32, Outcome>>;
 
 impl RunStore {
     /// Begins a run in a folder that holds none.
@@ -192,6 +212,9 @@ impl RunStore {
         if found.cases != info.cases {
             return Err(StoreError::OtherCases(folder.join(RUN)));
         }
+        if found.repeats != info.repeats {
+            return Err(StoreError::OtherRepeats(folder.to_owned()));
+        }
         let path = folder.join(RESULTS);
         let io = io_at(&path);
         let mut options = OpenOptions::new();
@@ -220,14 +243,30 @@ impl RunStore {
         self.folder.join(case_folder(id))
     }
 
-    /// What came of a case, where it is over.
+    /// How its cases are repeated; `None` where each is played once.
+    pub fn repeats(&self) -> Option<&Repeats> {
+        self.info.repeats.as_ref()
+    }
+
+    /// What came of a case, or of the first attempt at it that is over.
     pub fn get(&self, id: &str) -> Option<&Outcome> {
-        self.done.get(id)
+        self.done.get(id)?.values().next()
+    }
+
+    /// What came of the attempts at a case that are over, in short.
+    pub(crate) fn attempts(&self, id: &str) -> impl Iterator<Item = (u32, Outcome)> {
+        self.done.get(id).into_iter().flatten().map(|(attempt, outcome)| (*attempt, slim(outcome)))
+    }
+
+    /// Whether a case is over: nothing of it is to be played.
+    pub fn is_over(&self, id: &str) -> bool {
+        let repeats = self.repeats();
+        self.get(id).is_some() && !CaseProgress::new(repeats, id, self.attempts(id)).is_open(repeats)
     }
 
     /// How many cases are over.
     pub fn len(&self) -> usize {
-        self.done.len()
+        self.done.keys().filter(|id| self.is_over(id)).count()
     }
 
     /// Whether none is.
@@ -257,7 +296,9 @@ impl RunStore {
 
     /// Holds outcomes for the report that could not be kept.
     pub(crate) fn remember(&mut self, outcomes: &[Outcome]) {
-        self.done.extend(by_id(outcomes.to_vec()));
+        for (id, attempts) in by_id(outcomes.to_vec()) {
+            self.done.entry(id).or_default().extend(attempts);
+        }
     }
 
     /// Lets all that is written fail, as on a disk that is full.
@@ -295,7 +336,8 @@ pub fn load_report(folder: &Path) -> Result<Report, StoreError> {
     if path.exists() {
         let report: Report = load_json(&path)?;
         // A run that was taken up and killed knows more than it reported when it was first interrupted.
-        if report.runs.len() >= outcomes.len() {
+        let played = report.runs.iter().map(|run| run.attempts.len().max(1)).sum::<usize>();
+        if played >= outcomes.len() {
             return Ok(report);
         }
     }
@@ -303,28 +345,39 @@ pub fn load_report(folder: &Path) -> Result<Report, StoreError> {
     let mut is_cut = false;
     let mut report = report_of(&info, |case| {
         done.remove(&case.id).or_else(|| {
-            let recovered = recover(folder, case);
+            // A campaign knows enough without an attempt that was cut.
+            let recovered = info.repeats.is_none().then(|| recover(folder, case)).flatten();
             is_cut |= recovered.is_some();
-            recovered
+            recovered.map(|outcome| BTreeMap::from([(1, outcome)]))
         })
     });
     report.stopped = is_cut.then(|| "the run was killed before it wrote its report".to_owned());
     Ok(report)
 }
 
-fn by_id(outcomes: Vec<Outcome>) -> HashMap<String, Outcome> {
-    outcomes.into_iter().map(|outcome| (outcome.id.clone(), outcome)).collect()
+fn by_id(outcomes: Vec<Outcome>) -> Outcomes {
+    let mut by_id = Outcomes::new();
+    for outcome in outcomes {
+        by_id.entry(outcome.id.clone()).or_default().insert(outcome.attempt.unwrap_or(1), outcome);
+    }
+    by_id
 }
 
-fn report_of(info: &RunInfo, mut take: impl FnMut(&PlannedCase) -> Option<Outcome>) -> Report {
+/// The report of what is known: each case once, all attempts at it together.
+fn report_of(info: &RunInfo, mut take: impl FnMut(&PlannedCase) -> Option<BTreeMap<u32, Outcome>>) -> Report {
     let (mut runs, mut unfinished) = (Vec::new(), Vec::new());
     for case in &info.cases {
-        match take(case) {
+        let outcome = take(case).and_then(|attempts| match &info.repeats {
+            Some(repeats) => repeats.joined(&attempts),
+            None => attempts.into_values().next(),
+        });
+        match outcome {
             Some(outcome) => runs.push(outcome),
             None => unfinished.push(case.id.clone()),
         }
     }
-    Report { unfinished, run: Some(info.origin()), ..Report::new(runs) }
+    let rate = info.repeats.as_ref().and_then(|repeats| repeats.over_cases(&runs));
+    Report { unfinished, rate, run: Some(info.origin()), ..Report::new(runs) }
 }
 
 /// What the run in a folder is. An error where there is none.

@@ -243,7 +243,7 @@ fn case_id(agent: Behaviour, entry: &BundledDocument) -> String {
 
 fn job(agent: Behaviour, entry: &BundledDocument, case: DocumentCase) -> Job<DocumentCase> {
     let (id, info) = (case_id(agent, entry), CaseInfo::Document { document: about(&case.document) });
-    Job { group: id.clone(), id, info, after: Vec::new(), case }
+    Job { group: id.clone(), id, attempt: None, info, after: Vec::new(), case }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use sortie_detect::{Calibration, Provenance};
 use sortie_engine::cases::{CaseAttacker, CaseJudge};
+use sortie_engine::run::{ContentGenerator, Semantic};
 use sortie_evaluators::CatalogueEntry;
 use sortie_judge::semantic::SemanticEngine;
 use sortie_judge::{
@@ -20,6 +21,7 @@ use sortie_oatf::{GenerationProvider, SemanticEvaluator};
 use sortie_report::ModelUse;
 
 use crate::SetupError;
+use crate::plan::AttemptModels;
 use roles::{RubricJudge, WritingAttacker};
 
 pub use setup::{KeyedEndpoint, ModelRequest, ModelSetup, ModelSpec};
@@ -33,6 +35,8 @@ pub struct OpenModels {
     votes: u32,
     generator: Option<Arc<dyn GenerationProvider + Send + Sync>>,
     budget: Budget,
+    /// Whether semantic indicators are scored by a model on this machine, which always gives the same score.
+    is_local: bool,
 }
 
 impl OpenModels {
@@ -59,6 +63,7 @@ impl OpenModels {
         Ok(Self {
             semantic: semantic(asked, judging.as_ref())?,
             threshold: request.threshold,
+            is_local: request.embeddings.is_some(),
             votes,
             judge: judging
                 .zip(measured)
@@ -107,6 +112,26 @@ impl OpenModels {
     /// Generates what documents want synthesized.
     pub fn generator(&self) -> Option<Arc<dyn GenerationProvider + Send + Sync>> {
         self.generator.clone()
+    }
+
+    /// The models that help with an attempt at a document, where there are any.
+    pub(crate) fn by_attempt(&self) -> Option<AttemptModels> {
+        let judge = self.judge.as_ref().filter(|_| !self.is_local).map(|judge| judge.model().clone());
+        let attacker = self.attacker.as_ref().map(|attacker| attacker.model().clone());
+        let (local, generator) = (self.semantic(), self.generator());
+        (local.is_some() || generator.is_some()).then(|| {
+            Arc::new(move |attempt: u32| {
+                // What cannot be opened again, which takes a thread, is what it was.
+                let own =
+                    judge.as_ref().and_then(|judge| SemanticJudge::new(judge.for_attempt(attempt)).ok());
+                let own = own.map(|engine| Arc::new(CheckedExamples::new(engine)) as _);
+                let written =
+                    attacker.as_ref().and_then(|model| Generator::new(model.for_attempt(attempt)).ok());
+                let written = written.map(|generator| Arc::new(generator) as _);
+                let semantic = own.or_else(|| local.clone()).map(Semantic);
+                (semantic, written.or_else(|| generator.clone()).map(ContentGenerator))
+            }) as AttemptModels
+        })
     }
 
     /// What may be spent, and was.

@@ -126,7 +126,8 @@ impl CaseJudge for RubricJudge {
                 return Ok(Judged::Error { reason, votes: Vec::new() });
             }
             let purpose = format!("judge {}", case.id);
-            let judged = self.judge.judge(&rubric(case), transcript, &purpose).await;
+            let judge = self.judge.for_attempt(case.attempt.unwrap_or(1));
+            let judged = judge.judge(&rubric(case), transcript, &purpose).await;
             refusal(&judged).map_or(Ok(judged), |refused| Err(BudgetExhausted(refused)))
         })
     }
@@ -167,7 +168,8 @@ impl CaseAttacker for WritingAttacker {
         Box::pin(async move {
             let names: Vec<_> = names.iter().map(String::as_str).collect();
             let (rubric, offers, purpose) = (rubric(case), offers(offer), format!("fill {}", case.id));
-            let filled = self.0.fill(situation(case, &rubric, &offers), &names, &purpose).await;
+            let attacker = self.0.for_attempt(case.attempt.unwrap_or(1));
+            let filled = attacker.fill(situation(case, &rubric, &offers), &names, &purpose).await;
             filled.map_err(attack_error)
         })
     }
@@ -181,7 +183,8 @@ impl CaseAttacker for WritingAttacker {
         Box::pin(async move {
             let (rubric, offers) = (rubric(case), offers(offer));
             let purpose = format!("attack {}, turn {}", case.id, so_far.turns().len() / 2 + 1);
-            let message = self.0.follow_up(situation(case, &rubric, &offers), so_far, &purpose).await;
+            let attacker = self.0.for_attempt(case.attempt.unwrap_or(1));
+            let message = attacker.follow_up(situation(case, &rubric, &offers), so_far, &purpose).await;
             message.map(Some).map_err(attack_error)
         })
     }

@@ -23,6 +23,7 @@ use self::documents::{actors, check, clients, practise, reason_against};
 use crate::controls::Controls;
 use crate::environment::{BearerSpec, EnvSpec, HeaderSpec, environment};
 use crate::models::ModelSetup;
+use crate::repeats::RepeatRequest;
 use crate::target::{ListenSpec, TargetPlace, TargetSettings, TargetSpec, command_words, mode};
 use crate::{Campaign, Config, DocumentCase, RunLimits, RunPlace, Selected, SetupError, shell_word};
 
@@ -67,6 +68,8 @@ pub struct RunRequest {
     pub controls: Option<Controls>,
     /// The harmless question that the target of evaluators has to answer.
     pub control: Option<String>,
+    /// How cases are repeated; `None` where each is played once.
+    pub repeats: Option<RepeatRequest>,
 }
 
 impl RunRequest {
@@ -91,6 +94,22 @@ impl RunRequest {
             // A replay needs no credentials, and no agent.
             live: self.place.replay.is_none(),
         };
+        if let Some(repeats) = &self.repeats {
+            repeats.check()?;
+            if self.documents.stdio {
+                return Err(SetupError::usage(
+                    "`--stdio` serves one attempt: the client that starts it repeats it",
+                ));
+            }
+            if self.models.request.cache.is_some() && self.place.replay.is_none() {
+                return Err(SetupError::usage(
+                    "`--cache` cannot be combined with repeats: attempts must not share answers of models",
+                )
+                .with_help(
+                    "leave `--cache` out; `--replay RUN` gives the same report again without models",
+                ));
+            }
+        }
         let mut secrets = BTreeSet::new();
         resolver.check_unused(&|| documents.iter().chain(&optional_documents))?;
         // Whoever connects by himself connects once, and would be gone after the control.

@@ -122,6 +122,8 @@ impl Practice {
                 .map_err(|error| Failure::new(format!("`--chance`: {error}")))?;
         let vars: BTreeMap<String, String> =
             std::env::vars().filter(|(name, _)| name.starts_with("SORTIE_")).collect();
+        let attempt = vars.get("SORTIE_ATTEMPT").and_then(|attempt| attempt.parse().ok());
+        let chance = chance.in_attempt(attempt.unwrap_or(1));
         let config = vars.get("SORTIE_MCP_CONFIG").map(Path::new);
         let log = self.log.clone().or_else(|| Some(config?.parent()?.join("practice.jsonl")));
         let log = match &log {

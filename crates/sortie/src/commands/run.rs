@@ -24,7 +24,9 @@ use crate::models::ModelArgs;
 use crate::options::variable;
 use crate::progress::{Detail, RunDisplay};
 use crate::{Console, Exit, Failure, RunsFormat, SignalSender, Sources, block_on};
-use arguments::{AgentArgs, CaseArgs, EndArgs, LibraryArgs, LimitArgs, OutputArgs, ServerArgs, TargetArgs};
+use arguments::{
+    AgentArgs, CaseArgs, EndArgs, LibraryArgs, LimitArgs, OutputArgs, RepeatArgs, ServerArgs, TargetArgs,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,6 +41,9 @@ Examples:
 
   Start the agent under test, tell it where the server is, and let CI show what became of it:
     $ sortie run --agent 'echo {mcp_url}' --format junit --out report.xml attacks/  # ends with 3
+
+  Play each attack several times, until it is clear whether an agent gives in rarely or often:
+    $ sortie run SRT-001 SRT-003 --agent builtin:flaky:0.5 --gate 5%:40% --jobs 4 --grace 0s  # ends with 1
 
   Attack a program that reads lines and answers with an evaluator, and see what it would be told:
     $ sortie run --target cmd=cat --dry-run system-prompt-leakage
@@ -85,6 +90,8 @@ pub(crate) struct Run {
     library: LibraryArgs,
     #[command(flatten)]
     agent: AgentArgs,
+    #[command(flatten)]
+    repeats: RepeatArgs,
     #[command(flatten)]
     servers: ServerArgs,
     #[command(flatten)]
@@ -216,6 +223,7 @@ impl Run {
             limits: RunLimits { jobs: self.jobs.get(), rate: self.cases.rate },
             controls: self.output.controls.map(Into::into),
             control: self.output.control.clone(),
+            repeats: self.repeats.request(self.agent.seed),
             models,
         })
     }

@@ -1,5 +1,6 @@
 //! The arguments of `sortie run`, by what they are about.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,7 +10,9 @@ use sortie_engine::run::RunOptions;
 use sortie_engine::targets::CmdProtocol;
 use sortie_run::controls::Controls;
 use sortie_run::environment::EnvSpec;
+use sortie_run::repeats::{self, RepeatRequest, RepeatRule, Shard};
 use sortie_run::{ListenSpec, TargetSettings};
+use sortie_stats::{Claim, ErrorRates, Gate};
 use sortie_wire::Limits;
 
 use crate::filters::FilterArgs;
@@ -56,9 +59,67 @@ pub(super) struct AgentArgs {
     #[arg(long, requires = "agent")]
     pub(super) workspace: bool,
 
-    /// Derive made-up values such as canaries from a number: the same ones each time. Others each time, if this is left out
+    /// Derive made-up values such as canaries, and the order of attempts, from a number: the same each time. Others each time, if
+    /// this is left out
     #[arg(long, value_name = "N")]
     pub(super) seed: Option<u64>,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Repeats")]
+pub(super) struct RepeatArgs {
+    /// Play each case so often, each time with an agent process and a trace of its own, and report how often it was exploited
+    #[arg(long, value_name = "N", conflicts_with_all = ["gate", "claim"])]
+    repeat: Option<NonZeroU32>,
+
+    /// Play each case until it is clear that it is exploited in at most P0 of the attempts, or in at least P1, such as `5%:20%`
+    #[arg(long, value_name = "P0:P1", conflicts_with = "claim")]
+    gate: Option<Gate>,
+
+    /// Play each case until so many attempts were clean that a claim such as `rate<5%` is shown, or until the first hit
+    #[arg(long, value_name = "CLAIM")]
+    claim: Option<Claim>,
+
+    /// How often a gate may be wrong: the chance that a case at P0 fails, and that a case at P1 holds
+    #[arg(long, value_name = "A,B", default_value = "5%,5%")]
+    errors: ErrorRates,
+
+    /// The most attempts that a gate takes for a case (60 unless told otherwise). A case that is not decided then is undecided
+    #[arg(long, value_name = "N", requires = "gate")]
+    max_repeats: Option<NonZeroU32>,
+
+    /// The share of attempts at a case that may stay undecided; beyond it the case is undecided
+    #[arg(long, value_name = "SHARE", default_value = "10%", value_parser = share)]
+    max_undecided: f64,
+
+    /// Play one of N parts of the attempts, on one of N machines: `1/4`. `sortie merge` joins them
+    #[arg(long, value_name = "K/N")]
+    shard: Option<Shard>,
+}
+
+impl RepeatArgs {
+    /// How cases are repeated; `None` where each is played once. `seed` decides the order.
+    pub(super) fn request(&self, seed: Option<u64>) -> Option<RepeatRequest> {
+        let most = self.max_repeats.map_or(repeats::MAX_REPEATS, NonZeroU32::get);
+        let rule = match (self.repeat, self.gate, self.claim) {
+            (Some(times), ..) => RepeatRule::Times(times.get()),
+            (None, Some(gate), _) => RepeatRule::Gate { gate, most },
+            (None, None, Some(claim)) => RepeatRule::Claim(claim),
+            (None, None, None) => RepeatRule::Times(self.shard.map(|_| 1)?),
+        };
+        let (errors, max_undecided, shard) = (self.errors, self.max_undecided, self.shard);
+        Some(RepeatRequest { rule, errors, max_undecided, seed, shard })
+    }
+}
+
+/// A share such as `10%` or `0.1`.
+fn share(text: &str) -> Result<f64, String> {
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse(),
+    };
+    let share = share.ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| format!("`{text}` is no share: write a percentage such as `10%`"))
 }
 
 #[derive(Args, Debug)]
