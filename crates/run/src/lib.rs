@@ -66,6 +66,7 @@ pub mod environment;
 mod error;
 mod evaluation;
 mod folders;
+pub mod merge;
 pub mod models;
 mod plan;
 mod preview;

@@ -269,10 +269,9 @@ impl Repeats {
                 let allowed = self.allowed(all);
                 format!("{} of {all} attempts stayed undecided, and at most {allowed} may", tally.undecided)
             } else {
-                let (hits, n) = (tally.counts.hits, tally.counts.n());
-                format!(
-                    "not decided after {n} attempts with {hits} hits: more attempts would tell (`--max-repeats`)"
-                )
+                let hits = counted(tally.counts.hits as usize, "hit", "hits");
+                let n = counted(tally.counts.n() as usize, "attempt", "attempts");
+                format!("not decided after {n} with {hits}: more attempts would tell (`--max-repeats`)")
             };
             joined.verdict = Verdict { result: CaseResult::Error, reason: Some(reason), ..joined.verdict };
         }

@@ -330,9 +330,7 @@ impl RunStore {
 pub fn load_report(folder: &Path) -> Result<Report, StoreError> {
     let info = load_info(folder)?;
     let path = folder.join(REPORT);
-    let results = folder.join(RESULTS);
-    let file = File::open(&results).map_err(io_at(&results))?;
-    let (_, outcomes) = load_outcomes(&file, &results)?;
+    let outcomes = load_results(folder)?;
     if path.exists() {
         let report: Report = load_json(&path)?;
         // A run that was taken up and killed knows more than it reported when it was first interrupted.
@@ -353,6 +351,13 @@ pub fn load_report(folder: &Path) -> Result<Report, StoreError> {
     });
     report.stopped = is_cut.then(|| "the run was killed before it wrote its report".to_owned());
     Ok(report)
+}
+
+/// The outcomes of a stored run, in the order in which they came to their end.
+pub(crate) fn load_results(folder: &Path) -> Result<Vec<Outcome>, StoreError> {
+    let path = folder.join(RESULTS);
+    let file = File::open(&path).map_err(io_at(&path))?;
+    load_outcomes(&file, &path).map(|(_, outcomes)| outcomes)
 }
 
 fn by_id(outcomes: Vec<Outcome>) -> Outcomes {

@@ -51,6 +51,63 @@ fn the_schema_notices_every_field_that_is_called_otherwise() {
     }
 }
 
+/// A case that was played several times, in a campaign with everything that one can have.
+#[test]
+fn rates_and_attempts_are_published_too() {
+    use sortie_detect::rate::{Attempt, Rate};
+    use sortie_report::baseline::{BaselineNote, BaselineState};
+    use sortie_report::origin::{RepeatOrigin, RunOrigin};
+    use sortie_stats::{Counts, ErrorRates, GateDecision, macro_average};
+
+    let mut case = mixed::resisted();
+    let counts = Counts::new(1, 20);
+    case.attempt = Some(2);
+    case.rate = Some(Rate::new(counts, 1, 0.95, Some(GateDecision::Holds)));
+    case.attempts = vec![Attempt { failure: Some("agent_crashed".to_owned()), ..Attempt::of(&case) }];
+    let id = case.id.clone();
+    let average = macro_average(&[counts], 0.95).unwrap();
+    let report = sortie_report::Report {
+        rate: Some(sortie_report::SuiteRate { mean: average.rate, interval: average.interval, cases: 1 }),
+        baseline: [(
+            id,
+            BaselineNote {
+                state: BaselineState::Known,
+                reason: Some("accepted".to_owned()),
+                expires: Some("2027-01-31".to_owned()),
+            },
+        )]
+        .into(),
+        run: Some(RunOrigin {
+            fingerprint: "0123456789abcdef".to_owned(),
+            repeats: Some(RepeatOrigin {
+                most: 60,
+                gate: Some("5%:20%".parse().unwrap()),
+                claim: Some("rate<5%".parse().unwrap()),
+                errors: ErrorRates::default(),
+                max_undecided: 0.1,
+                seed: 7,
+                shard: Some("1/4".to_owned()),
+            }),
+            ..RunOrigin::default()
+        }),
+        ..sortie_report::Report::new([case])
+    };
+    let value = serde_json::to_value(&report).unwrap();
+    let problems = problems(&value);
+    assert!(problems.is_empty(), "{problems:#?}");
+    assert_eq!(serde_json::from_value::<sortie_report::Report>(value.clone()).unwrap(), report);
+    let mut places = Vec::new();
+    collect(&value, "", &mut places);
+    let validator = validator();
+    for (place, key) in places.into_iter().filter(|(place, _)| place != "/baseline") {
+        let mut changed = value.clone();
+        let map = changed.pointer_mut(&place).and_then(Value::as_object_mut).unwrap();
+        let taken = map.remove(&key).unwrap();
+        map.insert(format!("{key}_"), taken);
+        assert!(!validator.is_valid(&changed), "{place}: `{key}` may be called anything");
+    }
+}
+
 /// Where keys are ours. What a tool is called with, and what it gives, is the target's.
 fn collect(value: &Value, place: &str, places: &mut Vec<(String, String)>) {
     match value {

@@ -25,6 +25,7 @@ mod explain;
 mod fmt;
 mod freeze;
 mod library;
+mod merge;
 mod new;
 mod normalize;
 mod practice;
@@ -42,6 +43,7 @@ subcommands! {
         Run(Box<run::Run>),
         Eval(eval::Eval),
         Report(report::Report),
+        Merge(merge::Merge),
         Prove(prove::Prove),
         Freeze(freeze::Freeze),
         Fmt(fmt::Fmt),
