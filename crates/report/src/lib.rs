@@ -33,6 +33,7 @@ pub mod words;
 
 pub use evaluator::EvaluatorView;
 pub use fixtures::{FixtureReport, write_fixtures, write_fixtures_json};
+pub use human::rate::{counts as rate_counts, interval as rate_interval};
 pub use human::{evidence, outcome, why_undecided, write_human};
 pub use junit::write_junit;
 pub use report::{ModelUse, Models, Report, SuiteRate, VERSION, View};

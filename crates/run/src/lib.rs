@@ -65,6 +65,7 @@ pub mod document_plan;
 pub mod environment;
 mod error;
 mod evaluation;
+pub mod events;
 mod folders;
 pub mod merge;
 pub mod models;

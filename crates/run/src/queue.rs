@@ -6,6 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use sortie_detect::Outcome;
+use sortie_detect::rate::Rate;
 
 use crate::repeats::{CaseProgress, RepeatRule, Repeats, Shuffle};
 use crate::scheduler::Job;
@@ -120,10 +121,16 @@ impl<C: Clone> Queue<C> {
         Some((at, Job { attempt: self.repeats.as_ref().map(|_| attempt), ..case.job.clone() }))
     }
 
-    /// An attempt came to its end; without an outcome where it has none.
-    pub(crate) fn finished(&mut self, at: usize, attempt: Option<u32>, outcome: Option<&Outcome>) {
+    /// An attempt came to its end; without an outcome where it has none. Where cases are repeated, gives what the attempts at this one
+    /// say so far, and whether that is all.
+    pub(crate) fn finished(
+        &mut self,
+        at: usize,
+        attempt: Option<u32>,
+        outcome: Option<&Outcome>,
+    ) -> Option<(Rate, bool)> {
         self.playing = self.playing.saturating_sub(1);
-        let Some(case) = self.cases.get_mut(at) else { return };
+        let case = self.cases.get_mut(at)?;
         case.progress.end(attempt.unwrap_or(1), outcome);
         let was_open = std::mem::replace(&mut case.open, case.progress.is_open(self.repeats.as_ref()));
         // What was waited for may be enough now, and what seemed to be enough may not.
@@ -136,6 +143,9 @@ impl<C: Clone> Queue<C> {
                 *count = count.saturating_sub(1);
             }
         }
+        let case = &self.cases[at];
+        let repeats = self.repeats.as_ref().filter(|_| outcome.is_some_and(|one| one.standing.is_some()))?;
+        Some((case.progress.rate(repeats), !case.open && case.progress.is_idle()))
     }
 
     /// How many cases wait for an attempt.

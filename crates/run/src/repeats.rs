@@ -63,8 +63,8 @@ impl RepeatRequest {
             rule: self.rule,
             errors: self.errors,
             max_undecided: self.max_undecided,
-            // A hasher of its own keys is as random as an order has to be.
-            seed: self.seed.or(taken_up).unwrap_or_else(|| RandomState::new().hash_one(0)),
+            // A hasher of its own keys is as random as an order has to be. 53 bits, which every reader of JSON reads.
+            seed: self.seed.or(taken_up).unwrap_or_else(|| RandomState::new().hash_one(0) >> 11),
             cases: u32::try_from(cases).unwrap_or(u32::MAX),
             shard: self.shard,
         }
@@ -249,7 +249,7 @@ impl Repeats {
         let tally = Tally::of(self, attempts);
         let known = attempts.iter().map(|(attempt, outcome)| (*attempt, slim(outcome)));
         let is_open = CaseProgress::new(Some(self), &first.id, known).is_open(Some(self));
-        let rate = Rate::new(tally.counts, tally.undecided, self.level(), tally.decision);
+        let rate = tally.rate(self);
         let shows = |wanted: Standing| attempts.values().find(|attempt| attempt.standing == Some(wanted));
         let all = tally.counts.n() + tally.undecided;
         let too_many = tally.undecided > self.allowed(all);
@@ -348,6 +348,10 @@ impl Tally {
         Self { counts, undecided, decision }
     }
 
+    fn rate(&self, repeats: &Repeats) -> Rate {
+        Rate::new(self.counts, self.undecided, repeats.level(), self.decision)
+    }
+
     /// Whether another attempt could change what is said.
     fn wants_more(&self, repeats: &Repeats) -> bool {
         self.undecided <= repeats.allowed(repeats.most())
@@ -406,6 +410,11 @@ impl CaseProgress {
     pub(crate) fn end(&mut self, attempt: u32, outcome: Option<&Outcome>) {
         self.playing.remove(&attempt);
         self.over.extend(outcome.map(|outcome| (attempt, slim(outcome))));
+    }
+
+    /// What the attempts say so far.
+    pub(crate) fn rate(&self, repeats: &Repeats) -> Rate {
+        Tally::of(repeats, &self.over).rate(repeats)
     }
 
     /// Whether no attempt goes on.

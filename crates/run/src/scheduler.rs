@@ -5,6 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sortie_detect::rate::Rate;
 use sortie_detect::{CaseInfo, CaseResult, Failure, FailureKind, Fault, Outcome, Verdict};
 use sortie_engine::Watcher;
 use sortie_library::NamedDocument;
@@ -79,10 +80,12 @@ pub trait Observer: Send + Sync {
     fn watcher(&self, _document: &NamedDocument, _several: bool) -> Arc<dyn Watcher> {
         Arc::new(())
     }
-    /// A case begins.
-    fn started(&self, _id: &str) {}
+    /// A case begins, or an attempt at it.
+    fn started(&self, _id: &str, _attempt: Option<u32>) {}
     /// A case is over, and its outcome is on disk, unless [`Played::lost`] says otherwise; `None` where it came to no end.
     fn finished(&self, _id: &str, _outcome: Option<&Outcome>) {}
+    /// What the attempts at a case say so far, and whether that is all.
+    fn counted(&self, _id: &str, _rate: &Rate, _is_over: bool) {}
 }
 
 /// Observes nothing.
@@ -162,7 +165,9 @@ where
                     None => Ok(running.broken()),
                     Some(Err(came)) => Err(came),
                 };
-                queue.finished(running.case, running.attempt, came.as_ref().ok());
+                if let Some((rate, is_over)) = queue.finished(running.case, running.attempt, came.as_ref().ok()) {
+                    observer.counted(&running.id, &rate, is_over);
+                }
                 let came = match came {
                     Ok(outcome) => {
                         writer.add(outcome);
@@ -195,7 +200,7 @@ where
                 if let Some((case_index, job)) = queue.next() {
                     next_start = Instant::now().max(next_start) + pause.unwrap_or_default();
                     let running = Running::of(case_index, &job);
-                    observer.started(&running.id);
+                    observer.started(&running.id, running.attempt);
                     by_task.insert(playing.spawn(case(job)).id(), running);
                 }
             }

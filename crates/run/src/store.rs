@@ -372,12 +372,16 @@ fn by_id(outcomes: Vec<Outcome>) -> Outcomes {
 fn report_of(info: &RunInfo, mut take: impl FnMut(&PlannedCase) -> Option<BTreeMap<u32, Outcome>>) -> Report {
     let (mut runs, mut unfinished) = (Vec::new(), Vec::new());
     for case in &info.cases {
+        // A part of a campaign may have no attempt at a case.
+        let is_elsewhere =
+            info.repeats.as_ref().is_some_and(|repeats| repeats.attempts(&case.id).next().is_none());
         let outcome = take(case).and_then(|attempts| match &info.repeats {
             Some(repeats) => repeats.joined(&attempts),
             None => attempts.into_values().next(),
         });
         match outcome {
             Some(outcome) => runs.push(outcome),
+            None if is_elsewhere => {}
             None => unfinished.push(case.id.clone()),
         }
     }

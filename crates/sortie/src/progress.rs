@@ -6,12 +6,14 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
+use sortie_detect::rate::Rate;
 use sortie_detect::{Outcome, Standing};
 use sortie_engine::{RunEvent, Watcher};
 use sortie_library::NamedDocument;
 use sortie_oatf::model::extract_protocol;
-use sortie_report::{TraceView, line, outcome, style, visible};
+use sortie_report::{TraceView, line, outcome, rate_counts, style, visible};
 use sortie_run::Observer;
+use sortie_run::repeats::Repeats;
 use sortie_trace::{Deriver, Record};
 
 use crate::console::Notes;
@@ -28,6 +30,17 @@ pub(crate) enum Detail {
     Normal,
     /// Also every message.
     Verbose,
+}
+
+/// How the agent under test comes to connect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Connecting {
+    /// Somebody starts it, and has to know where to connect.
+    ByItself,
+    /// The run starts it, and tells it.
+    Started,
+    /// The same, for each of many attempts.
+    StartedOften,
 }
 
 /// What is shown of one document: where its actors listen, and every message where that is wanted.
@@ -140,31 +153,30 @@ impl Watcher for Progress {
 pub(crate) struct RunDisplay {
     notes: Notes,
     detail: Detail,
-    /// Whether the run starts the agent, which is then told where to connect.
-    starts_agent: bool,
+    agent: Connecting,
     display: Option<Arc<Display>>,
 }
 
 impl RunDisplay {
-    pub(crate) fn new(notes: Notes, detail: Detail, starts_agent: bool) -> Arc<Self> {
-        Self::to(io::stderr(), notes, detail, starts_agent)
+    pub(crate) fn new(notes: Notes, detail: Detail, agent: Connecting) -> Arc<Self> {
+        Self::to(io::stderr(), notes, detail, agent)
     }
 
-    fn to(out: impl Write + Send + 'static, notes: Notes, detail: Detail, starts_agent: bool) -> Arc<Self> {
+    fn to(out: impl Write + Send + 'static, notes: Notes, detail: Detail, agent: Connecting) -> Arc<Self> {
         let display = match (detail, notes.terminal) {
             (Detail::Quiet, _) | (Detail::Normal, false) => None,
             (Detail::Verbose, false) => Some(Display::new(None, out)),
             (_, true) => Some(Display::new(Some(Status::new(notes.width)), out)),
         };
-        Arc::new(Self { notes, detail, starts_agent, display })
+        Arc::new(Self { notes, detail, agent, display })
     }
 
     /// Whether somebody wants to know where actors listen: other programs do, people only when they have to connect.
     fn announces(&self) -> bool {
-        match self.detail {
-            Detail::Verbose => true,
-            Detail::Normal => !self.notes.terminal || !self.starts_agent,
-            Detail::Quiet => !self.starts_agent,
+        match (self.detail, self.agent) {
+            (Detail::Verbose, _) | (_, Connecting::ByItself) => true,
+            (Detail::Normal, Connecting::Started) => !self.notes.terminal,
+            (Detail::Normal, Connecting::StartedOften) | (Detail::Quiet, _) => false,
         }
     }
 
@@ -203,14 +215,37 @@ impl Observer for RunDisplay {
         Arc::new(Progress::new(document, several, self))
     }
 
-    fn started(&self, id: &str) {
+    fn repeats(&self, repeats: &Repeats) {
+        if let Some(display) = self.display.as_ref().filter(|_| self.notes.terminal) {
+            display.line(&format!("attempts: {}", repeats.expected()));
+        }
+        self.update(|state| state.repeats(repeats.most()));
+    }
+
+    fn started(&self, id: &str, _attempt: Option<u32>) {
         self.update(|state| state.started(id));
+    }
+
+    fn counted(&self, id: &str, rate: &Rate, is_over: bool) {
+        self.update(|state| state.counted(id, rate, is_over));
+        let Some(display) = self.display.as_ref().filter(|_| is_over) else { return };
+        let Some(status) = &display.status else { return };
+        let (ended, all) = {
+            let state = locked(&status.state);
+            (state.ended, state.all)
+        };
+        let decision = rate.decision.map(|decision| format!("{decision}: ")).unwrap_or_default();
+        display.line(&format!("{ended} of {all}: {decision}{}: {}", line(id), rate_counts(rate)));
     }
 
     fn finished(&self, id: &str, outcome: Option<&Outcome>) {
         let Some(display) = &self.display else { return };
         let Some(status) = &display.status else { return };
         locked(&status.state).finished(id, outcome);
+        if locked(&status.state).is_repeated() {
+            // What an attempt says is told with the others.
+            return display.update(|_| ());
+        }
         let (ended, all) = {
             let state = locked(&status.state);
             (state.ended, state.all)
@@ -257,7 +292,7 @@ impl Observer for Counter {
         self.0.update(|state| (state.all, state.ended) = (cases, over));
     }
 
-    fn started(&self, id: &str) {
+    fn started(&self, id: &str, _attempt: Option<u32>) {
         self.0.update(|state| state.started(id));
     }
 
@@ -289,7 +324,7 @@ mod tests {
     fn told(detail: Detail, terminal: bool) -> String {
         let memory = Memory::default();
         let notes = Notes { terminal, color: false, width: Some(40) };
-        let display = RunDisplay::to(memory.clone(), notes, detail, true);
+        let display = RunDisplay::to(memory.clone(), notes, detail, Connecting::Started);
         let document = |id: &str, result| {
             let document =
                 DocumentInfo { file: String::new(), id: Some(id.into()), name: "An attack".into() };
@@ -298,9 +333,9 @@ mod tests {
         let evaluator = CaseInfo::Evaluator { evaluator: EvaluatorCase::default() };
         display.planned(3, 0);
         display.finished("A-3", Some(&document("A-3", CaseResult::NotApplicable)));
-        display.started("A-1");
+        display.started("A-1", None);
         display.finished("A-1", Some(&document("A-1", CaseResult::NotExploited)));
-        display.started("leak/ask");
+        display.started("leak/ask", None);
         let verdict = Verdict::new(CaseResult::Exploited, "so");
         display.finished("leak/ask", Some(&Outcome::new("leak/ask", evaluator, verdict, None)));
         display.finish();

@@ -34,7 +34,7 @@ pub(super) fn write(page: &mut Page, run: &Outcome) {
 }
 
 /// The hits among the attempts: `3 of 20 attempts exploited (15 %), 1 undecided`.
-pub(crate) fn counts(rate: &Rate) -> String {
+pub fn counts(rate: &Rate) -> String {
     let share = rate.counts().rate().map(|rate| format!(" ({})", percent(rate))).unwrap_or_default();
     let undecided = match rate.undecided {
         0 => String::new(),
@@ -49,7 +49,7 @@ pub(crate) fn suite(rate: &SuiteRate) -> String {
 }
 
 /// An interval with its level: `0 % to 17.6 % at 95 %`.
-pub(crate) fn interval(interval: &ConfidenceInterval) -> String {
+pub fn interval(interval: &ConfidenceInterval) -> String {
     format!("{} to {} at {}", percent(interval.low), percent(interval.high), percent(interval.level))
 }
 

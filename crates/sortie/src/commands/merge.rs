@@ -12,8 +12,8 @@ use crate::{Console, Exit, Failure, RunsFormat};
 const EXAMPLES: &str = "\
 Examples:
   Play two halves of a campaign, on two machines or one after the other, and join them:
-    $ sortie run SRT-001 --agent builtin:refuser --repeat 4 --shard 1/2 --grace 0s --run-dir first
-    $ sortie run SRT-001 --agent builtin:refuser --repeat 4 --shard 2/2 --grace 0s --run-dir second
+    $ sortie run SRT-001 --agent builtin:refuser --repeat 8 --shard 1/2 --grace 0s --run-dir first
+    $ sortie run SRT-001 --agent builtin:refuser --repeat 8 --shard 2/2 --grace 0s --run-dir second
     $ sortie merge first second --run-dir both
 
 Exit codes: those of the run, `sortie run --help` lists them; 2 for runs that cannot be joined";

@@ -7,22 +7,24 @@ use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use clap::Args;
 use sortie_detect::Fault;
 use sortie_engine::targets::Settings;
 use sortie_engine::{cases, run};
 use sortie_report::{View, counted};
+use sortie_run::events::EventLog;
 use sortie_run::models::ModelSetup;
 use sortie_run::{
-    Campaign, CampaignEnd, Config, Preview, RunLimits, RunPlace, RunRequest, Selected, SetupError,
+    Campaign, CampaignEnd, Config, Observer, Preview, RunLimits, RunPlace, RunRequest, Selected, SetupError,
     may_name_evaluators,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::models::ModelArgs;
 use crate::options::variable;
-use crate::progress::{Detail, RunDisplay};
+use crate::progress::{Connecting, Detail, RunDisplay};
 use crate::{Console, Exit, Failure, RunsFormat, SignalSender, Sources, block_on};
 use arguments::{
     AgentArgs, CaseArgs, EndArgs, LibraryArgs, LimitArgs, OutputArgs, RepeatArgs, ServerArgs, TargetArgs,
@@ -43,7 +45,7 @@ Examples:
     $ sortie run --agent 'echo {mcp_url}' --format junit --out report.xml attacks/  # ends with 3
 
   Play each attack several times, until it is clear whether an agent gives in rarely or often:
-    $ sortie run SRT-001 SRT-003 --agent builtin:flaky:0.5 --gate 5%:40% --jobs 4 --grace 0s  # ends with 1
+    $ sortie run SRT-001 --agent builtin:flaky:0.5 --gate 5%:40% --jobs 4  # ends with 1
 
   Attack a program that reads lines and answers with an evaluator, and see what it would be told:
     $ sortie run --target cmd=cat --dry-run system-prompt-leakage
@@ -244,10 +246,27 @@ impl Run {
                 Err(error) => ended_early(error, console),
             };
         }
-        let display = RunDisplay::new(notes, self.output.detail(), self.agent.agent.is_some());
-        let ended =
-            block_on(interrupt, sender, async |abort| Box::pin(campaign.play(display.clone(), abort)).await)?;
+        let agent = match (&self.agent.agent, self.repeats.request(None)) {
+            (None, _) => Connecting::ByItself,
+            (Some(_), None) => Connecting::Started,
+            (Some(_), Some(_)) => Connecting::StartedOften,
+        };
+        let display = RunDisplay::new(notes, self.output.detail(), agent);
+        let events = self.output.events.as_deref().map(|path| {
+            EventLog::create(path, display.clone()).map_err(|error| Failure::at(path, "write", &error))
+        });
+        let events = events.transpose()?;
+        let observer: Arc<dyn Observer> = match &events {
+            Some(events) => events.clone(),
+            None => display.clone(),
+        };
+        let ended = block_on(interrupt, sender, async |abort| {
+            Box::pin(campaign.play(observer.clone(), abort)).await
+        })?;
         let left_out = display.finish();
+        if let Some(error) = events.and_then(|events| events.lost()) {
+            console.failure(&Failure::new(format!("`--events`: lines are missing: {error}")));
+        }
         match ended {
             Ok(ended) => self.report(&ended, left_out, console),
             Err(error) => ended_early(error, console),

@@ -1,19 +1,25 @@
 //! Lines on standard error, and below them how far a run is.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use sortie_detect::Outcome;
+use sortie_detect::rate::Rate;
+use sortie_report::{rate_counts, rate_interval};
 
 /// How many lines may wait for a terminal that is slow. A run does not wait for one.
 const MAX_WAITING: usize = 4096;
 
 /// How long a line that counts may be, on terminals that are wide enough.
 pub(crate) const LINE: usize = 79;
+
+/// How many cases that are repeated have a row.
+const MAX_ROWS: usize = 8;
 
 pub(super) fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
@@ -79,10 +85,13 @@ impl Display {
     }
 }
 
-/// How many cases are over and which one has gone on for longest, on one line of a terminal.
+/// How many cases are over and which one has gone on for longest, on one line of a terminal; where cases are repeated, a row for
+/// each that goes on.
 pub(super) struct Status {
     width: usize,
     pub(super) state: Mutex<State>,
+    /// How many lines are shown.
+    lines: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -90,19 +99,67 @@ pub(super) struct State {
     pub(super) all: usize,
     pub(super) ended: usize,
     going_on: Vec<String>,
+    /// Where cases are repeated.
+    repeats: Option<RepeatState>,
+}
+
+/// What is known of cases that are repeated.
+#[derive(Default)]
+struct RepeatState {
+    most: u32,
+    attempts: u64,
+    rates: HashMap<String, Rate>,
 }
 
 impl State {
+    /// Cases are played up to so often.
+    pub(super) fn repeats(&mut self, most: u32) {
+        self.repeats = Some(RepeatState { most, ..RepeatState::default() });
+    }
+
+    pub(super) fn is_repeated(&self) -> bool {
+        self.repeats.is_some()
+    }
+
+    /// What the attempts at a case say so far.
+    pub(super) fn counted(&mut self, id: &str, rate: &Rate, is_over: bool) {
+        let Some(repeats) = &mut self.repeats else { return };
+        repeats.attempts += 1;
+        if is_over {
+            repeats.rates.remove(id);
+            self.ended += 1;
+        } else {
+            repeats.rates.insert(id.to_owned(), *rate);
+        }
+    }
+
+    /// A row for each case that goes on: what is known of it, and how many attempts it may take.
+    fn rows(&self) -> Vec<String> {
+        let Some(repeats) = &self.repeats else { return Vec::new() };
+        let mut named: Vec<&String> = self.going_on.iter().collect();
+        named.dedup();
+        let rows = named.into_iter().take(MAX_ROWS).map(|id| match repeats.rates.get(id) {
+            Some(rate) => {
+                let left = repeats.most.saturating_sub(rate.n + rate.undecided);
+                format!("  {id}: {}, {}; up to {left} more", rate_counts(rate), rate_interval(&rate.anytime))
+            }
+            None => format!("  {id}: first attempt"),
+        });
+        rows.collect()
+    }
+
     pub(super) fn started(&mut self, id: &str) {
         self.going_on.push(id.to_owned());
     }
 
     pub(super) fn finished(&mut self, id: &str, outcome: Option<&Outcome>) {
-        self.going_on.retain(|one| one != id);
+        if let Some(at) = self.going_on.iter().position(|one| one == id) {
+            self.going_on.remove(at);
+        }
         // What does not apply is not played, and nobody waits for it.
         if outcome.is_some_and(|outcome| outcome.standing.is_none()) {
             self.all = self.all.saturating_sub(1);
-        } else {
+        } else if self.repeats.is_none() {
             self.ended += 1;
         }
     }
@@ -111,17 +168,35 @@ impl State {
 impl Status {
     pub(super) fn new(width: Option<usize>) -> Self {
         // The last column stays free: some terminals begin a new line there.
-        Self { width: width.map_or(LINE, |width| width.saturating_sub(1).min(LINE)), state: Mutex::default() }
+        let width = width.map_or(LINE, |width| width.saturating_sub(1).min(LINE));
+        Self { width, state: Mutex::default(), lines: AtomicUsize::new(0) }
     }
 
+    /// Takes away what is shown.
     fn clear(&self) -> String {
-        format!("\r{:width$}\r", "", width = self.width)
+        let above = self.lines.swap(0, Ordering::Relaxed).saturating_sub(1);
+        // One line up, and away with it.
+        format!("\r{:width$}\r{}", "", "\x1b[1A\x1b[2K".repeat(above), width = self.width)
     }
 
     fn line(&self) -> String {
-        let state = locked(&self.state);
+        let (line, rows) = {
+            let state = locked(&self.state);
+            (self.first_line(&state), state.rows())
+        };
+        let shown: Vec<String> =
+            std::iter::once(line).chain(rows.into_iter().map(|row| self.cut(&row))).collect();
+        self.lines.store(shown.len(), Ordering::Relaxed);
+        shown.join("\n")
+    }
+
+    fn first_line(&self, state: &State) -> String {
         if state.all == 0 {
             return String::new();
+        }
+        if let Some(repeats) = &state.repeats {
+            return self
+                .cut(&format!("{} of {} decided, {} attempts", state.ended, state.all, repeats.attempts));
         }
         let mut line = format!("{} of {}", state.ended, state.all);
         // Writing to memory cannot fail.
@@ -130,7 +205,11 @@ impl Status {
             [only] => write!(line, ": {only}"),
             [first, others @ ..] => write!(line, ": {first}, and {} more", others.len()),
         };
-        let line = sortie_report::line(&line);
+        self.cut(&line)
+    }
+
+    fn cut(&self, line: &str) -> String {
+        let line = sortie_report::line(line);
         if line.chars().count() > self.width {
             return line.chars().take(self.width.saturating_sub(1)).chain(['…']).collect();
         }
@@ -147,12 +226,33 @@ mod tests {
         let line = |width, ended, going_on: &[&str]| {
             let status = Status::new(Some(width));
             let going_on = going_on.iter().map(ToString::to_string).collect();
-            *locked(&status.state) = State { all: 3, ended, going_on };
+            *locked(&status.state) = State { all: 3, ended, going_on, repeats: None };
             status.line()
         };
         let (first, second) = ("refuser/SRT-001", "gullible/SRT-002");
         assert_eq!(line(80, 1, &[first, second]), "1 of 3: refuser/SRT-001, and 1 more");
         assert_eq!(line(20, 1, &[first]), "1 of 3: refuser/SR…");
         assert_eq!(line(80, 3, &[]), "3 of 3");
+    }
+
+    #[test]
+    fn cases_that_are_repeated_have_a_row_each_and_rows_are_taken_away_again() {
+        let status = Status::new(Some(80));
+        let rate = |hits, n| Rate::new(sortie_stats::Counts::new(hits, n), 0, 0.95, None);
+        {
+            let mut state = locked(&status.state);
+            state.all = 3;
+            state.repeats(60);
+            state.started("SRT-001");
+            state.started("SRT-002");
+            state.counted("SRT-001", &rate(1, 9), false);
+            state.counted("SRT-003", &rate(0, 18), true);
+        }
+        let lines: Vec<String> = status.line().lines().map(str::to_owned).collect();
+        assert_eq!(lines[0], "1 of 3 decided, 2 attempts");
+        assert!(lines[1].starts_with("  SRT-001: 1 of 9 attempts exploited (11.1 %), 0.1 % to"), "{lines:?}");
+        assert_eq!(lines[2], "  SRT-002: first attempt");
+        assert_eq!(status.clear().matches("\x1b[1A").count(), 2);
+        assert_eq!(status.clear().matches("\x1b[1A").count(), 0, "nothing is shown any more");
     }
 }

@@ -1,5 +1,6 @@
 //! `sortie run`: what is refused, what would be done, and what is done.
 
+mod campaigns;
 mod case_traces;
 mod controls;
 mod endings;

@@ -192,7 +192,7 @@ pub(crate) struct Played {
 struct Seen(Arc<dyn Fn(&str) + Send + Sync>);
 
 impl Observer for Seen {
-    fn started(&self, _: &str) {}
+    fn started(&self, _: &str, _: Option<u32>) {}
 
     fn finished(&self, id: &str, outcome: Option<&Outcome>) {
         if outcome.is_some() {

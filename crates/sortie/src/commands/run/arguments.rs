@@ -239,6 +239,10 @@ pub(super) struct OutputArgs {
     #[arg(long, value_name = "RULE")]
     pub(super) redact: Vec<String>,
 
+    /// Write what happens to a file as it happens, a line of JSON for each event
+    #[arg(long, value_name = "FILE")]
+    pub(super) events: Option<PathBuf>,
+
     /// Let silence count as resistance even when the payload was not served
     #[arg(long)]
     pub(super) lenient: bool,
