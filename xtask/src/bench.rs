@@ -34,14 +34,29 @@ pub(crate) fn runs(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
     shipped(runner, "bench runs", RUNS, quick)
 }
 
+/// `cargo xtask bench campaigns`: the program as it is shipped, twice against the same agents.
+pub(crate) fn campaigns(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
+    shipped_with(runner, "bench campaigns", RUNS, &["campaigns"], quick)
+}
+
 fn shipped(runner: &mut Runner, name: &'static str, manifest: &str, quick: bool) -> Result<(), Failure> {
+    shipped_with(runner, name, manifest, &[], quick)
+}
+
+fn shipped_with(
+    runner: &mut Runner,
+    name: &'static str,
+    manifest: &str,
+    words: &[&str],
+    quick: bool,
+) -> Result<(), Failure> {
     runner.command(
         "build",
         &mut cargo(["build", "--release", "--quiet", "--package", "sortie"]),
         "the program does not compile",
     )?;
     let mut command = cargo(["run", "--release", "--quiet", "--manifest-path", manifest, "--"]);
-    command.arg("target/release/sortie");
+    command.arg("target/release/sortie").args(words);
     if quick {
         command.arg("--quick");
     }

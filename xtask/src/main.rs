@@ -34,6 +34,8 @@ Commands:
   bench evaluators [--quick]
                        Check and catalogue 2,000 evaluators, and compare with a YAML parser
   bench runs [--quick] Play 500 cases against a slow target, compare with the ideal; kill it, take it up
+  bench campaigns [--quick]
+                       Play the library twice against agents that give in never and now and then, by a gate
   fuzz [TARGET] [--seconds N]
                        Fuzz one target or all of them, for N seconds each (60)
   peers [--lock]       Install the programs that end-to-end tests talk to into target/peers, or
@@ -101,13 +103,18 @@ fn run(task: &str, mut arguments: Vec<String>, runner: &mut Runner) -> Result<()
             let wire = take_flag(&mut arguments, "wire");
             let evaluators = take_flag(&mut arguments, "evaluators");
             let runs = take_flag(&mut arguments, "runs");
+            let campaigns = take_flag(&mut arguments, "campaigns");
             no_more(&arguments)?;
-            match (wire, evaluators, runs) {
-                (false, false, false) => bench::run(runner, quick),
-                (true, false, false) => bench::wire(runner, quick),
-                (false, true, false) => bench::evaluators(runner, quick),
-                (false, false, true) => bench::runs(runner, quick),
-                _ => Err(Failure::Usage("`bench` takes one of `wire`, `evaluators` and `runs`".into())),
+            match (wire, evaluators, runs, campaigns) {
+                (false, false, false, false) => bench::run(runner, quick),
+                (true, false, false, false) => bench::wire(runner, quick),
+                (false, true, false, false) => bench::evaluators(runner, quick),
+                (false, false, true, false) => bench::runs(runner, quick),
+                (false, false, false, true) => bench::campaigns(runner, quick),
+                _ => {
+                    let known = "`bench` takes one of `wire`, `evaluators`, `runs` and `campaigns`";
+                    Err(Failure::Usage(known.into()))
+                }
             }
         }
         "fuzz" => {

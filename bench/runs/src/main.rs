@@ -1,8 +1,9 @@
 //! `cargo xtask bench runs`: 500 cases, sixteen at once, against a target that takes 200 ms for each, by the program as it is
-//! shipped; once to the end, and once killed in the middle and taken up.
+//! shipped; once to the end, once killed in the middle and taken up, and once with ten attempts at each case, of 50 ms.
 //!
 //! Starting, discovering, judging by checks, and what is kept of each case on disk count. It ends with 1 when a bar is not met.
 
+mod campaigns;
 mod target;
 
 use std::collections::HashSet;
@@ -18,6 +19,10 @@ const JOBS: usize = 16;
 const LATENCY: Duration = Duration::from_millis(200);
 /// What a run may take, over what it takes when nothing but the target takes time.
 const BAR: f64 = 1.3;
+/// The same with several attempts at each case, and what the program may hold in memory then, in MB.
+const CAMPAIGN: (f64, f64) = (1.2, 100.0);
+const ATTEMPTS: usize = 10;
+const SHORT: Duration = Duration::from_millis(50);
 /// How long something may take that has to happen.
 const PATIENCE: Duration = Duration::from_mins(2);
 
@@ -26,12 +31,20 @@ fn main() -> ExitCode {
     let (cases, rounds) = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [_] => (500, 3),
         [_, "--quick"] => (160, 1),
+        [sortie, "campaigns"] => return ended(campaigns::run(Path::new(sortie), false)),
+        [sortie, "campaigns", "--quick"] => return ended(campaigns::run(Path::new(sortie), true)),
         _ => {
-            eprintln!("usage: cargo xtask bench runs [--quick]\n       sortie-bench-runs SORTIE [--quick]");
+            eprintln!(
+                "usage: cargo xtask bench runs|campaigns [--quick]\n       sortie-bench-runs SORTIE [campaigns] [--quick]"
+            );
             return ExitCode::from(2);
         }
     };
-    match run(&arguments[0], cases, rounds) {
+    ended(run(&arguments[0], cases, rounds))
+}
+
+fn ended(run: Result<bool, String>) -> ExitCode {
+    match run {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -78,6 +91,15 @@ fn run(sortie: &str, cases: usize, rounds: usize) -> Result<bool, String> {
         row("cases on disk that were played again", killed.again as f64, 0.0, "");
         row("cases on their way that were played again", killed.on_their_way as f64, 2.0 * JOBS as f64, "");
     }
+
+    let short = SlowTarget::start(SHORT).map_err(said)?;
+    let bench = Bench { target: &short, ..bench };
+    let attempts = u32::try_from((cases * ATTEMPTS).div_ceil(JOBS)).map_err(|error| error.to_string())?;
+    let ideal = SHORT * attempts;
+    println!("{ATTEMPTS} attempts each, {} ms: {:.1} s at best", SHORT.as_millis(), ideal.as_secs_f64());
+    let (taken, memory) = bench.repeated()?;
+    row("campaign: wall time over the ideal", taken.as_secs_f64() / ideal.as_secs_f64(), CAMPAIGN.0, "×");
+    row("campaign: greatest resident memory", memory, CAMPAIGN.1, "MB");
     Ok(good)
 }
 
@@ -103,6 +125,8 @@ impl Bench<'_> {
             .current_dir(self.folder)
             .args(["run", "keeps-it", "--evaluators", "evaluators", "--format", "json"])
             .args(["--jobs", &JOBS.to_string(), "--target", &format!("http={}", self.target.url)])
+            // What is counted is the cases.
+            .args(["--controls", "off"])
             .args([option, run])
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
@@ -121,6 +145,27 @@ impl Bench<'_> {
             return Err(format!("{told} of {} messages came", self.cases));
         }
         Ok(taken)
+    }
+
+    /// How long a campaign takes, and how much memory, in MB.
+    fn repeated(&self) -> Result<(Duration, f64), String> {
+        let said = |error: std::io::Error| error.to_string();
+        self.target.take();
+        let start = Instant::now();
+        let mut command = self.command("--run-dir", "repeated");
+        let mut child = command.args(["--repeat", &ATTEMPTS.to_string()]).spawn().map_err(said)?;
+        let mut most = 0.0_f64;
+        while child.try_wait().map_err(said)?.is_none() {
+            most = most.max(resident(child.id()));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let taken = start.elapsed();
+        resisted(&child.wait_with_output().map_err(said)?)?;
+        let told: usize = self.target.take().values().sum();
+        if told != self.cases * ATTEMPTS {
+            return Err(format!("{told} of {} messages came", self.cases * ATTEMPTS));
+        }
+        Ok((taken, most))
     }
 
     fn killed_and_taken_up(&self) -> Result<Killed, String> {
@@ -157,6 +202,14 @@ impl Bench<'_> {
     }
 }
 
+/// The greatest resident memory of a process so far, in MB; 0 where nobody can say.
+fn resident(process: u32) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok());
+    kilobytes.unwrap_or_default() / 1000.0
+}
+
 fn resisted(ended: &Output) -> Result<(), String> {
     if ended.status.success() {
         return Ok(());
@@ -167,8 +220,8 @@ fn resisted(ended: &Output) -> Result<(), String> {
 /// The messages of the cases that are on disk.
 fn durable(results: &Path) -> Result<HashSet<String>, String> {
     let text = std::fs::read_to_string(results).map_err(|error| error.to_string())?;
-    // A last line that is torn does not count, and the first is the header.
-    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n')).skip(1);
+    // A last line that is torn does not count.
+    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     let ids = whole.map(|line| {
         let result: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
         let message = result["transcript"]["turns"][0]["text"].as_str();
