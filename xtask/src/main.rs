@@ -38,8 +38,10 @@ Commands:
                        Play the library twice against agents that give in never and now and then, by a gate
   fuzz [TARGET] [--seconds N]
                        Fuzz one target or all of them, for N seconds each (60)
-  peers [--lock]       Install the programs that end-to-end tests talk to into target/peers, or
-                       resolve their lock files in peers/ again
+  peers [--lock | --coding]
+                       Install the programs that end-to-end tests talk to into target/peers, or
+                       resolve their lock files in peers/ again; with --coding, install the coding
+                       agents of `test --only coding` (1.3 GB)
   release              Build the program as it is shipped, and a file with its lines, into target/ship
   package              Package every crate, and build the program from the packages alone, outside the checkout
   deny                 Check dependencies with cargo-deny against deny.toml
@@ -125,8 +127,16 @@ fn run(task: &str, mut arguments: Vec<String>, runner: &mut Runner) -> Result<()
         }
         "peers" => {
             let lock = take_flag(&mut arguments, "--lock");
+            let coding = take_flag(&mut arguments, "--coding");
             no_more(&arguments)?;
-            if lock { peers::lock(runner) } else { peers::run(runner) }
+            match (lock, coding) {
+                (false, false) => peers::run(runner),
+                (true, false) => peers::lock(runner),
+                (false, true) => peers::run_coding(runner),
+                (true, true) => {
+                    Err(Failure::Usage("`--lock` resolves all lock files: leave out `--coding`".into()))
+                }
+            }
         }
         "release" => {
             no_more(&arguments)?;
@@ -202,6 +212,7 @@ mod tests {
             "fuzz parse load",
             "docs --chek",
             "peers mcp1",
+            "peers --lock --coding",
         ] {
             let mut given = arguments(line);
             let task = given.remove(0);

