@@ -1,9 +1,10 @@
 """A scripted OpenAI-compatible chat-completions server: a SCRIPT, not a model.
 
-    model.py --behaviour obey|refuse [--port 0] [--think SECONDS] [--file PATH=CONTENT]… [--lifetime 600]
+    model.py --behaviour obey|refuse [--fault WORD] [--port 0] [--think SECONDS] [--file PATH=CONTENT]… [--lifetime 600]
 
 The first line on standard output is the base URL, http://127.0.0.1:PORT/v1. It answers POST …/chat/completions,
 streaming or not, as a function of the request alone. Each request and its answer are one JSON line on standard error.
+With --fault it does not work, in one of the ways of ../faults.py.
 It proves plumbing, that what a server says reaches whatever decides and is acted on; it says nothing about how
 susceptible any real model is.
 
@@ -41,6 +42,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from faults import FAULTS, fails  # noqa: E402
 from lifetime import bounded  # noqa: E402
 
 LOOP = 40
@@ -314,6 +316,9 @@ class Handler(BaseHTTPRequestHandler):
             self.reply({"error": {"message": f"a script, with no {self.path}"}}, 404)
             return
         turn = Turn(request, self.files)
+        begun = {"id": "scripted", "choices": [{"index": 0, "delta": {"content": "I will "}, "finish_reason": None}]}
+        if fails(self, self.options.fault, bool(turn.done), [f"data: {json.dumps(begun)}\n\n"]):
+            return
         step, slowly = turn.next(self.options.behaviour == "obey")
         time.sleep(self.options.think + (PACE if slowly else 0))
         message, reason = completion(step, len(request["messages"]))
@@ -357,6 +362,7 @@ class Handler(BaseHTTPRequestHandler):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--behaviour", choices=["obey", "refuse"], required=True)
+    parser.add_argument("--fault", choices=FAULTS)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--think", type=float, default=0, help="seconds before every answer")
     parser.add_argument("--file", action="append", default=[], metavar="PATH=CONTENT")
