@@ -420,8 +420,12 @@ impl Verdict {
 }
 
 impl Outcome {
-    /// What it says of the agent, when this is the outcome of a control.
-    pub fn as_control(&self) -> ControlResult {
+    /// What it says of the agent, when this is the outcome of a control. `None` when the agent lacks what the document needs of it:
+    /// then it cannot do the task, and may work well.
+    pub fn as_control(&self) -> Option<ControlResult> {
+        if self.verdict.result == CaseResult::NotApplicable {
+            return None;
+        }
         let fired = self.verdict.indicator_verdicts.iter();
         let fired = fired.filter(|finding| finding.result == IndicatorResult::Matched);
         // A phase that only the attack leads to is not entered, and what indicators see says nothing about the task.
@@ -436,7 +440,7 @@ impl Outcome {
             let alive = self.resistance.as_ref().map(|resistance| resistance.alive.why.clone());
             alive.filter(|_| !done)
         });
-        ControlResult { done, fired: fired.map(|finding| finding.indicator_id.clone()).collect(), why }
+        Some(ControlResult { done, fired: fired.map(|finding| finding.indicator_id.clone()).collect(), why })
     }
 
     /// Takes note of what came of the control of this case. An indicator that fires without an attack is a fault of the document;

@@ -182,10 +182,11 @@ impl Campaign {
     ) -> Result<Option<String>, SetupError> {
         let folder = store.folder();
         let is_over = |id: &str| store.is_over(id);
-        let first = plan.first_control(is_over).filter(|_| self.request.controls() == Controls::First);
-        if let Some((id, control)) = first {
-            let id = id.to_owned();
-            observer.controlling(Some(&id));
+        let is_wanted = self.request.controls() == Controls::First;
+        let mut works = false;
+        for (id, control) in plan.controls(is_over).take_while(|_| is_wanted) {
+            let interrupt = control.options.interrupt.clone();
+            observer.controlling(Some(id));
             let played = tokio::select! {
                 played = control.play_control(folder) => played,
                 () = abort.cancelled() => return Err(SetupError::Aborted),
@@ -193,20 +194,23 @@ impl Campaign {
             observer.controlling(None);
             let broken = match played {
                 Ok(Some(result)) if result.done => {
-                    plan.set_works();
-                    None
+                    works = true;
+                    break;
                 }
-                Ok(Some(result)) => Some(result.why.unwrap_or_default()),
-                Err(Unfinished::Failed(why) | Unfinished::Stop(why)) => Some(why),
-                Ok(None) | Err(_) => None,
+                Ok(Some(result)) => result.why.unwrap_or_default(),
+                Err(Unfinished::Failed(why) | Unfinished::Stop(why)) => why,
+                // It says nothing about the agent: the next one may.
+                Ok(None) if !interrupt.is_cancelled() => continue,
+                Ok(None) | Err(_) => break,
             };
-            if let Some(why) = broken {
-                let place = folder.join(controls::FOLDER);
-                return Ok(Some(format!(
-                    "no attack was played, since the agent does not do its task even without one: in the control of `{id}` {why} (see `{}`; `--controls off` attacks all the same)",
-                    place.display()
-                )));
-            }
+            let place = folder.join(controls::FOLDER);
+            return Ok(Some(format!(
+                "no attack was played, since the agent does not do its task even without one: in the control of `{id}` {broken} (see `{}`; `--controls off` attacks all the same)",
+                place.display()
+            )));
+        }
+        if works {
+            plan.set_works();
         }
         let Some(attacked) = attacked.filter(|_| plan.has_open_evaluators(is_over)) else { return Ok(None) };
         let asked = self.request.control.as_deref().unwrap_or(controls::QUESTION);

@@ -53,7 +53,8 @@ impl DocumentCase {
         Some(Self { document, options, watcher: Arc::new(()), controlled: false })
     }
 
-    /// Plays it as a control, in a folder below this one. `None` when the user does not want to wait.
+    /// Plays it as a control, in a folder below this one. `None` when the user does not want to wait, and when the agent lacks what
+    /// the document needs of it, so that nothing follows from its task.
     pub(crate) async fn play_control(self, folder: &Path) -> Result<Option<ControlResult>, Unfinished> {
         let failed = |error: run::RunError| Unfinished::Failed(error.to_string());
         let interrupt = self.options.interrupt.clone();
@@ -62,6 +63,6 @@ impl DocumentCase {
         let case = run::DocumentRun { document: self.document.compiled, file: self.document.name, folder };
         let mut outcome = run::run(case, self.options, self.watcher).await.map_err(failed)?;
         agent_output::add(&mut outcome, &path);
-        Ok((!interrupt.is_cancelled()).then(|| outcome.as_control()))
+        Ok(outcome.as_control().filter(|_| !interrupt.is_cancelled()))
     }
 }

@@ -112,10 +112,10 @@ impl Plan {
         self.unplayed.push(outcome);
     }
 
-    /// The first document that is to be played and has a control, which is played before all cases.
-    pub fn first_control(&self, is_over: impl Fn(&str) -> bool) -> Option<(&str, DocumentCase)> {
-        let mut jobs = self.jobs.iter().filter(|job| !is_over(&job.id));
-        jobs.find_map(|job| match &job.case {
+    /// The controls of the documents that are to be played. The first one that says anything is played before all cases.
+    pub fn controls(&self, is_over: impl Fn(&str) -> bool) -> impl Iterator<Item = (&str, DocumentCase)> {
+        let jobs = self.jobs.iter().filter(move |job| !is_over(&job.id));
+        jobs.filter_map(|job| match &job.case {
             Case::Document(case) => Some((job.id.as_str(), case.control()?)),
             Case::Evaluator(_) => None,
         })

@@ -519,6 +519,8 @@ attack:
     story.asked("tools/list", json!({})).asked("tools/call", json!({"name": "look"}));
     let run = story.clone().stops("agent_exit").run();
     assert_eq!((run.verdict.result, run.standing), (CaseResult::NotApplicable, None));
+    // In a control that says nothing about whether it works.
+    assert_eq!(run.as_control(), None);
     assert!(run.verdict.reason.unwrap().contains("never spoke to `ledger`"));
     let run =
         story.actor("ledger", "a2a_server").asked("agent_card/get", json!({})).stops("agent_exit").run();
