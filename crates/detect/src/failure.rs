@@ -21,12 +21,28 @@ pub struct Failure {
     /// The last lines of the agent's standard error.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stderr: Vec<String>,
+    /// The last lines of its standard output.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stdout: Vec<String>,
 }
 
 impl Failure {
     /// A failure that happened to no actor.
     pub fn new(kind: FailureKind, fault: Fault, message: impl Into<String>) -> Self {
-        Self { kind, fault, actor: None, message: message.into(), files: Vec::new(), stderr: Vec::new() }
+        let message = message.into();
+        Self { kind, fault, actor: None, message, files: Vec::new(), stderr: Vec::new(), stdout: Vec::new() }
+    }
+
+    /// The last line in which the agent speaks of an error, else the last one that it wrote. Standard error goes first.
+    pub fn last_words(&self) -> Option<&str> {
+        // Agents write figures after the reason (`tokens used`), and warnings where the reason is in the answer.
+        const SIGNS: [&str; 5] = ["error", "fail", "exception", "invalid", "refused"];
+        let lines = || self.stderr.iter().rev().chain(self.stdout.iter().rev()).map(String::as_str);
+        let speaks_of_error = |line: &&str| {
+            let line = line.to_lowercase();
+            SIGNS.iter().any(|sign| line.contains(sign))
+        };
+        lines().find(speaks_of_error).or_else(|| lines().next())
     }
 
     /// What kept an actor from going on.
@@ -92,4 +108,34 @@ pub enum Fault {
     Agent,
     /// Nobody's: what the attack takes did not happen.
     None,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_words_are_those_about_the_error() {
+        let wrote = |stderr: &[&str], stdout: &[&str]| {
+            let owned = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+            let failure = Failure {
+                stderr: owned(stderr),
+                stdout: owned(stdout),
+                ..Failure::new(FailureKind::AgentCrashed, Fault::Agent, "it ended with code 1")
+            };
+            failure.last_words().unwrap_or_default().to_owned()
+        };
+        // codex, Claude Code, and one that says little.
+        assert_eq!(
+            wrote(&["ERROR: stream disconnected", "tokens used", "2"], &[]),
+            "ERROR: stream disconnected"
+        );
+        assert_eq!(
+            wrote(&["[unrecognized_model] {}"], &["API Error: 401 invalid key"]),
+            "API Error: 401 invalid key"
+        );
+        assert_eq!(wrote(&["starting", "out of time"], &["Hello."]), "out of time");
+        assert_eq!(wrote(&[], &["Hello."]), "Hello.");
+        assert_eq!(wrote(&[], &[]), "");
+    }
 }

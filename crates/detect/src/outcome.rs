@@ -431,7 +431,7 @@ impl Outcome {
         // A phase that only the attack leads to is not entered, and what indicators see says nothing about the task.
         let beside = [FailureKind::NotDelivered, FailureKind::Blind];
         let failure = self.failure.as_ref().filter(|failure| !beside.contains(&failure.kind));
-        let failure = failure.map(|failure| match failure.stderr.last() {
+        let failure = failure.map(|failure| match failure.last_words() {
             Some(words) => format!("{}; its last words are: {words}", failure.message),
             None => failure.message.clone(),
         });
