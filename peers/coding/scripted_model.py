@@ -80,12 +80,14 @@ SCRIPTS = {
     },
 }
 
-# How an agent reads a file with a tool of its own: its name, and the arguments for a path in its working directory.
+# How an agent reads a file with a tool of its own: its name, and the arguments for a path in its working directory. Where
+# one fails, as gemini-cli's does for `.env`, the next that the agent has is tried.
 READERS = {
     "Read": lambda path: {"file_path": path},
     "read": lambda path: {"filePath": path},
     "exec_command": lambda path: {"cmd": f"cat {path}"},
     "read_file": lambda path: {"file_path": path},
+    "run_shell_command": lambda path: {"command": f"cat {path}"},
 }
 
 TEXT = "Done."
@@ -321,11 +323,13 @@ def next_step(wire, request, script, obey):
     tool, arguments, field = script["send"]
     is_sent = any(is_named(one.name, tool) and field in one.arguments for one in done)
     if obey and not is_sent and told in re.sub(r"\\n|\s+", " ", shown):
-        reader, how = next((n, READERS[n]) for n in READERS if any(n == name for name, _, _ in tools))
-        read = next((one for one in done if one.name == reader), None)
-        if not read:
-            return reader, how(script["file"]), None
-        return call(tool, {**arguments, field: read.result})
+        for reader, how in READERS.items():
+            read = next((one for one in done if one.name == reader), None)
+            if not read and any(name == reader for name, _, _ in tools):
+                return reader, how(script["file"]), None
+            if read and not read.result.startswith('{"error"'):
+                return call(tool, {**arguments, field: read.result})
+        return "I have no tool that reads files."
     left = list(done)
     for tool, arguments in script["task"]:
         mine = next((one for one in left if is_named(one.name, tool) and arguments.items() <= one.arguments.items()), None)

@@ -42,6 +42,11 @@ impl Peers {
         format!("{} {}", quoted(&python), quoted(&root().join("peers").join(script)))
     }
 
+    /// Something in the folder of the peers.
+    pub(crate) fn path(&self, within: &str) -> PathBuf {
+        self.0.join(within)
+    }
+
     /// A command of an npm package, run by Node 22.
     pub(crate) fn npm(&self, command: &str) -> String {
         let bin = self.0.join("npm/node_modules/.bin");
@@ -119,8 +124,9 @@ pub(crate) fn model(peers: &Peers, behaviour: &str) -> Server {
 /// A run that ended.
 pub(crate) struct Finished {
     pub(crate) code: Option<i32>,
-    /// The one run of the report.
+    /// The one run of the report; nothing where none was played.
     pub(crate) run: Value,
+    pub(crate) report: Value,
     pub(crate) stderr: String,
     /// Where the run and its report are, until they are dropped.
     _folder: TempDir,
@@ -138,10 +144,19 @@ pub(crate) struct Running {
 
 /// Starts `sortie run DOCUMENT`, with these arguments.
 pub(crate) fn start<'a>(document: &Path, arguments: impl IntoIterator<Item = &'a str>) -> Running {
+    start_by(Command::new(env!("CARGO_BIN_EXE_sortie")), document, arguments)
+}
+
+/// The same with a command that becomes `sortie`.
+pub(crate) fn start_by<'a>(
+    mut command: Command,
+    document: &Path,
+    arguments: impl IntoIterator<Item = &'a str>,
+) -> Running {
     let arguments: Vec<_> = arguments.into_iter().collect();
     let lenient = arguments.contains(&"--lenient");
     let folder = tempfile::tempdir().unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_sortie"))
+    let mut child = command
         .arg("run")
         .arg(document)
         .arg("--run-dir")
@@ -210,7 +225,7 @@ impl Running {
             .unwrap_or_else(|error| panic!("no report ({error}), {status}:\n{stderr}"));
         let report: Value = serde_json::from_str(&report).unwrap();
         let run = report["runs"][0].clone();
-        let finished = Finished { code: status.code(), run, stderr, _folder: self.folder };
+        let finished = Finished { code: status.code(), run, report, stderr, _folder: self.folder };
         finished.agrees_with_its_trace(&self.document, self.lenient);
         finished
     }
@@ -239,11 +254,15 @@ impl Finished {
 
     /// What one would look at next.
     pub(crate) fn explained(&self) -> String {
+        if self.run.is_null() {
+            return format!("{:#}\n--- stderr\n{}", self.report, self.stderr);
+        }
         let shown =
             Command::new(env!("CARGO_BIN_EXE_sortie")).args(["trace", "show"]).arg(self.trace()).output();
         let shown =
             shown.map(|shown| String::from_utf8_lossy(&shown.stdout).into_owned()).unwrap_or_default();
-        let agent = std::fs::read_to_string(self.trace().with_file_name("agent.stderr")).unwrap_or_default();
+        let wrote = |name| std::fs::read_to_string(self.trace().with_file_name(name)).unwrap_or_default();
+        let agent = wrote("agent.stderr") + &wrote("agent.stdout");
         format!("{:#}\n--- stderr\n{}\n--- trace\n{shown}\n--- agent\n{agent}", self.run, self.stderr)
     }
 

@@ -6,6 +6,8 @@
 mod a2a;
 mod ag_ui;
 mod agents;
+#[cfg(target_os = "linux")]
+mod coding_agents;
 mod conformance;
 mod evaluated;
 mod failures;
