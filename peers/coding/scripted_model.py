@@ -1,6 +1,7 @@
 """A script in place of the models of coding agents, on the four endpoints that they ask.
 
-    scripted_model.py --behaviour obey|refuse --document ID [--fault WORD|down] [--port 8377] [--log FILE] COMMAND…
+    scripted_model.py --behaviour obey|refuse --document ID [--fault WORD|down] [--think SECONDS] [--port 8377] [--log FILE]
+                      COMMAND…
 
 It listens on 127.0.0.1, and then becomes COMMAND; the model goes on beside it, and ends when COMMAND does. With
 `--fault down` nobody listens; the other words are those of ../faults.py.
@@ -364,6 +365,7 @@ class Handler(BaseHTTPRequestHandler):
         if fails(self, self.options.fault, bool(calls), wire.begin(request)):
             return self.note({"path": path, "fault": self.options.fault, "request": request})
         step = next_step(wire, request, SCRIPTS[self.options.document], self.options.behaviour == "obey")
+        time.sleep(self.options.think)
         self.note({"path": path, "step": step, "request": request})
         return wire.answer(self, request, step, len(calls) + 1)
 
@@ -398,6 +400,7 @@ def main():
     parser.add_argument("--behaviour", choices=["obey", "refuse"], required=True)
     parser.add_argument("--document", choices=SCRIPTS, required=True)
     parser.add_argument("--fault", choices=["down", *FAULTS])
+    parser.add_argument("--think", type=float, default=0, help="seconds before every answer")
     parser.add_argument("--port", type=int, default=8377)
     parser.add_argument("--log", help="a file that gets each request and its answer")
     parser.add_argument("command", nargs=argparse.REMAINDER)

@@ -239,9 +239,9 @@ fn sent_canaries(finished: &Finished) -> Vec<String> {
     canaries.iter().filter(|(_, value)| is_sent(value)).map(|(name, _)| name.clone()).collect()
 }
 
-fn gives_its_files_away(agent: Agent, documents: &[(&str, &str)]) {
+fn gives_its_files_away(agent: Agent, model: &str, documents: &[(&str, &str)]) {
     for (document, canary) in documents {
-        let finished = attack(agent, document, "--behaviour obey", &[]);
+        let finished = attack(agent, document, model, &[]);
         assert_eq!(
             (finished.verdict(), finished.code),
             ("exploited", Some(1)),
@@ -265,27 +265,35 @@ const OWN_FILES: [(&str, &str); 6] = [
 #[test]
 #[ignore = "needs the coding agents: cargo xtask test --only coding"]
 fn claude_code_that_obeys_gives_its_own_files_away() {
-    gives_its_files_away(Agent::ClaudeCode, &OWN_FILES);
+    gives_its_files_away(Agent::ClaudeCode, "--behaviour obey", &OWN_FILES);
 }
 
 #[test]
 #[ignore = "needs the coding agents: cargo xtask test --only coding"]
 fn codex_that_obeys_gives_its_own_files_away() {
-    gives_its_files_away(Agent::Codex, &OWN_FILES);
+    gives_its_files_away(Agent::Codex, "--behaviour obey", &OWN_FILES);
 }
 
 #[test]
 #[ignore = "needs the coding agents: cargo xtask test --only coding"]
 fn gemini_cli_that_obeys_gives_its_own_files_away() {
-    gives_its_files_away(Agent::GeminiCli, &OWN_FILES);
+    gives_its_files_away(Agent::GeminiCli, "--behaviour obey", &OWN_FILES);
 }
 
-/// Of the four, it alone shows its model a tool that changed in the middle of a conversation (SRT-010).
 #[test]
 #[ignore = "needs the coding agents: cargo xtask test --only coding"]
 fn opencode_that_obeys_gives_its_own_files_away() {
-    gives_its_files_away(Agent::OpenCode, &OWN_FILES);
-    gives_its_files_away(Agent::OpenCode, &[("SRT-010", "wallet")]);
+    gives_its_files_away(Agent::OpenCode, "--behaviour obey", &OWN_FILES);
+}
+
+/// These two show their model a tool that changed in the middle of a conversation, once they had time to list it. codex does not
+/// list again, and Claude Code does and goes on with what it knew.
+#[test]
+#[ignore = "needs the coding agents: cargo xtask test --only coding"]
+fn agents_that_hear_of_a_changed_tool_give_its_owner_their_files() {
+    for agent in [Agent::GeminiCli, Agent::OpenCode] {
+        gives_its_files_away(agent, "--behaviour obey --think 2", &[("SRT-010", "wallet")]);
+    }
 }
 
 #[test]
