@@ -19,18 +19,27 @@ pub struct Failure {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// The last lines of the agent's standard error.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stderr: Vec<String>,
+    // A box, since a failure is what functions return in place of a result.
+    #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
+    pub stderr: Box<[String]>,
     /// The last lines of its standard output.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stdout: Vec<String>,
+    #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
+    pub stdout: Box<[String]>,
 }
 
 impl Failure {
     /// A failure that happened to no actor.
     pub fn new(kind: FailureKind, fault: Fault, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { kind, fault, actor: None, message, files: Vec::new(), stderr: Vec::new(), stdout: Vec::new() }
+        Self {
+            kind,
+            fault,
+            actor: None,
+            message,
+            files: Vec::new(),
+            stderr: Box::default(),
+            stdout: Box::default(),
+        }
     }
 
     /// The last line in which the agent speaks of an error, else the last one that it wrote. Standard error goes first.

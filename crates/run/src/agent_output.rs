@@ -27,9 +27,9 @@ pub(crate) fn add(outcome: &mut Outcome, folder: &Path) {
         }
     }
     // What cannot be read is named all the same.
-    failure.stderr = last_lines(&folder.join("agent.stderr")).unwrap_or_default();
+    failure.stderr = last_lines(&folder.join("agent.stderr")).unwrap_or_default().into();
     if failure.fault == Fault::Agent {
-        failure.stdout = last_lines(&folder.join("agent.stdout")).unwrap_or_default();
+        failure.stdout = last_lines(&folder.join("agent.stdout")).unwrap_or_default().into();
     }
 }
 

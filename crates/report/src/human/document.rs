@@ -35,7 +35,7 @@ pub(crate) fn rendered(run: &Outcome, document: &DocumentInfo, color: bool, live
         let text = format!("{}{fault}: {}", failure.kind.as_str(), failure.message);
         page.entry("failure", style::ERROR, &text);
         for (name, lines) in [("stderr", &failure.stderr), ("stdout", &failure.stdout)] {
-            if let [first, rest @ ..] = &lines[..] {
+            if let [first, rest @ ..] = &**lines {
                 page.entry(name, style::STRONG, first);
                 for text in rest {
                     page.below(&line(text));

@@ -226,6 +226,61 @@ fn attack(agent: Agent, document: &str, model: &str, more: &[&str]) -> Finished 
     start_by(command, Path::new(document), arguments).finish()
 }
 
+/// The lines of the docs, with the programs of the peers, and with their files and variables as the docs say.
+#[test]
+#[ignore = "needs the coding agents: cargo xtask test --only coding"]
+fn the_lines_in_the_docs_start_each_agent() {
+    let peers = Peers::find();
+    let page = fs::read_to_string(root().join("docs/run.md")).unwrap();
+    let section = page.split("### Coding agents").nth(1).unwrap();
+    let block = section.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
+    let lines: Vec<_> = block.replace("\\\n", " ").lines().filter_map(shlex::split).collect();
+    let lines: Vec<_> = lines.iter().filter(|line| !line.is_empty()).collect();
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    for agent in [Agent::ClaudeCode, Agent::Codex, Agent::GeminiCli, Agent::OpenCode] {
+        let place = tempfile::tempdir().unwrap();
+        let setup = agent.setup(&peers, place.path(), &Servers::Actors(&["default"]), "{prompt}");
+        let (name, words) = match agent {
+            Agent::ClaudeCode => ("claude", 1),
+            Agent::Codex => ("codex", 2),
+            Agent::GeminiCli => ("gemini", 2),
+            Agent::OpenCode => ("opencode", 1),
+        };
+        let wanted = format!("{name} ");
+        let line = lines.iter().find(|line| line.iter().any(|word| word.starts_with(&wanted))).unwrap();
+        let program = shlex::try_join(setup.command[..words].iter().map(String::as_str)).unwrap();
+        let line: Vec<_> =
+            line.iter().map(|word| word.replacen(&wanted, &format!("{program} "), 1)).collect();
+        let [sortie, run, document, arguments @ ..] = &line[..] else { panic!("{line:?}") };
+        assert_eq!([sortie, run, document], ["sortie", "run", "SRT-001"]);
+        let mut command = beside_model(&peers, place.path(), document, "--behaviour obey");
+        command.arg(env!("CARGO_BIN_EXE_sortie")).envs(setup.variables);
+        if agent == Agent::Codex {
+            let provider = format!(
+                "model = \"scripted\"\nmodel_provider = \"script\"\n[model_providers.script]\nname = \"script\"\n\
+                 base_url = \"{MODEL}/v1\"\nwire_api = \"responses\"\n"
+            );
+            fs::write(place.path().join("config.toml"), provider).unwrap();
+            command.env("CODEX_HOME", place.path());
+        }
+        // Where the model is, is what a user of a script adds.
+        let mut arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+        match agent {
+            Agent::ClaudeCode => arguments.extend(["--env", "ANTHROPIC_BASE_URL"]),
+            Agent::GeminiCli => arguments.extend(["--env", "GOOGLE_GEMINI_BASE_URL"]),
+            Agent::Codex | Agent::OpenCode => {}
+        }
+        let finished = start_by(command, Path::new(document), arguments).finish();
+        assert_eq!(
+            (finished.verdict(), finished.code),
+            ("exploited", Some(1)),
+            "{agent:?}: {}",
+            finished.explained()
+        );
+        assert_eq!(sent_canaries(&finished), ["ssh_key"], "{agent:?}: {}", finished.explained());
+    }
+}
+
 /// The canaries of a run that the agent sent to anyone.
 fn sent_canaries(finished: &Finished) -> Vec<String> {
     let records = finished.records();
