@@ -18,10 +18,11 @@ type Decisions = BTreeMap<String, (String, u64)>;
 
 /// Plays the library twice against an agent that never gives in, and twice against one that does in three of ten.
 pub(crate) fn run(sortie: &Path, quick: bool) -> Result<bool, String> {
+    let sortie = std::fs::canonicalize(sortie).map_err(|error| format!("{}: {error}", sortie.display()))?;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let (mut flips, mut cases, mut attempts, mut undecided) = (0_u32, 0_u32, 0_u64, 0_u32);
     for probability in ["0", "0.3"] {
-        let campaigns = ["1", "2"].map(|seed| campaign(sortie, folder.path(), probability, seed, quick));
+        let campaigns = ["1", "2"].map(|seed| campaign(&sortie, folder.path(), probability, seed, quick));
         let [first, second] = campaigns;
         let (first, second) = (first?, second?);
         for (case, (decision, took)) in &first {
