@@ -99,9 +99,13 @@ impl Report {
     /// What does not apply to the target counts neither way, and when nothing at all was decided, nothing is. A case that was
     /// not played to its end may have been the one. With `allow_skipped`, cases that are only skipped do no harm.
     pub fn standing(&self, allow_skipped: bool) -> Standing {
-        let worst = self.runs.iter().filter_map(|run| run.standing).max().unwrap_or(Standing::Undecided);
+        self.standing_of(self.runs.iter().filter_map(|run| run.standing).max(), allow_skipped)
+    }
+
+    /// The same, with the worst standing of a case given; `None` where no case has one.
+    pub(crate) fn standing_of(&self, worst: Option<Standing>, allow_skipped: bool) -> Standing {
         let whole = self.unfinished.is_empty() && self.stopped.is_none();
-        match worst {
+        match worst.unwrap_or(Standing::Undecided) {
             Standing::Exploited => Standing::Exploited,
             _ if !whole => Standing::Undecided,
             Standing::Skipped if allow_skipped && self.runs.iter().any(Outcome::is_decided) => {

@@ -43,6 +43,15 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
+/// A p-value: `p = 0.032`, `p < 0.0001`. One that is rounded up to a level is shown with more digits.
+pub(crate) fn p_value(p: f64) -> String {
+    match p {
+        p if p < 0.0001 => "p < 0.0001".to_owned(),
+        p if p < 0.01 || (0.0495..0.0505).contains(&p) => format!("p = {p:.4}"),
+        p => format!("p = {p:.3}"),
+    }
+}
+
 /// The words of a text on lines of at most so many columns. A word that is longer has a line of its own.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -86,18 +95,22 @@ pub fn shown_diff(diff: &str, color: bool) -> String {
 
 /// Writes JSON for people and machines: indented, and with escapes for whatever a terminal would obey.
 pub fn write_json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
-    let text = serde_json::to_string_pretty(value)?;
+    write_escaped(out, &serde_json::to_string_pretty(value)?)?;
+    out.write_all(b"\n")
+}
+
+/// Writes a text of JSON with escapes for whatever a terminal would obey or hide.
+pub(crate) fn write_escaped(out: &mut dyn Write, json: &str) -> io::Result<()> {
     // JSON escapes C0 controls by itself. Whatever else is hidden stands in a string, where it may be escaped too.
     let mut plain = 0;
-    for (at, letter) in text.char_indices().filter(|(_, letter)| stand_in(*letter).is_some()) {
-        out.write_all(&text.as_bytes()[plain..at])?;
+    for (at, letter) in json.char_indices().filter(|(_, letter)| stand_in(*letter).is_some()) {
+        out.write_all(&json.as_bytes()[plain..at])?;
         for unit in letter.encode_utf16(&mut [0; 2]) {
             write!(out, "\\u{unit:04x}")?;
         }
         plain = at + letter.len_utf8();
     }
-    out.write_all(&text.as_bytes()[plain..])?;
-    out.write_all(b"\n")
+    out.write_all(&json.as_bytes()[plain..])
 }
 
 /// Pages as they read best in a terminal: headings stand out, code blocks are indented.

@@ -1,5 +1,6 @@
 //! Reports of documents, evaluators and suites together, in every form.
 
+mod baseline;
 mod canonical;
 mod coverage;
 mod forms;
