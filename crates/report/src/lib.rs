@@ -8,6 +8,8 @@
 //! | [`origin`] | which run a report is about: program, time, agent and targets |
 //! | [`Models`] | the models that helped, how far they can be trusted, and what they took |
 //! | [`write_human`], [`write_junit`], [`write_json`], [`Report::canonical`] | the report for people, for CI, for programs, and for whoever compares two |
+//! | [`baseline`] | what is known about an agent, and what a run says in the light of it |
+//! | [`compare`] | two runs of the same cases: what got better, what got worse, and what is not known |
 //! | [`words`] | what the words in reports mean |
 //! | [`findings`] | what `sortie check` finds, in every format |
 //! | [`TraceView`], [`EvaluatorView`], [`FixtureReport`] | a trace, an evaluator, and what checks make of fixtures |
@@ -17,6 +19,7 @@
 
 pub mod baseline;
 mod canonical;
+pub mod compare;
 mod evaluator;
 pub mod files;
 pub mod findings;

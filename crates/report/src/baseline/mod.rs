@@ -20,4 +20,5 @@ pub use fail_on::{FailOn, FailOnError};
 pub use file::{Baseline, BaselineError, MAX_BYTES, MAX_LINE, VERSION, accept};
 pub use line::{Acceptance, BaselineLine, LineProblem, LineStatus};
 pub use record::RecordedRun;
+pub(crate) use state::observed;
 pub use state::{BaselineNote, BaselineState, ChangeRule, attacked};

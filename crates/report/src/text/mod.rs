@@ -3,6 +3,7 @@
 //! Documents are hostile input, and attack documents hold characters on purpose that a terminal would obey, hide or reorder.
 //! Each is replaced by one that is one column wide, so that what is underlined stays underlined.
 
+pub(crate) mod markup;
 pub mod style;
 
 use std::borrow::Cow;

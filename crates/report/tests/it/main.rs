@@ -2,6 +2,7 @@
 
 mod baseline;
 mod canonical;
+mod compare;
 mod coverage;
 mod forms;
 mod mixed;
