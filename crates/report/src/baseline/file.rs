@@ -17,6 +17,8 @@ use std::io::{self, Read as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use sortie_syntax::nearest;
+
 use super::line::{Acceptance, BaselineLine, LineProblem, LineStatus};
 
 /// The version of the file. A change that could break a reader makes it 2.
@@ -62,6 +64,8 @@ pub enum BaselineError {
         case: String,
         /// The target, where one was named.
         target: Option<String>,
+        /// The case that is probably meant.
+        nearest: Option<String>,
     },
     /// The case has a line for each of several targets.
     #[error("`{}` has the case `{case}` with several targets: {}; name one", .path.display(), .targets.join(", "))]
@@ -75,6 +79,23 @@ pub enum BaselineError {
     },
 }
 
+impl BaselineError {
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::NoSuchCase { nearest: Some(nearest), .. } => Some(format!("did you mean `{nearest}`?")),
+            Self::NoSuchCase { nearest: None, .. } => {
+                Some("`sortie baseline write RUN --out FILE` adds the cases of a run".to_owned())
+            }
+            Self::SeveralTargets { .. } => Some("name one with `--target`".to_owned()),
+            Self::Line { problem: LineProblem::NotExploited(_), .. } => {
+                Some("only an exploited case can be accepted; `sortie baseline write RUN --out FILE` adds what a run found".to_owned())
+            }
+            Self::Io { .. } | Self::TooLong(_) | Self::Line { .. } => None,
+        }
+    }
+}
+
 /// What is known about the cases of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Baseline {
@@ -85,10 +106,7 @@ pub struct Baseline {
 impl Baseline {
     /// Reads a file.
     pub fn load(path: &Path) -> Result<Self, BaselineError> {
-        let io = |source| BaselineError::Io { path: path.to_owned(), source };
-        let mut bytes = Vec::new();
-        File::open(path).map_err(io)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
-        Self::parse(path, &bytes)
+        Self::parse(path, &load_bytes(path)?)
     }
 
     /// Reads what a file holds. The path is for messages only.
@@ -129,6 +147,14 @@ impl Baseline {
     }
 }
 
+/// Reads the bytes of a file, as far as a baseline may be long.
+pub fn load_bytes(path: &Path) -> Result<Vec<u8>, BaselineError> {
+    let io = |source| BaselineError::Io { path: path.to_owned(), source };
+    let mut bytes = Vec::new();
+    File::open(path).map_err(io)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
+    Ok(bytes)
+}
+
 /// Accepts a case: changes its line in what a file holds, and keeps everything else to the byte.
 ///
 /// The target may be left out where the case has one line.
@@ -138,14 +164,15 @@ pub fn accept(
     case: &str,
     target: Option<&str>,
     acceptance: Acceptance,
-) -> Result<Vec<u8>, BaselineError> {
+) -> Result<String, BaselineError> {
     let mut lines = parse_lines(path, bytes)?;
+    let nearest = nearest(case, lines.iter().map(|(_, line)| line.case.as_str())).map(str::to_owned);
     lines.retain(|(_, line)| line.case == case && target.is_none_or(|target| line.target == target));
     let [(place, line)] = lines.as_slice() else {
         let (path, case) = (path.to_owned(), case.to_owned());
         let targets: Vec<_> = lines.into_iter().map(|(_, line)| format!("`{}`", line.target)).collect();
         return Err(if targets.is_empty() {
-            BaselineError::NoSuchCase { path, case, target: target.map(str::to_owned) }
+            BaselineError::NoSuchCase { path, case, target: target.map(str::to_owned), nearest }
         } else {
             BaselineError::SeveralTargets { path, case, targets }
         });
@@ -156,11 +183,16 @@ pub fn accept(
         Err(problem) => Some(problem),
         Ok(()) => (text.len() > MAX_LINE).then_some(LineProblem::TooLong),
     };
-    if let Some(problem) = problem {
+    let at_line = |problem| {
         let line = bytes[..place.start].split(|byte| *byte == b'\n').count();
-        return Err(BaselineError::Line { path: path.to_owned(), line, problem });
+        BaselineError::Line { path: path.to_owned(), line, problem }
+    };
+    if let Some(problem) = problem {
+        return Err(at_line(problem));
     }
-    Ok([&bytes[..place.start], text.as_bytes(), &bytes[place.end..]].concat())
+    let changed = [&bytes[..place.start], text.as_bytes(), &bytes[place.end..]].concat();
+    // Every line was read as text, and the one that is new is one.
+    String::from_utf8(changed).map_err(|_| at_line(LineProblem::NotText))
 }
 
 fn key(line: &BaselineLine) -> (String, String) {

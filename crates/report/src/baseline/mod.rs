@@ -17,7 +17,7 @@ mod state;
 
 pub use date::{Date, DateError};
 pub use fail_on::{FailOn, FailOnError};
-pub use file::{Baseline, BaselineError, MAX_BYTES, MAX_LINE, VERSION, accept};
+pub use file::{Baseline, BaselineError, MAX_BYTES, MAX_LINE, VERSION, accept, load_bytes};
 pub use line::{Acceptance, BaselineLine, LineProblem, LineStatus};
 pub use record::RecordedRun;
 pub(crate) use state::observed;

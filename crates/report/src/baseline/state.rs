@@ -128,7 +128,16 @@ impl Baseline {
                     Standing::Resisted => BaselineState::Unchanged,
                     Standing::Skipped | Standing::Undecided => BaselineState::Unknown,
                 }),
-                Some(line) => note(line, changes.get(run.id.as_str()), standing, today, rule),
+                Some(line) => {
+                    let change = changes.get(run.id.as_str());
+                    // A case that was not played has no digest, and says nothing about its document.
+                    let is_unknown = change.is_none() && !run.is_decided() && !digests.contains_key(&run.id);
+                    if is_unknown {
+                        BaselineNote::new(BaselineState::Unknown)
+                    } else {
+                        note(line, change, standing, today, rule)
+                    }
+                }
             };
             notes.insert(run.id.clone(), note);
         }

@@ -199,7 +199,7 @@ impl Comparison {
             let applies = |run: Option<&Outcome>| run.is_none_or(|run| run.standing.is_some());
             match of_a.get(id) {
                 None => comparison.only_b.push(id.to_owned()),
-                Some(_) if differ(a.digests.get(id), b.digests.get(id)) => {
+                Some(_) if differ(a, b, id) => {
                     comparison.changed.push(id.to_owned());
                 }
                 Some(then) if !applies(*then) && !applies(now) => {
@@ -245,8 +245,9 @@ fn ids(report: &Report) -> impl Iterator<Item = &str> {
     ids.filter(move |id| seen.insert(*id))
 }
 
-fn differ(a: Option<&String>, b: Option<&String>) -> bool {
-    a.zip(b).is_some_and(|(a, b)| a != b)
+/// Whether both runs have a case of this name, and it is not the same.
+fn differ(a: ComparedRun<'_>, b: ComparedRun<'_>, id: &str) -> bool {
+    a.digests.get(id).zip(b.digests.get(id)).is_some_and(|(a, b)| a != b)
 }
 
 /// The cases, tested one by one and adjusted for their number.

@@ -62,7 +62,7 @@ fn recorded(runs: impl IntoIterator<Item = Outcome>) -> Baseline {
 fn accepted(baseline: &Baseline, id: &str, expires: Option<&str>) -> Baseline {
     let acceptance = Acceptance { reason: "it is a demo".to_owned(), expires: expires.map(day) };
     let text = accept(Path::new(FILE), baseline.to_text().as_bytes(), id, None, acceptance).unwrap();
-    Baseline::parse(Path::new(FILE), &text).unwrap()
+    Baseline::parse(Path::new(FILE), text.as_bytes()).unwrap()
 }
 
 fn states(baseline: &Baseline, runs: impl IntoIterator<Item = Outcome>) -> BTreeMap<String, BaselineState> {
@@ -171,9 +171,13 @@ fn the_same_case_may_have_a_line_for_each_target() {
     let accept = |case, target| accept(Path::new(FILE), both.as_bytes(), case, target, acceptance.clone());
     let ambiguous = accept("a", None).unwrap_err().to_string();
     assert!(ambiguous.contains("with several targets: `t`, `u`; name one"), "{ambiguous}");
-    let changed = String::from_utf8(accept("a", Some("u")).unwrap()).unwrap();
+    let changed = accept("a", Some("u")).unwrap();
     assert!(changed.starts_with(&one) && changed.contains("\"accepted\""), "{changed}");
-    assert!(matches!(accept("b", None), Err(BaselineError::NoSuchCase { .. })));
+    let absent = accept("A", None).unwrap_err();
+    assert_eq!(absent.to_string(), "`sortie-baseline.jsonl` has no line about the case `A`");
+    assert_eq!(absent.help().as_deref(), Some("did you mean `a`?"));
+    let absent = accept("a", Some("v")).unwrap_err().to_string();
+    assert!(absent.ends_with("about the case `a` and the target `v`"), "{absent}");
 }
 
 #[test]
@@ -194,11 +198,9 @@ fn accepting_changes_one_line_and_keeps_the_others_to_the_byte() {
     let text = format!("{odd}{}", with_line(r#""hits":1,"status":"open""#).lines().last().unwrap());
     let acceptance = Acceptance { reason: "a \"demo\"\n".to_owned(), expires: Some(day("2027-12-31")) };
     let changed = accept(Path::new(FILE), text.as_bytes(), "a", None, acceptance.clone()).unwrap();
-    let changed = String::from_utf8(changed).unwrap();
     let line = changed.strip_prefix(odd).expect("the rest is as it was");
     assert!(line.contains(r#""status":"accepted","reason":"a \"demo\"\n","expires":"2027-12-31""#), "{line}");
     let first = accept(Path::new(FILE), text.as_bytes(), "z", None, acceptance).unwrap();
-    let first = String::from_utf8(first).unwrap();
     assert!(
         first.starts_with("{ \"baseline\": 1 }\r\n\r\n{\"case\":\"z\"")
             && first.contains("}\r\n\n\n{\"case\":\"a\"")
@@ -213,7 +215,7 @@ fn nothing_is_accepted_without_a_reason_or_without_a_hit() {
         let acceptance = Acceptance { reason: reason.to_owned(), expires: None };
         accept(Path::new(FILE), text.as_bytes(), case, None, acceptance)
     };
-    let problem = |result: Result<Vec<u8>, BaselineError>| match result.unwrap_err() {
+    let problem = |result: Result<String, BaselineError>| match result.unwrap_err() {
         BaselineError::Line { line, problem, .. } => (line, problem.to_string()),
         other => panic!("{other}"),
     };
@@ -293,10 +295,16 @@ fn a_changed_document_makes_its_line_stale() {
     let baseline = accepted(&recorded([once("a/one", CaseResult::Exploited)]), "a/one", None);
     let report = report([once("a/one", CaseResult::Exploited)]);
     let changed = BTreeMap::from([("a/one".to_owned(), "another".to_owned())]);
-    for digests in [changed, BTreeMap::new()] {
+    for digests in [changed.clone(), BTreeMap::new()] {
         let notes = baseline.judge(&report, &digests, today(), ChangeRule::default());
         assert_eq!(notes["a/one"].state, BaselineState::Stale);
         assert_eq!(notes["a/one"].reason.as_deref(), Some("it is a demo"));
+    }
+    // A case that was not played has no digest: nobody knows whether the document changed.
+    let skipped = self::report([once("a/one", CaseResult::Skipped)]);
+    for (digests, expected) in [(changed, BaselineState::Stale), (BTreeMap::new(), BaselineState::Unknown)] {
+        let notes = baseline.judge(&skipped, &digests, today(), ChangeRule::default());
+        assert_eq!(notes["a/one"].state, expected);
     }
 }
 

@@ -72,6 +72,7 @@ fn rates_and_attempts_are_published_too() {
             id,
             BaselineNote {
                 state: BaselineState::Known,
+                detail: Some("`accepted` in the baseline".to_owned()),
                 reason: Some("accepted".to_owned()),
                 expires: Some("2027-01-31".to_owned()),
             },
