@@ -60,6 +60,7 @@ mod campaign;
 mod config;
 pub mod controls;
 mod demo;
+mod digests;
 mod discovery;
 pub mod document_plan;
 pub mod environment;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use sortie_library::{LoadError, NotFound};
 use sortie_prove::{FreezeError, ProofsError, RecordError};
+use sortie_report::baseline::BaselineError;
 use sortie_report::files::FileError;
 use sortie_report::findings::{Checked, SelectionError};
 use sortie_run::SetupError;
@@ -59,6 +60,7 @@ macro_rules! told {
 }
 
 told! {
+    BaselineError: BaselineError::help;
     FreezeError: FreezeError::help;
     FileError: |error: &FileError| error.help().map(str::to_owned);
     SelectionError: |error: &SelectionError| Some(error.help());

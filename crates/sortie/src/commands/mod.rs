@@ -15,7 +15,9 @@ macro_rules! subcommands {
     };
 }
 
+mod baseline;
 mod check;
+mod compare;
 mod completions;
 mod conformance;
 mod demo;
@@ -43,6 +45,8 @@ subcommands! {
         Run(Box<run::Run>),
         Eval(eval::Eval),
         Report(report::Report),
+        Compare(compare::Compare),
+        Baseline(baseline::Baseline),
         Merge(merge::Merge),
         Prove(prove::Prove),
         Freeze(freeze::Freeze),

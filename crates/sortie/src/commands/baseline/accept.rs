@@ -1,0 +1,60 @@
+//! `sortie baseline accept`
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use sortie_report::baseline::{Acceptance, Date, accept, load_bytes};
+use sortie_report::files;
+
+use crate::{Console, Exit, Failure};
+
+const EXAMPLES: &str = "\
+Examples:
+  Accept a finding until a day, and see what changed:
+    $ sortie run SRT-001 --agent builtin:gullible --grace 0s --run-dir first  # ends with 1
+    $ sortie baseline write first > sortie-baseline.jsonl
+    $ sortie baseline accept SRT-001 --reason 'this agent is for practice' --expires 2099-12-31
+    $ grep accepted sortie-baseline.jsonl";
+
+/// Accept an exploited case of a baseline, with a reason.
+///
+/// The line of the case is changed, and every other byte of the file stays. A case that is accepted does not fail a run until the
+/// day after `--expires`, unless it is exploited significantly more often than the line says.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Accept {
+    /// The id of the case
+    case: String,
+
+    /// Why it is accepted
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+
+    /// The last day on which it is accepted, as YYYY-MM-DD
+    #[arg(long, value_name = "DATE")]
+    expires: Option<Date>,
+
+    /// The baseline
+    #[arg(long, value_name = "FILE", default_value = "sortie-baseline.jsonl")]
+    file: PathBuf,
+
+    /// The target, where the baseline has the case with several
+    #[arg(long, value_name = "TARGET")]
+    target: Option<String>,
+}
+
+impl Accept {
+    pub(crate) fn run(self, _: &mut Console) -> Result<Exit, Failure> {
+        // A clock before 1970 is wrong, and then nothing is over.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        if let Some(last) = self.expires.filter(|last| *last < Date::of_unix_time(now)) {
+            return Err(Failure::new(format!("`--expires`: {last} is over, so nothing would be accepted")));
+        }
+        let acceptance = Acceptance { reason: self.reason, expires: self.expires };
+        let text = load_bytes(&self.file)?;
+        let changed = accept(&self.file, &text, &self.case, self.target.as_deref(), acceptance)?;
+        files::replace(&self.file, &changed)?;
+        Ok(Exit::Clean)
+    }
+}

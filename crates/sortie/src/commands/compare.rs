@@ -1,0 +1,87 @@
+//! `sortie compare`
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use sortie_report::compare::{ComparedRun, Comparison, write_comparison, write_comparison_markdown};
+use sortie_report::write_json;
+use sortie_run::{load_info, load_report};
+
+use crate::{Console, Exit, Failure};
+
+const EXAMPLES: &str = "\
+Examples:
+  Compare two versions of an agent on the same attacks:
+    $ sortie run SRT-001 --agent builtin:refuser --repeat 5 --grace 0s --run-dir before
+    $ sortie run SRT-001 --agent builtin:gullible --repeat 5 --grace 0s --run-dir after  # ends with 1
+    $ sortie compare before after  # ends with 1
+
+  A table for a pull request:
+    $ sortie compare before after --format markdown --out comparison.md  # ends with 1
+
+Exit codes:
+  0  nothing got worse
+  1  something got worse: a case, or all cases together
+  2  invalid input
+  3  nothing is shown to be worse, but a case is undecided, or no case was decided in both runs";
+
+/// Compare two runs of the same cases: what got better, what got worse, and what is not known.
+///
+/// Agents with models do not always do the same, so a difference counts only where an exact test shows it. Where none does, the case
+/// is undecided, with the number of runs that would tell. Cases with one name and different documents are not compared.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Compare {
+    /// The folder of the run to compare with: the older one
+    #[arg(value_name = "RUN_A")]
+    a: PathBuf,
+
+    /// The folder of the run to compare: the newer one
+    #[arg(value_name = "RUN_B")]
+    b: PathBuf,
+
+    /// How to report
+    #[arg(long, value_enum, default_value = "human")]
+    format: ComparisonFormat,
+
+    /// Write the comparison to a file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// A format of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ComparisonFormat {
+    /// A sentence and a table
+    Human,
+    /// One object; its schema is docs/schema/compare-v1.json
+    Json,
+    /// A table for pull requests and job summaries
+    Markdown,
+}
+
+impl Compare {
+    pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let comparison = compare(&self.a, &self.b)?;
+        let color = self.out.is_none() && console.color;
+        let mut text = Vec::new();
+        match self.format {
+            ComparisonFormat::Human => write_comparison(&mut text, &comparison, color)?,
+            ComparisonFormat::Json => write_json(&mut text, &comparison)?,
+            ComparisonFormat::Markdown => write_comparison_markdown(&mut text, &comparison)?,
+        }
+        console.put(&text, self.out.as_deref())?;
+        Ok(comparison.standing().into())
+    }
+}
+
+fn compare(a: &Path, b: &Path) -> Result<Comparison, Failure> {
+    let load = |folder: &Path| -> Result<_, Failure> {
+        let info = load_info(folder).map_err(|error| Failure::new(error.to_string()))?;
+        let report = load_report(folder).map_err(|error| Failure::new(error.to_string()))?;
+        Ok((folder.display().to_string(), report, info.digests()))
+    };
+    let (a, b) = (load(a)?, load(b)?);
+    let [a, b] = [&a, &b].map(|(name, report, digests)| ComparedRun { name, report, digests });
+    Ok(Comparison::of(a, b))
+}
