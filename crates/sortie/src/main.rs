@@ -1,6 +1,7 @@
 //! Sortie's command line. Every command is one file in `commands`; whatever they share of input, output and
 //! words stands beside them; everything that decides anything is in the libraries.
 
+mod against;
 mod cli;
 mod commands;
 mod console;
@@ -15,6 +16,7 @@ mod signals;
 
 use std::process::ExitCode;
 
+use against::Against;
 use console::Console;
 use exit::Exit;
 use failure::Failure;

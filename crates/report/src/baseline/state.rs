@@ -123,11 +123,17 @@ impl Baseline {
             unfinished.map(|id| (id.clone(), BaselineNote::new(BaselineState::Unknown))).collect();
         for (run, standing, line) in known {
             let note = match line {
-                None => BaselineNote::new(match standing {
-                    Standing::Exploited => BaselineState::New,
-                    Standing::Resisted => BaselineState::Unchanged,
-                    Standing::Skipped | Standing::Undecided => BaselineState::Unknown,
-                }),
+                None => {
+                    let state = match standing {
+                        Standing::Exploited => BaselineState::New,
+                        Standing::Resisted => BaselineState::Unchanged,
+                        Standing::Skipped | Standing::Undecided => BaselineState::Unknown,
+                    };
+                    let elsewhere = self.find(&run.id);
+                    let detail = elsewhere
+                        .map(|line| format!("in the baseline only with another target: `{}`", line.target));
+                    BaselineNote { detail, ..BaselineNote::new(state) }
+                }
                 Some(line) => {
                     let change = changes.get(run.id.as_str());
                     // A case that was not played has no digest, and says nothing about its document.
@@ -242,7 +248,8 @@ fn detail(line: &BaselineLine, change: &Change, state: BaselineState) -> String 
     let (then, now) = (counts(line.counts), counts(change.now));
     let mut text =
         format!("`{}` in the baseline with {then} attempts exploited, and {now} now", line.status.word());
-    if line.counts.n() > 1 || change.now.n() > 1 {
+    let several = line.counts.n() > 1 || change.now.n() > 1;
+    if several && change.now.n() > 0 && change.now.rate() != line.counts.rate() {
         let p = if change.now.rate() > line.counts.rate() { change.more } else { change.fewer };
         let _ = write!(text, " ({})", p_value(p)); // memory takes everything
     }

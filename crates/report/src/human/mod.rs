@@ -1,5 +1,6 @@
 //! For people: what was found first, then what is not known, then how much was tried.
 
+mod baseline;
 mod document;
 mod evaluator;
 mod models;
@@ -52,6 +53,9 @@ pub fn write_human(out: &mut dyn Write, report: &Report, view: View) -> io::Resu
     }
     for suite in &report.suites {
         suites::write(out, suite, view.color)?;
+    }
+    if !report.baseline.is_empty() {
+        baseline::write(out, &report.baseline, view.color)?;
     }
     if let Some(models) = &report.models {
         models::write(out, models, view.color)?;

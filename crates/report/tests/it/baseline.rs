@@ -315,6 +315,8 @@ fn another_target_is_not_what_the_line_is_about() {
     other.run.as_mut().unwrap().targets.push("a2a=http://127.0.0.1:1/".to_owned());
     let notes = baseline.judge(&other, &digests(&other), today(), ChangeRule::default());
     assert_eq!(notes["a/one"].state, BaselineState::New);
+    let detail = notes["a/one"].detail.as_deref();
+    assert_eq!(detail, Some("in the baseline only with another target: `builtin:flaky:0.5`"));
     assert!(baseline.absent(&other).is_empty());
     assert_eq!(baseline.absent(&report([once("b/two", CaseResult::Exploited)])).len(), 1);
 }

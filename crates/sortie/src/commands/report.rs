@@ -4,15 +4,21 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sortie_report::View;
-use sortie_run::load_report;
+use sortie_run::{load_info, load_report};
 
-use crate::{Console, Exit, Failure, RunsFormat};
+use crate::{Against, Console, Exit, Failure, RunsFormat};
 
 const EXAMPLES: &str = "\
 Examples:
   Play a run, and show it again for CI, without playing it:
     $ sortie run --target cmd=cat --suite eu-ai-act --run-dir first  # ends with 3
     $ sortie report first --format junit --out report.xml  # ends with 3
+
+  Judge it by a baseline, without playing it again:
+    $ sortie run SRT-001 --agent builtin:gullible --grace 0s --run-dir second  # ends with 1
+    $ sortie baseline write second > sortie-baseline.jsonl
+    $ sortie baseline accept SRT-001 --reason 'this agent is for practice'
+    $ sortie report second --against sortie-baseline.jsonl
 
 Exit codes: those of the run, `sortie run --help` lists them";
 
@@ -38,14 +44,20 @@ pub(crate) struct Report {
     /// Accept skipped cases, as long as others were decided
     #[arg(long)]
     allow_skipped: bool,
+
+    #[command(flatten)]
+    against: Against,
 }
 
 impl Report {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let report = load_report(&self.run).map_err(|error| Failure::new(error.to_string()))?;
+        let baseline = self.against.load()?;
+        let mut report = load_report(&self.run).map_err(|error| Failure::new(error.to_string()))?;
+        let digests = load_info(&self.run).map_err(|error| Failure::new(error.to_string()))?.digests();
+        let standing = self.against.judge(baseline.as_ref(), &mut report, &digests, self.allow_skipped);
         let color = self.out.is_none() && console.color;
         let view = View { color, allow_skipped: self.allow_skipped, live: true };
         console.put(&self.format.text(&report, view)?, self.out.as_deref())?;
-        Ok(report.standing(self.allow_skipped).into())
+        Ok(standing.into())
     }
 }

@@ -1,12 +1,12 @@
 //! `sortie baseline accept`
 
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use sortie_report::baseline::{Acceptance, Date, accept, load_bytes};
 use sortie_report::files;
 
+use crate::against::today;
 use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
@@ -46,9 +46,7 @@ pub(crate) struct Accept {
 
 impl Accept {
     pub(crate) fn run(self, _: &mut Console) -> Result<Exit, Failure> {
-        // A clock before 1970 is wrong, and then nothing is over.
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        if let Some(last) = self.expires.filter(|last| *last < Date::of_unix_time(now)) {
+        if let Some(last) = self.expires.filter(|last| *last < today()) {
             return Err(Failure::new(format!("`--expires`: {last} is over, so nothing would be accepted")));
         }
         let acceptance = Acceptance { reason: self.reason, expires: self.expires };
