@@ -12,12 +12,12 @@ use crate::{Console, Exit, Failure};
 const EXAMPLES: &str = "\
 Examples:
   Compare two versions of an agent on the same attacks:
-    $ sortie run SRT-001 --agent builtin:refuser --repeat 5 --grace 0s --run-dir before
-    $ sortie run SRT-001 --agent builtin:gullible --repeat 5 --grace 0s --run-dir after  # ends with 1
-    $ sortie compare before after  # ends with 1
+    $ sortie run SRT-001 --agent builtin:refuser --repeat 5 --run-dir old
+    $ sortie run SRT-001 --agent builtin:gullible --repeat 5 --run-dir new  # ends with 1
+    $ sortie compare old new  # ends with 1
 
   A table for a pull request:
-    $ sortie compare before after --format markdown --out comparison.md  # ends with 1
+    $ sortie compare old new --format markdown --out comparison.md  # ends with 1
 
 Exit codes:
   0  nothing got worse

@@ -15,7 +15,7 @@ Examples:
     $ sortie report first --format junit --out report.xml  # ends with 3
 
   Judge it by a baseline, without playing it again:
-    $ sortie run SRT-001 --agent builtin:gullible --grace 0s --run-dir second  # ends with 1
+    $ sortie run SRT-001 --agent builtin:gullible --run-dir second  # ends with 1
     $ sortie baseline write second > sortie-baseline.jsonl
     $ sortie baseline accept SRT-001 --reason 'this agent is for practice'
     $ sortie report second --against sortie-baseline.jsonl

@@ -3,8 +3,12 @@
 // `SNAPSHOTS=overwrite` writes them so.
 #![allow(clippy::needless_raw_string_hashes)]
 
+#[cfg(unix)]
+mod baseline;
 mod check;
 mod check_inputs;
+#[cfg(unix)]
+mod compare;
 mod completions;
 mod conformance;
 #[cfg(unix)]

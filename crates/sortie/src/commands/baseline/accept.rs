@@ -12,7 +12,7 @@ use crate::{Console, Exit, Failure};
 const EXAMPLES: &str = "\
 Examples:
   Accept a finding until a day, and see what changed:
-    $ sortie run SRT-001 --agent builtin:gullible --grace 0s --run-dir first  # ends with 1
+    $ sortie run SRT-001 --agent builtin:gullible --run-dir first  # ends with 1
     $ sortie baseline write first > sortie-baseline.jsonl
     $ sortie baseline accept SRT-001 --reason 'this agent is for practice' --expires 2099-12-31
     $ grep accepted sortie-baseline.jsonl";

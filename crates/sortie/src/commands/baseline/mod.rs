@@ -10,7 +10,7 @@ use crate::{Console, Exit, Failure};
 const EXAMPLES: &str = "\
 Examples:
   Write down what a run found, and accept one of the findings for a while:
-    $ sortie run SRT-001 --agent builtin:gullible --grace 0s --run-dir first  # ends with 1
+    $ sortie run SRT-001 --agent builtin:gullible --run-dir first  # ends with 1
     $ sortie baseline write first --out sortie-baseline.jsonl
     $ sortie baseline accept SRT-001 --reason 'this agent is for practice' --expires 2099-12-31";
 

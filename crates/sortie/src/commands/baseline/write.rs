@@ -12,11 +12,11 @@ use crate::{Console, Exit, Failure};
 const EXAMPLES: &str = "\
 Examples:
   A new baseline:
-    $ sortie run SRT-001 --agent builtin:gullible --grace 0s --run-dir first  # ends with 1
+    $ sortie run SRT-001 --agent builtin:gullible --run-dir first  # ends with 1
     $ sortie baseline write first > sortie-baseline.jsonl
 
   Bring one up to date, with what was accepted kept:
-    $ sortie run SRT-001 SRT-002 --agent builtin:gullible --grace 0s --run-dir second  # ends with 1
+    $ sortie run SRT-001 SRT-002 --agent builtin:gullible --run-dir second  # ends with 1
     $ sortie baseline write second --out sortie-baseline.jsonl";
 
 /// Write the cases of a run as a baseline.
@@ -60,7 +60,8 @@ impl Write {
         }
         if !recorded.open.is_empty() {
             let cases = counted(recorded.open.len(), "case is", "cases are");
-            console.note(&format!("{cases} open: fix the agent, or accept it with `sortie baseline accept`"));
+            console
+                .note(&format!("{cases} open: fix the agent, or accept them with `sortie baseline accept`"));
         }
         if !recorded.undecided.is_empty() {
             let cases = counted(recorded.undecided.len(), "case was", "cases were");
