@@ -60,8 +60,7 @@ impl Write {
         }
         if !recorded.open.is_empty() {
             let cases = counted(recorded.open.len(), "case is", "cases are");
-            console
-                .note(&format!("{cases} open: fix the agent, or accept them with `sortie baseline accept`"));
+            console.note(&format!("{cases} open: fix the agent, or use `sortie baseline accept`"));
         }
         if !recorded.undecided.is_empty() {
             let cases = counted(recorded.undecided.len(), "case was", "cases were");
