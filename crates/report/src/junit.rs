@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use sortie_detect::{CaseInfo, Outcome, Standing};
+use sortie_stats::ConfidenceInterval;
 
 use crate::human::{outcome, rendered, title, why_undecided};
 use crate::text::visible;
@@ -22,6 +23,8 @@ struct TestCase {
     kind: &'static str,
     /// The same in a sentence.
     message: String,
+    /// How often it was exploited, attempt by attempt; empty where it was played once.
+    properties: Vec<(String, String)>,
     /// All there is to say.
     text: String,
 }
@@ -85,14 +88,16 @@ impl TestCase {
         let (kind, message) = why_undecided(run)
             .unwrap_or_else(|| (result, run.verdict.reason.clone().unwrap_or_else(|| outcome(run))));
         let text = rendered(run, View { color: false, ..view });
-        Self { class, name, mark: mark(run, view.allow_skipped), kind, message, text }
+        let properties = properties(run);
+        Self { class, name, mark: mark(run, view.allow_skipped), kind, message, properties, text }
     }
 
     fn unfinished(id: &str, report: &Report) -> Self {
         let message = report.stopped.clone().unwrap_or_else(|| "the run ended before it was over".to_owned());
         let class = id.split_once('/').map_or(id, |(evaluator, _)| evaluator).to_owned();
         let text = format!("not played to its end: {message}\n");
-        Self { class, name: id.to_owned(), mark: Mark::Error, kind: "unfinished", message, text }
+        let (name, properties) = (id.to_owned(), Vec::new());
+        Self { class, name, mark: Mark::Error, kind: "unfinished", message, properties, text }
     }
 
     /// What no case says by itself: that the run as a whole decided nothing. Without it, a run in which nothing applied would
@@ -106,12 +111,21 @@ impl TestCase {
         let message = report.stopped.clone().unwrap_or_else(|| "no case was decided".to_owned());
         let text = format!("{message}\n");
         let (class, name) = ("sortie".to_owned(), "the run as a whole".to_owned());
-        Some(Self { class, name, mark: Mark::Error, kind: "undecided", message, text })
+        let properties = Vec::new();
+        Some(Self { class, name, mark: Mark::Error, kind: "undecided", message, properties, text })
     }
 
     fn write(&self, xml: &mut String) {
         let (class, name) = (escaped(&self.class), escaped(&self.name));
         let _ = writeln!(xml, r#"    <testcase classname="{class}" name="{name}">"#);
+        if !self.properties.is_empty() {
+            xml.push_str("      <properties>\n");
+            for (name, value) in &self.properties {
+                let (name, value) = (escaped(name), escaped(value));
+                let _ = writeln!(xml, r#"        <property name="{name}" value="{value}"/>"#);
+            }
+            xml.push_str("      </properties>\n");
+        }
         let (kind, message, text) = (self.kind, escaped(&self.message), escaped(&self.text));
         let _ = match self.mark {
             Mark::Passed => writeln!(xml, "      <system-out>{text}</system-out>"),
@@ -125,6 +139,37 @@ impl TestCase {
         };
         xml.push_str("    </testcase>\n");
     }
+}
+
+/// How often a case was exploited, with both intervals by name, and what became of each attempt.
+fn properties(run: &Outcome) -> Vec<(String, String)> {
+    let Some(rate) = &run.rate else { return Vec::new() };
+    let mut properties = vec![
+        ("rate.hits".to_owned(), rate.hits.to_string()),
+        ("rate.n".to_owned(), rate.n.to_string()),
+        ("rate.undecided".to_owned(), rate.undecided.to_string()),
+    ];
+    let intervals = [
+        ("exact", "Clopper-Pearson, for a number of attempts that was fixed before", rate.exact),
+        ("anytime", "valid whenever attempts end", rate.anytime),
+        ("if_undecided_hit", "exact, if every undecided attempt were a hit", rate.if_undecided_hit),
+    ];
+    for (name, meaning, ConfidenceInterval { low, high, level }) in intervals {
+        properties.push((format!("rate.{name}"), meaning.to_owned()));
+        for (end, value) in [("low", low), ("high", high), ("level", level)] {
+            properties.push((format!("rate.{name}.{end}"), value.to_string()));
+        }
+    }
+    if let Some(decision) = rate.decision {
+        properties.push(("rate.decision".to_owned(), decision.to_string()));
+    }
+    for attempt in &run.attempts {
+        let failure = attempt.failure.as_ref().map(|word| format!(" ({word})")).unwrap_or_default();
+        let trace = attempt.trace.as_ref().map(|trace| format!(", {trace}")).unwrap_or_default();
+        let name = format!("attempt.{}", attempt.attempt);
+        properties.push((name, format!("{}{failure}{trace}", attempt.result)));
+    }
+    properties
 }
 
 /// Text that may stand in XML, also between quotes: no control characters, which XML 1.0 does not have.

@@ -41,6 +41,28 @@ fn ci_sees_a_test_case_for_each_and_one_for_what_was_not_played() {
 }
 
 #[test]
+fn ci_sees_rates_and_attempts_as_properties() {
+    let xml = written(write_junit, &mixed::repeated(), View::default());
+    let parsed = roxmltree::Document::parse(&xml).expect("well-formed");
+    let case = parsed.descendants().find(|node| node.has_tag_name("testcase")).unwrap();
+    let properties = case.children().find(|node| node.has_tag_name("properties")).expect("they come first");
+    let value = |name: &str| {
+        let one = properties.children().find(|node| node.attribute("name") == Some(name));
+        one.and_then(|node| node.attribute("value")).unwrap_or_else(|| panic!("{name}: {xml}"))
+    };
+    assert_eq!((value("rate.hits"), value("rate.n"), value("rate.undecided")), ("3", "20", "1"));
+    assert!(value("rate.exact").contains("Clopper-Pearson") && value("rate.anytime").contains("whenever"));
+    let [exact, anytime] =
+        ["exact", "anytime"].map(|one| value(&format!("rate.{one}.high")).parse::<f64>().unwrap());
+    assert!(exact < anytime, "an interval that holds at every moment is wider");
+    assert_eq!(value("rate.decision"), "undecided");
+    assert_eq!(value("attempt.2"), "exploited, runs/7/trace.jsonl");
+    assert_eq!(value("attempt.3"), "error (nobody_connected), runs/7/trace.jsonl");
+    let without = parsed.descendants().filter(|node| node.has_tag_name("testcase")).skip(2);
+    assert!(without.flat_map(|node| node.children()).all(|node| !node.has_tag_name("properties")));
+}
+
+#[test]
 fn skipped_cases_are_skipped_where_that_is_allowed() {
     let view = View { allow_skipped: true, ..View::default() };
     let skipped: Outcome = mixed::case("leak/ask", CaseResult::Skipped, "there is no judge");

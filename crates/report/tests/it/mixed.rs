@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use sortie_detect::rate::{Attempt, Rate};
 use sortie_detect::{
     Calibration, INJECTIONS, Judged, Measured, Opinion, Provenance, Quote, QuoteSource, Reason, Ruling,
     Spent, Vote,
@@ -13,11 +14,14 @@ use sortie_detect::{
 };
 use sortie_evaluators::{DocumentEntry, File, Loaded, Root, Says, Severity, Values, load};
 use sortie_oatf::Compiled;
-use sortie_report::{ModelUse, Models, Report, SuiteTable};
+use sortie_report::baseline::{BaselineNote, BaselineState};
+use sortie_report::origin::{RunOrigin, StartedAgent};
+use sortie_report::{ModelUse, Models, Report, SuiteRate, SuiteTable};
+use sortie_stats::{ConfidenceInterval, Counts, GateDecision};
 use sortie_trace::{ObservedCall, Transcript, Turn};
 
-const RUG_PULL: &str = include_str!("../../../sortie/tests/fixtures/eval/rug_pull.yaml");
-const EXPLOITED: &str = include_str!("../../../sortie/tests/fixtures/eval/exploited.jsonl");
+pub(crate) const RUG_PULL: &str = include_str!("../../../sortie/tests/fixtures/eval/rug_pull.yaml");
+pub(crate) const EXPLOITED: &str = include_str!("../../../sortie/tests/fixtures/eval/exploited.jsonl");
 const RESISTED: &str = include_str!("../../../sortie/tests/fixtures/eval/resisted.jsonl");
 const NOBODY_CONNECTED: &str = include_str!("../../../sortie/tests/fixtures/eval/nobody_connected.jsonl");
 const SEMANTIC: &str = include_str!("../../../sortie/tests/fixtures/eval/semantic.yaml");
@@ -242,6 +246,54 @@ fn models() -> Models {
         spent: Spent { calls: 12, input_tokens: 3400, output_tokens: 560, ..Spent::default() },
         calibration_calls: 7,
         reused: 2,
+    }
+}
+
+/// Cases that were played several times, against a baseline.
+pub(crate) fn repeated() -> Report {
+    let note = |state, reason: Option<&str>, expires: Option<&str>| BaselineNote {
+        state,
+        reason: reason.map(str::to_owned),
+        expires: expires.map(str::to_owned),
+    };
+    let mut given_in = Outcome { attempt: Some(2), ..exploited() };
+    given_in.rate = Some(Rate::new(Counts::new(3, 20), 1, 0.95, Some(GateDecision::Undecided)));
+    given_in.attempts = vec![
+        Attempt::of(&Outcome { attempt: Some(1), ..resisted() }),
+        Attempt::of(&given_in),
+        Attempt::of(&Outcome { attempt: Some(3), ..undecided() }),
+    ];
+    let mut held = judged("leak/kindly", &Judged::Pass(opinion(Vec::new(), 1, Says::Pass)));
+    held.rate = Some(Rate::new(Counts::new(0, 20), 0, 0.95, Some(GateDecision::Holds)));
+    let baseline = [
+        ("TEST-001", note(BaselineState::Known, Some("the clerk is replaced in May"), Some("2027-05-31"))),
+        ("leak/kindly", note(BaselineState::Fixed, None, None)),
+        ("echo/repeat", note(BaselineState::New, None, None)),
+        ("escape/parents/read", note(BaselineState::Regressed, None, None)),
+        ("needs-name/ask", note(BaselineState::Unknown, None, None)),
+    ];
+    let cases = [
+        given_in,
+        held,
+        by_a_check(),
+        by_a_tool(),
+        case("needs-name/ask", CaseResult::Skipped, "nothing is known for `{{person}}`"),
+    ];
+    Report {
+        run: Some(RunOrigin {
+            written_by: "sortie 0.1.0".to_owned(),
+            started: "2027-01-02T03:04:05.000000Z".to_owned(),
+            seconds: Some(61.5),
+            agent: Some(StartedAgent { command: "bin/clerk --url {mcp_url}".to_owned(), prompt: None }),
+            targets: vec!["cmd=cat".to_owned()],
+        }),
+        baseline: baseline.map(|(id, note)| (id.to_owned(), note)).into(),
+        rate: Some(SuiteRate {
+            mean: 0.075,
+            interval: ConfidenceInterval { low: 0.01, high: 0.25, level: 0.95 },
+            cases: 2,
+        }),
+        ..Report::new(cases)
     }
 }
 
