@@ -7,7 +7,7 @@
 //! | [`SuiteTable`] | a suite, counted by the entries of the frameworks that it is about |
 //! | [`origin`] | which run a report is about: program, time, agent and targets |
 //! | [`Models`] | the models that helped, how far they can be trusted, and what they took |
-//! | [`write_human`], [`write_junit`], [`write_json`], [`Report::canonical`] | the report for people, for CI, for programs, and for whoever compares two |
+//! | [`write_human`], [`write_markdown`], [`write_junit`], [`write_json`], [`Report::canonical`] | the report for people, for pull requests, for CI, for programs, and for whoever compares two |
 //! | [`baseline`] | what is known about an agent, and what a run says in the light of it |
 //! | [`compare`] | two runs of the same cases: what got better, what got worse, and what is not known |
 //! | [`words`] | what the words in reports mean |
@@ -26,9 +26,11 @@ pub mod findings;
 mod fixtures;
 mod human;
 mod junit;
+mod markdown;
 pub mod origin;
 mod report;
 mod suites;
+mod summary;
 mod text;
 pub mod totals;
 mod trace;
@@ -39,6 +41,7 @@ pub use fixtures::{FixtureReport, write_fixtures, write_fixtures_json};
 pub use human::rate::{counts as rate_counts, interval as rate_interval};
 pub use human::{evidence, outcome, why_undecided, write_human};
 pub use junit::write_junit;
+pub use markdown::write_markdown;
 pub use report::{ModelUse, Models, Report, SuiteRate, VERSION, View};
 pub use suites::{CaseCounts, EntryCounts, FrameworkTable, SuiteTable};
 pub use text::{counted, line, markdown, shown_diff, style, unified_diff, visible, wrap, write_json};
