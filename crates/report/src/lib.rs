@@ -10,6 +10,7 @@
 //! | [`write_human`], [`write_markdown`], [`write_junit`], [`write_json`], [`Report::canonical`] | the report for people, for pull requests, for CI, for programs, and for whoever compares two |
 //! | [`baseline`] | what is known about an agent, and what a run says in the light of it |
 //! | [`compare`] | two runs of the same cases: what got better, what got worse, and what is not known |
+//! | [`sarif`] | the report for code scanning |
 //! | [`words`] | what the words in reports mean |
 //! | [`findings`] | what `sortie check` finds, in every format |
 //! | [`TraceView`], [`EvaluatorView`], [`FixtureReport`] | a trace, an evaluator, and what checks make of fixtures |
@@ -29,6 +30,7 @@ mod junit;
 mod markdown;
 pub mod origin;
 mod report;
+pub mod sarif;
 mod suites;
 mod summary;
 mod text;

@@ -35,6 +35,7 @@ pub use github::GitHub;
 pub use human::Human;
 pub use json::Json;
 pub use sarif::Sarif;
+pub(crate) use sarif::uri;
 pub use selection::{Selection, SelectionError};
 
 /// One input, and everything that is to be said about it.

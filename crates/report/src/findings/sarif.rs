@@ -126,7 +126,7 @@ fn repair(checked: &Checked, fix: &Fix) -> Value {
 }
 
 /// A path as a URI: relative ones stay relative, so that they mean the checkout they were found in.
-fn uri(name: &str) -> String {
+pub(crate) fn uri(name: &str) -> String {
     let absolute = name.starts_with('/');
     let mut uri = String::from(if absolute { "file://" } else { "" });
     for byte in name.bytes() {

@@ -120,7 +120,7 @@ pub fn evidence(verdict: &IndicatorFinding, found: &Match, color: bool) -> Vec<S
 }
 
 /// Which message it was.
-fn message(seen: &Seen) -> String {
+pub(crate) fn message(seen: &Seen) -> String {
     let Seen { seq, actor, phase, surfaces, direction, sender } = seen;
     let direction = match direction {
         Direction::Request => "request",

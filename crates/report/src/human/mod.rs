@@ -18,8 +18,8 @@ use crate::text::{line, style};
 use crate::totals::TaskCounts;
 use crate::{Report, RunTotals, View};
 
-pub(crate) use document::title;
 pub use document::{evidence, outcome, why_undecided};
+pub(crate) use document::{message, title};
 
 /// Writes a report for people.
 ///

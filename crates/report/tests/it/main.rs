@@ -8,6 +8,7 @@ mod forms;
 mod markdown;
 mod mixed;
 mod rule_docs;
+mod sarif;
 mod schema;
 mod shown;
 mod standing;

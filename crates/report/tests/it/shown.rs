@@ -1,11 +1,16 @@
 //! Characters that must be shown and not interpreted, in every text of a report and of a finding, in every format.
 
+use std::path::Path;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use sortie_detect::Outcome;
+use sortie_evaluators::Standard;
 use sortie_lint::analyze;
 use sortie_report::findings::{Checked, FindingTotals, GitHub, Human, Json, Reporter, Sarif};
-use sortie_report::{Report, View, write_human, write_json, write_junit};
+use sortie_report::sarif::{RuleInfo, SarifLog, SarifOptions};
+use sortie_report::{Report, View, write_human, write_json, write_junit, write_markdown};
 use sortie_syntax::Source;
 use sortie_syntax::shown::{HIDDEN, is_hidden};
 
@@ -69,12 +74,42 @@ fn assert_all_shown(format: &str, bytes: Vec<u8>) {
 
 #[test]
 fn no_format_of_a_report_writes_a_hidden_character() {
-    // Case by case: each text is tried by reading the whole again.
-    let Report { runs, .. } = mixed::report();
-    let (runs, counts): (Vec<_>, Vec<_>) = runs.iter().map(poisoned).unzip();
-    let (report, count) = poisoned(&Report { runs: Vec::new(), ..mixed::report() });
-    let (report, count) = (Report { runs, ..report }, count + counts.iter().sum::<usize>());
+    let (mixed, count) = poisoned_report(mixed::report());
     assert!(count > 150, "only {count} texts could be poisoned");
+    let (mut repeated, count) = poisoned_report(mixed::repeated());
+    assert!(count > 50, "only {count} texts could be poisoned");
+    // Ids are poisoned too, and a baseline goes by them.
+    repeated.baseline =
+        repeated.baseline.into_iter().map(|(id, note)| (format!("{id}{}", hostile()), note)).collect();
+    assert!(repeated.runs.iter().all(|run| repeated.baseline.contains_key(&run.id)));
+    for report in [mixed, repeated] {
+        assert_no_format_hides(&report);
+    }
+}
+
+/// Case by case: each text is tried by reading the whole again.
+fn poisoned_report(report: Report) -> (Report, usize) {
+    let (runs, counts): (Vec<_>, Vec<_>) = report.runs.iter().map(poisoned).unzip();
+    let (rest, count) = poisoned(&Report { runs: Vec::new(), ..report });
+    (Report { runs, ..rest }, count + counts.iter().sum::<usize>())
+}
+
+/// What a hostile library would say of a case.
+fn poisoned_rule(run: &Outcome) -> RuleInfo {
+    let id =
+        run.document().map_or_else(|| run.evaluator().unwrap().id.clone(), |own| own.case_id().to_owned());
+    let hostile = hostile();
+    RuleInfo {
+        name: hostile.clone(),
+        description: Some(hostile.clone()),
+        fail_criteria: Some(hostile.clone()),
+        entries: vec![(Standard::OwaspLlm, hostile.clone()), (Standard::Atlas, hostile.clone())],
+        tags: vec![hostile],
+        ..RuleInfo::new(id)
+    }
+}
+
+fn assert_no_format_hides(report: &Report) {
     for (format, write) in [
         (
             "human",
@@ -82,11 +117,26 @@ fn no_format_of_a_report_writes_a_hidden_character() {
         ),
         ("junit", |out, report| write_junit(out, report, View::default())),
         ("json", |out, report| write_json(out, report)),
+        ("markdown", |out, report| write_markdown(out, report, View::default())),
     ] {
         let mut bytes = Vec::new();
-        write(&mut bytes, &report).expect("memory takes it");
+        write(&mut bytes, report).expect("memory takes it");
         assert_all_shown(format, bytes);
     }
+    let rules: Vec<_> = report.runs.iter().map(poisoned_rule).collect();
+    let options = SarifOptions { rules: &rules, ..SarifOptions::new(Path::new("."), Path::new("cases.md")) };
+    let log = SarifLog::new(report, &options);
+    let mut bytes = Vec::new();
+    log.write(&mut bytes).expect("memory takes it");
+    // Not even after the escapes of JSON are resolved: a page would show the text as it is then.
+    let (mut places, written) = (Vec::new(), serde_json::from_slice::<Value>(&bytes).expect("JSON"));
+    texts(&written, &mut String::new(), &mut places);
+    for place in places.iter().filter(|place| !place.contains("/rate/")) {
+        let text = written.pointer(place).and_then(Value::as_str).expect("a text");
+        assert_all_shown(&format!("sarif, {place}"), text.as_bytes().to_vec());
+    }
+    assert_all_shown("sarif", bytes);
+    assert_all_shown("the list of cases", log.case_list().expect("nothing is on disk").as_bytes().to_vec());
 }
 
 #[test]
