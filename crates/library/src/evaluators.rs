@@ -68,6 +68,8 @@ pub struct EvaluatorSet {
     /// What was loaded.
     pub loaded: Loaded,
     roots: Vec<Root>,
+    /// Whether the first root is the one that comes with the program.
+    bundled: bool,
 }
 
 /// The roots of evaluators: their folders, and those that come with the program.
@@ -104,7 +106,7 @@ impl EvaluatorSet {
         if loaded.is_sound() {
             return match loaded.catalogue.entries() {
                 [] => Err(LoadError::NoEvaluator),
-                _ => Ok(Self { loaded, roots }),
+                _ => Ok(Self { loaded, roots, bundled }),
             };
         }
         let findings = loaded.findings.iter().map(|file| Checked {
@@ -132,6 +134,20 @@ impl EvaluatorSet {
     /// How people are told about the file of an evaluator.
     pub fn file(&self, entry: &CatalogueEntry) -> String {
         self.roots[entry.root].shown(&entry.file)
+    }
+
+    /// Whether it comes with the program.
+    pub(crate) fn is_bundled(&self, entry: &CatalogueEntry) -> bool {
+        self.bundled && entry.root == 0
+    }
+
+    /// A file below one of the user's folders, as people are told about it, and its text.
+    pub(crate) fn own_file(&self, shown: &str) -> Option<(PathBuf, &str)> {
+        let own = self.roots.iter().skip(usize::from(self.bundled));
+        let mut files =
+            own.flat_map(|root| root.files.iter().map(move |file| (root.shown(&file.path), file)));
+        let (path, file) = files.find(|(path, _)| path == shown)?;
+        Some((path.into(), file.as_text()?))
     }
 
     /// The same for its fixtures, where it has some.

@@ -9,6 +9,7 @@
 //! | [`filter`] | the documents that are of a mode, a category, a severity, have tags or cover something |
 //! | [`Found`], [`DocumentInput`], [`NamedDocument`] | documents behind paths and names, loaded |
 //! | [`EvaluatorSet`], [`EvaluatorScope`] | evaluators of folders, loaded with the bundled ones |
+//! | [`rule_infos`] | what is known about the documents and evaluators of a report, for SARIF |
 //!
 //! ```
 //! use sortie_library::{NamedDocument, Purpose};
@@ -31,6 +32,7 @@ mod inputs;
 mod lists;
 mod named_document;
 mod recognize;
+mod rules;
 mod scope;
 
 pub use coverage::{Coverage, Dimension, Member};
@@ -40,4 +42,5 @@ pub use evaluators::{EvaluatorRoots, EvaluatorSet, bundled_evaluators, suite_doc
 pub use inputs::{DocumentInput, Found};
 pub use lists::{write_coverage, write_list, write_list_json};
 pub use named_document::{NamedDocument, Purpose};
+pub use rules::rule_infos;
 pub use scope::{EvaluatorScope, Opened};

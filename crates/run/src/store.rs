@@ -141,6 +141,14 @@ impl RunInfo {
         Self { version: VERSION, written_by: sortie_detect::SOURCE.to_owned(), cases, ..Self::default() }
     }
 
+    /// The folders of evaluators that were asked for.
+    pub fn evaluator_folders(&self) -> Vec<PathBuf> {
+        const OPTION: &str = "--evaluators";
+        let after = self.asked.windows(2).filter(|words| words[0] == OPTION).map(|words| words[1].as_str());
+        let within = self.asked.iter().filter_map(|word| word.strip_prefix(OPTION)?.strip_prefix('='));
+        after.chain(within).map(PathBuf::from).collect()
+    }
+
     /// What a report says about the run.
     fn origin(&self) -> RunOrigin {
         RunOrigin {

@@ -51,15 +51,22 @@ pub(crate) enum Exit {
     Interrupted,
 }
 
+impl Exit {
+    /// The number that the shell sees.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Clean => 0,
+            Self::Findings => 1,
+            Self::Invalid => 2,
+            Self::Undecided => 3,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Clean => 0,
-            Exit::Findings => 1,
-            Exit::Invalid => 2,
-            Exit::Undecided => 3,
-            Exit::Interrupted => 130,
-        })
+        Self::from(exit.code())
     }
 }
 

@@ -10,6 +10,7 @@ mod failure;
 mod filters;
 mod models;
 mod options;
+mod output;
 mod program;
 mod progress;
 mod signals;
@@ -21,6 +22,7 @@ use console::Console;
 use exit::Exit;
 use failure::Failure;
 use options::{FindingsFormat, Format, RunsFormat, Sources};
+use output::{ReportOutput, SarifArgs};
 use signals::{SignalSender, block_on};
 
 fn main() -> ExitCode {

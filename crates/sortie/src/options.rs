@@ -1,14 +1,13 @@
 //! Options that several commands take: formats, evaluators, durations and variables.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use sortie_library::{EvaluatorRoots, EvaluatorScope, EvaluatorSet, Opened};
+use sortie_report::counted;
 use sortie_report::findings::{GitHub, Human, Json, Reporter, Sarif};
-use sortie_report::{Report, View, counted, write_human, write_json, write_junit};
 use sortie_run::Config;
 
 use crate::{Console, Failure};
@@ -55,21 +54,12 @@ pub(crate) enum RunsFormat {
     Json,
     /// `JUnit` XML, for CI
     Junit,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Markdown, for job summaries and pull requests
+    Markdown,
     /// The JSON without what no run can repeat: times, ports, made-up ids, folders, costs
     Canonical,
-}
-
-impl RunsFormat {
-    pub(crate) fn text(self, report: &Report, view: View) -> io::Result<Vec<u8>> {
-        let mut text = Vec::new();
-        match self {
-            Self::Human => write_human(&mut text, report, view)?,
-            Self::Json => write_json(&mut text, report)?,
-            Self::Junit => write_junit(&mut text, report, view)?,
-            Self::Canonical => write_json(&mut text, &report.canonical())?,
-        }
-        Ok(text)
-    }
 }
 
 /// Which evaluators there are.

@@ -192,6 +192,12 @@ pub fn count_lines(path: &Path) -> Option<usize> {
     places::count_lines(path)
 }
 
+/// The root of the checkout that a folder is in, or the folder where it is in none.
+pub fn checkout_root(folder: &Path) -> PathBuf {
+    let root = folder.ancestors().find(|above| above.join(".git").exists());
+    root.unwrap_or(folder).to_owned()
+}
+
 /// The rule that a case belongs to.
 fn rule_id(run: &Outcome) -> &str {
     match &run.case {

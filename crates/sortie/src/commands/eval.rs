@@ -9,7 +9,7 @@ use sortie_run::models::OpenModels;
 use sortie_run::{Config, TraceSource, decide_cases, may_name_evaluators};
 
 use crate::models::SemanticArgs;
-use crate::{Console, Exit, Failure, RunsFormat, Sources};
+use crate::{Console, Exit, Failure, ReportOutput, RunsFormat, SarifArgs, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -78,10 +78,14 @@ pub(crate) struct Eval {
 
     #[command(flatten)]
     models: SemanticArgs,
+
+    #[command(flatten)]
+    sarif: SarifArgs,
 }
 
 impl Eval {
     pub(crate) fn run(mut self, console: &mut Console) -> Result<Exit, Failure> {
+        self.sarif.validate(self.format)?;
         let source = |path: &PathBuf| {
             if path.as_os_str() == "-" { TraceSource::Stdin } else { TraceSource::File(path.clone()) }
         };
@@ -128,8 +132,13 @@ impl Eval {
         report.models = models.report();
         let color = console.color && self.out.is_none();
         let view = View { color, allow_skipped: self.allow_skipped, live: false };
-        console.put(&self.format.text(&report, view)?, self.out.as_deref())?;
-        Ok(report.standing(self.allow_skipped).into())
+        let sources = Sources::of(self.folders.clone(), self.without_bundled, self.config.as_deref());
+        let (out, evaluators) = (self.out.as_deref(), sources.asked()?);
+        let output = ReportOutput { format: self.format, out, sarif: &self.sarif, evaluators, run: None };
+        let exit = report.standing(self.allow_skipped).into();
+        let text = output.text(&report, view, exit, console)?;
+        console.put(&text, out)?;
+        Ok(exit)
     }
 
     /// Takes the words that name no file and no document of the library, and do name an evaluator.

@@ -4,15 +4,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sortie_report::View;
-use sortie_run::{load_info, load_report};
+use sortie_run::{Config, RunInfo, load_info, load_report};
 
-use crate::{Against, Console, Exit, Failure, RunsFormat};
+use crate::{Against, Console, Exit, Failure, ReportOutput, RunsFormat, SarifArgs};
 
 const EXAMPLES: &str = "\
 Examples:
   Play a run, and show it again for CI, without playing it:
     $ sortie run --target cmd=cat --suite eu-ai-act --run-dir first  # ends with 3
     $ sortie report first --format junit --out report.xml  # ends with 3
+
+  Show it to code scanning, findings alone:
+    $ sortie report first --format sarif --sarif-cases findings --out report.sarif  # ends with 3
 
   Judge it by a baseline, without playing it again:
     $ sortie run SRT-001 --agent builtin:gullible --run-dir second  # ends with 1
@@ -47,17 +50,28 @@ pub(crate) struct Report {
 
     #[command(flatten)]
     against: Against,
+
+    #[command(flatten)]
+    sarif: SarifArgs,
 }
 
 impl Report {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        self.sarif.validate(self.format)?;
         let baseline = self.against.load()?;
         let mut report = load_report(&self.run).map_err(|error| Failure::new(error.to_string()))?;
-        let digests = load_info(&self.run).map_err(|error| Failure::new(error.to_string()))?.digests();
-        let standing = self.against.judge(baseline.as_ref(), &mut report, &digests, self.allow_skipped);
+        let info = load_info(&self.run).map_err(|error| Failure::new(error.to_string()))?;
+        let standing = self.against.judge(baseline.as_ref(), &mut report, &info.digests(), self.allow_skipped);
         let color = self.out.is_none() && console.color;
         let view = View { color, allow_skipped: self.allow_skipped, live: true };
-        console.put(&self.format.text(&report, view)?, self.out.as_deref())?;
-        Ok(standing.into())
+        // The run may be of elsewhere: what is not here is left out of the rules.
+        let mut evaluators = Config::load(None).unwrap_or_default().evaluators;
+        evaluators.extend(RunInfo::evaluator_folders(&info));
+        let (out, run) = (self.out.as_deref(), Some(&*self.run));
+        let output = ReportOutput { format: self.format, out, sarif: &self.sarif, evaluators, run };
+        let exit = standing.into();
+        let text = output.text(&report, view, exit, console)?;
+        console.put(&text, out)?;
+        Ok(exit)
     }
 }

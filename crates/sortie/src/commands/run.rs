@@ -13,7 +13,7 @@ use clap::Args;
 use sortie_detect::Fault;
 use sortie_engine::targets::Settings;
 use sortie_engine::{cases, run};
-use sortie_report::{View, counted};
+use sortie_report::{View, counted, write_human};
 use sortie_run::events::EventLog;
 use sortie_run::models::ModelSetup;
 use sortie_run::{
@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::models::ModelArgs;
 use crate::options::variable;
 use crate::progress::{Connecting, Detail, RunDisplay};
-use crate::{Console, Exit, Failure, RunsFormat, SignalSender, Sources, block_on};
+use crate::{Console, Exit, Failure, ReportOutput, RunsFormat, SignalSender, Sources, block_on};
 use arguments::{
     AgentArgs, CaseArgs, EndArgs, LibraryArgs, LimitArgs, OutputArgs, RepeatArgs, ServerArgs, TargetArgs,
 };
@@ -131,8 +131,9 @@ impl Run {
     /// Refuses what contradicts itself, before anything is read.
     fn validate_flags(&self) -> Result<(), Failure> {
         if self.dry && !matches!(self.output.format, RunsFormat::Human | RunsFormat::Json) {
-            return Err(Failure::new("`--dry-run` has no JUnit form: nothing is tested"));
+            return Err(Failure::new("`--dry-run` is shown to people or as JSON: nothing is tested"));
         }
+        self.output.sarif.validate(self.output.format)?;
         if let Some(option) = self.library.filter.first().filter(|_| !self.library.library) {
             return Err(Failure::new(format!("`{option}` chooses among the documents of the library"))
                 .help("add `--library`, which plays them"));
@@ -308,7 +309,14 @@ impl Run {
         }
         let color = console.color && self.output.out.is_none() && !self.servers.stdio;
         let view = View { color, allow_skipped: self.output.allow_skipped, live: true };
-        let told = self.put(&self.output.format.text(report, view)?, console);
+        let exit = if ended.interrupted {
+            Exit::Interrupted
+        } else if ended.failures.is_empty() {
+            report.standing(self.output.allow_skipped).into()
+        } else {
+            Exit::Invalid
+        };
+        let told = self.written(ended, view, exit, console);
         for loss in &ended.losses {
             console.failure(&Failure::new(format!("not kept: {loss}")));
         }
@@ -319,22 +327,35 @@ impl Run {
             }
             console.note(&format!("{kept} {}", ended.folder.display()));
         }
-        let exit = if ended.interrupted {
-            Exit::Interrupted
-        } else if ended.failures.is_empty() {
-            report.standing(self.output.allow_skipped).into()
-        } else {
-            Exit::Invalid
-        };
         match told {
             Err(failure) if self.output.out.is_some() => {
                 // The verdict is not to be lost with the file.
                 console.failure(&failure);
-                io::stderr().write_all(&RunsFormat::Human.text(report, View { color: false, ..view })?)?;
+                write_human(&mut io::stderr(), report, View { color: false, ..view })?;
                 Ok(exit.max(Exit::Undecided))
             }
             told => told.map(|()| exit),
         }
+    }
+
+    /// Writes the report in its format.
+    fn written(
+        &self,
+        ended: &CampaignEnd,
+        view: View,
+        exit: Exit,
+        console: &mut Console,
+    ) -> Result<(), Failure> {
+        let CaseArgs { folders, without_bundled, .. } = &self.cases;
+        let sources = Sources::of(folders.clone(), *without_bundled, self.config.as_deref());
+        let output = ReportOutput {
+            format: self.output.format,
+            out: self.output.out.as_deref(),
+            sarif: &self.output.sarif,
+            evaluators: sources.asked()?,
+            run: Some(&ended.folder),
+        };
+        self.put(&output.text(&ended.report, view, exit, console)?, console)
     }
 
     /// With `--stdio`, standard output belongs to the protocol.

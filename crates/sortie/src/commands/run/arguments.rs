@@ -18,7 +18,7 @@ use sortie_wire::Limits;
 use crate::filters::FilterArgs;
 use crate::options::{duration, words};
 use crate::progress::Detail;
-use crate::{Failure, RunsFormat};
+use crate::{Failure, RunsFormat, SarifArgs};
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Library")]
@@ -230,6 +230,9 @@ pub(super) struct OutputArgs {
     /// Write the report to a file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) sarif: SarifArgs,
 
     #[command(flatten)]
     progress: ProgressArgs,
