@@ -81,6 +81,7 @@ fn headline(report: &Report) -> String {
         None if report.runs.iter().any(|run| run.rate.is_some()) => {
             "Rates are those of single cases, with exact intervals.".to_owned()
         }
+        None if decided == 0 => "Nothing is known about the agent.".to_owned(),
         None => "Each case was played once: that shows what can happen, and not how often.".to_owned(),
     };
     format!("{what}{rest}. {certainty}\n\n")

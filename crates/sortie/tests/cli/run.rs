@@ -17,6 +17,7 @@ mod progress;
 mod prompts;
 mod repeated;
 mod reports;
+mod sarif;
 mod stdio;
 mod taken_up;
 mod toml;
