@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Value, json};
 use sortie_detect::{CaseInfo, Outcome};
 
+use super::results::is_wanted;
 use super::{KnownRules, RuleInfo, SarifOptions};
 use crate::Report;
 use crate::findings::uri;
@@ -49,7 +50,7 @@ pub(super) struct Places<'o> {
 impl<'o> Places<'o> {
     pub(super) fn new(report: &Report, options: &'o SarifOptions<'o>, known: &'o KnownRules<'o>) -> Self {
         let mut places = Self { options, known, listed: BTreeMap::new(), lines: RefCell::default() };
-        for run in &report.runs {
+        for run in report.runs.iter().filter(|run| is_wanted(run, report, options.cases)) {
             if matches!(places.home(run), Home::Listed) {
                 places.listed.insert(run.id.clone(), (0, name(run)));
             }

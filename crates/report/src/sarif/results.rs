@@ -26,14 +26,7 @@ pub(super) fn results(
     places: &Places<'_>,
     options: &SarifOptions<'_>,
 ) -> (Vec<Value>, usize) {
-    let is_wanted = |run: &&Outcome| match options.cases {
-        SarifCases::All => true,
-        SarifCases::Findings => {
-            let state = report.baseline.get(&run.id).map(|note| note.state);
-            run.standing == Some(Standing::Exploited) && state != Some(BaselineState::Known)
-        }
-    };
-    let mut runs: Vec<_> = report.runs.iter().filter(is_wanted).collect();
+    let mut runs: Vec<_> = report.runs.iter().filter(|run| is_wanted(run, report, options.cases)).collect();
     let left_out = runs.len().saturating_sub(MAX_RESULTS);
     if left_out > 0 {
         // Exploited, undecided, skipped, resisted, and what does not apply; of each, the worst first.
@@ -43,6 +36,17 @@ pub(super) fn results(
         runs.truncate(MAX_RESULTS);
     }
     (runs.into_iter().map(|run| result(run, report, rules, places, options)).collect(), left_out)
+}
+
+/// Whether a case is a result.
+pub(super) fn is_wanted(run: &Outcome, report: &Report, cases: SarifCases) -> bool {
+    match cases {
+        SarifCases::All => true,
+        SarifCases::Findings => {
+            let state = report.baseline.get(&run.id).map(|note| note.state);
+            run.standing == Some(Standing::Exploited) && state != Some(BaselineState::Known)
+        }
+    }
 }
 
 fn result(
