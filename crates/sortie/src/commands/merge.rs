@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use sortie_report::View;
 use sortie_run::merge::merge;
+use sortie_run::{RunInfo, load_info};
 use sortie_stats::{ErrorRates, Gate};
 
-use crate::{Console, Exit, Failure, RunsFormat};
+use crate::{Console, Exit, Failure, ReportOutput, RunsFormat, SarifArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,16 +53,25 @@ pub(crate) struct Merge {
     /// Accept skipped cases, as long as others were decided
     #[arg(long)]
     allow_skipped: bool,
+
+    #[command(flatten)]
+    sarif: SarifArgs,
 }
 
 impl Merge {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        self.sarif.validate(self.format)?;
         let gate = self.gate.map(|gate| (gate, self.errors));
         let report =
             merge(&self.runs, &self.run_dir, gate).map_err(|error| Failure::new(error.to_string()))?;
         let color = self.out.is_none() && console.color;
         let view = View { color, allow_skipped: self.allow_skipped, live: true };
-        console.put(&self.format.text(&report, view)?, self.out.as_deref())?;
-        Ok(report.standing(self.allow_skipped).into())
+        let (out, run) = (self.out.as_deref(), Some(&*self.run_dir));
+        let evaluators = load_info(&self.run_dir).iter().flat_map(RunInfo::evaluator_folders).collect();
+        let output = ReportOutput { format: self.format, out, sarif: &self.sarif, evaluators, run };
+        let exit = report.standing(self.allow_skipped).into();
+        let text = output.text(&report, view, exit, console)?;
+        console.put(&text, out)?;
+        Ok(exit)
     }
 }

@@ -61,7 +61,8 @@ impl Report {
         let baseline = self.against.load()?;
         let mut report = load_report(&self.run).map_err(|error| Failure::new(error.to_string()))?;
         let info = load_info(&self.run).map_err(|error| Failure::new(error.to_string()))?;
-        let standing = self.against.judge(baseline.as_ref(), &mut report, &info.digests(), self.allow_skipped);
+        let standing =
+            self.against.judge(baseline.as_ref(), &mut report, &info.digests(), self.allow_skipped);
         let color = self.out.is_none() && console.color;
         let view = View { color, allow_skipped: self.allow_skipped, live: true };
         // The run may be of elsewhere: what is not here is left out of the rules.

@@ -10,22 +10,23 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::Args;
-use sortie_detect::Fault;
+use sortie_detect::{Fault, Standing};
 use sortie_engine::targets::Settings;
 use sortie_engine::{cases, run};
+use sortie_report::baseline::Baseline;
 use sortie_report::{View, counted, write_human};
 use sortie_run::events::EventLog;
 use sortie_run::models::ModelSetup;
 use sortie_run::{
     Campaign, CampaignEnd, Config, Observer, Preview, RunLimits, RunPlace, RunRequest, Selected, SetupError,
-    may_name_evaluators,
+    load_info, may_name_evaluators,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::models::ModelArgs;
 use crate::options::variable;
 use crate::progress::{Connecting, Detail, RunDisplay};
-use crate::{Console, Exit, Failure, ReportOutput, RunsFormat, SignalSender, Sources, block_on};
+use crate::{Against, Console, Exit, Failure, ReportOutput, RunsFormat, SignalSender, Sources, block_on};
 use arguments::{
     AgentArgs, CaseArgs, EndArgs, LibraryArgs, LimitArgs, OutputArgs, RepeatArgs, ServerArgs, TargetArgs,
 };
@@ -107,6 +108,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
+    against: Against,
+    #[command(flatten)]
     limits: LimitArgs,
 }
 
@@ -125,7 +128,8 @@ impl Run {
         let interrupt = CancellationToken::new();
         let request = self.request(models.resolve(&config)?, &interrupt)?;
         let campaign = request.resolve(&config, selected)?;
-        self.play(campaign, &interrupt, console)
+        let baseline = self.against.load()?;
+        self.play(campaign, baseline.as_ref(), &interrupt, console)
     }
 
     /// Refuses what contradicts itself, before anything is read.
@@ -234,6 +238,7 @@ impl Run {
     fn play(
         &self,
         campaign: Campaign,
+        baseline: Option<&Baseline>,
         interrupt: &CancellationToken,
         console: &mut Console,
     ) -> Result<Exit, Failure> {
@@ -269,7 +274,10 @@ impl Run {
             console.failure(&Failure::new(format!("`--events`: lines are missing: {error}")));
         }
         match ended {
-            Ok(ended) => self.report(&ended, left_out, console),
+            Ok(mut ended) => {
+                let standing = self.judge(baseline, &mut ended);
+                self.report(&ended, standing, left_out, console)
+            }
             Err(error) => ended_early(error, console),
         }
     }
@@ -284,7 +292,20 @@ impl Run {
         Ok(Exit::Clean)
     }
 
-    fn report(&self, ended: &CampaignEnd, left_out: u64, console: &mut Console) -> Result<Exit, Failure> {
+    /// What the run counts as, in the light of a baseline where there is one.
+    fn judge(&self, baseline: Option<&Baseline>, ended: &mut CampaignEnd) -> Standing {
+        // A run that could not be kept has no digests, and says nothing about lines of a baseline.
+        let digests = load_info(&ended.folder).map(|info| info.digests()).unwrap_or_default();
+        self.against.judge(baseline, &mut ended.report, &digests, self.output.allow_skipped)
+    }
+
+    fn report(
+        &self,
+        ended: &CampaignEnd,
+        standing: Standing,
+        left_out: u64,
+        console: &mut Console,
+    ) -> Result<Exit, Failure> {
         for (id, why) in &ended.failures {
             console.failure(&Failure::new(format!("{id}: {why}")));
         }
@@ -312,7 +333,7 @@ impl Run {
         let exit = if ended.interrupted {
             Exit::Interrupted
         } else if ended.failures.is_empty() {
-            report.standing(self.output.allow_skipped).into()
+            standing.into()
         } else {
             Exit::Invalid
         };
