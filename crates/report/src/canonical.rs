@@ -23,7 +23,7 @@ impl Report {
         let mut report = serde_json::to_value(self).expect("a report is data");
         for run in report.get_mut("runs").and_then(Value::as_array_mut).into_iter().flatten() {
             remove(Some(run), &["trace"]);
-            remove(run.get_mut("failure"), &["files", "stderr"]);
+            remove(run.get_mut("failure"), &["files", "stderr", "stdout"]);
             let verdict = run.get_mut("verdict");
             let indicators = verdict.and_then(|verdict| {
                 remove(Some(verdict), &["timestamp"]);

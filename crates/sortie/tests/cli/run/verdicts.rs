@@ -142,7 +142,7 @@ fn documents_that_are_played_at_once_do_not_touch_one_another() {
 #[test]
 fn a_failure_shows_the_last_words_of_the_agent_and_where_the_rest_is() {
     let here = tempfile::tempdir().unwrap();
-    let agent = r"sh -c 'echo one >&2; for n in 1 2 3 4; do echo line $n >&2; done; printf boom\\033[31m >&2; exit 3'";
+    let agent = r"sh -c 'echo one >&2; for n in 1 2 3 4; do echo line $n >&2; done; printf boom\\033[31m\\007 >&2; echo answer $((40+2)); exit 3'";
     let run = |format: &str| {
         let words = ["run", "SRT-001", "--quiet", "--grace", "0s", "--agent", agent, "--format", format];
         let ended = crate::sortie_in(here.path()).args(words).args(["--controls", "off"]).output().unwrap();
@@ -150,11 +150,17 @@ fn a_failure_shows_the_last_words_of_the_agent_and_where_the_rest_is() {
         String::from_utf8(ended.stdout).unwrap()
     };
     let human = run("human");
-    let expected = "  stderr       line 1\n               line 2\n               line 3\n               line 4\n               boom␛[31m\n";
+    let expected = "  stderr       line 1\n               line 2\n               line 3\n               line 4\n               boom␇\n  stdout       answer 42\n";
+    // Colours are gone, and what else a terminal would obey is shown.
     assert!(human.contains(expected), "{human}");
     let (_, files) = human.split_once("  look at      ").unwrap_or_else(|| panic!("{human}"));
-    let file = here.path().join(files.lines().next().unwrap());
+    let file = here.path().join(files.split([',', '\n']).next().unwrap());
     assert!(std::fs::read_to_string(file).unwrap().starts_with("one\nline 1\n"));
-    assert!(run("junit").contains("line 4"), "CI is told too");
-    assert!(!run("canonical").contains("line 4"), "what an agent says is not repeated by every run");
+    let junit = run("junit");
+    assert!(junit.contains("line 4") && junit.contains("answer 42"), "CI is told too: {junit}");
+    let canonical = run("canonical");
+    assert!(
+        !canonical.contains("line 4") && !canonical.contains("answer 42"),
+        "what an agent says is not repeated by every run"
+    );
 }
