@@ -252,9 +252,9 @@ fn models() -> Models {
 /// Cases that were played several times, against a baseline.
 pub(crate) fn repeated() -> Report {
     let note = |state, reason: Option<&str>, expires: Option<&str>| BaselineNote {
-        state,
         reason: reason.map(str::to_owned),
         expires: expires.map(str::to_owned),
+        ..BaselineNote::new(state)
     };
     let mut given_in = Outcome { attempt: Some(2), ..exploited() };
     given_in.rate = Some(Rate::new(Counts::new(3, 20), 1, 0.95, Some(GateDecision::Undecided)));
@@ -286,6 +286,7 @@ pub(crate) fn repeated() -> Report {
             seconds: Some(61.5),
             agent: Some(StartedAgent { command: "bin/clerk --url {mcp_url}".to_owned(), prompt: None }),
             targets: vec!["cmd=cat".to_owned()],
+            ..RunOrigin::default()
         }),
         baseline: baseline.map(|(id, note)| (id.to_owned(), note)).into(),
         rate: Some(SuiteRate {
