@@ -11,6 +11,7 @@
 //! | [`baseline`] | what is known about an agent, and what a run says in the light of it |
 //! | [`compare`] | two runs of the same cases: what got better, what got worse, and what is not known |
 //! | [`sarif`] | the report for code scanning |
+//! | [`progress`] | how far a run is, on a terminal |
 //! | [`words`] | what the words in reports mean |
 //! | [`findings`] | what `sortie check` finds, in every format |
 //! | [`TraceView`], [`EvaluatorView`], [`FixtureReport`] | a trace, an evaluator, and what checks make of fixtures |
@@ -29,6 +30,7 @@ mod human;
 mod junit;
 mod markdown;
 pub mod origin;
+pub mod progress;
 mod report;
 pub mod sarif;
 mod suites;

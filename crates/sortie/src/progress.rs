@@ -1,7 +1,5 @@
 //! Shows a run as it goes. It only consumes what happens.
 
-mod display;
-
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -11,15 +9,15 @@ use sortie_detect::{Outcome, Standing};
 use sortie_engine::{RunEvent, Watcher};
 use sortie_library::NamedDocument;
 use sortie_oatf::model::extract_protocol;
+use sortie_report::progress::{Display, State, Status, locked};
 use sortie_report::{TraceView, line, outcome, rate_counts, style, visible};
 use sortie_run::Observer;
 use sortie_run::repeats::Repeats;
 use sortie_trace::{Deriver, Record};
 
 use crate::console::Notes;
-use display::{Display, State, Status, locked};
 
-pub(crate) use display::LINE;
+pub(crate) use sortie_report::progress::LINE;
 
 /// How much is shown of a run while it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -93,13 +93,13 @@ pub fn of(message: &Message, seen: &Value) -> Option<Value> {
         return None;
     }
     let text = match Mode::of(&message.mode) {
-        Mode::AgUiClient => match seen.get("_text") {
-            Some(text) => text.as_str()?.to_owned(),
-            None => {
+        Mode::AgUiClient => {
+            let snapshot = || {
                 let mut said = seen["messages"].as_array()?.iter().rev();
-                said.find(|message| message["role"] == "assistant")?["content"].as_str()?.to_owned()
-            }
-        },
+                said.find(|message| message["role"] == "assistant")?.get("content")
+            };
+            seen.get("_text").or_else(snapshot)?.as_str()?.to_owned()
+        }
         Mode::A2aClient => {
             let mut texts = texts_of(seen);
             texts.extend(texts_of(&seen["artifact"]));

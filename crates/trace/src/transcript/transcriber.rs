@@ -66,8 +66,8 @@ pub struct Transcriber {
     run: Option<(AgentRun, bool)>,
     problem: Option<UnreadableAnswer>,
     health: Health,
-    /// Whether the target answered a control.
-    control: bool,
+    /// Whether the target answered a control that was played before; `None` where none was.
+    control: Option<bool>,
 }
 
 /// An answer that is not what the protocol of the target says.
@@ -88,12 +88,12 @@ impl Transcriber {
             TracedPlay::Seeds(_) | TracedPlay::Call { .. } => None,
         });
         let settings = header.target.as_ref().map(|target| target.settings.clone()).unwrap_or_default();
-        Self { settings, review, control: header.control == Some(true), ..Self::default() }
+        Self { settings, review, control: header.control, ..Self::default() }
     }
 
     /// Whether all that the target did is decline, and no control shows that it ever does anything else.
     pub fn only_declines(&self) -> bool {
-        self.health.declined().is_some() && self.health.acted().is_none() && !self.control
+        self.health.declined().is_some() && self.health.acted().is_none() && self.control != Some(true)
     }
 
     /// What the target says of itself, where its last word is that it does not work.

@@ -53,7 +53,7 @@ fn each_attempt_has_its_own_trace_and_together_they_have_a_rate() {
         assert_eq!(case["standing"], if exploited > 0 { "exploited" } else { "resisted" });
         hits += exploited;
     }
-    assert_eq!(code, Some(if hits > 0 { 1 } else { 0 }));
+    assert_eq!(code, Some(i32::from(hits > 0)));
     assert!((1..12).contains(&hits), "by this seed it gives in, and not always: {hits}");
     assert_eq!(report["totals"]["tasks"]["of"], 12);
     // The stored run says the same again, to the byte.
@@ -251,7 +251,7 @@ fn a_campaign_that_was_killed_goes_on_by_attempts() {
     let ended = sortie_in(folder.path()).args(words).args(["--resume", "run"]).output().unwrap();
     let report: Value = serde_json::from_slice(&ended.stdout).unwrap();
     let after = std::fs::read_to_string(&results).unwrap();
-    let whole = &before[..before.rfind('\n').unwrap() + 1];
+    let whole = &before[..=before.rfind('\n').unwrap()];
     assert!(after.starts_with(whole), "what was over stays");
     assert_eq!(after.lines().count(), 24);
     for case in report["runs"].as_array().unwrap() {
@@ -312,7 +312,7 @@ fn events_follow_their_published_schema() {
         let errors: Vec<String> = validator.iter_errors(&event).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{event:#}: {errors:?}");
         let mut renamed = event.clone();
-        let (key, value) = event.as_object().unwrap().iter().last().unwrap();
+        let (key, value) = event.as_object().unwrap().iter().next_back().unwrap();
         renamed.as_object_mut().unwrap().remove(key);
         renamed[format!("{key}_")] = value.clone();
         assert!(!validator.is_valid(&renamed), "{event:#}: `{key}` may be called anything");

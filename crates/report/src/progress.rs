@@ -10,32 +10,35 @@ use std::thread::JoinHandle;
 
 use sortie_detect::Outcome;
 use sortie_detect::rate::Rate;
-use sortie_report::{rate_counts, rate_interval};
+
+use crate::human::rate::{counts as rate_counts, interval as rate_interval};
 
 /// How many lines may wait for a terminal that is slow. A run does not wait for one.
 const MAX_WAITING: usize = 4096;
 
 /// How long a line that counts may be, on terminals that are wide enough.
-pub(crate) const LINE: usize = 79;
+pub const LINE: usize = 79;
 
 /// How many cases that are repeated have a row.
 const MAX_ROWS: usize = 8;
 
-pub(super) fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+/// What a lock holds: a thread that panicked has left it whole.
+pub fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Writes lines to standard error, in a thread of its own, and below them how far the run is.
-pub(super) struct Display {
+pub struct Display {
     /// The sender of lines, and the thread that writes them, until the end.
     writer: Mutex<Option<(SyncSender<String>, JoinHandle<()>)>>,
     left_out: AtomicU64,
     /// How far the run is; nowhere but on a terminal.
-    pub(super) status: Option<Status>,
+    pub status: Option<Status>,
 }
 
 impl Display {
-    pub(super) fn new(status: Option<Status>, mut out: impl Write + Send + 'static) -> Arc<Self> {
+    /// Writes to `out`; without a status, lines alone.
+    pub fn new(status: Option<Status>, mut out: impl Write + Send + 'static) -> Arc<Self> {
         let (lines, received) = sync_channel::<String>(MAX_WAITING);
         let thread = std::thread::spawn(move || {
             for line in received {
@@ -54,7 +57,7 @@ impl Display {
     }
 
     /// Shows a line that stays, and says whether there was room for it.
-    pub(super) fn line(&self, text: &str) -> bool {
+    pub fn line(&self, text: &str) -> bool {
         let status = self.status.as_ref().map(|status| (status.clear(), status.line()));
         let (clear, status) = status.unwrap_or_default();
         let shown = self.send(format!("{clear}{text}\n{status}"));
@@ -65,7 +68,7 @@ impl Display {
     }
 
     /// Changes how far the run is. A line that is not shown is soon replaced by the next.
-    pub(super) fn update(&self, change: impl FnOnce(&mut State)) {
+    pub fn update(&self, change: impl FnOnce(&mut State)) {
         if let Some(status) = &self.status {
             change(&mut locked(&status.state));
             self.send(format!("{}{}", status.clear(), status.line()));
@@ -73,7 +76,7 @@ impl Display {
     }
 
     /// Takes the last line away, and waits until everything is shown. Gives how much was not.
-    pub(super) fn finish(&self) -> u64 {
+    pub fn finish(&self) -> u64 {
         if let Some(status) = &self.status {
             self.send(status.clear());
         }
@@ -87,17 +90,21 @@ impl Display {
 
 /// How many cases are over and which one has gone on for longest, on one line of a terminal; where cases are repeated, a row for
 /// each that goes on.
-pub(super) struct Status {
+pub struct Status {
     width: usize,
-    pub(super) state: Mutex<State>,
+    /// What there is to show.
+    pub state: Mutex<State>,
     /// How many lines are shown.
     lines: AtomicUsize,
 }
 
+/// How far a run is.
 #[derive(Default)]
-pub(super) struct State {
-    pub(super) all: usize,
-    pub(super) ended: usize,
+pub struct State {
+    /// How many cases there are.
+    pub all: usize,
+    /// How many of them are over.
+    pub ended: usize,
     going_on: Vec<String>,
     /// Where cases are repeated.
     repeats: Option<RepeatState>,
@@ -113,16 +120,17 @@ struct RepeatState {
 
 impl State {
     /// Cases are played up to so often.
-    pub(super) fn repeats(&mut self, most: u32) {
+    pub fn repeats(&mut self, most: u32) {
         self.repeats = Some(RepeatState { most, ..RepeatState::default() });
     }
 
-    pub(super) fn is_repeated(&self) -> bool {
+    /// Whether cases are played several times.
+    pub fn is_repeated(&self) -> bool {
         self.repeats.is_some()
     }
 
     /// What the attempts at a case say so far.
-    pub(super) fn counted(&mut self, id: &str, rate: &Rate, is_over: bool) {
+    pub fn counted(&mut self, id: &str, rate: &Rate, is_over: bool) {
         let Some(repeats) = &mut self.repeats else { return };
         repeats.attempts += 1;
         if is_over {
@@ -148,11 +156,13 @@ impl State {
         rows.collect()
     }
 
-    pub(super) fn started(&mut self, id: &str) {
+    /// A case or an attempt at it begins.
+    pub fn started(&mut self, id: &str) {
         self.going_on.push(id.to_owned());
     }
 
-    pub(super) fn finished(&mut self, id: &str, outcome: Option<&Outcome>) {
+    /// It is over.
+    pub fn finished(&mut self, id: &str, outcome: Option<&Outcome>) {
         if let Some(at) = self.going_on.iter().position(|one| one == id) {
             self.going_on.remove(at);
         }
@@ -166,7 +176,8 @@ impl State {
 }
 
 impl Status {
-    pub(super) fn new(width: Option<usize>) -> Self {
+    /// Nothing is known yet. `width` is that of the terminal.
+    pub fn new(width: Option<usize>) -> Self {
         // The last column stays free: some terminals begin a new line there.
         let width = width.map_or(LINE, |width| width.saturating_sub(1).min(LINE));
         Self { width, state: Mutex::default(), lines: AtomicUsize::new(0) }
@@ -209,7 +220,7 @@ impl Status {
     }
 
     fn cut(&self, line: &str) -> String {
-        let line = sortie_report::line(line);
+        let line = crate::line(line);
         if line.chars().count() > self.width {
             return line.chars().take(self.width.saturating_sub(1)).chain(['…']).collect();
         }
