@@ -12,6 +12,7 @@
 //! | [`compare`] | two runs of the same cases: what got better, what got worse, and what is not known |
 //! | [`sarif`] | the report for code scanning |
 //! | [`progress`] | how far a run is, on a terminal |
+//! | [`write_html`] | the report as a page that opens from disk, with the traces |
 //! | [`words`] | what the words in reports mean |
 //! | [`findings`] | what `sortie check` finds, in every format |
 //! | [`TraceView`], [`EvaluatorView`], [`FixtureReport`] | a trace, an evaluator, and what checks make of fixtures |
@@ -26,6 +27,7 @@ mod evaluator;
 pub mod files;
 pub mod findings;
 mod fixtures;
+mod html;
 mod human;
 mod junit;
 mod markdown;
@@ -42,6 +44,7 @@ pub mod words;
 
 pub use evaluator::EvaluatorView;
 pub use fixtures::{FixtureReport, write_fixtures, write_fixtures_json};
+pub use html::{HtmlOptions, write_html};
 pub use human::rate::{counts as rate_counts, interval as rate_interval};
 pub use human::{evidence, outcome, why_undecided, write_human};
 pub use junit::write_junit;

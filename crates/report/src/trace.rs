@@ -130,7 +130,7 @@ impl TraceView {
             Sender::Actor => format!("{actor} → agent"),
         };
         let surfaces = short(&message.surfaces.join(", "), NAME);
-        let mut line = format!("{start}{who:<31} {:<8} {surfaces}", kind(message.kind));
+        let mut line = format!("{start}{who:<31} {:<8} {surfaces}", kind_word(message.kind));
         let mut notes = String::new();
         for note in observed.iter().flat_map(|seen| &seen.notes) {
             let _ = write!(notes, " ({note})"); // writing to a string cannot fail
@@ -177,7 +177,8 @@ impl TraceView {
     }
 }
 
-fn kind(kind: Kind) -> &'static str {
+/// What a message is on the wire, in a word.
+pub(crate) fn kind_word(kind: Kind) -> &'static str {
     match kind {
         Kind::Request => "request",
         Kind::Notification => "notification",

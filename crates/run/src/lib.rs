@@ -80,6 +80,7 @@ mod scheduler;
 mod selection;
 mod store;
 mod target;
+pub mod trace_files;
 mod writer;
 
 pub use campaign::{Campaign, CampaignEnd, RunPlace};

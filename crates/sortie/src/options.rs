@@ -58,6 +58,8 @@ pub(crate) enum RunsFormat {
     Sarif,
     /// Markdown, for job summaries and pull requests
     Markdown,
+    /// One page that opens from disk, with the traces
+    Html,
     /// The JSON without what no run can repeat: times, ports, made-up ids, folders, costs
     Canonical,
 }

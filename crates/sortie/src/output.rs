@@ -8,7 +8,11 @@ use sortie_library::rule_infos;
 use sortie_report::sarif::{
     CASE_LIST, SarifCases, SarifLog, SarifOptions, checkout_root, count_lines, is_case_list,
 };
-use sortie_report::{Report, View, write_human, write_json, write_junit, write_markdown};
+use sortie_report::{
+    HtmlOptions, Report, View, write_html, write_human, write_json, write_junit, write_markdown,
+};
+use sortie_run::load_info;
+use sortie_run::trace_files::TraceFiles;
 
 use crate::{Console, Exit, Failure, RunsFormat};
 
@@ -67,6 +71,8 @@ pub(crate) struct ReportOutput<'o> {
     pub(crate) evaluators: Vec<PathBuf>,
     /// The folder of the run.
     pub(crate) run: Option<&'o Path>,
+    /// Traces that were named, where there is no folder.
+    pub(crate) traces: &'o [PathBuf],
 }
 
 impl ReportOutput<'_> {
@@ -85,6 +91,18 @@ impl ReportOutput<'_> {
             RunsFormat::Junit => write_junit(&mut text, report, view)?,
             RunsFormat::Sarif => self.sarif(report, exit, console)?.write(&mut text)?,
             RunsFormat::Markdown => write_markdown(&mut text, report, view)?,
+            RunsFormat::Html => {
+                let traces = self.run.map_or(TraceFiles::Named(self.traces), TraceFiles::Run);
+                // Where the run is not known any more, neither is its command.
+                let info = self.run.and_then(|folder| load_info(folder).ok());
+                let read = |name: &str| traces.read(name);
+                let options = HtmlOptions {
+                    command: info.as_ref().map_or(&[], |info| &info.asked),
+                    allow_skipped: view.allow_skipped,
+                    ..HtmlOptions::new(&read)
+                };
+                write_html(&mut text, report, &options)?;
+            }
             RunsFormat::Canonical => write_json(&mut text, &report.canonical())?,
         }
         Ok(text)

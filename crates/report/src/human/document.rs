@@ -147,7 +147,8 @@ pub(super) fn facts(resistance: &Resistance) -> String {
     facts.join("; ")
 }
 
-fn reach(run: &Outcome) -> String {
+/// How far the attack got.
+pub(crate) fn reach(run: &Outcome) -> String {
     let delivered = match run.reach.delivered {
         Delivered::Yes => "delivered, as the document wants it",
         Delivered::No => "not delivered",

@@ -19,7 +19,9 @@ use crate::totals::TaskCounts;
 use crate::{Report, RunTotals, View};
 
 pub use document::{evidence, outcome, why_undecided};
-pub(crate) use document::{message, title};
+pub(crate) use document::{message, reach, title};
+pub(crate) use models::text as models_text;
+pub(crate) use suites::coverage;
 
 /// Writes a report for people.
 ///

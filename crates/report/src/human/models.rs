@@ -40,6 +40,13 @@ pub(super) fn write(out: &mut dyn Write, models: &Models, color: bool) -> io::Re
     writeln!(out, "models took {calls} calls{calibration}, {tokens} tokens{cost}{reused}\n")
 }
 
+/// The same as plain text.
+pub(crate) fn text(models: &Models) -> io::Result<String> {
+    let mut text = Vec::new();
+    write(&mut text, models, false)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
 fn named(model: &ModelUse) -> String {
     let ModelUse { kind, endpoint, model, version, votes, threshold } = model;
     let mut text = format!("{model} ({kind}, {endpoint}");

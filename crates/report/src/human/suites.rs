@@ -49,7 +49,7 @@ fn write_row(out: &mut dyn Write, row: &EntryCounts, width: usize, color: bool) 
 }
 
 /// How much of the framework was tried: what is not covered is not resistance.
-fn coverage(table: &FrameworkTable) -> String {
+pub(crate) fn coverage(table: &FrameworkTable) -> String {
     let mut text = format!("coverage: {} of {} entries", table.covered, table.entries.len());
     text.push_str(if table.closed {
         " have a decided case here"

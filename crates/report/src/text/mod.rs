@@ -7,6 +7,7 @@ pub(crate) mod markup;
 pub mod style;
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -102,16 +103,26 @@ pub fn write_json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()>
 
 /// Writes a text of JSON with escapes for whatever a terminal would obey or hide.
 pub(crate) fn write_escaped(out: &mut dyn Write, json: &str) -> io::Result<()> {
-    // JSON escapes C0 controls by itself. Whatever else is hidden stands in a string, where it may be escaped too.
-    let mut plain = 0;
-    for (at, letter) in json.char_indices().filter(|(_, letter)| stand_in(*letter).is_some()) {
-        out.write_all(&json.as_bytes()[plain..at])?;
-        for unit in letter.encode_utf16(&mut [0; 2]) {
-            write!(out, "\\u{unit:04x}")?;
-        }
-        plain = at + letter.len_utf8();
+    out.write_all(escape_hidden(json).as_bytes())
+}
+
+/// JSON with escapes for whatever a terminal would obey and a reader would not see. Line ends and tabs stay.
+pub(crate) fn escape_hidden(json: &str) -> Cow<'_, str> {
+    if json.chars().all(|letter| stand_in(letter).is_none()) {
+        return Cow::Borrowed(json);
     }
-    out.write_all(&json.as_bytes()[plain..])
+    // JSON escapes C0 controls by itself. Whatever else is hidden stands in a string, where it may be escaped too.
+    let mut escaped = String::with_capacity(json.len() + json.len() / 8);
+    for letter in json.chars() {
+        if stand_in(letter).is_none() {
+            escaped.push(letter);
+            continue;
+        }
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            let _ = write!(escaped, "\\u{unit:04x}"); // writing to a string cannot fail
+        }
+    }
+    Cow::Owned(escaped)
 }
 
 /// Pages as they read best in a terminal: headings stand out, code blocks are indented.

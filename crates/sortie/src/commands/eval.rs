@@ -134,7 +134,14 @@ impl Eval {
         let view = View { color, allow_skipped: self.allow_skipped, live: false };
         let sources = Sources::of(self.folders.clone(), self.without_bundled, self.config.as_deref());
         let (out, evaluators) = (self.out.as_deref(), sources.asked()?);
-        let output = ReportOutput { format: self.format, out, sarif: &self.sarif, evaluators, run: None };
+        let output = ReportOutput {
+            format: self.format,
+            out,
+            sarif: &self.sarif,
+            evaluators,
+            run: None,
+            traces: &self.traces,
+        };
         let exit = report.standing(self.allow_skipped).into();
         let text = output.text(&report, view, exit, console)?;
         console.put(&text, out)?;

@@ -17,6 +17,9 @@ Examples:
   Show it to code scanning, findings alone:
     $ sortie report first --format sarif --sarif-cases findings --out report.sarif  # ends with 3
 
+  Write a page to look at, which opens from disk:
+    $ sortie report first --format html --out report.html  # ends with 3
+
   Judge it by a baseline, without playing it again:
     $ sortie run SRT-001 --agent builtin:gullible --run-dir second  # ends with 1
     $ sortie baseline write second > sortie-baseline.jsonl
@@ -69,7 +72,8 @@ impl Report {
         let mut evaluators = Config::load(None).unwrap_or_default().evaluators;
         evaluators.extend(RunInfo::evaluator_folders(&info));
         let (out, run) = (self.out.as_deref(), Some(&*self.run));
-        let output = ReportOutput { format: self.format, out, sarif: &self.sarif, evaluators, run };
+        let output =
+            ReportOutput { format: self.format, out, sarif: &self.sarif, evaluators, run, traces: &[] };
         let exit = standing.into();
         let text = output.text(&report, view, exit, console)?;
         console.put(&text, out)?;

@@ -375,6 +375,7 @@ impl Run {
             sarif: &self.output.sarif,
             evaluators: sources.asked()?,
             run: Some(&ended.folder),
+            traces: &[],
         };
         self.put(&output.text(&ended.report, view, exit, console)?, console)
     }
