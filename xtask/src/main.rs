@@ -9,6 +9,7 @@ mod docs;
 mod fuzz;
 mod licences;
 mod package;
+mod pages;
 mod peers;
 mod release;
 mod source;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::step::{Failure, Runner, cargo, is_installed, root};
-use crate::{bench, fuzz, licences, peers, source};
+use crate::{bench, fuzz, licences, pages, peers, source};
 
 type Part = fn(&mut Runner, Option<&Path>) -> Result<(), Failure>;
 
@@ -31,6 +31,7 @@ const PARTS: &[(&str, Part)] = &[
     ("docs", |runner, fixtures| program(runner, "docs", fixtures)),
     ("matrix", |runner, fixtures| program(runner, "matrix", fixtures)),
     ("peers", |runner, fixtures| program(runner, "peers", fixtures)),
+    ("pages", |runner, _| pages::run(runner)),
     ("embeddings", |runner, _| embeddings(runner)),
     ("api-docs", |runner, _| {
         runner.command(
@@ -50,8 +51,8 @@ const EXTRA: &[(&str, Part)] = &[(CODING, |runner, _| coding(runner))];
 /// The tests of `peers` that need the coding agents are in the module `coding_agents`.
 const CODING: &str = "coding";
 
-/// Test programs that start `sortie` as a user would, each a part of its own.
-const PROGRAMS: [&str; 4] = ["cli", "docs", "matrix", "peers"];
+/// Test programs that start `sortie` as a user would, or a browser, each a part of its own.
+const PROGRAMS: [&str; 5] = ["cli", "docs", "matrix", "peers", "pages"];
 /// The test programs of the feature `embeddings`, which only a build with the feature has.
 const EMBEDDINGS: &str = "embeddings";
 

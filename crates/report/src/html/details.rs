@@ -125,7 +125,7 @@ fn told(run: &Outcome, story: Option<&Story>) -> Vec<Block> {
 
 fn said(transcript: &Transcript, turn: Option<usize>) -> Vec<Block> {
     let before = transcript.turns().iter().enumerate().take(turn.unwrap_or(usize::MAX));
-    let said = before.filter(|(_, turn)| turn.role == Role::Attacker).last();
+    let said = before.rev().find(|(_, turn)| turn.role == Role::Attacker);
     let block = said.map(|(at, said)| {
         let label = match &said.call {
             Some(call) => format!("turn {}: call of {}", at + 1, line(&call.name)),
@@ -441,6 +441,8 @@ fn reproduce(run: &Outcome, command: Option<&str>) -> Vec<Block> {
     );
     if let Some(trace) = &run.trace {
         let name = match &run.case {
+            // A bundled document is no file; its id names it.
+            CaseInfo::Document { document } if document.file.starts_with("library/") => document.case_id(),
             CaseInfo::Document { document } => &document.file,
             CaseInfo::Evaluator { evaluator } => &evaluator.id,
         };

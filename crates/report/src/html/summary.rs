@@ -26,7 +26,7 @@ pub(super) struct Summary {
 impl Summary {
     pub(super) fn of(report: &Report, allow_skipped: bool) -> Self {
         let totals = RunTotals::of(report);
-        let mut sentences = vec![format!("{totals}.")];
+        let mut sentences = vec![counts(totals)];
         if let Some(TaskCounts { done, of }) = totals.tasks {
             sentences.push(format!("The agent did its task in {done} of {}.", counted(of, "case", "cases")));
         }
@@ -61,6 +61,35 @@ fn headline(report: &Report, totals: RunTotals, allow_skipped: bool) -> String {
             format!("No case was exploited, but {} of {} are undecided", counts.undecided, totals.cases)
         }
     }
+}
+
+/// How many cases there are of each sort, in the words of the tiles and rows.
+fn counts(totals: RunTotals) -> String {
+    let RunTotals {
+        cases,
+        exploited,
+        partial,
+        not_exploited,
+        error,
+        skipped,
+        not_applicable,
+        unfinished,
+        tasks: _,
+    } = totals;
+    let partly = if partial > 0 { format!(" ({partial} of them in part)") } else { String::new() };
+    let sorts = [
+        (exploited + partial, format!("exploited{partly}")),
+        (not_exploited, "resisted".to_owned()),
+        (error, "undecided".to_owned()),
+        (skipped, "skipped".to_owned()),
+        (not_applicable, "not applicable".to_owned()),
+        (unfinished, "not played".to_owned()),
+    ];
+    let sorts =
+        sorts.into_iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+    let sorts = sorts.collect::<Vec<_>>().join(", ");
+    let cases = counted(cases, "case", "cases");
+    if sorts.is_empty() { format!("{cases}.") } else { format!("{cases}: {sorts}.") }
 }
 
 /// Which rate was measured, and which interval says how certain it is.
@@ -155,6 +184,15 @@ pub(super) fn baseline_meaning(state: BaselineState) -> &'static str {
     }
 }
 
+/// A time to the second, where it is written as ours are.
+fn time(text: &str) -> String {
+    let parts = text.strip_suffix('Z').and_then(|text| text.split_once('T'));
+    match parts.map(|(day, time)| (day, time.split_once('.').map_or(time, |(seconds, _)| seconds))) {
+        Some((day, time)) => line(&format!("{day} {time} UTC")),
+        None => line(text),
+    }
+}
+
 fn about(report: &Report) -> Vec<(&'static str, String)> {
     let Some(run) = &report.run else {
         let source = report.runs.first().map(|run| line(&run.verdict.source));
@@ -170,7 +208,7 @@ fn about(report: &Report) -> Vec<(&'static str, String)> {
         [target] => about.push(("Target", line(target))),
         targets => about.push(("Targets", line(&targets.join(" · ")))),
     }
-    about.push(("Started", line(&run.started)));
+    about.push(("Started", time(&run.started)));
     about.extend(run.seconds.map(|seconds| ("Took", format!("{seconds:.1} s"))));
     about.push(("Program", line(&run.written_by)));
     about

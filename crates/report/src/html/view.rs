@@ -6,7 +6,7 @@ use std::io;
 
 use serde::Serialize;
 use sortie_detect::rate::Rate;
-use sortie_detect::{CaseInfo, Outcome, Standing};
+use sortie_detect::{CaseInfo, CaseResult, Outcome, Standing};
 use sortie_evaluators::Severity;
 use sortie_oatf::model::IndicatorResult;
 
@@ -59,6 +59,7 @@ pub(super) struct Packs {
 /// How many cases there are of a sort.
 #[derive(Debug, Serialize)]
 struct Tile {
+    label: String,
     word: &'static str,
     count: usize,
     meaning: &'static str,
@@ -77,6 +78,8 @@ struct Filter {
 pub(super) struct Row {
     id: String,
     name: String,
+    /// What it is shown as.
+    word: String,
     result: &'static str,
     standing: &'static str,
     severity: String,
@@ -276,6 +279,10 @@ impl Row {
         Self {
             id: short(&run.id),
             name: short(name.trim()),
+            word: match run.verdict.result {
+                CaseResult::Partial => CaseResult::Partial.to_string(),
+                _ => standing_word(run.standing).replace('_', " "),
+            },
             result: run.verdict.result.as_str(),
             standing: standing_word(run.standing),
             severity: run.verdict.severity.map_or(String::new(), |severity| severity.to_string()),
@@ -300,8 +307,9 @@ fn why(run: &Outcome) -> String {
     if let Some((_, why)) = why_undecided(run) {
         return why;
     }
-    let matched = run.verdict.indicator_verdicts.iter().filter(|one| one.result == IndicatorResult::Matched);
-    let described = matched.filter_map(|one| one.description.as_deref()).next();
+    let mut matched =
+        run.verdict.indicator_verdicts.iter().filter(|one| one.result == IndicatorResult::Matched);
+    let described = matched.find_map(|one| one.description.as_deref());
     described.or(run.verdict.reason.as_deref()).unwrap_or_default().trim().to_owned()
 }
 
@@ -341,7 +349,7 @@ fn tiles(report: &Report) -> Vec<Tile> {
         let word = standing_word(standing);
         let meaning = words::find(word).into_iter().find(|known| known.kind == kind);
         let count = report.runs.iter().filter(|run| run.standing == standing).count();
-        Tile { word, count, meaning: meaning.map_or("", |known| known.text) }
+        Tile { label: word.replace('_', " "), word, count, meaning: meaning.map_or("", |known| known.text) }
     });
     tiles.into_iter().filter(|tile| tile.count > 0).collect()
 }

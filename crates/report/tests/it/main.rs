@@ -5,6 +5,7 @@ mod canonical;
 mod compare;
 mod coverage;
 mod forms;
+mod html;
 mod markdown;
 mod mixed;
 mod rule_docs;

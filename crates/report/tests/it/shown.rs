@@ -10,10 +10,13 @@ use sortie_evaluators::Standard;
 use sortie_lint::analyze;
 use sortie_report::findings::{Checked, FindingTotals, GitHub, Human, Json, Reporter, Sarif};
 use sortie_report::sarif::{RuleInfo, SarifLog, SarifOptions};
-use sortie_report::{Report, View, write_human, write_json, write_junit, write_markdown};
+use sortie_report::{
+    HtmlOptions, Report, View, write_html, write_human, write_json, write_junit, write_markdown,
+};
 use sortie_syntax::Source;
 use sortie_syntax::shown::{HIDDEN, is_hidden};
 
+use crate::html::unpacked;
 use crate::mixed;
 
 /// One character of each range of the table, but line feeds and tabs, which formats write themselves.
@@ -137,6 +140,15 @@ fn assert_no_format_hides(report: &Report) {
     }
     assert_all_shown("sarif", bytes);
     assert_all_shown("the list of cases", log.case_list().expect("nothing is on disk").as_bytes().to_vec());
+    let mut page = Vec::new();
+    let trace = |name: &str| Some(format!("{{\"record\": {name:?}}}").into_bytes());
+    write_html(&mut page, report, &HtmlOptions::new(&trace)).expect("memory takes it");
+    let packed = ["chunk", "story"].map(|class| unpacked(&String::from_utf8_lossy(&page), class));
+    assert_all_shown("html", page);
+    for value in packed.iter().flatten() {
+        // Line ends are escaped here, and every other text stands as the page shows it.
+        assert_all_shown("html, packed", value.to_string().into_bytes());
+    }
 }
 
 #[test]
