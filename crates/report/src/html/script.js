@@ -177,7 +177,8 @@
       if (one.hidden === fits) one.hidden = !fits;
       left += fits ? 1 : 0;
     }
-    count.textContent = left === cases.length ? `${left} cases` : `${left} of ${cases.length} cases`;
+    const all = cases.length === 1 ? "1 case" : `${cases.length} cases`;
+    count.textContent = left === cases.length ? all : `${left} of ${all}`;
     const standing = selects.find(select => select.dataset.key === "standing")?.value;
     for (const tile of tiles) tile.setAttribute("aria-pressed", String(tile.dataset.standing === standing));
   }

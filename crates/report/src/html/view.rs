@@ -174,12 +174,14 @@ struct Stories<'s> {
     packs: Vec<String>,
     numbers: HashMap<String, usize>,
     bytes: usize,
+    /// Whether one did not fit. Then no other is read for the page alone: there may be thousands.
+    is_full: bool,
     left_out: usize,
 }
 
 impl<'s> Stories<'s> {
     fn new(options: &'s HtmlOptions<'s>) -> Self {
-        Self { options, packs: Vec::new(), numbers: HashMap::new(), bytes: 0, left_out: 0 }
+        Self { options, packs: Vec::new(), numbers: HashMap::new(), bytes: 0, is_full: false, left_out: 0 }
     }
 
     /// The trace of the attempt that is shown, which is read in any case, and in the page if there is room.
@@ -197,7 +199,7 @@ impl<'s> Stories<'s> {
             if self.numbers.contains_key(trace) {
                 continue;
             }
-            if self.bytes >= self.options.max_traces {
+            if self.is_full {
                 self.left_out += 1;
             } else if let Some(bytes) = (self.options.traces)(trace) {
                 self.add(trace, &Story::read(&bytes, &[]))?;
@@ -211,7 +213,8 @@ impl<'s> Stories<'s> {
             return Ok(());
         }
         let pack = packed(story)?;
-        if self.bytes + pack.len() > self.options.max_traces {
+        if self.is_full || self.bytes + pack.len() > self.options.max_traces {
+            self.is_full = true;
             self.left_out += 1;
             return Ok(());
         }

@@ -129,6 +129,28 @@ fn what_does_not_fit_is_left_out_with_a_note_and_the_worst_cases_stay() {
 }
 
 #[test]
+fn traces_of_attempts_are_read_until_one_does_not_fit() {
+    let mut outcome = mixed::exploited();
+    outcome.attempts = (1..=1000)
+        .map(|attempt| {
+            let trace = Some(format!("attempts/{attempt}.jsonl"));
+            sortie_detect::rate::Attempt { attempt, trace, ..sortie_detect::rate::Attempt::of(&outcome) }
+        })
+        .collect();
+    let read = std::cell::Cell::new(0);
+    let traces = |name: &str| {
+        read.set(read.get() + 1);
+        traced(name)
+    };
+    let options = HtmlOptions { max_traces: 10_000, ..HtmlOptions::new(&traces) };
+    let text = page(&Report::new([outcome]), &options);
+    let kept = unpacked(&text, "story").len();
+    assert!((2..20).contains(&kept), "{kept}");
+    assert_eq!(read.get(), kept + 1);
+    assert!(text.contains(&format!("{} traces", 1001 - kept)), "{kept}");
+}
+
+#[test]
 fn a_baseline_is_shown_for_each_case_and_for_cases_that_are_gone() {
     let note = |state| BaselineNote { state, reason: Some("known, ticket 7".to_owned()), expires: None };
     let mut report = Report::new([mixed::exploited()]);

@@ -9,7 +9,7 @@ use sortie_detect::rate::{Attempt, Rate};
 use sortie_detect::{CaseResult, Outcome, Standing};
 use sortie_report::baseline::{BaselineNote, BaselineState};
 use sortie_report::origin::{RunOrigin, StartedAgent};
-use sortie_report::{Report, SuiteRate};
+use sortie_report::{Report, SuiteRate, SuiteTable};
 use sortie_stats::{Counts, macro_average};
 
 use crate::mixed;
@@ -182,13 +182,13 @@ pub(crate) fn hostile(payloads: &[String]) -> Report {
         runs.push(serde_json::from_value::<Outcome>(value).unwrap());
     }
     let mut report = serde_json::to_value(Report { runs: Vec::new(), ..mixed::report() }).unwrap();
-    let suite = report["suites"][0].clone();
-    report["suites"] = json!(vec![suite; 20]);
     report["run"] = serde_json::to_value(origin()).unwrap();
     for (at, path) in free_texts::<Report>(&report).iter().enumerate() {
         *report.pointer_mut(path).unwrap() = json!(payloads[at % payloads.len()]);
     }
     let mut report: Report = serde_json::from_value(report).unwrap();
+    let suite = report.suites[0].clone();
+    report.suites = payloads.iter().map(|payload| hostile_suite(suite.clone(), payload)).collect();
     let run = report.run.as_mut().unwrap();
     (run.targets, report.unfinished) = (payloads.to_vec(), payloads.to_vec());
     let note = |payload: &String| BaselineNote {
@@ -199,6 +199,20 @@ pub(crate) fn hostile(payloads: &[String]) -> Report {
     report.baseline = payloads.iter().map(|payload| (payload.clone(), note(payload))).collect();
     report.baseline.extend(payloads.iter().map(|payload| (format!("{payload} gone"), note(payload))));
     Report { runs, ..report }
+}
+
+/// A suite of one framework with one entry, in which every text is this one.
+fn hostile_suite(mut suite: SuiteTable, payload: &str) -> SuiteTable {
+    suite.frameworks.truncate(1);
+    let framework = &mut suite.frameworks[0];
+    framework.entries.truncate(1);
+    let entry = &mut framework.entries[0];
+    let texts =
+        [&mut suite.suite, &mut suite.name, &mut framework.framework, &mut framework.name, &mut entry.entry];
+    for text in texts.into_iter().chain(&mut entry.name).chain(&mut framework.not_covered) {
+        payload.clone_into(text);
+    }
+    suite
 }
 
 /// Where a text may be any text: what is read stays what it is when another stands there.
