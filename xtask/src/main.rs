@@ -54,6 +54,8 @@ Options:
 Environment:
   SORTIE_FIXTURES      Folder with the official fixtures (`conformance/`, `scenarios/`).
                        Unset: what needs them is left out, and named at the end.
+  SORTIE_CHROMIUM      The browser that opens HTML reports. Unset: `/usr/bin/chromium`, which is installed where that is
+                       allowed; else pages are left out, and named at the end.
 ";
 
 fn main() -> ExitCode {

@@ -75,3 +75,34 @@ fn two_runs_have_the_same_canonical_report() {
     assert_eq!(once, written("canonical"));
     assert!(once.contains("It came back") && !once.contains("\"timestamp\""), "{once}");
 }
+
+#[test]
+fn a_page_has_the_traces_wherever_the_run_is_now() {
+    let folder = tempfile::tempdir().unwrap();
+    let asked = run(&folder, "html").assert().code(1);
+    let live = String::from_utf8(asked.get_output().stdout.clone()).unwrap();
+    let count = |page: &str, text: &str| page.matches(text).count();
+    assert!(live.starts_with("<!DOCTYPE html>"), "{live}");
+    assert_eq!(count(&live, "<details class=\"case\""), 4);
+    // The document, and the evaluator that was played.
+    assert_eq!(count(&live, "class=\"story\">"), 2);
+    assert!(live.contains("sortie run --evaluators mine --suite house --agent builtin:gullible"), "{live}");
+
+    std::fs::rename(folder.path().join("run"), folder.path().join("moved")).unwrap();
+    let file = folder.path().join("report.html");
+    sortie_in(folder.path())
+        .args(["report", "moved", "--format", "html", "--out"])
+        .arg(&file)
+        .assert()
+        .code(1)
+        .stdout_eq("");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), live);
+
+    let trace = "moved/cases/SRT-001/trace.jsonl";
+    let eval = sortie_in(folder.path())
+        .args(["eval", "--format", "html", "--trace", trace, "SRT-001"])
+        .assert()
+        .code(1);
+    let page = String::from_utf8(eval.get_output().stdout.clone()).unwrap();
+    assert_eq!(count(&page, "class=\"story\">"), 1);
+}
