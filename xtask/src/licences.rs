@@ -23,6 +23,7 @@ pub(crate) fn deny(runner: &mut Runner) -> Result<(), Failure> {
 /// The licence expressions of what we depend on, as they are written there: those that `deny.toml` allows.
 const ACCEPTED: &[&str] = &[
     "(MIT OR Apache-2.0) AND Unicode-3.0",
+    "0BSD OR MIT OR Apache-2.0",
     "Apache-2.0",
     "Apache-2.0 / MIT",
     "Apache-2.0 AND ISC",
@@ -40,6 +41,7 @@ const ACCEPTED: &[&str] = &[
     "MIT",
     "MIT OR Apache-2.0",
     "MIT OR Apache-2.0 OR LGPL-2.1-or-later",
+    "MIT OR Zlib OR Apache-2.0",
     "MIT-0",
     "MIT/Apache-2.0",
     "Unicode-3.0",
