@@ -253,22 +253,41 @@ mod tests {
         Job { id: id.to_owned(), attempt: None, info, group: id.to_owned(), after: Vec::new(), case: () }
     }
 
+    /// Knows when the first case is over.
+    #[derive(Default)]
+    struct Told(CancellationToken);
+
+    impl Observer for Told {
+        fn finished(&self, _: &str, _: Option<&Outcome>) {
+            self.0.cancel();
+        }
+    }
+
     #[tokio::test]
     async fn a_disk_that_is_full_takes_no_verdict_away() {
         let folder = tempfile::tempdir().unwrap();
-        let cases = ["a", "b"].map(|id| PlannedCase::new(id, id)).to_vec();
+        let cases = ["a", "b", "c"].map(|id| PlannedCase::new(id, id)).to_vec();
         let mut store = RunStore::create(folder.path(), RunInfo::new(cases)).unwrap();
         store.fill_disk();
         let tokens = (CancellationToken::new(), CancellationToken::new());
-        let case = async |job: Job<()>| {
-            Ok(Outcome::new(job.id, job.info, Verdict::new(CaseResult::Exploited, "it gave in"), None))
+        let told = Arc::new(Told::default());
+        let heard = told.clone();
+        let case = move |job: Job<()>| {
+            let heard = heard.clone();
+            async move {
+                // The second may begin before anybody knows about the disk, and is over when everybody does.
+                if job.id != "a" {
+                    heard.0.cancelled().await;
+                }
+                Ok(Outcome::new(job.id, job.info, Verdict::new(CaseResult::Exploited, "it gave in"), None))
+            }
         };
-        let jobs = vec![job("a"), job("b")];
+        let jobs = vec![job("a"), job("b"), job("c")];
         let limits = RunLimits::default();
-        let played = play(jobs, store, limits, (&tokens.0, &tokens.1), Arc::new(()), case).await.unwrap();
+        let played = play(jobs, store, limits, (&tokens.0, &tokens.1), told, case).await.unwrap();
         let report = played.store.report();
         assert_eq!(report.runs[0].verdict.result, CaseResult::Exploited);
-        assert_eq!(report.unfinished, ["b"], "nothing begins that could not be kept");
+        assert_eq!(report.unfinished.last().unwrap(), "c", "nothing begins that could not be kept");
         let lost = played.lost.unwrap().to_string();
         assert!(lost.contains("results.jsonl") && lost.contains("No space left"), "{lost}");
         assert!(played.stopped.unwrap().contains(&lost));

@@ -152,7 +152,8 @@ fn traces_of_attempts_are_read_until_one_does_not_fit() {
 
 #[test]
 fn a_baseline_is_shown_for_each_case_and_for_cases_that_are_gone() {
-    let note = |state| BaselineNote { state, reason: Some("known, ticket 7".to_owned()), expires: None };
+    let note =
+        |state| BaselineNote { reason: Some("known, ticket 7".to_owned()), ..BaselineNote::new(state) };
     let mut report = Report::new([mixed::exploited()]);
     report.baseline.insert("TEST-001".to_owned(), note(BaselineState::Known));
     report.baseline.insert("GONE-1".to_owned(), note(BaselineState::Stale));

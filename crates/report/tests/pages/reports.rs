@@ -35,6 +35,7 @@ pub(crate) fn origin() -> RunOrigin {
             prompt: Some("Book the invoice of today and tell me what is open.".to_owned()),
         }),
         targets: vec!["default=mcp=http://127.0.0.1:8931/mcp".to_owned()],
+        ..RunOrigin::default()
     }
 }
 
@@ -136,9 +137,9 @@ pub(crate) fn undecided() -> Report {
 /// The finding against a baseline.
 pub(crate) fn compared() -> Report {
     let note = |state, reason: Option<&str>, expires: Option<&str>| BaselineNote {
-        state,
         reason: reason.map(str::to_owned),
         expires: expires.map(str::to_owned),
+        ..BaselineNote::new(state)
     };
     let mut report = finding();
     report.baseline = BTreeMap::from(
@@ -167,7 +168,7 @@ pub(crate) fn hostile(payloads: &[String]) -> Report {
         finding().runs[0].clone(),
         mixed::undecided(),
     ];
-    seeds[3].failure.as_mut().expect("nobody connected").stderr = vec!["a line".to_owned()];
+    seeds[3].failure.as_mut().expect("nobody connected").stderr = ["a line".to_owned()].into();
     seeds[3].failure.as_mut().expect("nobody connected").files = vec!["agent.stderr".to_owned()];
     let seeds: Vec<Value> = seeds.iter().map(|seed| serde_json::to_value(seed).unwrap()).collect();
     let free: Vec<Vec<String>> = seeds.iter().map(free_texts::<Outcome>).collect();
@@ -192,9 +193,10 @@ pub(crate) fn hostile(payloads: &[String]) -> Report {
     let run = report.run.as_mut().unwrap();
     (run.targets, report.unfinished) = (payloads.to_vec(), payloads.to_vec());
     let note = |payload: &String| BaselineNote {
-        state: BaselineState::New,
         reason: Some(payload.clone()),
         expires: Some(payload.clone()),
+        detail: Some(payload.clone()),
+        ..BaselineNote::new(BaselineState::New)
     };
     report.baseline = payloads.iter().map(|payload| (payload.clone(), note(payload))).collect();
     report.baseline.extend(payloads.iter().map(|payload| (format!("{payload} gone"), note(payload))));
