@@ -42,7 +42,7 @@
 //! let document = DocumentInfo { file: "a.yaml".into(), id: Some("A-1".into()), name: "An attack".into() };
 //! let info = RunInfo::new(vec![PlannedCase::new("A-1", "what it does")]);
 //! let store = RunStore::create(folder.path(), info)?;
-//! let job = Job { id: "A-1".into(), info: CaseInfo::Document { document }, group: "A-1".into(), after: vec![], case: () };
+//! let job = Job { id: "A-1".into(), attempt: None, info: CaseInfo::Document { document }, group: "A-1".into(), after: vec![], case: () };
 //! let (stop, abort) = (CancellationToken::new(), CancellationToken::new());
 //! let playing = play(vec![job], store, RunLimits::default(), (&stop, &abort), Arc::new(()), |job| async move {
 //!     Ok(Outcome::new(job.id, job.info, Verdict::new(CaseResult::NotExploited, "it said no"), None))

@@ -1,5 +1,6 @@
 //! The HTML report in a real browser.
 
+#[allow(dead_code, reason = "some of it is for other tests")]
 #[path = "../it/mixed.rs"]
 mod mixed;
 
