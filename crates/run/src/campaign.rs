@@ -233,6 +233,7 @@ impl Campaign {
     ) -> Plan {
         let mut plan = Plan::default();
         plan.replay.clone_from(&self.request.cases.replay);
+        plan.utility.clone_from(&self.request.utility);
         let several = self.documents.len() > 1;
         for mut case in std::mem::take(&mut self.documents) {
             case.options.semantic = models.semantic().map(Semantic);

@@ -81,6 +81,7 @@ mod selection;
 mod store;
 mod target;
 pub mod trace_files;
+pub mod utility;
 mod writer;
 
 pub use campaign::{Campaign, CampaignEnd, RunPlace};

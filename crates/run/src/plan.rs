@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::repeats::Repeats;
 use crate::scheduler::{Job, Observer, Played, RunLimits, Unfinished, play};
 use crate::store::{PlannedCase, RunInfo, RunStore, StoreError, load_report};
+use crate::utility::Utility;
 use crate::{TraceSource, agent_output};
 
 /// One case: what is played.
@@ -50,6 +51,8 @@ pub struct Plan {
     pub replay: Option<PathBuf>,
     /// How cases are repeated; `None` where each is played once.
     pub repeats: Option<Repeats>,
+    /// Says whether the agent did its task, where somebody named a command for that.
+    pub utility: Option<Utility>,
     /// The models for an attempt at a document, where there are any.
     pub(crate) models: Option<AttemptModels>,
 }
@@ -187,9 +190,11 @@ impl Plan {
             let (player, replay, warnings) = (player.clone(), self.replay.clone(), warnings.clone());
             let own = cases::attempt_folder(&job.id, job.attempt);
             let (recorded, own) = (replay.map(|run| run.join(&own)), folder.join(own));
-            let models = self.models.clone();
+            let (models, utility) =
+                (self.models.clone(), self.utility.clone().filter(|_| recorded.is_none()));
             async move {
-                match job.case {
+                let (folder, attempt) = (own.clone(), job.attempt);
+                let played = match job.case {
                     Case::Document(mut case) => {
                         case.begin_attempt(job.attempt, models.as_ref());
                         let warned = warnings.get(&job.id).filter(|_| job.attempt.is_none()).cloned();
@@ -206,7 +211,12 @@ impl Plan {
                         }
                         None => Err(Unfinished::Failed("there is no target".to_owned())),
                     },
+                };
+                let mut outcome = Outcome { attempt, ..played? };
+                if let Some(utility) = utility.filter(|_| outcome.standing.is_some()) {
+                    utility.add(&mut outcome, &folder).await;
                 }
+                Ok(outcome)
             }
         };
         let played = play(self.jobs, store, limits, tokens, observer, case).await;

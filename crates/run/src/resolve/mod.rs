@@ -25,6 +25,7 @@ use crate::environment::{BearerSpec, EnvSpec, HeaderSpec, environment};
 use crate::models::ModelSetup;
 use crate::repeats::RepeatRequest;
 use crate::target::{ListenSpec, TargetPlace, TargetSettings, TargetSpec, command_words, mode};
+use crate::utility::Utility;
 use crate::{Campaign, Config, DocumentCase, RunLimits, RunPlace, Selected, SetupError, shell_word};
 
 pub use self::documents::UnplayedDocument;
@@ -70,6 +71,8 @@ pub struct RunRequest {
     pub control: Option<String>,
     /// How cases are repeated; `None` where each is played once.
     pub repeats: Option<RepeatRequest>,
+    /// A command that says after each attempt whether the agent did its task.
+    pub utility: Option<Utility>,
 }
 
 impl RunRequest {

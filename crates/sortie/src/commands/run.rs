@@ -231,6 +231,7 @@ impl Run {
             controls: self.output.controls.map(Into::into),
             control: self.output.control.clone(),
             repeats: self.repeats.request(self.agent.seed),
+            utility: self.repeats.utility.clone(),
             models,
         })
     }

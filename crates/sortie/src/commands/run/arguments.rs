@@ -11,7 +11,8 @@ use sortie_engine::targets::CmdProtocol;
 use sortie_run::controls::Controls;
 use sortie_run::environment::EnvSpec;
 use sortie_run::repeats::{self, RepeatRequest, RepeatRule, Shard};
-use sortie_run::{ListenSpec, TargetSettings};
+use sortie_run::utility::Utility;
+use sortie_run::{ListenSpec, SpecError, TargetSettings, command_words};
 use sortie_stats::{Claim, ErrorRates, Gate};
 use sortie_wire::Limits;
 
@@ -92,6 +93,11 @@ pub(super) struct RepeatArgs {
     #[arg(long, value_name = "SHARE", default_value = "10%", value_parser = share)]
     max_undecided: f64,
 
+    /// Ask a command after each attempt whether the agent did its task: it ends with 0 then. It finds the attempt in `SORTIE_CASE`,
+    /// `SORTIE_ATTEMPT` and `SORTIE_TRACE`, and is started without a shell
+    #[arg(long, value_name = "COMMAND", value_parser = utility)]
+    pub(super) utility: Option<Utility>,
+
     /// Play one of N parts of the attempts, on one of N machines: `1/4`. `sortie merge` joins them
     #[arg(long, value_name = "K/N")]
     shard: Option<Shard>,
@@ -110,6 +116,10 @@ impl RepeatArgs {
         let (errors, max_undecided, shard) = (self.errors, self.max_undecided, self.shard);
         Some(RepeatRequest { rule, errors, max_undecided, seed, shard })
     }
+}
+
+fn utility(text: &str) -> Result<Utility, SpecError> {
+    command_words(text).map(Utility::new)
 }
 
 /// A share such as `10%` or `0.1`.

@@ -298,6 +298,23 @@ fn cases_of_evaluators_have_rates_too() {
 }
 
 #[test]
+fn a_command_of_the_users_says_whether_the_task_was_done() {
+    let folder = TempDir::new().unwrap();
+    // Done in the first attempt, and not in the second.
+    let ask =
+        r#"sh -c 'test -s "$SORTIE_TRACE" && test "$SORTIE_CASE" = SRT-001 && test "$SORTIE_ATTEMPT" = 1'"#;
+    let (code, report) = campaign(folder.path(), "refuser", &["SRT-001", "--repeat", "2", "--utility", ask]);
+    assert_eq!((code, &report["totals"]["tasks"]), (Some(0), &serde_json::json!({"done": 1, "of": 2})));
+    let words = ["SRT-001", "--repeat", "1", "--utility", "/no/such/program"];
+    let (code, report) = campaign(folder.path(), "refuser", &words);
+    let warning = report["runs"][0]["warnings"][0].as_str().unwrap();
+    assert!(
+        code == Some(0) && warning.starts_with("`--utility` says nothing: it cannot be run"),
+        "{warning}"
+    );
+}
+
+#[test]
 fn events_follow_their_published_schema() {
     let folder = TempDir::new().unwrap();
     let words = ["SRT-001", "--repeat", "2", "--events", "events.jsonl"];
