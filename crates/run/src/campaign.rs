@@ -331,7 +331,9 @@ impl Campaign {
         let Played { store, stopped, partial, failures, aborted, lost } = played;
         let mut report = store.report();
         let is_cut = !partial.is_empty();
-        for outcome in partial {
+        // An attempt that was cut says nothing beside those that were not.
+        let shown = partial.into_iter().filter(|_| store.repeats().is_none());
+        for outcome in shown {
             report.unfinished.retain(|id| *id != outcome.id);
             report.runs.push(outcome);
         }
