@@ -5,6 +5,7 @@ mod canonical;
 mod compare;
 mod coverage;
 mod forms;
+mod fuzz_corpus;
 mod html;
 mod markdown;
 mod mixed;
