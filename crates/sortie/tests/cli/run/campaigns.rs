@@ -351,6 +351,37 @@ fn a_command_of_the_users_says_whether_the_task_was_done() {
 }
 
 #[test]
+fn a_run_that_is_judged_by_a_baseline_fails_on_what_nobody_accepted() {
+    let folder = TempDir::new().unwrap();
+    let sortie = |words: &[&str]| sortie_in(folder.path()).args(words).output().unwrap();
+    campaign(folder.path(), "gullible", &["SRT-001", "--run-dir", "first"]);
+    let against = ["--against", "known.jsonl"];
+    let play = || campaign(folder.path(), "gullible", &[&["SRT-001"], &against[..]].concat());
+    std::fs::write(folder.path().join("known.jsonl"), sortie(&["baseline", "write", "first"]).stdout)
+        .unwrap();
+    let (code, report) = play();
+    assert_eq!((code, &report["baseline"]["SRT-001"]["state"]), (Some(1), &"new".into()));
+    sortie(&["baseline", "accept", "SRT-001", "--reason", "for practice", "--file", "known.jsonl"]);
+    let (code, report) = play();
+    assert_eq!((code, &report["baseline"]["SRT-001"]["state"]), (Some(0), &"known".into()), "{report:#}");
+    assert_eq!(report["baseline"]["SRT-001"]["reason"], "for practice");
+    // A file that is damaged is refused before anything is played.
+    std::fs::write(folder.path().join("known.jsonl"), "nonsense").unwrap();
+    let ended = sortie(&[
+        "run",
+        "SRT-001",
+        "--agent",
+        "builtin:gullible",
+        "--run-dir",
+        "never",
+        "--against",
+        "known.jsonl",
+    ]);
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(!folder.path().join("never").exists());
+}
+
+#[test]
 fn events_follow_their_published_schema() {
     let folder = TempDir::new().unwrap();
     let words = ["SRT-001", "--repeat", "2", "--events", "events.jsonl"];
