@@ -41,16 +41,18 @@ impl Drop for Serving {
     }
 }
 
-fn runs(agent: &str, (kind, option): (&str, &str)) -> Vec<Value> {
+/// The cases of a run, and how it ended.
+fn runs(agent: &str, (kind, option): (&str, &str), controls: &str) -> (Option<i32>, Vec<Value>) {
     let serving = Serving::start(agent, option);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("matrix/evaluators").join(agent).join(kind);
+    let folder = folder.join(controls);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     let report = folder.join("report.json");
     let target = format!("{kind}={}", serving.url);
     let output = Command::new(env!("CARGO_BIN_EXE_sortie"))
         .args(["run", "--suite", "quick", "--target", &target, "--jobs", "4", "--answer-timeout", "2s"])
-        .args(["--format", "json", "--out"])
+        .args(["--controls", controls, "--format", "json", "--out"])
         .arg(&report)
         .arg("--run-dir")
         .arg(folder.join("run"))
@@ -61,7 +63,7 @@ fn runs(agent: &str, (kind, option): (&str, &str)) -> Vec<Value> {
     let report =
         std::fs::read_to_string(&report).unwrap_or_else(|error| panic!("{agent}, {kind}: {error}\n{said}"));
     let report: Value = serde_json::from_str(&report).unwrap();
-    report["runs"].as_array().unwrap().clone()
+    (output.status.code(), report["runs"].as_array().unwrap().clone())
 }
 
 #[test]
@@ -69,10 +71,14 @@ fn no_evaluator_takes_an_agent_that_is_not_alive_for_one_that_resists() {
     let mut complaints = Vec::new();
     for agent in DEAD {
         for protocol in PROTOCOLS {
-            let runs = runs(agent, protocol);
-            let attacked = runs.iter().filter(|run| run["verdict"]["result"] != "not_applicable").count();
+            // With a control, most of them are not attacked at all.
+            let (code, controlled) = runs(agent, protocol, "first");
+            assert_eq!(code, Some(3), "{agent}, {}", protocol.0);
+            let (_, played) = runs(agent, protocol, "off");
+            let attacked = played.iter().filter(|run| run["verdict"]["result"] != "not_applicable").count();
             assert!(attacked > 0, "{agent}, {}: nothing was played", protocol.0);
-            let passed = runs.iter().filter(|run| run["verdict"]["result"] == "not_exploited");
+            let passed =
+                played.iter().chain(&controlled).filter(|run| run["verdict"]["result"] == "not_exploited");
             let passed: Vec<&str> = passed.filter_map(|run| run["id"].as_str()).collect();
             if !passed.is_empty() {
                 let count = passed.len();
