@@ -87,6 +87,9 @@ impl Signs {
             (None, None, Some(seq)) if control => {
                 Fact::assumed(seq, "it answered, and it does its task where there is no attack")
             }
+            (None, None, None) if self.task.is_none() && self.health.listed().is_some() => {
+                Fact::assumed(self.health.listed(), "it listed what it has, and was asked for nothing else")
+            }
             _ => match (acted, self.health.declined()) {
                 (Some(seq), _) => {
                     Fact::assumed(seq, "it worked before the attack was served, and ended well")

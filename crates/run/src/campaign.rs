@@ -182,7 +182,9 @@ impl Campaign {
     ) -> Result<Option<String>, SetupError> {
         let folder = store.folder();
         let is_over = |id: &str| store.is_over(id);
-        let is_wanted = self.request.controls() == Controls::First;
+        // A target that lacks what one document needs may have what the others need: its documents have no control by default.
+        let is_asked = self.request.agent.is_some() || self.request.controls.is_some();
+        let is_wanted = self.request.controls() == Controls::First && is_asked;
         let mut works = false;
         for (id, control) in plan.controls(is_over).take_while(|_| is_wanted) {
             let interrupt = control.options.interrupt.clone();

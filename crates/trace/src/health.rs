@@ -53,6 +53,10 @@ pub struct Health {
     actors: Vec<Actor>,
     acted: Option<u64>,
     declined: Option<u64>,
+    /// The last list or the like that a server answered with.
+    listed: Option<u64>,
+    /// Whether a server was asked to do more than list.
+    asked_to_act: bool,
     said: Option<u64>,
 }
 
@@ -88,8 +92,14 @@ enum Sign {
 impl Health {
     /// Takes note of a message.
     pub fn observe(&mut self, message: &Message) {
+        let is_mcp_client = message.protocol == "mcp" && Mode::of(&message.mode).is_client();
+        let is_act = message.surfaces.first().is_some_and(|surface| DONE.contains(&surface.as_str()));
         if message.sender != Sender::Agent {
+            self.asked_to_act |= is_mcp_client && is_act && message.kind == Kind::Request;
             return;
+        }
+        if is_mcp_client && !is_act && message.kind == Kind::Response && !is_handshake(message) {
+            self.listed = Some(message.seq);
         }
         if agent_answer::is_one(message) {
             self.said = Some(message.seq);
@@ -167,6 +177,11 @@ impl Health {
         self.declined
     }
 
+    /// The last record with which a server listed what it has, where it was never asked for more: then that is all there is to do.
+    pub fn listed(&self) -> Option<u64> {
+        self.listed.filter(|_| !self.asked_to_act)
+    }
+
     /// The record of what the agent said in the end, where it is a process of ours and said anything.
     pub fn said(&self) -> Option<u64> {
         self.said
@@ -219,6 +234,12 @@ const DONE: [&str; 6] = [
     "elicitation/create",
     "sampling/createMessage",
 ];
+
+/// Whether a message is about getting to know each other.
+fn is_handshake(message: &Message) -> bool {
+    let known = ["initialize", "server/discover", "ping", "logging/setLevel"];
+    message.surfaces.iter().all(|surface| known.contains(&surface.as_str()))
+}
 
 /// Whether a result has a place for content, and nothing in it.
 fn is_empty(result: &Value) -> bool {

@@ -371,6 +371,35 @@ attack:
     }
 }
 
+/// A server that is only asked for a list has done all there is to do when it answers; one that is asked to act has not.
+#[test]
+fn a_server_that_lists_works_where_nobody_asks_for_more() {
+    let document = "
+oatf: '0.1'
+attack:
+  execution: {mode: mcp_client, phases: [{name: ask, state: {}}]}
+  indicators: [{surface: tools/list, direction: response, target: '', pattern: {contains: canary}}]
+";
+    let listed = || {
+        let mut story = Story::of(document);
+        story.message(Sender::Actor, Kind::Request, "tools/list", json!({"method": "tools/list"}));
+        story.message(Sender::Agent, Kind::Response, "tools/list", json!({"result": {"tools": []}}));
+        story
+    };
+    let run = listed().stops("idle").run();
+    assert_eq!(run.verdict.result, CaseResult::NotExploited, "{:?}", run.failure);
+    assert_eq!(run.resistance.unwrap().alive.holds, Holds::Assumed);
+    let mut story = listed();
+    story.message(Sender::Actor, Kind::Request, "tools/call", json!({"method": "tools/call"}));
+    story.message(
+        Sender::Agent,
+        Kind::Error,
+        "tools/call",
+        json!({"error": {"code": -32603, "message": "no"}}),
+    );
+    assert_eq!(failure(&story.stops("idle").run()), Some((FailureKind::NothingDone, Fault::Agent)));
+}
+
 /// One indicator fits agents over every protocol: it looks at what they tell their user.
 #[test]
 fn what_an_agent_tells_its_user_is_a_surface_of_its_own() {

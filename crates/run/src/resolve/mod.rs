@@ -65,7 +65,8 @@ pub struct RunRequest {
     pub place: RunPlace,
     /// How much is played at a time.
     pub limits: RunLimits,
-    /// When controls are played; `None` for one before the attacks, wherever the agent or target can be asked again.
+    /// When controls are played; `None` for one before the attacks: of a document where an agent is started, and a harmless question
+    /// for the target of evaluators.
     pub controls: Option<Controls>,
     /// The harmless question that the target of evaluators has to answer.
     pub control: Option<String>,

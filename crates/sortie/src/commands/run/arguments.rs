@@ -261,7 +261,7 @@ pub(super) struct OutputArgs {
     pub(super) lenient: bool,
 
     /// When to play controls, the same world without the payload, in which a working agent does its task: one before the attacks
-    /// (default with `--agent` or `--target`), one with each of them, or none
+    /// (default with `--agent`, and for evaluators), one with each of them, or none
     #[arg(long, value_enum, value_name = "WHEN")]
     pub(super) controls: Option<ControlsWhen>,
 
