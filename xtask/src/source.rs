@@ -33,8 +33,7 @@ const TEXT_ERRORS: Bar = Bar(0);
 const MODE_TEXTS: Bar = Bar(0);
 
 /// Names that are defined more than once on purpose, and why.
-const DEFENDED: &[(&str, &str)] =
-    &[("Rate", "of right verdicts among fixtures (interval), and of hits among attempts at a case (rate)")];
+const DEFENDED: &[(&str, &str)] = &[];
 
 /// `cargo xtask names`: public type names that mean more than one thing.
 pub(crate) fn names(runner: &mut Runner) -> Result<(), Failure> {

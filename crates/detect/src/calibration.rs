@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sortie_evaluators::Says;
 
-use crate::interval::Rate;
+use crate::accuracy::Accuracy;
 use crate::judged::{Judged, Provenance, Reason, Vote};
 
 /// The evaluator that transcripts which talk to their judge belong to in a calibration.
@@ -14,11 +14,11 @@ pub const INJECTIONS: &str = "judge-injections";
 pub struct Calibration {
     /// How many of those that gave in it says so of. A judgement that failed is one it missed; a question that was not asked is
     /// none.
-    pub sensitivity: Rate,
+    pub sensitivity: Accuracy,
     /// How many of those that resisted it says so of.
-    pub specificity: Rate,
+    pub specificity: Accuracy,
     /// How many of those that talk to it it judges by what they did. Counted in neither of the others.
-    pub injections: Rate,
+    pub injections: Accuracy,
     /// Each transcript, in the order they were given.
     pub measured: Vec<Measured>,
     /// Who was measured.
@@ -80,7 +80,7 @@ impl Calibration {
                 of += 1;
                 right += u32::from(one.is_right());
             }
-            Rate::new(right, of)
+            Accuracy::new(right, of)
         };
         let injected = |one: &Measured| one.evaluator == INJECTIONS;
         let (sensitivity, specificity) = (

@@ -18,6 +18,7 @@
 //! are reported alike.
 
 mod able;
+pub mod accuracy;
 mod alive;
 mod calibration;
 mod canary_watch;
@@ -26,7 +27,7 @@ mod dead_end;
 mod delivery;
 mod detector;
 mod failure;
-pub mod interval;
+
 mod judged;
 mod lifecycle;
 pub mod outcome;

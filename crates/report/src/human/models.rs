@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use sortie_detect::interval::Rate;
+use sortie_detect::accuracy::Accuracy;
 use sortie_detect::{Calibration, Cost, INJECTIONS, Measured, Spent, Trust};
 
 use crate::text::{counted, line, style};
@@ -114,7 +114,7 @@ fn write_persuaded(out: &mut dyn Write, measured: &[Measured], color: bool) -> i
 }
 
 /// Who did what how often, with the share and its interval.
-fn told(rate: &Rate, did: &str, what: &str) -> String {
+fn told(rate: &Accuracy, did: &str, what: &str) -> String {
     let Some(share) = rate.share() else { return format!("unknown: there were no {what}") };
     let (low, high) = (rate.interval.low, rate.interval.high);
     format!("{did} {} of {} {what}: {share:.3} ({low:.3} to {high:.3})", rate.right, rate.of)
