@@ -9,7 +9,7 @@
 //! | [`filter`] | the documents that are of a mode, a category, a severity, have tags or cover something |
 //! | [`Found`], [`DocumentInput`], [`NamedDocument`] | documents behind paths and names, loaded |
 //! | [`EvaluatorSet`], [`EvaluatorScope`] | evaluators of folders, loaded with the bundled ones |
-//! | [`rule_infos`] | what is known about the documents and evaluators of a report, for SARIF |
+//! | [`rule_infos`] | what is known about the documents and evaluators of a report, for SARIF and HTML |
 //!
 //! ```
 //! use sortie_library::{NamedDocument, Purpose};

@@ -7,7 +7,7 @@ use sortie_evaluators::suites::SuiteOrigin;
 use sortie_evaluators::{CatalogueEntry, Severity, Standard};
 use sortie_oatf::model::Attack;
 use sortie_report::Report;
-use sortie_report::sarif::RuleInfo;
+use sortie_report::rules::RuleInfo;
 
 use crate::{DocumentInput, EvaluatorRoots, EvaluatorSet, documents};
 

@@ -10,6 +10,7 @@
 //! | [`write_human`], [`write_markdown`], [`write_junit`], [`write_json`], [`Report::canonical`] | the report for people, for pull requests, for CI, for programs, and for whoever compares two |
 //! | [`baseline`] | what is known about an agent, and what a run says in the light of it |
 //! | [`compare`] | two runs of the same cases: what got better, what got worse, and what is not known |
+//! | [`rules`] | what is known about documents and evaluators, for formats that tell about them |
 //! | [`sarif`] | the report for code scanning |
 //! | [`progress`] | how far a run is, on a terminal |
 //! | [`write_html`] | the report as a page that opens from disk, with the traces |
@@ -34,6 +35,7 @@ mod markdown;
 pub mod origin;
 pub mod progress;
 mod report;
+pub mod rules;
 pub mod sarif;
 mod suites;
 mod summary;

@@ -7,8 +7,9 @@ use sortie_detect::{Fault, Outcome};
 use sortie_trace::time::{format_time, parse_time};
 
 use super::rules::Rules;
-use super::{SarifOptions, plain, rule_id};
+use super::{SarifOptions, plain};
 use crate::Report;
+use crate::rules::rule_id;
 use crate::summary::cut;
 use crate::text::line;
 

@@ -31,10 +31,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use sortie_detect::{CaseInfo, Outcome};
-use sortie_evaluators::{Severity, Standard};
 
 use crate::origin::RunOrigin;
+use crate::rules::RuleInfo;
 use crate::{Report, write_json};
 use places::{BASE, LIST_TITLE, Places};
 use rules::Rules;
@@ -87,37 +86,6 @@ pub enum SarifCases {
     All,
     /// Those that were exploited and that no baseline accepts. GitHub shows every result as an alert, whatever its kind.
     Findings,
-}
-
-/// A document or an evaluator, as far as a rule tells about it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RuleInfo {
-    /// Its id; the name of a document without one.
-    pub id: String,
-    /// What people call it.
-    pub name: String,
-    /// What it is about.
-    pub description: Option<String>,
-    /// When a target gives in, in the words of an evaluator.
-    pub fail_criteria: Option<String>,
-    /// How bad that is.
-    pub severity: Option<Severity>,
-    /// What it is mapped to.
-    pub entries: Vec<(Standard, String)>,
-    /// Words to find it by.
-    pub tags: Vec<String>,
-    /// The file of an evaluator, where it is the user's.
-    pub file: Option<PathBuf>,
-    /// The file of the user's that asks for it, and the line, where it comes with Sortie.
-    pub selected_by: Option<(PathBuf, usize)>,
-}
-
-impl RuleInfo {
-    /// One of which nothing is known but its id.
-    pub fn new(id: impl Into<String>) -> Self {
-        let id = id.into();
-        Self { name: id.clone(), id, ..Self::default() }
-    }
 }
 
 /// What is known about documents and evaluators, by their ids.
@@ -196,14 +164,6 @@ pub fn count_lines(path: &Path) -> Option<usize> {
 pub fn checkout_root(folder: &Path) -> PathBuf {
     let root = folder.ancestors().find(|above| above.join(".git").exists());
     root.unwrap_or(folder).to_owned()
-}
-
-/// The rule that a case belongs to.
-fn rule_id(run: &Outcome) -> &str {
-    match &run.case {
-        CaseInfo::Document { document } => document.case_id(),
-        CaseInfo::Evaluator { evaluator } => &evaluator.id,
-    }
 }
 
 /// What tells this analysis from others of the same checkout: what was attacked, and then which run it was.

@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use sortie_detect::{CaseInfo, Outcome};
 
 use super::results::is_wanted;
-use super::{KnownRules, RuleInfo, SarifOptions};
+use super::{KnownRules, SarifOptions};
 use crate::Report;
 use crate::findings::uri;
+use crate::rules::{RuleInfo, rule_id};
 use crate::summary::name;
 use crate::text::line;
 use crate::text::markup::code;
@@ -98,7 +99,7 @@ impl<'o> Places<'o> {
     }
 
     fn home(&self, run: &Outcome) -> Home {
-        let rule = self.known.get(super::rule_id(run)).copied();
+        let rule = self.known.get(rule_id(run)).copied();
         let own = match &run.case {
             CaseInfo::Document { document } => Some(PathBuf::from(&document.file)),
             CaseInfo::Evaluator { .. } => rule.and_then(|rule| rule.file.clone()),

@@ -7,9 +7,10 @@ use super::fingerprint::fingerprints;
 use super::flow::code_flows;
 use super::places::Places;
 use super::rules::{Rules, level};
-use super::{SarifCases, SarifOptions, plain, rule_id};
+use super::{SarifCases, SarifOptions, plain};
 use crate::Report;
 use crate::baseline::{BaselineNote, BaselineState};
+use crate::rules::rule_id;
 use crate::summary::{cut, decisive, happened, interval, name, rate};
 use crate::text::line;
 

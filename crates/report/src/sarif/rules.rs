@@ -7,8 +7,9 @@ use sortie_detect::Outcome;
 use sortie_evaluators::{Severity, Standard};
 use sortie_oatf::frameworks::entry_name;
 
-use super::{KnownRules, RuleInfo, plain};
+use super::{KnownRules, plain};
 use crate::Report;
+use crate::rules::{RuleInfo, rule_id};
 use crate::summary::cut;
 use crate::text::markup::prose;
 use crate::text::{line, visible};
@@ -36,7 +37,7 @@ impl Rules {
     pub(super) fn new(report: &Report, known: &KnownRules<'_>) -> Self {
         let mut rules: BTreeMap<&str, RuleInfo> = BTreeMap::new();
         for run in &report.runs {
-            let id = super::rule_id(run);
+            let id = rule_id(run);
             let rule = rules.entry(id).or_insert_with(|| match known.get(id) {
                 Some(known) => (*known).clone(),
                 None => of_outcome(id, run),

@@ -10,7 +10,8 @@ use snapbox::{Data, assert_data_eq};
 use sortie_detect::{CaseInfo, CaseResult, EvidenceSource, Outcome};
 use sortie_evaluators::{Severity, Standard};
 use sortie_report::Report;
-use sortie_report::sarif::{RuleInfo, SarifCases, SarifLog, SarifOptions, is_case_list};
+use sortie_report::rules::RuleInfo;
+use sortie_report::sarif::{SarifCases, SarifLog, SarifOptions, is_case_list};
 use tempfile::TempDir;
 
 use crate::mixed;

@@ -9,7 +9,8 @@ use sortie_detect::Outcome;
 use sortie_evaluators::Standard;
 use sortie_lint::analyze;
 use sortie_report::findings::{Checked, FindingTotals, GitHub, Human, Json, Reporter, Sarif};
-use sortie_report::sarif::{RuleInfo, SarifLog, SarifOptions};
+use sortie_report::rules::RuleInfo;
+use sortie_report::sarif::{SarifLog, SarifOptions};
 use sortie_report::{
     HtmlOptions, Report, View, write_html, write_human, write_json, write_junit, write_markdown,
 };
