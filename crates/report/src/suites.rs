@@ -124,7 +124,8 @@ impl SuiteTable {
 }
 
 impl FrameworkTable {
-    fn new(standard: Standard, mut counted: BTreeMap<String, CaseCounts>) -> Self {
+    /// The table of a framework whose cases were counted by entry.
+    pub(crate) fn new(standard: Standard, mut counted: BTreeMap<String, CaseCounts>) -> Self {
         let all: Vec<String> = standard.entries().collect();
         let closed = !all.is_empty();
         let row = |entry: String, counts| EntryCounts {

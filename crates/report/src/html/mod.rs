@@ -3,7 +3,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `page.html`, `style.css`, `script.js` | the page, embedded as they are |
-//! | `view.rs`, `summary.rs`, `plots.rs` | what the template is given: the headline, a row for each case, plots, coverage |
+//! | `view.rs`, `summary.rs`, `plots.rs` | what the template is given: the headline, a row for each case, plots |
+//! | `matrix.rs`, `coverage.rs` | cases by runs, and cases by entries of frameworks |
 //! | `details.rs` | what is known about a case, in blocks that the script shows |
 //! | `story.rs`, `pack.rs` | a trace message by message, cut and compressed |
 //!
@@ -11,13 +12,16 @@
 //! compressed JSON, which the script shows with `textContent`. The policy of the page allows its own script and style by their
 //! hashes and nothing else, and no text becomes markup, an attribute that is run, or an `id`.
 
+mod coverage;
 mod details;
+mod matrix;
 mod pack;
 mod plots;
 mod story;
 mod summary;
 mod view;
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use base64::Engine as _;
@@ -27,6 +31,8 @@ use minijinja::{Environment, UndefinedBehavior, Value};
 use ring::digest::{SHA256, digest};
 
 use crate::Report;
+use crate::compare::ComparedRun;
+use crate::rules::RuleInfo;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
@@ -39,6 +45,12 @@ pub struct HtmlOptions<'o> {
     pub traces: &'o dyn Fn(&str) -> Option<Vec<u8>>,
     /// The words of the command line that made the run, without the program; empty where nobody knows them.
     pub command: &'o [String],
+    /// What is known about documents and evaluators: what they are mapped to. Without it the page has no coverage by entries.
+    pub rules: &'o [RuleInfo],
+    /// Runs of the same cases to stand beside this one in a matrix: other agents, targets or versions.
+    pub beside: &'o [ComparedRun<'o>],
+    /// What tells cases of the same name apart, by their ids, for this run; `None` where nobody knows.
+    pub digests: Option<&'o BTreeMap<String, String>>,
     /// Whether skipped cases are accepted, as long as others were decided.
     pub allow_skipped: bool,
     /// The most bytes of the page that details of cases take, compressed. What does not fit is left out with a note.
@@ -51,6 +63,8 @@ impl std::fmt::Debug for HtmlOptions<'_> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("HtmlOptions")
             .field("command", &self.command)
+            .field("rules", &self.rules.len())
+            .field("beside", &self.beside.len())
             .field("allow_skipped", &self.allow_skipped)
             .field("max_details", &self.max_details)
             .field("max_traces", &self.max_traces)
@@ -61,7 +75,16 @@ impl std::fmt::Debug for HtmlOptions<'_> {
 impl<'o> HtmlOptions<'o> {
     /// The default bounds.
     pub fn new(traces: &'o dyn Fn(&str) -> Option<Vec<u8>>) -> Self {
-        Self { traces, command: &[], allow_skipped: false, max_details: 1_200_000, max_traces: 8_000_000 }
+        Self {
+            traces,
+            command: &[],
+            rules: &[],
+            beside: &[],
+            digests: None,
+            allow_skipped: false,
+            max_details: 1_200_000,
+            max_traces: 8_000_000,
+        }
     }
 }
 

@@ -62,6 +62,7 @@
     one.append(body);
   }
 
+  const tellings = new Map(); // what each place of a whole story would show
   const blocks = {
     text: block => element("p", "", block.text),
     code: block => labelled(block.label, element("pre", "", block.text)),
@@ -96,11 +97,12 @@
       return box;
     },
     story: block => {
-      const box = element("div");
+      const box = element("div", "whole");
       const more = element("button", "more", "Show every message");
       more.type = "button";
       more.addEventListener("click", () => box.replaceChildren(story(block.story, block.marks)));
-      box.append(more);
+      box.append(more, element("p", "label unprinted", "The messages are not printed. Open them in the page, and print again."));
+      tellings.set(box, block);
       return box;
     },
   };
@@ -118,15 +120,25 @@
 
   // ---- a trace, message by message
 
+  const told = new Map(); // stories by number, once they are there
+  async function readStory(number) {
+    if (!told.has(number)) told.set(number, await unpack(stories[number]));
+    return told.get(number);
+  }
   function story(number, marks) {
     const box = element("div", "story", "…");
-    unpack(stories[number]).then(told => {
-      box.replaceChildren();
-      for (const line of told.lines) box.append(turn(line, marks.filter(mark => mark.seq === line.seq)));
-      for (const note of told.notes || []) box.append(element("p", "label", note));
-      box.querySelector(".marked")?.scrollIntoView({ block: "nearest" });
-    }, error => { box.textContent = `The trace cannot be shown: ${error}`; });
+    if (told.has(number)) {
+      tell(box, told.get(number), marks);
+    } else {
+      readStory(number).then(read => tell(box, read, marks), error => { box.textContent = `The trace cannot be shown: ${error}`; });
+    }
     return box;
+  }
+  function tell(box, read, marks) {
+    box.replaceChildren();
+    for (const line of read.lines) box.append(turn(line, marks.filter(mark => mark.seq === line.seq)));
+    for (const note of read.notes || []) box.append(element("p", "label", note));
+    if (!printing) box.querySelector(".marked")?.scrollIntoView({ block: "nearest" });
   }
   function turn(line, marks) {
     const head = `${line.seq}  ${line.at}  ${line.head}`;
@@ -280,12 +292,21 @@
     if (kept === "dark" || kept === "light") root.dataset.theme = kept;
   } catch { /* not everywhere from disk */ }
 
-  // ---- print: everything that is listed is open
+  // ---- print: everything that is listed is open, and so are the messages of stories
 
   let printing = null;
   addEventListener("beforeprint", () => {
     printing = cases.filter(one => !one.hidden && !one.open);
     for (const one of printing) { fillNow(one); one.open = true; }
+    for (const [box, block] of tellings) {
+      if (told.has(block.story) && !box.closest(".case[hidden]")) {
+        box.replaceChildren(story(block.story, block.marks));
+        tellings.delete(box);
+      }
+    }
+    const turns = [...document.querySelectorAll("details.turn:not([open])")];
+    for (const one of turns) one.open = true;
+    printing.push(...turns);
   });
   addEventListener("afterprint", () => {
     const opened = printing || [];
@@ -313,10 +334,25 @@
     if (!next) {
       root.dataset.ready = "yes";
       if (search.value) filter();
+      idle(readStories);
       return;
     }
     for (const one of next) { await sectionsOf(one); addDetails(one); }
     idle(readAhead);
   }
   idle(readAhead);
+  // A print cannot wait, so the stories of the worst cases are read before somebody wants one.
+  let room = 2_000_000;
+  const wanted = cases.values();
+  async function readStories() {
+    const { value: one, done } = wanted.next();
+    const block = (ready.get(one) || []).flatMap(section => section.blocks).find(block => block.is === "story");
+    if (block) room -= stories[block.story].textContent.length;
+    if (done || room < 0) {
+      root.dataset.printable = "yes";
+      return;
+    }
+    if (block) await readStory(block.story).catch(() => {});
+    idle(readStories);
+  }
 })();

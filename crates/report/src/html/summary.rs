@@ -185,7 +185,7 @@ pub(super) fn baseline_meaning(state: BaselineState) -> &'static str {
 }
 
 /// A time to the second, where it is written as ours are.
-fn time(text: &str) -> String {
+pub(super) fn time(text: &str) -> String {
     let parts = text.strip_suffix('Z').and_then(|text| text.split_once('T'));
     match parts.map(|(day, time)| (day, time.split_once('.').map_or(time, |(seconds, _)| seconds))) {
         Some((day, time)) => line(&format!("{day} {time} UTC")),

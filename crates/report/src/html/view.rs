@@ -11,7 +11,9 @@ use sortie_evaluators::Severity;
 use sortie_oatf::model::IndicatorResult;
 
 use super::HtmlOptions;
+use super::coverage::CoverageView;
 use super::details::{Section, Sources, command_line, kept_messages, sections};
+use super::matrix::MatrixView;
 use super::pack::packed;
 use super::plots::{Cells, Flips, RateBar, RatePlot};
 use super::story::{Story, cut};
@@ -24,6 +26,12 @@ use crate::{Report, SuiteTable, words};
 const CHUNK: usize = 32;
 /// So many cases are in a plot with names.
 const NAMED: usize = 15;
+/// So many cases are listed. A browser that has to lay out more is slow, and nobody reads them.
+const LISTED: usize = 1_500;
+/// So many names are in a list of names.
+const LINES: usize = 500;
+/// So many rates are drawn.
+const DRAWN: usize = 960;
 /// So much of a name or a reason stands in a row.
 const SHORT: usize = 240;
 
@@ -35,16 +43,35 @@ pub(super) struct PageView {
     filters: Vec<Filter>,
     rates: Option<RatesView>,
     flips: Option<FlipsView>,
+    matrix: Option<MatrixView>,
     rows: Vec<Row>,
-    unfinished: Vec<String>,
+    /// Which cases have no row, and where they are.
+    not_listed: Option<String>,
+    unfinished: Listed<String>,
     not_played: usize,
+    coverage: Option<CoverageView>,
     suites: Vec<SuiteView>,
     severities: Vec<SeverityRow>,
     models: Option<String>,
     /// Cases that only the baseline knows.
-    gone: Vec<(String, &'static str)>,
+    gone: Listed<(String, &'static str)>,
     command: Option<String>,
     left_out: Option<String>,
+}
+
+/// The first of several things, and how many more there are.
+#[derive(Debug, Serialize)]
+struct Listed<T> {
+    items: Vec<T>,
+    more: usize,
+}
+
+impl<T> Listed<T> {
+    fn new(mut items: Vec<T>, most: usize) -> Self {
+        let more = items.len().saturating_sub(most);
+        items.truncate(most);
+        Self { items, more }
+    }
 }
 
 /// What the script reads when it is looked at, in base64.
@@ -99,6 +126,8 @@ struct RatesView {
     top: Vec<(String, RateBar)>,
     more: usize,
     plot: Option<RatePlot>,
+    /// One of so many rates is drawn.
+    step: usize,
 }
 
 /// Cases whose attempts do not agree.
@@ -113,6 +142,8 @@ struct FlipsView {
 #[derive(Debug, Serialize)]
 struct SuiteView {
     table: SuiteTable,
+    /// Whether the same counts stand in the tables of all cases.
+    is_counted: bool,
     coverage: Vec<String>,
 }
 
@@ -128,6 +159,9 @@ impl PageView {
         let mut runs: Vec<&Outcome> = report.runs.iter().collect();
         // The worst first: what was found, what is not known, what is well.
         runs.sort_by_key(|run| (Reverse(rank(run.standing)), severity_rank(run), Reverse(hits(run))));
+        let all = runs.clone();
+        runs.truncate(LISTED);
+        let coverage = CoverageView::of(report, options.rules);
         let mut stories = Stories::new(options);
         let shown: Vec<Option<Story>> =
             runs.iter().map(|run| stories.shown(run)).collect::<Result<_, _>>()?;
@@ -152,15 +186,22 @@ impl PageView {
             summary: Summary::of(report, options.allow_skipped),
             tiles: tiles(report),
             filters: filters(&rows),
-            rates: RatesView::of(&runs),
+            rates: RatesView::of(&all),
             flips: Flips::of(&report.runs).map(|flips| FlipsView::of(&flips)),
+            matrix: MatrixView::of(report, options, &runs),
             rows,
+            not_listed: not_listed(&all[runs.len()..]),
             not_played: report.unfinished.len(),
-            unfinished: report.unfinished.iter().map(|id| short(id)).collect(),
-            suites: report.suites.iter().map(SuiteView::of).collect(),
+            unfinished: Listed::new(report.unfinished.iter().map(|id| short(id)).collect(), LINES),
+            suites: report
+                .suites
+                .iter()
+                .map(|table| SuiteView::of(table, report, coverage.is_some()))
+                .collect(),
+            coverage,
             severities: severities(report),
             models: report.models.as_ref().map(models_text).transpose()?,
-            gone: gone(report),
+            gone: Listed::new(gone(report), LINES),
             command,
             left_out,
         };
@@ -270,6 +311,24 @@ fn notes(rows: &[Row], stories: usize) -> Option<String> {
     })
 }
 
+/// How many cases have no row, of which sort they are, and where they are.
+fn not_listed(runs: &[&Outcome]) -> Option<String> {
+    let mut sorts: BTreeMap<Reverse<u8>, (&str, usize)> = BTreeMap::new();
+    for run in runs {
+        sorts.entry(Reverse(rank(run.standing))).or_insert((standing_word(run.standing), 0)).1 += 1;
+    }
+    let sorts: Vec<_> =
+        sorts.values().map(|(word, count)| format!("{count} {}", word.replace('_', " "))).collect();
+    (!runs.is_empty()).then(|| {
+        format!(
+            "{} not listed, to keep this page quick: {}. The worst {LISTED} are listed. The counts, the plots and the coverage are \
+             about all cases; `sortie report RUN --format json` has every case.",
+            counted(runs.len(), "more case is", "more cases are"),
+            sorts.join(", ")
+        )
+    })
+}
+
 impl Row {
     fn of(run: &Outcome, report: &Report) -> Self {
         let name = match &run.case {
@@ -301,7 +360,7 @@ impl Row {
 }
 
 /// What a case counts as; what does not apply counts as nothing.
-fn standing_word(standing: Option<Standing>) -> &'static str {
+pub(super) fn standing_word(standing: Option<Standing>) -> &'static str {
     standing.map_or("not_applicable", Standing::as_str)
 }
 
@@ -316,7 +375,7 @@ fn why(run: &Outcome) -> String {
     described.or(run.verdict.reason.as_deref()).unwrap_or_default().trim().to_owned()
 }
 
-fn rank(standing: Option<Standing>) -> u8 {
+pub(super) fn rank(standing: Option<Standing>) -> u8 {
     match standing {
         Some(Standing::Exploited) => 4,
         Some(Standing::Undecided) => 3,
@@ -335,7 +394,7 @@ fn hits(run: &Outcome) -> u32 {
     run.rate.map_or(0, |rate| rate.hits)
 }
 
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     cut(&line(text), SHORT)
 }
 
@@ -387,11 +446,12 @@ impl RatesView {
         rates.sort_by(|(one, _), (other, _)| {
             share(other).total_cmp(&share(one)).then(other.exact.low.total_cmp(&one.exact.low))
         });
+        let step = rates.len().div_ceil(DRAWN).max(1);
         let plot = (rates.len() > NAMED)
-            .then(|| RatePlot::of(&rates.iter().map(|(rate, _)| *rate).collect::<Vec<_>>()));
+            .then(|| RatePlot::of(&rates.iter().step_by(step).map(|(rate, _)| *rate).collect::<Vec<_>>()));
         let more = rates.len().saturating_sub(NAMED);
         let top: Vec<_> = rates.iter().take(NAMED).map(|(rate, id)| (short(id), RateBar::of(rate))).collect();
-        (!top.is_empty()).then_some(Self { top, more, plot })
+        (!top.is_empty()).then_some(Self { top, more, plot, step })
     }
 }
 
@@ -413,8 +473,10 @@ impl FlipsView {
 }
 
 impl SuiteView {
-    fn of(table: &SuiteTable) -> Self {
+    /// `has_coverage` says that the page has tables of all cases. A suite that is the whole run is not counted a second time.
+    fn of(table: &SuiteTable, report: &Report, has_coverage: bool) -> Self {
         let mut table = table.clone();
+        let is_counted = has_coverage && table.totals.cases == report.runs.len() + report.unfinished.len();
         (table.suite, table.name) = (short(&table.suite), short(&table.name));
         for framework in &mut table.frameworks {
             framework.name = short(&framework.name);
@@ -424,7 +486,7 @@ impl SuiteView {
             }
         }
         let coverage = table.frameworks.iter().map(|framework| line(&coverage(framework))).collect();
-        Self { table, coverage }
+        Self { table, is_counted, coverage }
     }
 }
 

@@ -3,8 +3,17 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
+use sortie_detect::CaseResult;
+use sortie_detect::rate::Rate;
+use sortie_evaluators::Standard;
 use sortie_report::baseline::{BaselineNote, BaselineState};
+use sortie_report::compare::ComparedRun;
+use sortie_report::rules::RuleInfo;
 use sortie_report::{HtmlOptions, Report, write_html};
+
+use std::collections::BTreeMap;
+
+use sortie_stats::{Counts, GateDecision};
 
 use crate::mixed;
 
@@ -176,4 +185,126 @@ fn hostile_text_is_escaped_and_hidden_characters_are_shown() {
     assert!(!text.contains("<script>alert") && !text.contains('\u{202e}') && !text.contains('\u{1b}'));
     assert!(!unpacked(&text, "chunk")[0].to_string().contains('\u{202e}'));
     assert!(text.contains("&lt;script&gt;alert(1)&lt;&#x2f;script&gt;\u{fffd}␛[31m{{ 7*7 }}"), "{text}");
+}
+
+/// The text between the tags of a part of a page, a line for each row of a table.
+fn text_of(page: &str, start: &str, end: &str) -> String {
+    let part = page.split(start).nth(1).unwrap_or_else(|| panic!("no {start}")).split(end).next().unwrap();
+    let part = part.replace("</td>", " |").replace("</th>", " |");
+    let mut text = String::new();
+    for piece in part.split('<') {
+        text.push_str(piece.split_once('>').map_or(piece, |(_, text)| text));
+    }
+    let lines = text.replace("&#x2f;", "/").replace("&#x27;", "'");
+    lines.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn mapped(id: &str, entries: &[(Standard, &str)]) -> RuleInfo {
+    let entries = entries.iter().map(|(standard, entry)| (*standard, (*entry).to_owned())).collect();
+    RuleInfo { entries, ..RuleInfo::new(id) }
+}
+
+#[test]
+fn every_case_is_counted_under_the_entries_that_it_is_mapped_to() {
+    let mut gated = mixed::case("echo/one", CaseResult::Exploited, "");
+    gated.rate = Some(Rate::new(Counts::new(3, 20), 1, 0.95, Some(GateDecision::Fails)));
+    let mut report = Report::new([
+        gated,
+        mixed::case("echo/two", CaseResult::NotExploited, ""),
+        mixed::case("leak/one", CaseResult::Error, ""),
+        mixed::case("own/one", CaseResult::NotExploited, ""),
+    ]);
+    report.unfinished = vec!["leak/two".to_owned()];
+    let rules = [
+        mapped("echo", &[(Standard::OwaspLlm, "LLM01"), (Standard::Atlas, "AML.T0051")]),
+        mapped("leak", &[(Standard::OwaspLlm, "LLM02")]),
+    ];
+    let text = page(&report, &HtmlOptions { rules: &rules, ..HtmlOptions::new(&|_| None) });
+    let shown = text_of(&text, "<h3>By framework entry</h3>", "</section>");
+    for wanted in [
+        "LLM01 Prompt Injection |2 |1 |3 of 21 |1 |0 |0 |",
+        "LLM02 Sensitive Information Disclosure |2 |0 |– |0 |2leak/one, leak/two |0 |",
+        "LLM10 Unbounded Consumption |0 |0 |– |0 |0 |0 |",
+        "coverage: 1 of 10 entries have a decided case here",
+        "Cases that are mapped to no entry: 1.",
+    ] {
+        assert!(shown.contains(wanted), "{wanted}: {shown}");
+    }
+    assert!(
+        shown.lines().any(|line| line.starts_with("AML.T0051 ") && line.contains("|3 of 21 |")),
+        "{shown}"
+    );
+    let nothing = page(&report, &HtmlOptions::new(&|_| None));
+    assert!(nothing.contains("No case is known to be mapped") && !nothing.contains("By framework entry"));
+}
+
+#[test]
+fn a_suite_that_is_the_whole_run_is_counted_once() {
+    let mut report = mixed::report();
+    report.suites.truncate(1);
+    let caption = "<caption>OWASP Top 10 for LLM Applications</caption>";
+    let rules = [mapped("leak", &[(Standard::OwaspLlm, "LLM07")])];
+    let options = HtmlOptions { rules: &rules, ..HtmlOptions::new(&|_| None) };
+    assert_eq!(page(&report, &options).matches(caption).count(), 2, "the suite is a part of the run");
+    let mut whole = report;
+    whole.suites[0].totals.cases = whole.runs.len() + whole.unfinished.len();
+    assert_eq!(page(&whole, &options).matches(caption).count(), 1);
+}
+
+#[test]
+fn other_runs_stand_beside_this_one_case_by_case() {
+    let digests = |entries: &[(&str, &str)]| -> BTreeMap<String, String> {
+        entries.iter().map(|(id, digest)| ((*id).to_owned(), (*digest).to_owned())).collect()
+    };
+    let mut gated = mixed::case("b/one", CaseResult::NotExploited, "");
+    gated.rate = Some(Rate::new(Counts::new(0, 18), 0, 0.95, Some(GateDecision::Holds)));
+    let mut report = Report::new([
+        mixed::case("a/one", CaseResult::NotExploited, ""),
+        gated,
+        mixed::case("c/one", CaseResult::NotExploited, ""),
+    ]);
+    report.baseline.insert("b/one".to_owned(), BaselineNote::new(BaselineState::Fixed));
+    let other = Report::new([
+        mixed::case("a/one", CaseResult::NotExploited, ""),
+        mixed::case("b/one", CaseResult::Exploited, ""),
+        mixed::case("c/one", CaseResult::Exploited, ""),
+        mixed::case("d/one", CaseResult::Error, ""),
+    ]);
+    let (own, theirs) = (digests(&[("c/one", "1")]), digests(&[("c/one", "2")]));
+    let beside = [ComparedRun { name: "run of <May>", report: &other, digests: &theirs }];
+    let options = HtmlOptions { beside: &beside, digests: Some(&own), ..HtmlOptions::new(&|_| None) };
+    let text = page(&report, &options);
+    let shown = text_of(&text, "<section id=\"section-matrix\">", "</section>");
+    let expected = "b/one |holds 0/18 |exploited 1/1 |fixed |\n\
+                    c/one |resisted 0/1 |exploited 1/1 other version of the case | |\n\
+                    d/one |not played |undecided – | |\n\
+                    a/one |resisted 0/1 |resisted 0/1 | |";
+    assert!(shown.contains(expected), "{shown}");
+    assert!(
+        shown.contains("1 of 4 cases did not count as the same in all of the 2 runs; they come first."),
+        "{shown}"
+    );
+    assert!(shown.contains("case |this run |run of &lt;May&gt; |baseline |"), "{shown}");
+    assert!(
+        !page(&Report::new([mixed::exploited()]), &HtmlOptions::new(&|_| None)).contains("section-matrix")
+    );
+}
+
+#[test]
+fn a_page_lists_the_worst_cases_and_says_where_the_others_are() {
+    let case = |at: usize, result| mixed::case(&format!("case/{at:05}"), result, "");
+    let clean = (0..2_500).map(|at| case(at, CaseResult::NotExploited));
+    let report = Report::new(clean.chain([case(9_000, CaseResult::Exploited)]));
+    let beside = [ComparedRun { name: "other", report: &report, digests: &BTreeMap::new() }];
+    let text = page(&report, &HtmlOptions { beside: &beside, ..HtmlOptions::new(&|_| None) });
+    assert_eq!(text.matches("<details class=\"case\"").count(), 1_500);
+    let first = text.split("<details class=\"case\"").nth(1).unwrap();
+    assert!(first.starts_with(" data-id=\"case&#x2f;09000\""), "{first}");
+    assert!(text.contains("1001 more cases are not listed, to keep this page quick: 1001 resisted."));
+    assert!(
+        text.contains("2001 more cases are not shown")
+            && text.contains("They counted as the same in all runs.")
+    );
+    assert!(text.contains("2501 cases: 1 exploited, 2500 resisted."), "all are counted");
+    assert!(text.len() < 2_000_000, "{}", text.len());
 }

@@ -8,10 +8,13 @@ mod browser;
 mod payloads;
 mod reports;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use browser::{Browser, Misdeeds};
 use serde_json::json;
+use sortie_report::compare::ComparedRun;
+use sortie_report::rules::RuleInfo;
 use sortie_report::{HtmlOptions, Report, write_html};
 
 /// Writes a page to a file for a while.
@@ -20,6 +23,14 @@ fn written(report: &Report, traces: &dyn Fn(&str) -> Option<Vec<u8>>) -> (tempfi
         ["run", "--agent", "clerk --mcp {mcp_url}", "--repeat", "20", "--run-dir", "run"].map(str::to_owned);
     let options = HtmlOptions { command: &command, ..HtmlOptions::new(traces) };
     page(|text| write_html(text, report, &options).unwrap())
+}
+
+/// The finding, with what its documents are mapped to and an earlier run beside it.
+fn write_beside(report: &Report, earlier: &Report, rules: &[RuleInfo], text: &mut Vec<u8>) {
+    let digests = BTreeMap::new();
+    let beside = [ComparedRun { name: "runs/october", report: earlier, digests: &digests }];
+    let options = HtmlOptions { rules, beside: &beside, ..HtmlOptions::new(&reports::trace) };
+    write_html(text, report, &options).unwrap();
 }
 
 fn page(write: impl FnOnce(&mut Vec<u8>)) -> (tempfile::TempDir, PathBuf) {
@@ -32,6 +43,9 @@ fn page(write: impl FnOnce(&mut Vec<u8>)) -> (tempfile::TempDir, PathBuf) {
 }
 
 const READY: &str = "document.documentElement.dataset.ready === 'yes'";
+
+/// The stories that fit are read, so that they can be printed.
+const PRINTABLE: &str = "document.documentElement.dataset.printable === 'yes'";
 
 /// Opens everything that can be opened: cases, attempts, stories.
 const OPEN_ALL: &str = "(async () => {
@@ -50,9 +64,33 @@ fn a_thousand_injections_in_every_field_do_nothing() {
     let mut browser = Browser::start();
     for payloads in payloads::all().chunks(250) {
         let report = reports::hostile(payloads);
-        let (_folder, file) = written(&report, &|name| Some(reports::hostile_trace(name)));
+        let rules: Vec<RuleInfo> = report
+            .runs
+            .iter()
+            .zip(payloads)
+            .map(|(run, payload)| reports::hostile_rule(run, payload))
+            .collect();
+        let digests = BTreeMap::new();
+        let beside: Vec<_> = payloads
+            .iter()
+            .take(3)
+            .map(|payload| ComparedRun { name: payload, report: &report, digests: &digests })
+            .collect();
+        let (_folder, file) = page(|text| {
+            let traces = |name: &str| Some(reports::hostile_trace(name));
+            let options = HtmlOptions {
+                command: payloads,
+                rules: &rules,
+                beside: &beside,
+                ..HtmlOptions::new(&traces)
+            };
+            write_html(text, &report, &options).unwrap();
+        });
         browser.open(&file, "");
         browser.wait_for(READY);
+        let seen = "[document.querySelectorAll('.matrix tbody tr').length > 200, \
+                    document.querySelectorAll('.coverage tbody tr').length > 200]";
+        assert_eq!(browser.eval(seen), json!([true, true]));
         let turns = browser.eval(OPEN_ALL);
         assert!(turns.as_u64() > Some(1000), "{turns} messages are shown");
         assert_eq!(browser.eval("document.querySelectorAll('details.case').length"), json!(payloads.len()));
@@ -193,6 +231,60 @@ fn cases_are_filtered_searched_and_walked_by_keyboard() {
 
 #[test]
 #[ignore = "needs Chromium: cargo xtask test --only pages"]
+fn a_matrix_leads_to_its_cases_and_entries_of_frameworks_are_counted() {
+    let mut browser = Browser::start();
+    let (report, earlier) = (reports::compared(), reports::earlier());
+    let (_folder, file) = page(|text| write_beside(&report, &earlier, &reports::rules(), text));
+    browser.open(&file, "");
+    browser.wait_for(READY);
+    let row = |at: usize| {
+        format!(
+            "[...document.querySelectorAll('.matrix tbody tr')[{at}].cells].map(one => one.innerText.replace(/\\s+/g, ' ').trim())"
+        )
+    };
+    assert_eq!(browser.eval("document.querySelectorAll('.matrix tbody tr').length"), json!(6));
+    assert_eq!(browser.eval(&row(0)), json!(["SRT-001", "exploited 9/20", "resisted 0/20", "new"]));
+    let titles = browser.eval("[...document.querySelectorAll('.matrix th')].map(one => one.innerText)");
+    assert!(titles[2].as_str().unwrap().contains("--model small"), "{titles}");
+    let entry = |entry: &str| {
+        format!(
+            "[...document.querySelector('.coverage tr[data-entry=\"{entry}\"]').cells].map(one => one.innerText.trim())"
+        )
+    };
+    let prompt_injection = json!(["LLM01 Prompt Injection", "2", "2", "23 of 40", "0", "0", "0"]);
+    assert_eq!(browser.eval(&entry("LLM01")), prompt_injection);
+    assert_eq!(browser.eval(&entry("LLM10"))[1], json!("0"), "what was not tried is shown");
+    browser.eval("document.querySelector('.matrix a.to').click()");
+    browser.wait_for("document.querySelector('details[data-id=\"SRT-001\"]').dataset.filled === 'yes'");
+    assert_eq!(browser.eval("document.querySelector('details[data-id=\"SRT-001\"]').open"), json!(true));
+    assert_eq!(browser.misdeeds(), Misdeeds::default());
+    let mobile = json!({"width": 375, "height": 700, "deviceScaleFactor": 1, "mobile": true});
+    browser.ask("Emulation.setDeviceMetricsOverride", &mobile);
+    assert_eq!(browser.eval("document.documentElement.scrollWidth"), json!(375));
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test --only pages"]
+fn stories_are_printed_message_by_message_without_being_opened() {
+    let mut browser = Browser::start();
+    let (_folder, file) = written(&reports::finding(), &reports::trace);
+    browser.open(&file, "");
+    browser.wait_for(PRINTABLE);
+    browser.eval(
+        "addEventListener('beforeprint', () => { const turns = [...document.querySelectorAll('.case[open] .whole details.turn')]; \
+         window.__printed = [turns.length, turns.every(one => one.open), document.querySelectorAll('.unprinted').length]; })",
+    );
+    browser.ask("Page.printToPDF", &json!({}));
+    let printed = browser.eval("window.__printed");
+    assert!(printed[0].as_u64() > Some(6 * 10), "all messages of six stories: {printed}");
+    assert_eq!((&printed[1], &printed[2]), (&json!(true), &json!(0)));
+    let open = "document.querySelectorAll('details.case[open], details.turn[open]:not(.marked)').length";
+    assert_eq!(browser.eval(open), json!(0), "the page is as it was");
+    assert_eq!(browser.misdeeds(), Misdeeds::default());
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test --only pages"]
 fn everything_is_open_on_paper_and_nothing_is_wider_than_a_phone() {
     let mut browser = Browser::start();
     let (_folder, file) = written(&reports::compared(), &reports::trace);
@@ -239,6 +331,31 @@ fn a_thousand_cases_of_twenty_attempts_open_and_filter() {
     assert_eq!(browser.misdeeds(), Misdeeds::default());
 }
 
+#[test]
+#[ignore = "needs Chromium: cargo xtask test --only pages"]
+fn ten_thousand_cases_open_and_filter() {
+    let mut browser = Browser::start();
+    let report = reports::large(10_000, 20);
+    let (_folder, file) = page(|text| write_beside(&report, &report, &[], text));
+    let text = std::fs::read_to_string(&file).unwrap();
+    let stories: usize = text.split("class=\"story\">\"").skip(1).map(|rest| rest.find('"').unwrap()).sum();
+    let size = text.len() - stories;
+    assert!(size < 2_000_000, "{size} bytes besides traces");
+    browser.open(&file, "");
+    browser.wait_for(READY);
+    let process = browser.seconds("ProcessTime");
+    assert_eq!(browser.eval("document.querySelectorAll('details.case').length"), json!(1500));
+    assert_eq!(browser.eval("document.querySelectorAll('.matrix tbody tr').length"), json!(500));
+    let note = browser.eval("document.getElementById('not-listed').innerText");
+    assert!(note.as_str().unwrap().starts_with("8500 more cases are not listed"), "{note}");
+    let filtered = browser.eval(
+        "(() => { const start = performance.now(); search.value = 'case-0999'; search.dispatchEvent(new Event('input'));
+          return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => { document.body.offsetHeight; done(performance.now() - start); }))); })()",
+    );
+    println!("10000 cases: {size} bytes besides traces, {process:.2} s of CPU in all, {filtered} ms to filter");
+    assert_eq!(browser.misdeeds(), Misdeeds::default());
+}
+
 /// Writes the pages that the pictures in `docs/images` are of.
 #[test]
 #[ignore = "writes pages to SORTIE_PAGES: cargo xtask test --only pages"]
@@ -255,4 +372,7 @@ fn pages_to_look_at() {
         let (_folder, file) = written(&report, &reports::trace);
         std::fs::copy(file, folder.join(format!("sortie-{name}.html"))).unwrap();
     }
+    let (_folder, file) =
+        page(|text| write_beside(&reports::compared(), &reports::earlier(), &reports::rules(), text));
+    std::fs::copy(file, folder.join("sortie-matrix.html")).unwrap();
 }

@@ -7,8 +7,10 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 use sortie_detect::rate::{Attempt, Rate};
 use sortie_detect::{CaseResult, Outcome, Standing};
+use sortie_evaluators::Standard;
 use sortie_report::baseline::{BaselineNote, BaselineState};
 use sortie_report::origin::{RunOrigin, StartedAgent};
+use sortie_report::rules::RuleInfo;
 use sortie_report::{Report, SuiteRate, SuiteTable};
 use sortie_stats::{Counts, macro_average};
 
@@ -279,4 +281,37 @@ pub(crate) fn hostile_trace(payload: &str) -> Vec<u8> {
         lines.push(record.to_string());
     }
     lines.join("\n").into_bytes()
+}
+
+/// A rule of a hostile case, mapped to entries that nobody knows.
+pub(crate) fn hostile_rule(run: &Outcome, payload: &str) -> RuleInfo {
+    let id = run
+        .document()
+        .map_or_else(|| run.evaluator().map(|case| case.id.clone()), |own| Some(own.case_id().to_owned()));
+    let entries = [Standard::Atlas, Standard::OwaspLlm].map(|standard| (standard, payload.to_owned()));
+    RuleInfo { name: payload.to_owned(), entries: entries.into(), ..RuleInfo::new(id.unwrap_or_default()) }
+}
+
+/// What is known about the documents of [`finding`].
+pub(crate) fn rules() -> Vec<RuleInfo> {
+    let rule = |id: &str, entries: &[(Standard, &str)]| RuleInfo {
+        entries: entries.iter().map(|(standard, entry)| (*standard, (*entry).to_owned())).collect(),
+        ..RuleInfo::new(id)
+    };
+    vec![
+        rule("SRT-001", &[(Standard::OwaspMcp, "MCP03"), (Standard::OwaspLlm, "LLM01")]),
+        rule("SRT-003", &[(Standard::OwaspLlm, "LLM01"), (Standard::Atlas, "AML.T0051.001")]),
+        rule("SRT-008", &[(Standard::OwaspAgentic, "ASI01")]),
+    ]
+}
+
+/// An earlier run of the cases of [`finding`], by another version of the agent.
+pub(crate) fn earlier() -> Report {
+    let mut report = finding();
+    report.runs.truncate(4);
+    report.runs[0] = repeated("SRT-001", "A tool description that wants a private key", 20, |_| Some(false));
+    let run = report.run.as_mut().expect("it has an origin");
+    "2026-10-01T08:00:00.000000Z".clone_into(&mut run.started);
+    run.agent.as_mut().expect("it has an agent").command.push_str(" --model small");
+    report
 }
