@@ -24,15 +24,27 @@ pub fn rule_infos(report: &Report, folders: &[PathBuf]) -> Vec<RuleInfo> {
             rules.insert(id.to_owned(), of_attack(id, &attack));
         }
     }
-    let has_evaluators = report.runs.iter().any(|run| run.evaluator().is_some());
+    // A case that was not played is known by its id alone: that of a document, or one that begins with that of an evaluator.
+    let mut unplayed = Vec::new();
+    for id in &report.unfinished {
+        match documents().iter().find(|own| own.id() == id) {
+            Some(own) => {
+                let attack = load_attack(&own.name());
+                rules.extend(attack.map(|attack| (id.clone(), of_attack(id, &attack))));
+            }
+            None => unplayed.push(id.split('/').next().unwrap_or(id)),
+        }
+    }
+    let has_evaluators = report.runs.iter().any(|run| run.evaluator().is_some()) || !unplayed.is_empty();
     let evaluators =
         (has_evaluators || !report.suites.is_empty()).then(|| load_evaluators(folders)).flatten();
     let Some(evaluators) = evaluators else { return rules.into_values().collect() };
-    for case in report.runs.iter().filter_map(|run| run.evaluator()) {
-        if !rules.contains_key(&case.id)
-            && let Some(entry) = evaluators.loaded.catalogue.get(&case.id)
+    let played = report.runs.iter().filter_map(|run| run.evaluator()).map(|case| case.id.as_str());
+    for id in played.chain(unplayed) {
+        if !rules.contains_key(id)
+            && let Some(entry) = evaluators.loaded.catalogue.get(id)
         {
-            rules.insert(case.id.clone(), of_evaluator(entry, &evaluators));
+            rules.insert(id.to_owned(), of_evaluator(entry, &evaluators));
         }
     }
     select(report, &evaluators, &mut rules);
@@ -136,5 +148,16 @@ mod tests {
             rule.entries
         );
         assert!(load_attack("library/nowhere.yaml").is_none());
+    }
+
+    #[test]
+    fn what_was_not_played_is_known_by_its_id() {
+        let catalogue = load_evaluators(&[]).expect("they come along");
+        let evaluator = &catalogue.loaded.catalogue.entries()[0].evaluator.id;
+        let unfinished = vec!["SRT-001".to_owned(), format!("{evaluator}/some-pattern"), "gone/x".to_owned()];
+        let rules = rule_infos(&Report { unfinished, ..Report::default() }, &[]);
+        let ids: Vec<_> = rules.iter().map(|rule| rule.id.as_str()).collect();
+        assert_eq!(ids, ["SRT-001", evaluator]);
+        assert!(rules.iter().all(|rule| !rule.entries.is_empty()), "{rules:?}");
     }
 }

@@ -75,6 +75,7 @@ mod preview;
 mod queue;
 mod recovery;
 pub mod repeats;
+pub mod report_sources;
 mod resolve;
 mod scheduler;
 mod selection;

@@ -143,10 +143,14 @@ impl RunInfo {
 
     /// The folders of evaluators that were asked for.
     pub fn evaluator_folders(&self) -> Vec<PathBuf> {
-        const OPTION: &str = "--evaluators";
-        let after = self.asked.windows(2).filter(|words| words[0] == OPTION).map(|words| words[1].as_str());
-        let within = self.asked.iter().filter_map(|word| word.strip_prefix(OPTION)?.strip_prefix('='));
-        after.chain(within).map(PathBuf::from).collect()
+        self.option("--evaluators").map(PathBuf::from).collect()
+    }
+
+    /// What an option was given on the command line, as `--option VALUE` or `--option=VALUE`.
+    pub(crate) fn option(&self, option: &str) -> impl Iterator<Item = &str> {
+        let after = self.asked.windows(2).filter(move |words| words[0] == option);
+        let within = self.asked.iter().filter_map(move |word| word.strip_prefix(option)?.strip_prefix('='));
+        after.map(|words| words[1].as_str()).chain(within)
     }
 
     /// What a report says about the run.

@@ -4,15 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use sortie_library::rule_infos;
-use sortie_report::sarif::{
-    CASE_LIST, SarifCases, SarifLog, SarifOptions, checkout_root, count_lines, is_case_list,
-};
-use sortie_report::{
-    HtmlOptions, Report, View, write_html, write_human, write_json, write_junit, write_markdown,
-};
-use sortie_run::load_info;
-use sortie_run::trace_files::TraceFiles;
+use sortie_report::sarif::{CASE_LIST, SarifCases, SarifLog, count_lines, is_case_list};
+use sortie_report::{Report, View, write_human, write_json, write_junit, write_markdown};
+use sortie_run::report_sources::{ReportSources, SarifRequest, StoredRun};
 
 use crate::{Console, Exit, Failure, RunsFormat};
 
@@ -73,6 +67,8 @@ pub(crate) struct ReportOutput<'o> {
     pub(crate) run: Option<&'o Path>,
     /// Traces that were named, where there is no folder.
     pub(crate) traces: &'o [PathBuf],
+    /// Runs that a page shows beside this one.
+    pub(crate) beside: &'o [StoredRun],
 }
 
 impl ReportOutput<'_> {
@@ -92,41 +88,31 @@ impl ReportOutput<'_> {
             RunsFormat::Sarif => self.sarif(report, exit, console)?.write(&mut text)?,
             RunsFormat::Markdown => write_markdown(&mut text, report, view)?,
             RunsFormat::Html => {
-                let traces = self.run.map_or(TraceFiles::Named(self.traces), TraceFiles::Run);
-                // Where the run is not known any more, neither is its command.
-                let info = self.run.and_then(|folder| load_info(folder).ok());
-                let read = |name: &str| traces.read(name);
-                let options = HtmlOptions {
-                    command: info.as_ref().map_or(&[], |info| &info.asked),
-                    allow_skipped: view.allow_skipped,
-                    ..HtmlOptions::new(&read)
-                };
-                write_html(&mut text, report, &options)?;
+                self.sources().write_html(&mut text, report, self.beside, view.allow_skipped)?;
             }
             RunsFormat::Canonical => write_json(&mut text, &report.canonical())?,
         }
         Ok(text)
     }
 
+    fn sources(&self) -> ReportSources<'_> {
+        ReportSources { run: self.run, traces: self.traces, evaluators: &self.evaluators }
+    }
+
     fn sarif(&self, report: &Report, exit: Exit, console: &mut Console) -> Result<SarifLog, Failure> {
         let folder = std::env::current_dir().map_err(|error| Failure::at(".", "read", &error))?;
-        let (root, rules) = (checkout_root(&folder), rule_infos(report, &self.evaluators));
         let list = self.out.and_then(Path::parent).unwrap_or(Path::new("")).join(CASE_LIST);
-        let anchor = self.sarif.sarif_anchor.as_ref();
-        let options = SarifOptions {
-            root: &root,
+        let request = SarifRequest {
             folder: &folder,
-            anchor: anchor.map(|(file, line)| (file.as_path(), *line)),
+            anchor: self.sarif.sarif_anchor.as_ref().map(|(file, line)| (file.as_path(), *line)),
             case_list: &list,
-            rules: &rules,
             cases: match self.sarif.sarif_cases {
                 None | Some(CasesArg::All) => SarifCases::All,
                 Some(CasesArg::Findings) => SarifCases::Findings,
             },
             exit_code: exit.code(),
-            run: self.run,
         };
-        let log = SarifLog::new(report, &options);
+        let log = self.sources().sarif(report, &request);
         if let Some(text) = log.case_list() {
             if fs::read_to_string(&list).is_ok_and(|own| !is_case_list(&own)) {
                 let message = format!("`{}` is no list of cases, and is not written over", list.display());

@@ -352,7 +352,9 @@ fn ten_thousand_cases_open_and_filter() {
         "(() => { const start = performance.now(); search.value = 'case-0999'; search.dispatchEvent(new Event('input'));
           return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => { document.body.offsetHeight; done(performance.now() - start); }))); })()",
     );
-    println!("10000 cases: {size} bytes besides traces, {process:.2} s of CPU in all, {filtered} ms to filter");
+    println!(
+        "10000 cases: {size} bytes besides traces, {process:.2} s of CPU in all, {filtered} ms to filter"
+    );
     assert_eq!(browser.misdeeds(), Misdeeds::default());
 }
 

@@ -1,11 +1,11 @@
 //! `sortie compare`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use sortie_report::compare::{ComparedRun, Comparison, write_comparison, write_comparison_markdown};
+use sortie_report::compare::{Comparison, write_comparison, write_comparison_markdown};
 use sortie_report::write_json;
-use sortie_run::{load_info, load_report};
+use sortie_run::report_sources::StoredRun;
 
 use crate::{Console, Exit, Failure};
 
@@ -62,7 +62,9 @@ enum ComparisonFormat {
 
 impl Compare {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let comparison = compare(&self.a, &self.b)?;
+        let load = |folder| StoredRun::load(folder).map_err(|error| Failure::new(error.to_string()));
+        let (a, b) = (load(&self.a)?, load(&self.b)?);
+        let comparison = Comparison::of(a.compared(), b.compared());
         let color = self.out.is_none() && console.color;
         let mut text = Vec::new();
         match self.format {
@@ -73,15 +75,4 @@ impl Compare {
         console.put(&text, self.out.as_deref())?;
         Ok(comparison.standing().into())
     }
-}
-
-fn compare(a: &Path, b: &Path) -> Result<Comparison, Failure> {
-    let load = |folder: &Path| -> Result<_, Failure> {
-        let info = load_info(folder).map_err(|error| Failure::new(error.to_string()))?;
-        let report = load_report(folder).map_err(|error| Failure::new(error.to_string()))?;
-        Ok((folder.display().to_string(), report, info.digests()))
-    };
-    let (a, b) = (load(a)?, load(b)?);
-    let [a, b] = [&a, &b].map(|(name, report, digests)| ComparedRun { name, report, digests });
-    Ok(Comparison::of(a, b))
 }

@@ -141,6 +141,7 @@ impl Eval {
             evaluators,
             run: None,
             traces: &self.traces,
+            beside: &[],
         };
         let exit = report.standing(self.allow_skipped).into();
         let text = output.text(&report, view, exit, console)?;

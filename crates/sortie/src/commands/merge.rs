@@ -68,8 +68,15 @@ impl Merge {
         let view = View { color, allow_skipped: self.allow_skipped, live: true };
         let (out, run) = (self.out.as_deref(), Some(&*self.run_dir));
         let evaluators = load_info(&self.run_dir).iter().flat_map(RunInfo::evaluator_folders).collect();
-        let output =
-            ReportOutput { format: self.format, out, sarif: &self.sarif, evaluators, run, traces: &[] };
+        let output = ReportOutput {
+            format: self.format,
+            out,
+            sarif: &self.sarif,
+            evaluators,
+            run,
+            traces: &[],
+            beside: &[],
+        };
         let exit = report.standing(self.allow_skipped).into();
         let text = output.text(&report, view, exit, console)?;
         console.put(&text, out)?;

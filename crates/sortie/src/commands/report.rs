@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sortie_report::View;
-use sortie_run::{Config, RunInfo, load_info, load_report};
+use sortie_run::report_sources::StoredRun;
+use sortie_run::{Config, RunInfo};
 
 use crate::{Against, Console, Exit, Failure, ReportOutput, RunsFormat, SarifArgs};
 
@@ -19,6 +20,9 @@ Examples:
 
   Write a page to look at, which opens from disk:
     $ sortie report first --format html --out report.html  # ends with 3
+
+  Show it beside an older run of the same attacks, case by case:
+    $ sortie report first --format html --beside first --out matrix.html  # ends with 3
 
   Judge it by a baseline, without playing it again:
     $ sortie run SRT-001 --agent builtin:gullible --run-dir second  # ends with 1
@@ -51,6 +55,10 @@ pub(crate) struct Report {
     #[arg(long)]
     allow_skipped: bool,
 
+    /// With `--format html`: show this run of the same cases beside it, in a matrix of cases and runs; may be given several times
+    #[arg(long, value_name = "RUN")]
+    beside: Vec<PathBuf>,
+
     #[command(flatten)]
     against: Against,
 
@@ -62,8 +70,13 @@ impl Report {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         self.sarif.validate(self.format)?;
         let baseline = self.against.load()?;
-        let mut report = load_report(&self.run).map_err(|error| Failure::new(error.to_string()))?;
-        let info = load_info(&self.run).map_err(|error| Failure::new(error.to_string()))?;
+        if self.format != RunsFormat::Html && !self.beside.is_empty() {
+            return Err(Failure::new("`--beside` is about pages").help("add `--format html`"));
+        }
+        let load =
+            |folder: &PathBuf| StoredRun::load(folder).map_err(|error| Failure::new(error.to_string()));
+        let beside = self.beside.iter().map(load).collect::<Result<Vec<_>, _>>()?;
+        let StoredRun { mut report, info, .. } = load(&self.run)?;
         let standing =
             self.against.judge(baseline.as_ref(), &mut report, &info.digests(), self.allow_skipped);
         let color = self.out.is_none() && console.color;
@@ -72,8 +85,15 @@ impl Report {
         let mut evaluators = Config::load(None).unwrap_or_default().evaluators;
         evaluators.extend(RunInfo::evaluator_folders(&info));
         let (out, run) = (self.out.as_deref(), Some(&*self.run));
-        let output =
-            ReportOutput { format: self.format, out, sarif: &self.sarif, evaluators, run, traces: &[] };
+        let output = ReportOutput {
+            format: self.format,
+            out,
+            sarif: &self.sarif,
+            evaluators,
+            run,
+            traces: &[],
+            beside: &beside,
+        };
         let exit = standing.into();
         let text = output.text(&report, view, exit, console)?;
         console.put(&text, out)?;

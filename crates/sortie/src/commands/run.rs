@@ -377,6 +377,7 @@ impl Run {
             evaluators: sources.asked()?,
             run: Some(&ended.folder),
             traces: &[],
+            beside: &[],
         };
         self.put(&output.text(&ended.report, view, exit, console)?, console)
     }

@@ -90,8 +90,11 @@ fn a_page_has_the_traces_wherever_the_run_is_now() {
 
     std::fs::rename(folder.path().join("run"), folder.path().join("moved")).unwrap();
     let file = folder.path().join("report.html");
-    sortie_in(folder.path())
-        .args(["report", "moved", "--format", "html", "--out"])
+    // From where the evaluators of the run are found: a page tells what they are mapped to.
+    sortie_in(fixtures().join("report"))
+        .arg("report")
+        .arg(folder.path().join("moved"))
+        .args(["--format", "html", "--out"])
         .arg(&file)
         .assert()
         .code(1)
@@ -105,4 +108,36 @@ fn a_page_has_the_traces_wherever_the_run_is_now() {
         .code(1);
     let page = String::from_utf8(eval.get_output().stdout.clone()).unwrap();
     assert_eq!(count(&page, "class=\"story\">"), 1);
+}
+
+#[test]
+fn a_page_shows_an_older_run_beside_it_and_counts_by_entry() {
+    let folder = tempfile::tempdir().unwrap();
+    let play = |agent: &str, run: &str, code: i32| {
+        sortie_in(folder.path())
+            .args([
+                "run", "SRT-001", "SRT-002", "--agent", agent, "--repeat", "2", "--grace", "0s", "--quiet",
+            ])
+            .args(["--run-dir", run])
+            .assert()
+            .code(code);
+    };
+    play("builtin:gullible", "old", 1);
+    play("builtin:refuser", "new", 0);
+    let report = |more: &[&str], code: i32| {
+        let asked = sortie_in(folder.path()).args(["report", "new"]).args(more).assert().code(code);
+        String::from_utf8_lossy(&asked.get_output().stdout).into_owned()
+    };
+    let page = report(&["--format", "html", "--beside", "old"], 0);
+    let matrix = page.split("<table class=\"matrix\">").nth(1).unwrap().split("</table>").next().unwrap();
+    assert!(matrix.contains("builtin:gullible") && matrix.contains("builtin:refuser"), "{matrix}");
+    let row = "data-to=\"SRT-001\">SRT-001</a></td><td><span class=\"word resisted\">resisted</span> 0&#x2f;2</td>\
+               <td><span class=\"word exploited\">exploited</span> 2&#x2f;2</td>";
+    assert!(matrix.contains(row), "{matrix}");
+    assert!(page.contains("2 of 2 cases did not count as the same in all of the 2 runs"), "{page}");
+    // What comes along is mapped, without a suite.
+    let entry = page.split("data-entry=\"MCP03\"").nth(1).unwrap().split("</tr>").next().unwrap();
+    assert!(entry.contains("<td>0 of "), "{entry}");
+    report(&["--beside", "old"], 2);
+    report(&["--format", "html", "--beside", "nowhere"], 2);
 }
