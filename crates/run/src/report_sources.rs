@@ -9,6 +9,7 @@ use sortie_report::compare::ComparedRun;
 use sortie_report::sarif::{SarifCases, SarifLog, SarifOptions, checkout_root};
 use sortie_report::{HtmlOptions, Report, write_html};
 
+use crate::config::selecting_lines;
 use crate::trace_files::TraceFiles;
 use crate::{RunInfo, StoreError, load_info, load_report};
 
@@ -54,7 +55,8 @@ pub struct ReportSources<'s> {
 pub struct SarifRequest<'s> {
     /// The folder that the program runs in.
     pub folder: &'s Path,
-    /// The line that stands for cases that come with Sortie.
+    /// The line that stands for cases that come with Sortie. Without one, the line of `sortie.toml` does that names the agent or
+    /// the target of the run.
     pub anchor: Option<(&'s Path, usize)>,
     /// Where the list of cases is written that stand in no file of the user's.
     pub case_list: &'s Path,
@@ -93,7 +95,14 @@ impl ReportSources<'_> {
     /// A report as SARIF.
     pub fn sarif(&self, report: &Report, request: &SarifRequest<'_>) -> SarifLog {
         let SarifRequest { folder, anchor, case_list, cases, exit_code } = *request;
-        let rules = rule_infos(report, self.evaluators);
+        let mut rules = rule_infos(report, self.evaluators);
+        let lines = anchor.is_none().then(|| self.info()).flatten();
+        let lines = lines.map(|info| selecting_lines(folder, &info)).unwrap_or_default();
+        for rule in rules.iter_mut().filter(|rule| rule.selected_by.is_none()) {
+            // Evaluators attack the target, and documents the agent.
+            let is_evaluator = rule.fail_criteria.is_some();
+            rule.selected_by = if is_evaluator { lines.of_evaluators() } else { lines.of_documents() };
+        }
         let root = checkout_root(folder);
         let run = self.run;
         let options =

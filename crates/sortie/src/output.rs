@@ -13,7 +13,8 @@ use crate::{Console, Exit, Failure, RunsFormat};
 /// What `--format sarif` takes besides.
 #[derive(Args, Debug, Default)]
 pub(crate) struct SarifArgs {
-    /// With `--format sarif`: the line that stands for cases that come with Sortie, such as the one of the workflow that runs them
+    /// With `--format sarif`: the line that stands for cases that come with Sortie, such as the one of the workflow that runs them;
+    /// without it, the line of `sortie.toml` that names the agent or the target
     #[arg(long, value_name = "FILE:LINE", value_parser = anchor)]
     sarif_anchor: Option<(PathBuf, usize)>,
 

@@ -2,6 +2,7 @@
 
 mod models;
 mod reader;
+mod selection;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use toml::de::DeTable;
 
 pub(crate) use models::kind as model_kind;
 use reader::Reader;
+pub(crate) use selection::selecting_lines;
 pub(crate) use tables::{NamedAgent, NamedTarget};
 
 use crate::SetupError;

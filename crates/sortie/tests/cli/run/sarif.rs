@@ -117,6 +117,43 @@ fn every_location_exists_and_fingerprints_survive_a_rename_and_a_repeat() {
 }
 
 #[test]
+fn what_comes_along_points_at_the_line_of_the_configuration_that_names_the_agent_or_the_target() {
+    let folder = checkout();
+    let config =
+        "# ours\n[targets.shop]\nkind = \"cmd\"\ncommand = \"cat\"\n\n[agents.clerk]\ncommand = \"true\"\n";
+    fs::write(folder.path().join("sortie.toml"), config).unwrap();
+    let played = |run: &str, more: &[&str]| {
+        let asked = sortie_in(folder.path())
+            .args(["run", "SRT-002", "system-prompt-leakage", "--target", "@shop", "--agent", "@clerk"])
+            .args(["--controls", "off", "--quiet", "--format", "sarif", "--run-dir", run])
+            .args(more)
+            .assert();
+        parsed(&asked.get_output().stdout)
+    };
+    let log = played("first", &[]);
+    assert_eq!(files(&folder, &log), ["sortie.toml"]);
+    let lines: BTreeSet<_> = log["runs"][0]["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|result| {
+            let line = &result["locations"][0]["physicalLocation"]["region"]["startLine"];
+            (result["ruleId"].as_str().unwrap(), line.as_u64().unwrap())
+        })
+        .collect();
+    assert_eq!(lines, BTreeSet::from([("SRT-002", 6), ("system-prompt-leakage", 2)]));
+    // Later, from the folder of the run: the same. A line that the user names goes first.
+    let again = sortie_in(folder.path()).args(["report", "first", "--format", "sarif"]).assert();
+    assert_eq!(parsed(&again.get_output().stdout), log);
+    let anchored = played("second", &["--sarif-anchor", &format!("{WORKFLOW}:4")]);
+    assert_eq!(files(&folder, &anchored), [WORKFLOW]);
+    // Without the name there is no line, and the list stands in for it.
+    fs::write(folder.path().join("sortie.toml"), "# nothing\n").unwrap();
+    let again = sortie_in(folder.path()).args(["report", "first", "--format", "sarif"]).assert();
+    assert_eq!(files(&folder, &parsed(&again.get_output().stdout)), ["sortie-cases.md"]);
+}
+
+#[test]
 fn the_list_of_cases_stands_beside_the_report_and_replaces_no_other_file() {
     let folder = checkout();
     fs::create_dir(folder.path().join("out")).unwrap();
