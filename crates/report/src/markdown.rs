@@ -159,18 +159,20 @@ fn reproduce(run: &Outcome, report: &Report) -> String {
         CaseInfo::Document { document } if document.file.starts_with("library/") => run.id.clone(),
         CaseInfo::Document { document } => document.file.clone(),
     };
+    let option = |option: &str, value: &str| format!("{option} {} ", shell_word(&cut(value, 2 * MAX_CELL)));
+    let folders =
+        report.run.iter().flat_map(|origin| &origin.evaluators).filter(|_| run.evaluator().is_some());
+    let folders: String = folders.take(8).map(|folder| option("--evaluators", folder)).collect();
     let case = shell_word(&cut(&case, MAX_CELL));
     let mut lines = Vec::new();
     if let Some(trace) = &run.trace {
-        lines.push(format!("sortie eval --trace {} {case}", shell_word(&cut(trace, 2 * MAX_CELL))));
+        lines.push(format!("sortie eval {}{folders}{case}", option("--trace", trace)));
     }
     if let Some(origin) = &report.run {
         let agent = origin.agent.iter().map(|agent| ("--agent", &agent.command));
         let targets = origin.targets.iter().take(8).map(|target| ("--target", target));
-        let words = agent
-            .chain(targets)
-            .map(|(option, value)| format!("{option} {} ", shell_word(&cut(value, 2 * MAX_CELL))));
-        lines.push(format!("sortie run {}{case}", words.collect::<Vec<_>>().concat()));
+        let words: String = agent.chain(targets).map(|(name, value)| option(name, value)).collect();
+        lines.push(format!("sortie run {words}{folders}{case}"));
     }
     if lines.is_empty() { format!("sortie run {case}") } else { lines.join("\n") }
 }

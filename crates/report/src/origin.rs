@@ -16,6 +16,9 @@ pub struct RunOrigin {
     pub agent: Option<StartedAgent>,
     /// What is attacked, as `[ACTOR=]KIND=SPEC`, without what is redacted.
     pub targets: Vec<String>,
+    /// The folders of the user's evaluators that were asked for with `--evaluators`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evaluators: Vec<String>,
     /// A digest of the program, the agent, the targets and the cases: runs with the same one can be joined and compared.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub fingerprint: String,

@@ -161,6 +161,7 @@ impl RunInfo {
             seconds: None,
             agent: self.agent.clone(),
             targets: self.targets.clone(),
+            evaluators: self.option("--evaluators").map(str::to_owned).collect(),
             fingerprint: self.fingerprint(),
             repeats: self.repeats.as_ref().map(Repeats::origin),
         }

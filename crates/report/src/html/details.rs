@@ -75,6 +75,8 @@ pub(super) struct Sources<'s> {
     pub(super) number: &'s dyn Fn(&str) -> Option<usize>,
     /// The command that made the run.
     pub(super) command: Option<&'s str>,
+    /// The folders of the user's evaluators.
+    pub(super) evaluators: &'s [String],
 }
 
 /// The messages that the verdict of a case rests on.
@@ -101,7 +103,7 @@ pub(super) fn sections(sources: &Sources<'_>) -> Vec<Section> {
         ("Baseline", baseline(sources.baseline)),
         ("Attempts", attempts(run, sources.number)),
         ("The whole story", story(run, sources)),
-        ("Reproduce", reproduce(run, sources.command)),
+        ("Reproduce", reproduce(run, sources)),
     ];
     let parts = parts.into_iter().filter(|(_, blocks)| !blocks.is_empty());
     parts.map(|(title, blocks)| Section { title, blocks }).collect()
@@ -433,10 +435,11 @@ fn in_json(text: &str) -> Option<String> {
     (!json.is_empty() && json.len() <= TEXT).then_some(json)
 }
 
-fn reproduce(run: &Outcome, command: Option<&str>) -> Vec<Block> {
+fn reproduce(run: &Outcome, sources: &Sources<'_>) -> Vec<Block> {
     let mut blocks = Vec::new();
     blocks.extend(
-        command
+        sources
+            .command
             .map(|command| Block::Code { label: "play the run again".to_owned(), text: command.to_owned() }),
     );
     if let Some(trace) = &run.trace {
@@ -446,7 +449,10 @@ fn reproduce(run: &Outcome, command: Option<&str>) -> Vec<Block> {
             CaseInfo::Document { document } => &document.file,
             CaseInfo::Evaluator { evaluator } => &evaluator.id,
         };
-        let words = ["eval", "--trace", trace, name].map(str::to_owned);
+        let folders = sources.evaluators.iter().filter(|_| run.evaluator().is_some());
+        let folders = folders.flat_map(|folder| ["--evaluators", folder.as_str()]);
+        let words = ["eval", "--trace", trace].into_iter().chain(folders).chain([name]);
+        let words: Vec<_> = words.map(str::to_owned).collect();
         blocks.push(Block::Code {
             label: "decide this case again from its trace".to_owned(),
             text: command_line(&words),

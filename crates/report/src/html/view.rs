@@ -177,6 +177,7 @@ impl PageView {
                     story: story.as_ref(),
                     number: &|trace| stories.numbers.get(trace).copied(),
                     command: command.as_deref(),
+                    evaluators: report.run.as_ref().map_or(&[], |run| &run.evaluators),
                 })
             });
             chunks.add(&details.collect::<Vec<_>>(), &mut rows[at * CHUNK..])?;

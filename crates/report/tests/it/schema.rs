@@ -79,6 +79,7 @@ fn rates_and_attempts_are_published_too() {
         )]
         .into(),
         run: Some(RunOrigin {
+            evaluators: vec!["rubrics".to_owned()],
             fingerprint: "0123456789abcdef".to_owned(),
             repeats: Some(RepeatOrigin {
                 most: 60,

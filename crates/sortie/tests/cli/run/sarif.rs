@@ -211,4 +211,17 @@ fn pull_requests_get_markdown() {
     let shown = String::from_utf8(shown.get_output().stdout.clone()).unwrap();
     assert!(shown.starts_with("**4 of 4 decided cases were exploited**."), "{shown}");
     assert!(shown.contains("sortie eval --trace first/cases/SRT-001/trace.jsonl SRT-001"), "{shown}");
+    // The commands are what is typed: each shows the same again.
+    let commands: Vec<_> =
+        shown.lines().filter(|line| line.starts_with("sortie ") && line.ends_with(" echo")).collect();
+    assert_eq!(commands.len(), 2, "{shown}");
+    for command in commands {
+        assert!(command.contains(" --evaluators rubrics "), "{command}");
+        let words = shlex::split(command).unwrap();
+        sortie_in(folder.path())
+            .args(&words[1..])
+            .args(["--controls", "off"].iter().filter(|_| words[1] == "run"))
+            .assert()
+            .code(1);
+    }
 }
