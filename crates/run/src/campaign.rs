@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use sortie_detect::{CaseInfo, EvaluatorCase, Outcome};
-use sortie_engine::cases::{Missing, Planned, PlayOptions, Player, ask_control};
+use sortie_engine::cases::{Missing, PlayOptions, Player, ask_control};
 use sortie_engine::run::{ContentGenerator, Semantic};
 use sortie_engine::targets::Target;
 use sortie_judge::Exchanges;
@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::controls::{self, Controls};
 use crate::discovery::{PlannedTarget, take_unplayable};
 use crate::folders::{folder_of, name};
+use crate::forecast::{Forecast, PlannedAttempts};
 use crate::models::OpenModels;
 use crate::scheduler::Unfinished;
 use crate::store::load_info;
@@ -82,10 +83,38 @@ impl Campaign {
         self.replayed()?;
         let attacked = self.look(abort).await?;
         let planned = attacked.map(|attacked| attacked.planned);
-        let cases = planned.iter().flatten().filter(|planned| matches!(planned, Planned::Ready(_))).count();
-        let repeats = self.request.repeats.as_ref();
-        let repeats = repeats.map(|repeats| repeats.of_cases(self.documents.len() + cases, None));
-        Ok(Preview::new(&self.documents, self.unplayed, planned, repeats))
+        let mut preview = Preview::new(&self.documents, std::mem::take(&mut self.unplayed), planned);
+        if let Some(asked) = &self.request.repeats {
+            let mut plan = Plan::default();
+            std::mem::take(&mut self.documents).into_iter().for_each(|case| drop(plan.add_document(case)));
+            plan.add_evaluators(preview.cases());
+            let repeats = asked.of_cases(plan.jobs(), None);
+            let forecast = self.forecast(&plan, &self.info(&plan));
+            preview.set_repeats(repeats, forecast);
+        }
+        Ok(preview)
+    }
+
+    /// What is known about attempts at what is planned.
+    fn forecast(&self, plan: &Plan, info: &RunInfo) -> Forecast {
+        Forecast::new(&PlannedAttempts {
+            info,
+            resume: self.request.place.resume.as_deref(),
+            models: &self.request.models,
+            has_evaluators: plan.has_evaluators(),
+            limit: plan.limit(),
+            jobs: self.request.limits.jobs,
+        })
+    }
+
+    /// What the run is, as far as it is known without a target.
+    fn info(&self, plan: &Plan) -> RunInfo {
+        let mut info = plan.info();
+        info.asked = self.request.words.clone();
+        info.started = format_time(SystemTime::now());
+        (info.agent, info.targets) = (self.agent.clone(), self.targets.clone());
+        redact(&mut info, &self.request.cases.redactor);
+        info
     }
 
     /// Plays it. The token of the request lets what goes on come to its end; `abort` drops it, and then this is an error.
@@ -121,15 +150,11 @@ impl Campaign {
             let taken_up = self.request.place.resume.as_deref().map(load_info).transpose()?;
             let taken_up = taken_up.and_then(|info| info.repeats);
             let repeats = repeats.of_cases(plan.jobs(), taken_up.as_ref());
-            observer.repeats(&repeats);
+            observer.repeats(&repeats, &self.forecast(&plan, &self.info(&plan)));
             plan.repeats = Some(repeats);
             plan.models = models.by_attempt();
         }
-        let mut info = plan.info();
-        info.asked = self.request.words.clone();
-        info.started = format_time(SystemTime::now());
-        (info.agent, info.targets) = (self.agent.clone(), self.targets.clone());
-        redact(&mut info, &self.request.cases.redactor);
+        let mut info = self.info(&plan);
         info.target = attacked.as_ref().and_then(|attacked| attacked.discovery.target().cloned());
         let store = match self.request.place.resume {
             Some(_) => RunStore::resume(&folder, &info)?,

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sortie_detect::resistance::ControlResult;
 use sortie_engine::run::{self, Folder, RunOptions};
@@ -46,11 +47,17 @@ impl DocumentCase {
             semantic: None,
             control: None,
             // What comes after the task is nobody's business.
-            grace: Some(std::time::Duration::ZERO),
+            grace: Some(Duration::ZERO),
             ..self.options.clone()
         };
         let document = NamedDocument { name: self.document.name.clone(), compiled: Arc::new(compiled) };
         Some(Self { document, options, watcher: Arc::new(()), controlled: false })
+    }
+
+    /// How long an attempt may take: the attack, what is watched after it, and its control where it has one.
+    pub(crate) fn limit(&self) -> Duration {
+        let attack = self.options.max_duration + self.options.grace(&self.document.compiled);
+        attack + if self.controlled { self.options.max_duration } else { Duration::ZERO }
     }
 
     /// Plays it as a control, in a folder below this one. `None` when the user does not want to wait, and when the agent lacks what

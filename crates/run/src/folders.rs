@@ -13,7 +13,7 @@ use sortie_trace::time::format_time;
 use crate::SetupError;
 
 /// Where runs are kept when nobody says.
-const RUNS: &str = ".sortie/runs";
+pub(crate) const RUNS: &str = ".sortie/runs";
 
 /// A folder that nothing is in: the one that was asked for, or a new one among all runs.
 pub(crate) fn folder_of(name: &str, asked: Option<&Path>) -> Result<PathBuf, SetupError> {

@@ -68,6 +68,7 @@ mod error;
 mod evaluation;
 pub mod events;
 mod folders;
+pub mod forecast;
 pub mod merge;
 pub mod models;
 mod plan;

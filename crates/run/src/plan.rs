@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sortie_detect::{CaseInfo, DocumentInfo, Outcome};
 use sortie_engine::Watcher;
@@ -141,6 +142,20 @@ impl Plan {
     /// What the run is, for its store.
     pub fn info(&self) -> RunInfo {
         RunInfo { repeats: self.repeats.clone(), ..RunInfo::new(self.cases.clone()) }
+    }
+
+    /// How long an attempt may take, with what is watched after it and with its control; `None` where something has no limit.
+    pub(crate) fn limit(&self) -> Option<Duration> {
+        let limits = self.jobs.iter().map(|job| match &job.case {
+            Case::Document(case) => Some(case.limit()),
+            Case::Evaluator(_) => None,
+        });
+        limits.collect::<Option<Vec<_>>>()?.into_iter().max()
+    }
+
+    /// Whether cases of evaluators are to be played.
+    pub(crate) fn has_evaluators(&self) -> bool {
+        self.has_open_evaluators(|_| false)
     }
 
     /// How many cases are to be played.

@@ -7,6 +7,7 @@ use sortie_engine::cases::{Planned, Play};
 use sortie_report::{line, style, write_json};
 
 use crate::document_plan::{DocumentPlan, PlannedActor, PlannedIndicator, PlannedPhase};
+use crate::forecast::Forecast;
 use crate::repeats::Repeats;
 use crate::{DocumentCase, UnplayedDocument};
 
@@ -20,8 +21,8 @@ pub struct Preview {
     unplayed: Vec<UnplayedDocument>,
     /// With evaluators, where there are some.
     cases: Option<Vec<Planned>>,
-    /// How often each case would be played.
-    repeats: Option<Repeats>,
+    /// How often each case would be played, and what is known about that.
+    repeats: Option<(Repeats, Forecast)>,
 }
 
 impl Preview {
@@ -29,12 +30,21 @@ impl Preview {
         documents: &[DocumentCase],
         unplayed: Vec<UnplayedDocument>,
         cases: Option<Vec<Planned>>,
-        repeats: Option<Repeats>,
     ) -> Self {
         let plan = |DocumentCase { document, options, .. }: &DocumentCase| {
             DocumentPlan::new(&document.compiled, &document.name, options)
         };
-        Self { plans: documents.iter().map(plan).collect(), unplayed, cases, repeats }
+        Self { plans: documents.iter().map(plan).collect(), unplayed, cases, repeats: None }
+    }
+
+    /// Adds how often each case would be played, and what is known about that.
+    pub(crate) fn set_repeats(&mut self, repeats: Repeats, forecast: Forecast) {
+        self.repeats = Some((repeats, forecast));
+    }
+
+    /// The cases of evaluators.
+    pub(crate) fn cases(&self) -> &[Planned] {
+        self.cases.as_deref().unwrap_or_default()
     }
 
     /// Writes it for machines.
@@ -43,12 +53,16 @@ impl Preview {
         if let Some(cases) = &self.cases {
             plans["cases"] = cases.iter().map(described).collect();
         }
-        if let Some(repeats) = &self.repeats {
+        if let Some((repeats, forecast)) = &self.repeats {
             let test = repeats.test();
             let forecasts =
                 test.map(|test| [0.0, test.gate().p0(), test.gate().p1()].map(|rate| test.forecast(rate)));
-            plans["repeats"] =
-                json!({"cases": repeats.cases, "most": repeats.most(), "forecasts": forecasts});
+            plans["repeats"] = json!({
+                "cases": repeats.cases,
+                "most": repeats.most(),
+                "forecasts": forecasts,
+                "attempts": forecast,
+            });
         }
         if !self.unplayed.is_empty() {
             let unplayed = self.unplayed.iter();
@@ -64,8 +78,8 @@ impl Preview {
         for UnplayedDocument { document, reason } in &self.unplayed {
             writeln!(out, "not applicable: {}: {}", line(&document.name), line(reason))?;
         }
-        if let Some(repeats) = &self.repeats {
-            writeln!(out, "attempts: {}", repeats.expected())?;
+        if let Some((repeats, forecast)) = &self.repeats {
+            forecast.lines(repeats).iter().try_for_each(|told| writeln!(out, "{}", line(told)))?;
         }
         let Some(cases) = &self.cases else { return writeln!(out, "nothing was started") };
         for planned in cases {

@@ -202,32 +202,49 @@ impl Repeats {
         }
     }
 
+    /// How many attempts to expect here, and under which condition: none, or a rate.
+    pub(crate) fn expected_attempts(&self) -> Vec<(String, f64)> {
+        let cases = f64::from(self.cases) / self.shard.map_or(1.0, |shard| f64::from(shard.of));
+        let clean = " if nothing is exploited";
+        match (self.rule, self.test()) {
+            (RepeatRule::Gate { gate, .. }, Some(test)) => {
+                let mean = |rate: f64| (cases * test.forecast(rate).mean_observations).ceil();
+                let (p0, p1) = (gate.p0(), gate.p1());
+                vec![
+                    (clean.to_owned(), mean(0.0)),
+                    (format!(" at a rate of {}", percent(p0)), mean(p0)),
+                    (format!(" at {}", percent(p1)), mean(p1)),
+                ]
+            }
+            (RepeatRule::Claim(claim), _) => {
+                vec![(clean.to_owned(), cases * f64::from(claim.clean_runs(self.level())))]
+            }
+            _ => vec![(String::new(), cases * f64::from(self.most()))],
+        }
+    }
+
     /// How many attempts to expect, in a sentence for people: at no hits, and at the two rates of a gate.
     pub fn expected(&self) -> String {
-        let cases = f64::from(self.cases);
         let all = format!(
             "{} with up to {} each",
             counted(self.cases as usize, "case", "cases"),
             counted(self.most() as usize, "attempt", "attempts")
         );
-        match (self.rule, self.test()) {
-            (RepeatRule::Gate { gate, .. }, Some(test)) => {
-                let mean = |rate: f64| (cases * test.forecast(rate).mean_observations).ceil();
-                let (p0, p1) = (gate.p0(), gate.p1());
-                format!(
-                    "{all}; expect {} attempts if nothing is exploited, {} at a rate of {}, {} at {}",
-                    mean(0.0),
-                    mean(p0),
-                    percent(p0),
-                    mean(p1),
-                    percent(p1)
-                )
+        match self.rule {
+            RepeatRule::Gate { .. } => {
+                let counts =
+                    self.expected_attempts().into_iter().enumerate().map(|(at, (when, attempts))| {
+                        format!("{attempts}{}{when}", if at == 0 { " attempts" } else { "" })
+                    });
+                format!("{all}; expect {}", counts.collect::<Vec<_>>().join(", "))
             }
-            (RepeatRule::Claim(claim), _) => {
+            RepeatRule::Claim(claim) => {
                 let clean = claim.clean_runs(self.level());
                 format!("{all}; {clean} clean attempts show the claim for a case, and the first hit ends it")
             }
-            _ => format!("{all}; {} attempts in all", u64::from(self.cases) * u64::from(self.most())),
+            RepeatRule::Times(_) => {
+                format!("{all}; {} attempts in all", u64::from(self.cases) * u64::from(self.most()))
+            }
         }
     }
 

@@ -29,7 +29,8 @@ impl TraceFiles<'_> {
         Some(bytes)
     }
 
-    fn find(&self, name: &Path) -> Option<PathBuf> {
+    /// Where a trace is that the report calls so, if it may be read.
+    pub(crate) fn find(&self, name: &Path) -> Option<PathBuf> {
         match self {
             Self::Named(paths) => paths.iter().find(|path| path.as_path() == name).cloned(),
             Self::Run(folder) => {

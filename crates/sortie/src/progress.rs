@@ -12,6 +12,7 @@ use sortie_oatf::model::extract_protocol;
 use sortie_report::progress::{Display, State, Status, locked};
 use sortie_report::{TraceView, line, outcome, rate_counts, style, visible};
 use sortie_run::Observer;
+use sortie_run::forecast::Forecast;
 use sortie_run::repeats::Repeats;
 use sortie_trace::{Deriver, Record};
 
@@ -213,9 +214,9 @@ impl Observer for RunDisplay {
         Arc::new(Progress::new(document, several, self))
     }
 
-    fn repeats(&self, repeats: &Repeats) {
+    fn repeats(&self, repeats: &Repeats, forecast: &Forecast) {
         if let Some(display) = self.display.as_ref().filter(|_| self.notes.terminal) {
-            display.line(&format!("attempts: {}", repeats.expected()));
+            display.line(&forecast.lines(repeats).join("\n"));
         }
         self.update(|state| state.repeats(repeats.most()));
     }

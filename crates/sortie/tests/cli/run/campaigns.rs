@@ -125,6 +125,27 @@ fn what_a_gate_may_take_is_said_before_anything_starts() {
     let plan: Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(plan["repeats"]["forecasts"][0]["mean_observations"], 18.0, "{:#}", plan["repeats"]);
     assert!(!folder.path().join(".sortie").exists());
+    assert!(text.contains("time: ") && text.contains(" at most; an attempt ends after "), "{text}");
+    assert!(!text.contains("on average") && !text.contains("models") && !text.contains("cost"), "{text}");
+    // An earlier run of one of the cases tells nothing about both; one of both does.
+    let play = |cases: &[&str]| {
+        let words = ["--agent", "builtin:refuser", "--grace", "0s", "--quiet"];
+        sortie_in(folder.path()).arg("run").args(cases).args(words).assert().code(0);
+    };
+    play(&["SRT-001"]);
+    let told = || String::from_utf8(sortie_in(folder.path()).args(dry).output().unwrap().stdout).unwrap();
+    assert!(!told().contains("on average"), "{}", told());
+    play(&["SRT-003", "SRT-001"]);
+    let text = told();
+    assert!(text.contains("time: about ") && text.contains(" on average in .sortie/runs/"), "{text}");
+    let json = sortie_in(folder.path()).args(dry).args(["--format", "json"]).output().unwrap();
+    let plan: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert!(plan["repeats"]["attempts"]["earlier"]["seconds"].as_f64().unwrap() > 0.0, "{plan:#}");
+    let schema = include_str!("../../../../../docs/schema/plan-v1.json");
+    let schema = serde_json::from_str(schema).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let problems: Vec<_> = validator.iter_errors(&plan).map(|error| error.to_string()).collect();
+    assert!(problems.is_empty(), "{problems:#?}");
 }
 
 #[test]
