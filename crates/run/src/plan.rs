@@ -14,6 +14,7 @@ use sortie_oatf::serialize;
 use sortie_trace::StopReason;
 use tokio_util::sync::CancellationToken;
 
+use crate::controls::FOLDER;
 use crate::repeats::Repeats;
 use crate::scheduler::{Job, Observer, Played, RunLimits, Unfinished, play};
 use crate::store::{PlannedCase, RunInfo, RunStore, StoreError, load_report};
@@ -276,13 +277,14 @@ impl DocumentCase {
         let failed = |error: run::RunError| Unfinished::Failed(error.to_string());
         let interrupt = self.options.interrupt.clone();
         let mut this = self;
+        // Before the control, which stands in it.
+        let own = Folder::create_again(folder.clone()).map_err(failed)?;
         let control = this.control().filter(|_| this.controlled);
         let control = match control {
             Some(control) => control.play_control(&folder).await?,
             None => None,
         };
         this.options.control = control.as_ref().map(|control| control.done).or(this.options.control);
-        let own = Folder::create_again(folder.clone()).map_err(failed)?;
         let case =
             run::DocumentRun { document: this.document.compiled, file: this.document.name, folder: own };
         let mut outcome = run::run(case, this.options, this.watcher).await.map_err(failed)?;
@@ -303,6 +305,8 @@ impl DocumentCase {
             let why = format!("not recorded: there is no trace of `{id}` (`{}`: {error})", trace.display());
             return Err(Unfinished::Failed(why));
         }
+        let control = self.control().filter(|_| self.controlled);
+        let control = control.and_then(|control| control.evaluate(id.clone(), &recorded.join(FOLDER)).ok());
         let RunOptions { semantic, lenient, .. } = self.options;
         let detected = TraceSource::File(trace).detect(
             &[self.document],
@@ -310,7 +314,10 @@ impl DocumentCase {
             lenient,
         );
         let detected = detected.map_err(|error| Unfinished::Failed(error.to_string()))?;
-        let outcome = detected.into_iter().next();
+        let mut outcome = detected.into_iter().next();
+        if let Some(control) = control.and_then(|control| control.as_control()) {
+            outcome = outcome.map(|outcome| outcome.with_control(control));
+        }
         // There is one for each document.
         outcome
             .map(|outcome| Outcome { id, ..outcome })
