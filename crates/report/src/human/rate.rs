@@ -6,7 +6,7 @@ use sortie_stats::{ConfidenceInterval, GateDecision};
 
 use super::Page;
 use crate::SuiteRate;
-use crate::text::style;
+use crate::text::{counted, style};
 
 /// Adds the rate of a case that was played several times.
 pub(super) fn write(page: &mut Page, run: &Outcome) {
@@ -45,7 +45,8 @@ pub fn counts(rate: &Rate) -> String {
 
 /// The mean over cases: `mean rate over 77 cases 12 % (8.1 % to 17.9 % at 95 %)`.
 pub(crate) fn suite(rate: &SuiteRate) -> String {
-    format!("mean rate over {} cases {} ({})", rate.cases, percent(rate.mean), interval(&rate.interval))
+    let cases = counted(rate.cases, "case", "cases");
+    format!("mean rate over {cases} {} ({})", percent(rate.mean), interval(&rate.interval))
 }
 
 /// An interval with its level: `0 % to 17.6 % at 95 %`.
