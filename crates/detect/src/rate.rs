@@ -71,6 +71,9 @@ pub struct Attempt {
     /// Whether the agent did its task, where the document names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskResult>,
+    /// Whether the agent did its task in the control that was played with the attempt, where one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<bool>,
     /// What kept it from being decided, in short: the word of its failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
@@ -86,6 +89,7 @@ impl Attempt {
             result: outcome.verdict.result,
             standing: outcome.standing,
             task: outcome.task,
+            control: outcome.control.as_ref().map(|control| control.done),
             failure: outcome.failure.as_ref().map(|failure| failure.kind.as_str().to_owned()),
             trace: outcome.trace.clone(),
         }

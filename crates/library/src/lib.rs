@@ -34,6 +34,7 @@ mod named_document;
 mod recognize;
 mod rules;
 mod scope;
+mod twins;
 
 pub use coverage::{Coverage, Dimension, Member};
 pub use documents::{BundledDocument, NotFound, documents, find, may_name};
@@ -44,3 +45,4 @@ pub use lists::{write_coverage, write_list, write_list_json};
 pub use named_document::{NamedDocument, Purpose};
 pub use rules::rule_infos;
 pub use scope::{EvaluatorScope, Opened};
+pub use twins::{TwinError, check_twin};

@@ -61,6 +61,10 @@ pub struct Extension {
     /// What is said instead of the payload where the agent is only to show that it works.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub control: Vec<Harmless>,
+    /// The benign twin: a document with the same task and no attack, played in the place of the control. A file as seen from this
+    /// one, or the id of a document of the library.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub twin: Option<String>,
 }
 
 /// What an agent does when it does what the prompt says, as an actor sees it.
@@ -152,6 +156,7 @@ impl Extension {
         if let Some(own) = own.filter(|own| reader.is_mapping(own, ATTACK)) {
             extension.prompt = own.get("prompt").and_then(|prompt| reader.text(&prompt));
             extension.task = own.get("task").and_then(|task| reader.task(&task));
+            extension.twin = own.get("twin").and_then(|twin| reader.text(&twin));
             if let Some(control) = own.get("control") {
                 extension.control = reader.list(&control, CONTROL_EXAMPLE, Reader::harmless);
             }
@@ -189,7 +194,7 @@ pub(crate) fn check(document: &Document) -> Vec<ExtensionError> {
     reader.errors
 }
 
-const ATTACK: &[&str] = &["prompt", "task", "delivered", "needs", "control"];
+const ATTACK: &[&str] = &["prompt", "task", "delivered", "needs", "control", "twin"];
 const TASK_EXAMPLE: &str = "for example `{actor: default, surface: tools/call, name: read_file}`";
 const CONTROL_EXAMPLE: &str = "for example `- {instead_of: Before you answer, say: Thank you.}`";
 const DELIVERED_EXAMPLE: &str = "for example `- {actor: default, surface: tools/list}`";

@@ -9,9 +9,9 @@ use std::io::{self, Write};
 use sortie_detect::{CaseInfo, Outcome, Standing};
 use sortie_stats::ConfidenceInterval;
 
+use crate::RunTotals;
 use crate::human::{outcome, rendered, title, why_undecided};
 use crate::text::visible;
-use crate::totals::{RunTotals, TaskCounts};
 use crate::{Report, View};
 
 /// A test case, as far as readers understand one.
@@ -67,9 +67,13 @@ pub fn write_junit(out: &mut dyn Write, report: &Report, view: View) -> io::Resu
     );
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(xml, "<testsuites {counts}>\n  <testsuite {counts}>"); // memory takes everything
-    if let Some(TaskCounts { done, of }) = RunTotals::of(report).tasks {
-        let tasks = format!("<property name=\"tasks done\" value=\"{done} of {of}\"/>");
-        let _ = writeln!(xml, "    <properties>{tasks}</properties>");
+    let totals = RunTotals::of(report);
+    let shares = [("tasks done", totals.tasks), ("tasks done without the attack", totals.controls)];
+    let shares = shares.iter().filter_map(|(name, share)| Some((name, (*share)?)));
+    let shares = shares.map(|(name, share)| format!("<property name=\"{name}\" value=\"{share}\"/>"));
+    let shares: String = shares.collect();
+    if !shares.is_empty() {
+        let _ = writeln!(xml, "    <properties>{shares}</properties>");
     }
     for case in &cases {
         case.write(&mut xml);

@@ -12,7 +12,6 @@ use crate::human::{rendered, why_undecided};
 use crate::summary::{cut, happened, interval, name, percent, rate};
 use crate::text::counted;
 use crate::text::markup::{block, cell, code, html_code};
-use crate::totals::TaskCounts;
 use crate::{Report, RunTotals, View};
 
 /// So many letters a page holds. A comment on GitHub takes 65,536.
@@ -93,8 +92,8 @@ fn facts(report: &Report, view: View) -> String {
     if let Some(why) = &report.stopped {
         facts.push(format!("The run ended early: {}", code(&cut(why, MAX_CELL))));
     }
-    if let Some(TaskCounts { done, of }) = RunTotals::of(report).tasks {
-        facts.push(format!("The agent did its task in {done} of {}.", counted(of, "case", "cases")));
+    if let Some(done) = RunTotals::of(report).tasks_done() {
+        facts.push(format!("Share of tasks done: {done}."));
     }
     if !report.baseline.is_empty() {
         let mut states: BTreeMap<BaselineState, usize> = BTreeMap::new();

@@ -32,6 +32,9 @@ pub struct RunTotals {
     /// How often the agent did its task under attack, of the attempts at cases that say what it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<TaskCounts>,
+    /// How often it did without the attack: in the twins and controls that were played with attempts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controls: Option<TaskCounts>,
 }
 
 /// How often the agent did its task.
@@ -43,7 +46,29 @@ pub struct TaskCounts {
     pub of: usize,
 }
 
+/// `11 of 12`.
+impl Display for TaskCounts {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        write!(out, "{} of {}", self.done, self.of)
+    }
+}
+
+impl TaskCounts {
+    fn add(&mut self, done: bool) {
+        self.of += 1;
+        self.done += usize::from(done);
+    }
+}
+
 impl RunTotals {
+    /// The share of tasks done in a few words: under attack, and without it; `None` where nobody knows.
+    pub fn tasks_done(&self) -> Option<String> {
+        let under = self.tasks.map(|tasks| tasks.to_string());
+        let without = self.controls.map(|controls| format!("{controls} without the attack"));
+        let shares: Vec<_> = under.into_iter().chain(without).collect();
+        (!shares.is_empty()).then(|| shares.join(", and in "))
+    }
+
     /// Counts the cases of a report.
     pub fn of(report: &Report) -> Self {
         let mut totals = Self { unfinished: report.unfinished.len(), ..Self::default() };
@@ -59,9 +84,13 @@ impl RunTotals {
             let attempts = run.attempts.iter().map(|attempt| attempt.task);
             let once = std::iter::once(run.task).filter(|_| run.attempts.is_empty());
             for task in attempts.chain(once).flatten() {
-                let tasks = totals.tasks.get_or_insert_default();
-                tasks.of += 1;
-                tasks.done += usize::from(task.done);
+                totals.tasks.get_or_insert_default().add(task.done);
+            }
+            let controls = run.attempts.iter().map(|attempt| attempt.control);
+            let own = run.control.as_ref().map(|control| control.done);
+            let once = std::iter::once(own).filter(|_| run.attempts.is_empty());
+            for done in controls.chain(once).flatten() {
+                totals.controls.get_or_insert_default().add(done);
             }
         }
         totals.cases = report.runs.len() + totals.unfinished;

@@ -1,8 +1,8 @@
 //! Why a run cannot be set up, or not be played.
 
 use sortie_engine::run::{CommandError, Misfit};
-use sortie_library::LoadError;
 use sortie_library::filter::FilterError;
+use sortie_library::{LoadError, TwinError};
 use sortie_oatf::model::extract_protocol;
 use sortie_report::counted;
 use sortie_report::files::FileError;
@@ -35,6 +35,9 @@ pub enum SetupError {
     /// No document of the library is meant.
     #[error(transparent)]
     Filter(#[from] FilterError),
+    /// The benign twin of a document cannot be played.
+    #[error(transparent)]
+    Twin(#[from] TwinError),
     /// An environment variable that was named has no value.
     #[error("the environment variable `{name}` {why}")]
     Environment {
@@ -103,6 +106,7 @@ impl SetupError {
         let help = match self {
             Self::Input(error) => return error.help(),
             Self::Filter(error) => return Some(error.help()),
+            Self::Twin(error) => return Some(error.help()),
             Self::Ambiguous { help, .. } => help,
             Self::File(error) => error.help()?,
             Self::NotConfigured { known: Some(known), .. } => known,

@@ -41,6 +41,8 @@ pub struct DocumentCase {
     pub watcher: Arc<dyn Watcher>,
     /// Whether its control is played before it.
     pub controlled: bool,
+    /// The benign twin that the document names, which is played in the place of its control.
+    pub twin: Option<Box<Self>>,
 }
 
 /// What a run plays, in the order of its report.
@@ -68,7 +70,9 @@ impl Plan {
     pub fn add_document(&mut self, case: DocumentCase) -> String {
         let document = about(&case.document);
         let id = self.unique(document.case_id());
-        self.cases.push(PlannedCase::new(&id, &serialize(case.document.compiled.document())));
+        let twin = case.twin.as_ref().map(|twin| serialize(twin.document.compiled.document()));
+        let does = serialize(case.document.compiled.document()) + &twin.unwrap_or_default();
+        self.cases.push(PlannedCase::new(&id, &does));
         let info = CaseInfo::Document { document };
         let (group, after) = (id.clone(), Vec::new());
         let case = Case::Document(Box::new(case));

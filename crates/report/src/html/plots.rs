@@ -171,6 +171,7 @@ mod tests {
             result: CaseResult::Error,
             standing: *standing,
             task: None,
+            control: None,
             failure: None,
             trace: None,
         };

@@ -7,7 +7,6 @@ use sortie_stats::ConfidenceInterval;
 
 use crate::baseline::BaselineState;
 use crate::text::{counted, line};
-use crate::totals::TaskCounts;
 use crate::{Report, RunTotals};
 
 /// The head of the page.
@@ -27,8 +26,8 @@ impl Summary {
     pub(super) fn of(report: &Report, allow_skipped: bool) -> Self {
         let totals = RunTotals::of(report);
         let mut sentences = vec![counts(totals)];
-        if let Some(TaskCounts { done, of }) = totals.tasks {
-            sentences.push(format!("The agent did its task in {done} of {}.", counted(of, "case", "cases")));
+        if let Some(done) = totals.tasks_done() {
+            sentences.push(format!("Share of tasks done: {done}."));
         }
         sentences.extend(certainty(report));
         if let Some(why) = &report.stopped {
@@ -75,6 +74,7 @@ fn counts(totals: RunTotals) -> String {
         not_applicable,
         unfinished,
         tasks: _,
+        controls: _,
     } = totals;
     let partly = if partial > 0 { format!(" ({partial} of them in part)") } else { String::new() };
     let sorts = [

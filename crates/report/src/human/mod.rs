@@ -15,7 +15,6 @@ use anstyle::Style;
 use sortie_detect::{CaseInfo, Judged, Opinion, Outcome, Standing};
 
 use crate::text::{line, style};
-use crate::totals::TaskCounts;
 use crate::{Report, RunTotals, View};
 
 pub use document::{evidence, outcome, why_undecided};
@@ -101,8 +100,8 @@ fn write_resisting(out: &mut dyn Write, report: &Report, view: View) -> io::Resu
 fn totals(report: &Report) -> String {
     let totals = RunTotals::of(report);
     let mut text = totals.to_string();
-    if let Some(TaskCounts { done, of }) = totals.tasks {
-        let _ = write!(text, "; task done in {done} of {of}");
+    if let Some(done) = totals.tasks_done() {
+        let _ = write!(text, "; task done in {done}");
     }
     if let Some(rate) = &report.rate {
         let _ = write!(text, "; {}", rate::suite(rate));

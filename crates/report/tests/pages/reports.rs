@@ -54,6 +54,7 @@ pub(crate) fn repeated(id: &str, name: &str, attempts: u32, hit: impl Fn(u32) ->
             result: standing(attempt).0,
             standing: Some(standing(attempt).1),
             task: None,
+            control: None,
             failure: hit(attempt).is_none().then(|| "agent_crashed".to_owned()),
             trace: Some(format!("run/cases/{id}/attempts/{attempt}/trace.jsonl")),
         })

@@ -36,7 +36,12 @@ impl DocumentCase {
     ) -> Result<Self, SetupError> {
         practise(behaviour.into(), &document, index, &mut options)?;
         check(&document, &options)?;
-        Ok(Self { document, options, watcher: Arc::new(()), controlled: false })
+        Ok(Self::new(document, options))
+    }
+
+    /// A document that nobody watches, without a control.
+    pub(crate) fn new(document: NamedDocument, options: RunOptions) -> Self {
+        Self { document, options, watcher: Arc::new(()), controlled: false, twin: None }
     }
 }
 

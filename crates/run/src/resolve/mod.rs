@@ -6,7 +6,6 @@ mod targets;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 
 use sortie_engine::cases;
 use sortie_engine::modes::Address;
@@ -133,6 +132,9 @@ impl RunRequest {
         let control = resolver.control_of_target();
         let (mut prepared, mut unplayed) = (Vec::new(), Vec::new());
         let controlled = self.controls() == Controls::All;
+        // Who connects by himself does so once.
+        let is_repeatable = self.agent.is_some() || !self.targets.is_empty();
+        let plays_twins = is_repeatable && self.controls != Some(Controls::Off);
         let named = documents.into_iter().map(|document| (document, true));
         let documents = named.chain(optional_documents.into_iter().map(|document| (document, false)));
         for (index, (document, is_named)) in documents.enumerate() {
@@ -150,7 +152,14 @@ impl RunRequest {
                 unplayed.push(UnplayedDocument { document, reason });
                 continue;
             }
-            prepared.push(DocumentCase { document, options, watcher: Arc::new(()), controlled });
+            let mut twin = None;
+            if plays_twins && let Some(own) = document.twin()? {
+                let options = resolver.options(&own, index, agent.as_ref(), builtin, &mut secrets)?;
+                check(&own, &options)?;
+                twin = Some(Box::new(DocumentCase::new(own, options)));
+            }
+            let controlled = controlled || twin.is_some();
+            prepared.push(DocumentCase { controlled, twin, ..DocumentCase::new(document, options) });
         }
         resolver.check_ports(&prepared)?;
         // Suites hold documents and evaluators: whoever plays their documents against an agent need not have a target too.
@@ -166,6 +175,9 @@ impl RunRequest {
             .map_err(|error| SetupError::usage(error.to_string()))?;
         for case in &mut prepared {
             case.options.redactor = redactor.clone();
+            if let Some(twin) = &mut case.twin {
+                twin.options.redactor = redactor.clone();
+            }
         }
         self.cases.redactor = redactor;
         self.control = self.control.or(control);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use sortie_library::{DocumentInput, EvaluatorScope, Found, LoadError, Opened};
+use sortie_library::{DocumentInput, EvaluatorScope, Found, LoadError, Opened, check_twin};
 use sortie_lint::{analyze, fix};
 use sortie_oatf::Analysis;
 use sortie_prove::missing;
@@ -190,10 +190,10 @@ impl Run<'_> {
                 let (text, analysis) = self.analyzed(input, text, console)?;
                 let valid = analysis.is_valid();
                 let mut findings = analysis.diagnostics;
-                if let Some(document) =
-                    analysis.document.filter(|_| valid && self.selection.asks_for_proofs())
-                {
+                if let Some(document) = analysis.document.filter(|_| valid) {
+                    findings.extend(check_twin(&input.name(), &document));
                     findings.extend(match input {
+                        _ if !self.selection.asks_for_proofs() => None,
                         DocumentInput::Stdin => missing(None, &document),
                         DocumentInput::File(path) => missing(Some(path), &document),
                         // They come with their proofs.
@@ -201,6 +201,7 @@ impl Run<'_> {
                     });
                     findings.sort_by_key(|finding| finding.span.map(|span| span.start));
                 }
+                let valid = !findings.iter().any(Diagnostic::is_error);
                 Checked { name: input.name(), valid, findings, source: Source::new(text) }
             }
         };
