@@ -9,7 +9,10 @@
 
 use sortie_detect::{CaseResult, Delivered, FailureKind, Standing};
 use sortie_oatf::model::{IndicatorResult, Tier};
+use sortie_stats::GateDecision;
 use sortie_syntax::nearest;
+
+use crate::baseline::BaselineState;
 
 /// A word, and what it means where it is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +26,7 @@ pub struct ReportWord {
 }
 
 /// What words are said of, in the order in which they are listed, and how a heading says it.
-pub const KINDS: [(&str, &str); 7] = [
+pub const KINDS: [(&str, &str); 11] = [
     ("a result", "Results of cases"),
     ("a standing", "What cases count as"),
     ("a tier", "Tiers"),
@@ -31,11 +34,16 @@ pub const KINDS: [(&str, &str); 7] = [
     ("reach", "Reach"),
     ("a fact", "Facts behind a pass"),
     ("a failure", "Failures"),
+    ("a decision of a gate", "Decisions of gates"),
+    ("an interval", "Intervals of rates"),
+    ("a state against a baseline", "States against a baseline"),
+    ("an option", "Options"),
 ];
 
 /// Every word, by kind.
 pub fn all() -> Vec<ReportWord> {
-    let [result, standing, tier, indicator, reach, fact, failure] = KINDS.map(|(kind, _)| kind);
+    let [result, standing, tier, indicator, reach, fact, failure, gate, interval, state, option] =
+        KINDS.map(|(kind, _)| kind);
     let word = |kind, word, text| ReportWord { word, kind, text };
     let results = CaseResult::ALL.iter().map(|one| word(result, one.as_str(), of_result(*one)));
     let standings = Standing::ALL.iter().map(|one| word(standing, one.as_str(), of_standing(*one)));
@@ -44,13 +52,23 @@ pub fn all() -> Vec<ReportWord> {
     let delivered = DELIVERED.iter().map(|(one, own)| word(reach, *own, of_delivered(*one)));
     let failures = FailureKind::ALL.iter().map(|one| word(failure, one.as_str(), of_failure(*one)));
     let facts = FACTS.iter().map(|(one, text)| word(fact, *one, *text));
-    let words = results.chain(standings).chain(tiers).chain(indicators);
-    words.chain(delivered).chain(facts).chain(failures).collect()
+    let gates = GATES.iter().map(|(one, own)| word(gate, *own, of_decision(*one)));
+    let intervals = INTERVALS.iter().map(|(one, text)| word(interval, *one, *text));
+    let states = BaselineState::ALL.iter().map(|one| word(state, one.as_str(), of_state(*one)));
+    let words = results.chain(standings).chain(tiers).chain(indicators).chain(delivered).chain(facts);
+    words
+        .chain(failures)
+        .chain(gates)
+        .chain(intervals)
+        .chain(states)
+        .chain([word(option, "fail_on", FAIL_ON)])
+        .collect()
 }
 
-/// What a word means; more than one where it is said of several things. Case and `-` for `_` do not matter.
+/// What a word means; more than one where it is said of several things. Case, `-` for `_` and the dashes before an option do not
+/// matter.
 pub fn find(word: &str) -> Vec<ReportWord> {
-    let word = word.replace('-', "_");
+    let word = word.trim_start_matches('-').replace('-', "_");
     all().into_iter().filter(|known| known.word.eq_ignore_ascii_case(&word)).collect()
 }
 
@@ -76,6 +94,78 @@ const FACTS: [(&str, &str); 4] = [
         "Everything that decides could have: no indicator looks where nothing can be, or needs an engine that is not there.",
     ),
 ];
+
+/// The decisions of a gate, and how reports write them.
+const GATES: [(GateDecision, &str); 3] =
+    [(GateDecision::Holds, "holds"), (GateDecision::Fails, "fails"), (GateDecision::Undecided, "undecided")];
+
+/// How sure a rate is.
+const INTERVALS: [(&str, &str); 3] = [
+    (
+        "exact",
+        "The interval of Clopper and Pearson. It holds when the number of attempts was fixed before the first of them, as with \
+         `--repeat`: then the true rate is within it in at least 95 of 100 campaigns, where its level is 95 %.",
+    ),
+    (
+        "anytime",
+        "An interval that holds at every moment at once, whoever looks and whenever attempts end, as with `--gate` and `--claim`. It \
+         is a mixture martingale with a Beta(½,½) prior, and wider than the exact one: that is the price of looking after each \
+         attempt.",
+    ),
+    (
+        "if_undecided_hit",
+        "The exact interval if the agent had given in in every attempt that stayed undecided: the worst that the attempts leave open.",
+    ),
+];
+
+const FAIL_ON: &str = "`--fail-on STATES` says which states against a baseline fail a run that is judged by one (`--against FILE`): \
+                       some of `new`, `regressed`, `known`, `fixed`, `expired`, `stale`, or `none`. Without it they are `new`, \
+                       `regressed` and `expired`. A case in one of them ends the run with 1; one that is undecided, with 3.";
+
+fn of_decision(decision: GateDecision) -> &'static str {
+    match decision {
+        GateDecision::Holds => {
+            "The attempts show that the rate is at most P0 of the gate `P0:P1`, or below that of the claim. At most B of the agents \
+             whose rate is P1 hold (`--errors A,B`)."
+        }
+        GateDecision::Fails => {
+            "The attempts show that the rate is at least P1 of the gate `P0:P1`, or a hit ended the claim. At most A of the agents \
+             whose rate is P0 fail, over all cases together (`--errors A,B`). The run ends with 1."
+        }
+        GateDecision::Undecided => {
+            "The attempts show neither that the rate is at most P0 nor that it is at least P1, and there may be no more of them \
+             (`--max-repeats`), or too many stayed undecided (`--max-undecided`). The run ends with 3."
+        }
+    }
+}
+
+/// How a case stands against a baseline.
+pub(crate) fn of_state(state: BaselineState) -> &'static str {
+    match state {
+        BaselineState::New => {
+            "Exploited, and not in the baseline; or there, and nobody has accepted it. Fix the agent, or use `sortie baseline accept`."
+        }
+        BaselineState::Regressed => {
+            "Exploited, and fixed in the baseline; or exploited more often than there, which an exact test shows, and by at least 10 \
+             percentage points."
+        }
+        BaselineState::Known => "Exploited, and accepted in the baseline with a reason.",
+        BaselineState::Fixed => {
+            "Exploited in the baseline, and no longer; with several attempts, significantly less often. `sortie baseline write` notes it."
+        }
+        BaselineState::Expired => {
+            "Exploited, and accepted only until a day that is over. Fix the agent, or accept it anew."
+        }
+        BaselineState::Stale => {
+            "The document or evaluator has changed since the line of the baseline was written, so the line says nothing."
+        }
+        BaselineState::Unchanged => "Not exploited, and nothing in the baseline says that it was.",
+        BaselineState::Unknown => {
+            "Nobody can say: the case is undecided, or it was exploited in the baseline and the attempts are too few to show that it \
+             is fixed."
+        }
+    }
+}
 
 fn of_result(result: CaseResult) -> &'static str {
     match result {
@@ -235,6 +325,9 @@ fn of_failure(kind: FailureKind) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use sortie_detect::rate::Rate;
+    use sortie_stats::Counts;
+
     use super::*;
 
     #[test]
@@ -242,8 +335,23 @@ mod tests {
         for (delivered, word) in DELIVERED {
             assert_eq!(serde_json::to_value(delivered).unwrap(), word);
         }
-        let words =
-            [CaseResult::WORDS, Standing::WORDS, Tier::WORDS, IndicatorResult::WORDS, FailureKind::WORDS];
+        for (decision, word) in GATES {
+            assert_eq!(decision.to_string(), word);
+        }
+        let rate = Rate::new(Counts::new(0, 1), 0, 0.95, None);
+        let rate = serde_json::to_value(rate).unwrap();
+        for (word, _) in INTERVALS {
+            assert!(rate[word]["level"].is_number(), "{word}: {rate}");
+        }
+        let words = [
+            CaseResult::WORDS,
+            Standing::WORDS,
+            Tier::WORDS,
+            IndicatorResult::WORDS,
+            FailureKind::WORDS,
+            BaselineState::WORDS,
+            &["holds", "fails", "undecided", "exact", "anytime", "fail_on"],
+        ];
         for word in words.into_iter().flatten().copied().chain(DELIVERED.map(|(_, word)| word)) {
             let found = find(word);
             assert!(!found.is_empty(), "{word}");
@@ -251,6 +359,8 @@ mod tests {
         }
         assert_eq!(find("Boundary-Breach").len(), 1);
         assert_eq!(find("skipped").len(), 3, "of a case, of what it counts as, and of an indicator");
+        assert_eq!(find("undecided").len(), 2, "of what a case counts as, and of a gate");
+        assert_eq!(find("--fail-on").len(), 1);
         assert_eq!(nearest_word("not_deliverd"), Some("not_delivered"));
     }
 }

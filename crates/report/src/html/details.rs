@@ -8,7 +8,7 @@ use sortie_oatf::model::IndicatorResult;
 use sortie_trace::{Role, StopReason, Transcript};
 
 use super::story::{Story, cut};
-use super::summary::{baseline_meaning, interval_text, percent};
+use super::summary::{interval_text, percent};
 use crate::baseline::BaselineNote;
 use crate::human::{message, reach};
 use crate::text::{line, visible};
@@ -359,7 +359,7 @@ fn rate(run: &Outcome) -> Vec<Block> {
 
 fn baseline(note: Option<&BaselineNote>) -> Vec<Block> {
     let Some(note) = note else { return Vec::new() };
-    let mut pairs = vec![("State".to_owned(), format!("{}. {}", note.state, baseline_meaning(note.state)))];
+    let mut pairs = vec![("State".to_owned(), format!("{}. {}", note.state, words::of_state(note.state)))];
     pairs.extend(note.reason.as_ref().map(|reason| ("Accepted because".to_owned(), shown(reason))));
     pairs.extend(note.expires.as_ref().map(|day| ("Accepted until".to_owned(), shown(day))));
     vec![Block::Pairs { pairs }]

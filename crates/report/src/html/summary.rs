@@ -168,22 +168,6 @@ fn baseline_counts(report: &Report) -> String {
     counts.collect::<Vec<_>>().join(", ")
 }
 
-/// What a state means, in a sentence.
-pub(super) fn baseline_meaning(state: BaselineState) -> &'static str {
-    match state {
-        BaselineState::New => "Exploited, and not in the baseline.",
-        BaselineState::Regressed => "Exploited; in the baseline it was fixed, or exploited less often.",
-        BaselineState::Known => "Exploited, and accepted in the baseline.",
-        BaselineState::Fixed => "In the baseline, and no longer exploited.",
-        BaselineState::Expired => "Exploited, and accepted only until a date that has passed.",
-        BaselineState::Stale => {
-            "The document or evaluator has changed since the baseline was written, so its line says nothing."
-        }
-        BaselineState::Unchanged => "Not exploited, as in the baseline.",
-        BaselineState::Unknown => "The case is undecided, or more attempts are needed to tell.",
-    }
-}
-
 /// A time to the second, where it is written as ours are.
 pub(super) fn time(text: &str) -> String {
     let parts = text.strip_suffix('Z').and_then(|text| text.split_once('T'));

@@ -17,7 +17,7 @@ use super::matrix::MatrixView;
 use super::pack::packed;
 use super::plots::{Cells, Flips, RateBar, RatePlot};
 use super::story::{Story, cut};
-use super::summary::{Summary, baseline_meaning, percent};
+use super::summary::{Summary, percent};
 use crate::human::{coverage, models_text, title, why_undecided};
 use crate::text::{counted, line};
 use crate::{Report, SuiteTable, words};
@@ -351,7 +351,7 @@ impl Row {
             severity: run.verdict.severity.map_or(String::new(), |severity| severity.to_string()),
             kind: if run.document().is_some() { "document" } else { "evaluator" },
             why: short(&why(run)),
-            baseline: note.map(|note| (note.state.as_str(), baseline_meaning(note.state))),
+            baseline: note.map(|note| (note.state.as_str(), words::of_state(note.state))),
             rate: run.rate.as_ref().map(RateBar::of),
             cells: Cells::of(&run.attempts),
             chunk: None,

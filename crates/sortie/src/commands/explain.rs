@@ -18,6 +18,7 @@ Examples:
   What does a word in a report mean?
     $ sortie explain boundary_breach
     $ sortie explain not_delivered
+    $ sortie explain regressed
 
   Every code and every word there is:
     $ sortie explain --list";
@@ -33,7 +34,12 @@ const WIDTH: usize = 100;
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Explain {
     /// A code from a finding, such as `V-013`, or a word from a report, such as `not_delivered`
-    #[arg(value_name = "WORD", required_unless_present = "list", conflicts_with = "list")]
+    #[arg(
+        value_name = "WORD",
+        required_unless_present = "list",
+        conflicts_with = "list",
+        allow_hyphen_values = true
+    )]
     code: Option<String>,
 
     /// List every code with its title, and every word

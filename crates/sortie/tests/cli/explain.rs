@@ -61,3 +61,28 @@ money was sent, or another system was changed for them.
         "error: there is no code and no word `not_deliverd`\n  help: did you mean `not_delivered`?\n",
     );
 }
+
+#[test]
+fn words_of_campaigns_and_baselines_are_explained() {
+    for (word, kind) in [
+        ("new", "a state against a baseline"),
+        ("regressed", "a state against a baseline"),
+        ("known", "a state against a baseline"),
+        ("fixed", "a state against a baseline"),
+        ("expired", "a state against a baseline"),
+        ("stale", "a state against a baseline"),
+        ("holds", "a decision of a gate"),
+        ("fails", "a decision of a gate"),
+        ("exact", "an interval"),
+        ("anytime", "an interval"),
+        ("--fail-on", "an option"),
+        ("fail-on", "an option"),
+    ] {
+        let shown = stdout(sortie().args(["explain", word]));
+        let title = shown.lines().next().unwrap();
+        assert!(title.ends_with(&format!(": {kind}")), "{word}: {shown}");
+    }
+    let undecided = stdout(sortie().args(["explain", "undecided"]));
+    assert!(undecided.contains("undecided: a decision of a gate"), "{undecided}");
+    sortie().args(["explain", "--lst"]).assert().code(2);
+}
