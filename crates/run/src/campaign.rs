@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::controls::{self, Controls};
 use crate::discovery::{PlannedTarget, take_unplayable};
 use crate::folders::{folder_of, name};
-use crate::forecast::{Forecast, PlannedAttempts};
+use crate::forecast::{PlannedAttempts, RunForecast};
 use crate::models::OpenModels;
 use crate::scheduler::Unfinished;
 use crate::store::load_info;
@@ -86,7 +86,9 @@ impl Campaign {
         let mut preview = Preview::new(&self.documents, std::mem::take(&mut self.unplayed), planned);
         if let Some(asked) = &self.request.repeats {
             let mut plan = Plan::default();
-            std::mem::take(&mut self.documents).into_iter().for_each(|case| drop(plan.add_document(case)));
+            for case in std::mem::take(&mut self.documents) {
+                plan.add_document(case);
+            }
             plan.add_evaluators(preview.cases());
             let repeats = asked.of_cases(plan.jobs(), None);
             let forecast = self.forecast(&plan, &self.info(&plan));
@@ -96,8 +98,8 @@ impl Campaign {
     }
 
     /// What is known about attempts at what is planned.
-    fn forecast(&self, plan: &Plan, info: &RunInfo) -> Forecast {
-        Forecast::new(&PlannedAttempts {
+    fn forecast(&self, plan: &Plan, info: &RunInfo) -> RunForecast {
+        RunForecast::new(&PlannedAttempts {
             info,
             resume: self.request.place.resume.as_deref(),
             models: &self.request.models,
@@ -110,7 +112,7 @@ impl Campaign {
     /// What the run is, as far as it is known without a target.
     fn info(&self, plan: &Plan) -> RunInfo {
         let mut info = plan.info();
-        info.asked = self.request.words.clone();
+        info.asked.clone_from(&self.request.words);
         info.started = format_time(SystemTime::now());
         (info.agent, info.targets) = (self.agent.clone(), self.targets.clone());
         redact(&mut info, &self.request.cases.redactor);

@@ -14,7 +14,7 @@ use sortie_library::NamedDocument;
 use sortie_trace::time::format_time;
 
 use crate::Observer;
-use crate::forecast::Forecast;
+use crate::forecast::RunForecast;
 use crate::repeats::Repeats;
 
 /// The version of the lines. A change that could break a reader makes it 2.
@@ -86,7 +86,7 @@ impl EventLog {
 }
 
 impl Observer for EventLog {
-    fn repeats(&self, repeats: &Repeats, forecast: &Forecast) {
+    fn repeats(&self, repeats: &Repeats, forecast: &RunForecast) {
         self.write(Event::Repeats { cases: repeats.cases, most: repeats.most(), seed: repeats.seed });
         self.next.repeats(repeats, forecast);
     }

@@ -29,7 +29,7 @@ const LINE: u64 = 64 << 10;
 
 /// What is known about an attempt before any is played.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Forecast {
+pub struct RunForecast {
     /// How many attempts are played at once.
     pub jobs: usize,
     /// How long an attempt may take; `None` where nothing limits it.
@@ -69,7 +69,7 @@ pub(crate) struct PlannedAttempts<'p> {
     pub(crate) jobs: usize,
 }
 
-impl Forecast {
+impl RunForecast {
     pub(crate) fn new(planned: &PlannedAttempts<'_>) -> Self {
         let request = &planned.models.request;
         let calls = |is_there: bool, calls: u32| (is_there && planned.has_evaluators).then_some(calls);
@@ -244,7 +244,7 @@ mod tests {
     fn repeats(rule: RepeatRule, cases: usize) -> Repeats {
         let request = RepeatRequest {
             rule,
-            errors: Default::default(),
+            errors: sortie_stats::ErrorRates::default(),
             max_undecided: 0.1,
             seed: Some(1),
             shard: None,
@@ -310,7 +310,7 @@ mod tests {
                 limit: None,
                 jobs: 4,
             };
-            Forecast::new(&planned)
+            RunForecast::new(&planned)
         };
         let prices = Some(Prices { input_per_million: 1.0, output_per_million: 2.0 });
         let (same, part) = (info("clerk", &["A-1", "A-2"]), info("clerk", &["A-2"]));
@@ -338,12 +338,12 @@ mod tests {
     #[test]
     fn nothing_is_said_that_nobody_knows() {
         let ten = repeats(RepeatRule::Times(10), 3);
-        let unknown = Forecast { jobs: 2, ..Forecast::default() };
+        let unknown = RunForecast { jobs: 2, ..RunForecast::default() };
         assert_eq!(
             unknown.lines(&ten),
             ["attempts: 3 cases with up to 10 attempts each; 30 attempts in all"]
         );
-        let limited = Forecast { max_seconds: Some(300.0), ..unknown };
+        let limited = RunForecast { max_seconds: Some(300.0), ..unknown };
         let limit = "time: 1 h 15 min at most; an attempt ends after 5 min (`--max-duration`)";
         assert_eq!(limited.lines(&ten)[1], limit);
     }

@@ -7,7 +7,7 @@ use sortie_engine::cases::{Planned, Play};
 use sortie_report::{line, style, write_json};
 
 use crate::document_plan::{DocumentPlan, PlannedActor, PlannedIndicator, PlannedPhase};
-use crate::forecast::Forecast;
+use crate::forecast::RunForecast;
 use crate::repeats::Repeats;
 use crate::{DocumentCase, UnplayedDocument};
 
@@ -22,7 +22,7 @@ pub struct Preview {
     /// With evaluators, where there are some.
     cases: Option<Vec<Planned>>,
     /// How often each case would be played, and what is known about that.
-    repeats: Option<(Repeats, Forecast)>,
+    repeats: Option<(Repeats, RunForecast)>,
 }
 
 impl Preview {
@@ -38,7 +38,7 @@ impl Preview {
     }
 
     /// Adds how often each case would be played, and what is known about that.
-    pub(crate) fn set_repeats(&mut self, repeats: Repeats, forecast: Forecast) {
+    pub(crate) fn set_repeats(&mut self, repeats: Repeats, forecast: RunForecast) {
         self.repeats = Some((repeats, forecast));
     }
 

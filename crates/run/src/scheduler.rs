@@ -13,7 +13,7 @@ use tokio::task::{Id, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::forecast::Forecast;
+use crate::forecast::RunForecast;
 use crate::queue::Queue;
 use crate::repeats::Repeats;
 use crate::store::{RunStore, StoreError};
@@ -72,7 +72,7 @@ pub trait Observer: Send + Sync {
     /// So many cases are played, of which some are over.
     fn planned(&self, _cases: usize, _over: usize) {}
     /// Cases are repeated like this, and this is known before.
-    fn repeats(&self, _repeats: &Repeats, _forecast: &Forecast) {}
+    fn repeats(&self, _repeats: &Repeats, _forecast: &RunForecast) {}
     /// The judge is measured, or was.
     fn calibrating(&self, _begins: bool) {}
     /// The control of this case is played before the attacks; `None` when that is over.

@@ -12,7 +12,7 @@ use sortie_oatf::model::extract_protocol;
 use sortie_report::progress::{Display, State, Status, locked};
 use sortie_report::{TraceView, line, outcome, rate_counts, style, visible};
 use sortie_run::Observer;
-use sortie_run::forecast::Forecast;
+use sortie_run::forecast::RunForecast;
 use sortie_run::repeats::Repeats;
 use sortie_trace::{Deriver, Record};
 
@@ -214,7 +214,7 @@ impl Observer for RunDisplay {
         Arc::new(Progress::new(document, several, self))
     }
 
-    fn repeats(&self, repeats: &Repeats, forecast: &Forecast) {
+    fn repeats(&self, repeats: &Repeats, forecast: &RunForecast) {
         if let Some(display) = self.display.as_ref().filter(|_| self.notes.terminal) {
             display.line(&forecast.lines(repeats).join("\n"));
         }
