@@ -7,10 +7,13 @@
 //! | place | keys |
 //! |---|---|
 //! | `attack` | `prompt`, `task`, `delivered`, `needs`, `control` |
+//! | an indicator | `flow` |
 //! | an entry of `responses` of a tool or a prompt (`mcp_server`) | `during` |
 //! | a prompt | `completions` |
 //! | a resource | `content` |
 //! | a resource template | `content`, `completions` |
+
+pub mod flow;
 
 use std::time::Duration;
 
@@ -186,6 +189,7 @@ impl ResponseStep {
 pub(crate) fn check(document: &Document) -> Vec<ExtensionError> {
     let mut reader = Reader { errors: Extension::read(&document.attack).1 };
     reader.references(document);
+    reader.indicators(document);
     reader.places(document);
     for PlacedState { value, path, mode } in document.states() {
         let items = if mode.map(Mode::of) == Some(Mode::McpServer) { MCP_SERVER } else { &[] };
@@ -212,9 +216,9 @@ const MCP_SERVER: &[(&str, &[&str], &[&str])] = &[
 /// Whether a value is of the type that a key has.
 fn is_of(key: &str, value: &Value) -> bool {
     match key {
-        "delivered" | "needs" | "control" | "tools" | "during" => value.is_array(),
-        "task" | "send" | "disconnect" | "completions" => value.is_object(),
-        "wait_ms" | "retry_ms" => value.is_number(),
+        "delivered" | "needs" | "control" | "tools" | "during" | "decode" => value.is_array(),
+        "task" | "send" | "disconnect" | "completions" | "flow" | "from" | "to" => value.is_object(),
+        "wait_ms" | "retry_ms" | "min_length" => value.is_number(),
         "content" | "params" => true,
         _ => value.is_string(),
     }
@@ -493,9 +497,6 @@ impl Reader {
                 }
             }
         }
-        for (path, indicator) in document.indicators() {
-            self.unread(&indicator.extensions, &path);
-        }
     }
 
     fn unread(&mut self, extensions: &Extensions, path: &NodePath) {
@@ -505,7 +506,7 @@ impl Reader {
     }
 
     fn misplaced(&mut self, holder: &NodePath) {
-        let help = "`prompt`, `task`, `delivered`, `needs` and `control` stand in the one of `attack`; of an MCP server, `during` in that of a response, \
+        let help = "`prompt`, `task`, `delivered`, `needs` and `control` stand in the one of `attack`, `flow` in that of an indicator; of an MCP server, `during` in that of a response, \
                     `content` and `completions` in that of a resource, template or prompt";
         self.error(holder.clone().key(KEY), format!("nothing reads `{KEY}` here"), help).is_key = true;
     }

@@ -3,6 +3,10 @@
 use std::fmt;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
+use crate::extension::flow::Decoding;
+
 /// Excerpts are cut to this many characters.
 pub const MAX_EXCERPT_CHARS: usize = 160;
 
@@ -21,16 +25,34 @@ pub struct MatchEvidence {
     pub line: Option<usize>,
     /// Score, for semantic indicators.
     pub score: Option<f64>,
+    /// Where it came in, for a flow.
+    pub origin: Option<FlowOrigin>,
+}
+
+/// Where a value that left had come in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowOrigin {
+    /// The message that it first came in by: its position in the trace.
+    pub seq: u64,
+    /// Path into that message, with concrete positions.
+    pub path: String,
+    /// First byte of the value, of the text at that path.
+    pub start: usize,
+    /// One past the last of them.
+    pub end: usize,
+    /// How it was encoded when it left, or `null` where it left as it was.
+    pub encoding: Option<Decoding>,
 }
 
 impl MatchEvidence {
-    pub(super) fn of(path: String, text: &str, range: Option<Range<usize>>) -> Self {
+    /// What was found at a path, in a text.
+    pub fn of(path: String, text: &str, range: Option<Range<usize>>) -> Self {
         let (excerpt, marked) = excerpt(text, range.clone());
-        Self { path, excerpt: Some(excerpt), range, marked, line: None, score: None }
+        Self { path, excerpt: Some(excerpt), range, marked, line: None, score: None, origin: None }
     }
 
     pub(super) fn absent(path: String) -> Self {
-        Self { path, excerpt: None, range: None, marked: None, line: None, score: None }
+        Self { path, excerpt: None, range: None, marked: None, line: None, score: None, origin: None }
     }
 }
 
@@ -43,6 +65,13 @@ impl fmt::Display for MatchEvidence {
         }
         if let Some(score) = self.score {
             write!(f, " (score {score:.3})")?;
+        }
+        if let Some(FlowOrigin { seq, path, start, end, encoding }) = &self.origin {
+            let path = if path.is_empty() { "the whole of it" } else { path };
+            write!(f, ", which came in by message {seq} ({path}, bytes {start} to {end})")?;
+            if let Some(encoding) = encoding {
+                write!(f, " and left as {encoding}")?;
+            }
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Indicators, compiled.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use serde_json::Value;
 use sortie_expr::cel::{ExpressionPart, PartKind, Program};
@@ -11,6 +12,7 @@ use super::condition::{CompiledCondition, Found};
 use super::error::CompileError;
 use super::evidence::MatchEvidence;
 use crate::error::{EvaluationError, EvaluationErrorKind};
+use crate::extension::flow::Flow;
 use crate::extension_points::{
     CelEvaluator, DEFAULT_SEMANTIC_THRESHOLD, DefaultCelEvaluator, SemanticEvaluator,
 };
@@ -97,6 +99,9 @@ pub struct CompiledIndicator {
     pub line: Option<usize>,
     /// Whether it reads `_transcript`, the conversation so far. It is asked only of messages that carry it.
     pub reads_transcript: bool,
+    /// What must have come in before, and where. It takes more than one message to say whether it did, so whoever sees
+    /// them all asks; [`evaluate`](Self::evaluate) does not.
+    pub flow: Option<Arc<CompiledFlow>>,
     method: Method,
 }
 
@@ -139,6 +144,10 @@ impl CompiledIndicator {
             tier: indicator.tier,
             line: None,
             reads_transcript: reads_transcript(indicator),
+            flow: Flow::of(indicator)
+                .map(|flow| CompiledFlow::new(flow, deciding_target(indicator)))
+                .transpose()?
+                .map(Arc::new),
             method,
         })
     }
@@ -191,6 +200,33 @@ impl CompiledIndicator {
             (method, _) => Err(EvaluationError::new(EvaluationErrorKind::UnsupportedMethod, method.lacks())),
         }
     }
+}
+
+/// A flow, ready to be looked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompiledFlow {
+    /// What the document says.
+    pub flow: Flow,
+    /// What counts of a message that comes in by the source.
+    pub source: WildcardPath,
+    /// What counts of a message that leaves by the sink.
+    pub sink: WildcardPath,
+}
+
+impl CompiledFlow {
+    /// `target` is that of its indicator.
+    fn new(flow: Flow, target: &str) -> Result<Self, CompileError> {
+        let path = |path: Option<&str>, or| CompileError::path(path.unwrap_or(or), WildcardPath::parse);
+        let source = path(flow.from.path.as_deref(), "")?;
+        let sink = path(flow.to.path.as_deref(), target)?;
+        Ok(Self { flow, source, sink })
+    }
+}
+
+/// The path that an indicator examines.
+fn deciding_target(indicator: &Indicator) -> &str {
+    let own = indicator.pattern.as_ref().and_then(|pattern| pattern.target.as_deref());
+    own.unwrap_or(&indicator.target)
 }
 
 const TRANSCRIPT: &str = "_transcript";

@@ -135,6 +135,15 @@ fn everything() -> Vec<Value> {
             "target": "b", "condition": {"gt": 1, "lt": 2.5, "gte": 1, "lte": 2, "exists": true}
         }}),
         json!({"target": "a", "pattern": {"any_of": [1, null, "x"]}}),
+        json!({"target": "a", "pattern": {"contains": "x"}, "x-sortie": {"flow": {
+            "from": {
+                "protocol": "mcp", "surface": "tools/call", "direction": "response", "actor": "default",
+                "tool": "read_*", "path": "content[*].text"
+            },
+            "to": {"tool": "send_*", "path": "arguments.body", "within": "image_url"},
+            "min_length": 12,
+            "decode": ["base64", "hex", "url", "case", "space"]
+        }}}),
         json!({"target": "a", "pattern": {"condition": {"nested": 1}}}),
         json!({"target": "a", "pattern": {"condition": ["x"]}}),
         json!({"target": "a", "pattern": {
