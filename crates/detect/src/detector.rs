@@ -23,6 +23,7 @@ use crate::canary_watch::CanaryWatch;
 use crate::dead_end::DeadEnd;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, FailureKind, Fault};
+use crate::flow::FlowWatch;
 use crate::lifecycle::{Lifecycle, Watched, not_delivered};
 use crate::outcome::{
     ActorSummary, CaseInfo, CaseResult, Delivered, DocumentInfo, Evidence, EvidenceSource, Excerpt,
@@ -67,6 +68,7 @@ pub struct Detector {
     signs: Signs,
     needs: Needs,
     canaries: CanaryWatch,
+    flows: FlowWatch,
     /// What kept messages from being seen as they were: the first of each sort, and how many.
     notes: Vec<(Note, u64, u64)>,
 }
@@ -107,6 +109,7 @@ impl Detector {
             actors: reach::actors(attack),
             delivery: Delivery::new(document.document()),
             canaries: CanaryWatch::default(),
+            flows: FlowWatch::new(&document),
             notes: Vec::new(),
             document,
         }
@@ -145,6 +148,8 @@ impl Detector {
                 self.signs.message(message);
                 self.needs.message(message);
                 self.canaries.message(message);
+                let tallies = &self.tallies;
+                self.flows.message(message, |index| tallies[index].is_settled());
                 let indicators = self.document.indicators().iter().zip(&mut self.tallies);
                 for (indicator, tally) in indicators {
                     tally.within_sight |= is_within_sight(indicator, message);
@@ -160,6 +165,7 @@ impl Detector {
         if header.origin == TraceOrigin::Run {
             self.canaries = CanaryWatch::new(&header.canaries);
         }
+        self.flows.take_canaries(&header.canaries);
         if !self.document.document().attack.indicators.iter().flatten().any(canary::is_looked_for) {
             return;
         }
@@ -176,8 +182,10 @@ impl Detector {
     /// [`observe`](Self::observe)d, and whoever derives can [`skip`](sortie_trace::Deriver::skip) it: most messages of most
     /// runs.
     pub fn looks_at(&self, message: &Message) -> bool {
-        let mut indicators = self.document.indicators().iter().zip(&self.tallies);
-        indicators.any(|(indicator, tally)| !tally.is_settled() && is_selected(indicator, message))
+        let mut indicators = self.document.indicators().iter().zip(&self.tallies).enumerate();
+        indicators.any(|(index, (indicator, tally))| {
+            !tally.is_settled() && (is_selected(indicator, message) || self.flows.is_source(index, message))
+        })
     }
 
     /// Whether its document reads `_transcript`, so that whoever derives has to
@@ -201,16 +209,23 @@ impl Detector {
         let evaluators = Evaluators { cel: Some(cel), semantic };
         let indicators = self.document.indicators().iter().zip(&mut self.tallies);
         for (index, ((indicator, tally), dead_end)) in indicators.zip(&mut self.dead_ends).enumerate() {
-            if tally.is_settled() || !is_selected(indicator, observed.record) {
+            if tally.is_settled() {
                 continue;
             }
-            if dead_end.as_ref().is_some_and(|dead_end| dead_end.is_refuted_by(&message)) {
-                *dead_end = None;
+            if is_selected(indicator, observed.record) {
+                if dead_end.as_ref().is_some_and(|dead_end| dead_end.is_refuted_by(&message)) {
+                    *dead_end = None;
+                }
+                if let Some(seen) = seen_by(indicator, observed.record, &message) {
+                    let outcome = indicator.evaluate(&seen, evaluators);
+                    let outcome = self.flows.narrowed(index, outcome, observed.record, &seen);
+                    if tally.add(outcome, observed) {
+                        matched.push(index);
+                    }
+                }
             }
-            let Some(seen) = seen_by(indicator, observed.record, &message) else { continue };
-            if tally.add(indicator.evaluate(&seen, evaluators), observed) {
-                matched.push(index);
-            }
+            // What comes in with a message does not leave with it.
+            self.flows.take_in(index, observed.record, &message);
         }
         matched
     }
@@ -308,13 +323,10 @@ impl Detector {
 
     /// Whether every indicator could have fired.
     fn watched(&self) -> Fact {
-        let blind = self.dead_ends.iter().zip(&self.tallies).zip(self.document.indicators());
-        let mut blind = blind.filter_map(|((dead_end, tally), indicator)| {
-            let why = match (dead_end, tally.why_skipped()) {
-                (Some(dead_end), _) => dead_end.reason.as_str(),
-                (None, Some(why)) => why,
-                (None, None) => return None,
-            };
+        let indicators = self.document.indicators().iter().enumerate();
+        let mut blind = indicators.filter_map(|(index, indicator)| {
+            let skipped = self.tallies[index].why_skipped().map(str::to_owned);
+            let why = self.blindness(index).or(skipped)?;
             Some(format!("{}: {why}", indicator.id))
         });
         blind
@@ -324,14 +336,24 @@ impl Detector {
 
     /// The failure of a document none of whose indicators can fire. Each keeps its own reason, the first stands for all.
     fn all_blind(&self) -> Option<Failure> {
-        let mut blind = self.dead_ends.iter().zip(&self.tallies);
-        let is_blind = !self.tallies.is_empty()
-            && blind.all(|(dead_end, tally)| {
-                dead_end.is_some() && tally.sum().result == IndicatorResult::NotMatched
-            });
-        let why = self.dead_ends.first().and_then(Option::as_ref).filter(|_| is_blind)?;
-        let message = format!("no indicator of this document can ever fire: {}", why.reason);
-        Some(Failure::new(FailureKind::Blind, Fault::None, message))
+        let mut blind = (0..self.tallies.len()).map(|index| self.blindness(index));
+        let first = blind.next().flatten()?;
+        blind.all(|why| why.is_some()).then(|| {
+            // A flow could fire in another run.
+            let when =
+                if self.dead_ends.iter().all(Option::is_some) { "can ever fire" } else { "could fire" };
+            let message = format!("no indicator of this document {when}: {first}");
+            Failure::new(FailureKind::Blind, Fault::None, message)
+        })
+    }
+
+    /// Why the silence of an indicator says nothing; `None` where it does, or it did not stay silent.
+    fn blindness(&self, index: usize) -> Option<String> {
+        if self.tallies[index].sum().result != IndicatorResult::NotMatched {
+            return None;
+        }
+        let dead_end = self.dead_ends[index].as_ref().map(|dead_end| dead_end.reason.clone());
+        dead_end.or_else(|| self.flows.why_silent(index))
     }
 
     fn note(&mut self, observed: &Observed<'_>) {
@@ -394,12 +416,12 @@ impl Detector {
     fn indicator_verdicts(&self, failure: Option<&Failure>) -> impl Iterator<Item = IndicatorFinding> {
         let described = self.attack().indicators.iter().flatten();
         let indicators = self.document.indicators().iter().zip(described);
-        let indicators = indicators.zip(self.tallies.iter().zip(&self.dead_ends));
-        indicators.map(move |((indicator, described), (tally, dead_end))| {
+        let indicators = indicators.zip(&self.tallies).enumerate();
+        indicators.map(move |(index, ((indicator, described), tally))| {
             let mut sum = tally.sum();
-            if let Some(dead_end) = dead_end.as_ref().filter(|_| sum.result == IndicatorResult::NotMatched) {
+            if let Some(why) = self.blindness(index) {
                 sum.result = IndicatorResult::Skipped;
-                sum.text = Some(dead_end.reason.clone());
+                sum.text = Some(why);
             }
             let failed = failure.filter(|failure| failure.kind != FailureKind::Blind);
             if let Some(failure) = failed.filter(|_| !tally.is_matched()) {
@@ -414,6 +436,7 @@ impl Detector {
                 start: evidence.range.as_ref().map(|range| range.start),
                 end: evidence.range.as_ref().map(|range| range.end),
                 document_line: evidence.line,
+                origin: evidence.origin.clone(),
             });
             let excerpt = sum.evidence.and_then(|evidence| {
                 let text = evidence.excerpt.clone()?;

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | which messages an indicator looks at | the format specification, §6 |
 //! | what it says about one | [`CompiledIndicator::evaluate`](sortie_oatf::CompiledIndicator::evaluate) |
+//! | whether a value came in by a source first | [`flow`], where the indicator has one |
 //! | what it says about all of them | matched if it matched any; else an error if any was one; else not matched |
 //! | what happened to the run | [`Failure`]: with one, whatever did not match is skipped |
 //! | the verdict | [`compute_verdict`](sortie_oatf::compute_verdict) |
@@ -27,7 +28,7 @@ mod dead_end;
 mod delivery;
 mod detector;
 mod failure;
-
+pub mod flow;
 mod judged;
 mod lifecycle;
 pub mod outcome;

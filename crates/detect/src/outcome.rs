@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use sortie_evaluators::{Severity, Values};
+use sortie_oatf::compile::FlowOrigin;
 use sortie_oatf::model::{Attack, AttackResult, EvaluationSummary, IndicatorResult, Tier};
 use sortie_syntax::closed_enum;
 use sortie_trace::{Direction, Observed, Sender, StopReason, Transcript};
@@ -258,6 +259,9 @@ pub struct Match {
     pub end: Option<usize>,
     /// Line of the document that asked.
     pub document_line: Option<usize>,
+    /// Where it came in, for a flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<FlowOrigin>,
 }
 
 /// A message, as far as a person wants to know which one it was.

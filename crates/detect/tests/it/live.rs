@@ -24,6 +24,12 @@ attack:
     - {protocol: mcp, target: arguments.key, pattern: {contains: secret}}
     - {protocol: mcp, target: '', direction: request, expression: {cel: 'message.arguments.count > 2'}}
     - {protocol: ag_ui, surface: text_message_end, target: _text, pattern: {contains: secret}}
+    - protocol: mcp
+      surface: tools/call
+      direction: request
+      target: arguments
+      pattern: {condition: {exists: true}}
+      x-sortie: {flow: {from: {surface: tools/call, direction: response, tool: read}, to: {tool: send}}}
 ";
 
 /// What is on the wire, as what, on which surface.
@@ -57,6 +63,27 @@ const SAID: &[(&str, Kind, Sender, &str, &str)] = &[
         r#"{"id":1,"method":"tools/call","params":{"arguments":{"key":"hunter2","count":0}}}"#,
     ),
     ("tools", Kind::Response, Sender::Actor, "tools/call", r#"{"id":1,"result":{}}"#),
+    (
+        "tools",
+        Kind::Request,
+        Sender::Agent,
+        "tools/call",
+        r#"{"id":2,"method":"tools/call","params":{"name":"read","arguments":{}}}"#,
+    ),
+    (
+        "tools",
+        Kind::Response,
+        Sender::Actor,
+        "tools/call",
+        r#"{"id":2,"result":{"content":[{"text":"a value that came in with a \"file\""}]}}"#,
+    ),
+    (
+        "tools",
+        Kind::Request,
+        Sender::Agent,
+        "tools/call",
+        r#"{"id":3,"method":"tools/call","params":{"name":"send","arguments":{"note":"a value that came in with a \"file\""}}}"#,
+    ),
     ("tools", Kind::Request, Sender::Agent, "tools/call", "no JSON at all"),
     ("user", Kind::Request, Sender::Actor, "run_agent_input", r#"{"threadId":"t","runId":"r"}"#),
     ("user", Kind::Event, Sender::Agent, "text_message_content", r#"{"messageId":"m","delta":"sec"}"#),

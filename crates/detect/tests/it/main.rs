@@ -2,6 +2,8 @@
 
 mod canaries;
 mod delivered;
+mod flow_index;
+mod flows;
 mod incremental;
 mod live;
 mod story;
