@@ -5,6 +5,7 @@
 
 mod clock;
 mod equal;
+mod flows;
 mod hostile;
 mod inputs;
 mod limit;
@@ -27,17 +28,33 @@ type Indicators<S> = Vec<(String, <S as Subject>::Indicator)>;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let quick = arguments.iter().any(|argument| argument == "--quick");
     let effort = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => Effort::FULL,
         ["--quick"] => Effort::QUICK,
+        ["--flows", ..] => return ended(flows_only(quick)),
         ["--repeat", work] => return repeat(work),
         ["--hostile", input] => return hostile::answer(input),
         _ => {
-            eprintln!("usage: cargo xtask bench [--quick]\n       sortie-bench --repeat load|library");
+            eprintln!(
+                "usage: cargo xtask bench [--quick]\n       sortie-bench --flows [--quick]\n       sortie-bench --repeat load|library"
+            );
             return ExitCode::from(2);
         }
     };
-    match run(effort) {
+    ended(run(effort, quick))
+}
+
+/// Only what flows cost.
+fn flows_only(quick: bool) -> Result<bool, String> {
+    let mut table = Table::default();
+    flows::measure(quick, &mut table)?;
+    print!("{table}");
+    Ok(table.all_bars_met())
+}
+
+fn ended(run: Result<bool, String>) -> ExitCode {
+    match run {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -78,13 +95,14 @@ fn repeated(work: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn run(effort: Effort) -> Result<bool, String> {
+fn run(effort: Effort, quick: bool) -> Result<bool, String> {
     let library = Library::find()?;
     let messages = inputs::messages()?;
     let mut table = Table::default();
     loading(effort, &library, &mut table);
     small(effort, &messages, &mut table)?;
     whole_library(effort, &library, &messages, &mut table)?;
+    flows::measure(quick, &mut table)?;
     hostile::measure(&mut table)?;
     if !library.official {
         table.note("SORTIE_FIXTURES is not set: these are our own documents, not those the bars were set on");

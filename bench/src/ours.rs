@@ -1,12 +1,24 @@
-//! `sortie-oatf`. The only file here that knows our API; `hostile/` apart.
+//! `sortie-oatf` and `sortie-detect`. The only file here that knows our API; `hostile/` apart.
+
+use std::io::BufRead;
 
 use serde_json::Value;
+use sortie_detect::{Detector, Place, replay};
 use sortie_oatf::model::IndicatorResult;
 use sortie_oatf::{Compiled, CompiledIndicator, Evaluators, LoadResult};
 
 use crate::subject::{Outcome, Subject};
 
 pub(crate) struct Ours;
+
+/// How many indicators of a document saw a recording, and did not match.
+pub(crate) fn silent(document: &str, trace: impl BufRead) -> Result<u64, String> {
+    let document = Ours::load(document)?.document;
+    let mut detectors = [Detector::new(Compiled::new(document).map_err(|error| error.to_string())?)];
+    replay(trace, &mut detectors).map_err(|error| error.to_string())?;
+    let verdict = detectors[0].outcome(Place::default()).verdict;
+    Ok(verdict.evaluation_summary.not_matched as u64)
+}
 
 impl Subject for Ours {
     type Document = LoadResult;

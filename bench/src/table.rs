@@ -20,6 +20,13 @@ impl Table {
         self.rows.push(row(name, &format!("{ratio:.1} ×"), &format!("≥ {bar} ×"), verdict));
     }
 
+    /// How many times longer something of ours takes than without it, and how many times at most it may.
+    pub(crate) fn at_most(&mut self, name: &str, ratio: f64, bar: f64) {
+        let verdict = if ratio <= bar { "pass" } else { "FAIL" };
+        self.failed |= verdict == "FAIL";
+        self.rows.push(row(name, &format!("{ratio:.2} ×"), &format!("≤ {bar} ×"), verdict));
+    }
+
     /// A ratio on other inputs than the bar was set on. For information.
     pub(crate) fn without_bar(&mut self, name: &str, ratio: f64) {
         self.rows.push(row(name, &format!("{ratio:.1} ×"), "", "no bar for these documents"));

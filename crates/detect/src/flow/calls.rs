@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,8 +14,8 @@ const MOST_CALLS: usize = 4096;
 /// The tools of calls that wait for their answers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ToolCalls {
-    /// By actor, connection and id.
-    waiting: HashMap<(String, String, String), String>,
+    /// By a digest of actor, connection and id.
+    waiting: HashMap<u64, String>,
     /// The last call, for answers without an id.
     last: Option<String>,
     is_full: bool,
@@ -56,8 +57,7 @@ impl ToolCalls {
         if !is("tools/call") {
             return None;
         }
-        let key = |id: &Value| (message.actor.clone(), message.connection.clone(), id.to_string());
-        let key = message.id.as_ref().map(key);
+        let key = message.id.as_ref().map(|id| key(&message.actor, &message.connection, &id.to_string()));
         if message.direction == Direction::Response {
             let waiting = key.and_then(|key| {
                 // A stream may bring more before the answer that ends the call.
@@ -81,7 +81,7 @@ impl ToolCalls {
     fn streamed(&mut self, message: &Message) -> Option<String> {
         let text = message.content.text();
         let call = serde_json::from_str::<NamedCall<'_>>(&text).ok()?;
-        let id = call.tool_call_id.map(|id| (message.actor.clone(), String::new(), id.into_owned()));
+        let id = call.tool_call_id.map(|id| key(&message.actor, "", &id));
         match call.tool_call_name {
             Some(name) => {
                 self.remember(id, &name);
@@ -91,7 +91,7 @@ impl ToolCalls {
         }
     }
 
-    fn remember(&mut self, key: Option<(String, String, String)>, name: &str) {
+    fn remember(&mut self, key: Option<u64>, name: &str) {
         let Some(key) = key else { return };
         if self.waiting.len() < MOST_CALLS || self.waiting.contains_key(&key) {
             self.waiting.insert(key, name.to_owned());
@@ -99,6 +99,10 @@ impl ToolCalls {
             self.is_full = true;
         }
     }
+}
+
+fn key(actor: &str, connection: &str, id: &str) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one((actor, connection, id))
 }
 
 /// The name in a message that has a member twice: the last counts, as it does for whoever reads it.

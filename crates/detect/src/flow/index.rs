@@ -108,7 +108,7 @@ impl FlowIndex {
             return;
         }
         let Self { known, length, decode, is_full, .. } = self;
-        each_reading(text, *decode, *length, &mut Reading::default(), &mut |reading| {
+        each_reading(text, *decode, *length, &mut Reading::new(false), &mut |reading| {
             let range = known.append(&reading.bytes);
             *is_full |= range.is_none();
             let mut roll = RollingHash::new(*length);
@@ -126,7 +126,7 @@ impl FlowIndex {
             return;
         }
         let Self { length, decode, came_in, places, next, segments, known, is_full, .. } = self;
-        each_reading(text, *decode, *length, &mut Reading::default(), &mut |reading| {
+        each_reading(text, *decode, *length, &mut Reading::new(true), &mut |reading| {
             let Some(range) = came_in.append(&reading.bytes) else {
                 *is_full = true;
                 return;
@@ -154,14 +154,31 @@ impl FlowIndex {
         if self.is_empty() {
             return None;
         }
+        // Most texts hold nothing, so where things stand is asked only when there is something.
+        let mut is_there = false;
+        each_reading(text, self.decode, self.length, &mut Reading::new(false), &mut |reading| {
+            is_there = is_there || self.holds(&reading.bytes);
+        });
+        if !is_there {
+            return None;
+        }
         let mut best: Option<FlowFinding> = None;
-        each_reading(text, self.decode, self.length, &mut Reading::default(), &mut |reading| {
+        each_reading(text, self.decode, self.length, &mut Reading::new(true), &mut |reading| {
             let least = best.as_ref().map_or(self.length, |best| best.length + 1);
             if let Some((here, there)) = self.longest(&reading.bytes, least) {
                 best = Some(self.finding(text, reading, here, there));
             }
         });
         best
+    }
+
+    /// Whether a piece of what came in is in it.
+    fn holds(&self, bytes: &[u8]) -> bool {
+        let mut roll = RollingHash::new(self.length);
+        (0..(bytes.len() + 1).saturating_sub(self.length)).any(|at| {
+            let hash = roll.at(bytes, at);
+            self.came_in.find(hash, &bytes[at..at + self.length]).is_some()
+        })
     }
 
     /// The longest piece, of at least so many bytes, that is also in what came in: where it stands here and there. Of several

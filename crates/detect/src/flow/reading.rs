@@ -1,5 +1,7 @@
 //! A text in the forms in which a value may stand in it: as it is, and decoded.
 
+use std::ops::Range;
+
 use sortie_oatf::extension::flow::Decoding;
 
 /// Which decodings are asked for, a bit for each.
@@ -21,12 +23,13 @@ impl Decodings {
 }
 
 /// One form of a text: its bytes as they are compared, and where each stands in the text.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Reading {
     pub(super) bytes: Vec<u8>,
     pub(super) places: Vec<TextPlace>,
     /// How it was encoded; `None` for the text as it is.
     pub(super) encoding: Option<Decoding>,
+    wants_places: bool,
 }
 
 /// The bytes of a text that stand for one byte of a reading: the first in 28 bits, how many in four.
@@ -54,6 +57,11 @@ impl TextPlace {
 type Unit = (u8, usize, usize);
 
 impl Reading {
+    /// An empty one. Where places are not wanted, `places` stays empty: most texts hold nothing, and then nobody asks where.
+    pub(super) fn new(wants_places: bool) -> Self {
+        Self { bytes: Vec::new(), places: Vec::new(), encoding: None, wants_places }
+    }
+
     fn start(&mut self, encoding: Option<Decoding>) {
         self.bytes.clear();
         self.places.clear();
@@ -65,7 +73,9 @@ impl Reading {
             return;
         }
         self.bytes.push(if how.has(Decoding::Case) { byte.to_ascii_lowercase() } else { byte });
-        self.places.push(TextPlace::new(at, width));
+        if self.wants_places {
+            self.places.push(TextPlace::new(at, width));
+        }
     }
 }
 
@@ -86,6 +96,7 @@ pub(super) fn each_reading(
     let bytes = text.as_bytes();
     let plain = |at: usize| (bytes[at], at, 1);
     reading.start(None);
+    reading.bytes.reserve(bytes.len());
     for at in 0..bytes.len() {
         reading.push(how, plain(at));
     }
@@ -110,7 +121,7 @@ fn percent_decoded(bytes: &[u8]) -> Option<Vec<Unit>> {
     let digit = |at: usize| bytes.get(at).and_then(|byte| hex_digit(*byte));
     let escape =
         |at: usize| (bytes[at] == b'%').then(|| Some(digit(at + 1)? << 4 | digit(at + 2)?)).flatten();
-    if !(0..bytes.len()).any(|at| bytes[at] == b'+' || escape(at).is_some()) {
+    if !bytes.contains(&b'+') && (!bytes.contains(&b'%') || (0..bytes.len()).all(|at| escape(at).is_none())) {
         return None;
     }
     let mut units = Vec::with_capacity(bytes.len());
@@ -151,29 +162,69 @@ fn each_run(
     reading: &mut Reading,
     see: &mut dyn FnMut(&Reading),
 ) {
-    for (encoding, is_wanted, bits) in
-        [(Decoding::Base64, how.has(Decoding::Base64), 6), (Decoding::Hex, how.has(Decoding::Hex), 4)]
-    {
-        if !is_wanted {
+    let (base64, hex) = (how.has(Decoding::Base64), how.has(Decoding::Hex));
+    if !base64 && !hex {
+        return;
+    }
+    // The digits of both, since most texts have no run that is long enough. Long lines are wrapped.
+    let (mut start, mut count) = (0, 0);
+    for at in 0..=len {
+        let byte = if at < len { unit(at).0 } else { b' ' };
+        if IS_DIGIT[usize::from(byte)] {
+            count += 1;
             continue;
         }
-        let digit = if bits == 6 { base64_digit } else { hex_digit };
-        let mut run: Vec<Unit> = Vec::new();
-        for at in 0..=len {
-            let next = (at < len).then(|| unit(at));
-            match next {
-                Some((byte, start, width)) if let Some(digit) = digit(byte) => {
-                    run.push((digit, start, width));
-                }
-                // Long lines are wrapped.
-                Some((b'\r' | b'\n', ..)) => {}
-                _ => {
-                    each_alignment(&run, bits, encoding, how, least, reading, see);
-                    run.clear();
-                }
+        if matches!(byte, b'\r' | b'\n') {
+            continue;
+        }
+        if count * 6 / 8 >= least {
+            if base64 {
+                digits(start..at, &unit, base64_digit, |run| {
+                    each_alignment(run, 6, Decoding::Base64, how, least, reading, see);
+                });
+            }
+            if hex {
+                digits(start..at, &unit, hex_digit, |run| {
+                    each_alignment(run, 4, Decoding::Hex, how, least, reading, see);
+                });
+            }
+        }
+        (start, count) = (at + 1, 0);
+    }
+}
+
+/// Which bytes are digits of base64. All of hexadecimal are among them.
+static IS_DIGIT: [bool; 256] = {
+    let mut is_digit = [false; 256];
+    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-/_";
+    let mut at = 0;
+    while at < digits.len() {
+        is_digit[digits[at] as usize] = true;
+        at += 1;
+    }
+    is_digit
+};
+
+/// The runs of digits in a range.
+fn digits(
+    range: Range<usize>,
+    unit: &impl Fn(usize) -> Unit,
+    digit: fn(u8) -> Option<u8>,
+    mut see: impl FnMut(&[Unit]),
+) {
+    let mut run: Vec<Unit> = Vec::new();
+    for at in range {
+        let (byte, start, width) = unit(at);
+        match digit(byte) {
+            Some(digit) => run.push((digit, start, width)),
+            None if matches!(byte, b'\r' | b'\n') => {}
+            None => {
+                see(&run);
+                run.clear();
             }
         }
     }
+    see(&run);
 }
 
 fn each_alignment(
@@ -218,7 +269,7 @@ mod tests {
 
     fn readings(text: &str, least: usize) -> Vec<(Option<Decoding>, String)> {
         let mut all = Vec::new();
-        each_reading(text, Decodings::new(Decoding::ALL), least, &mut Reading::default(), &mut |reading| {
+        each_reading(text, Decodings::new(Decoding::ALL), least, &mut Reading::new(true), &mut |reading| {
             all.push((reading.encoding, String::from_utf8_lossy(&reading.bytes).into_owned()));
         });
         all
@@ -245,7 +296,7 @@ mod tests {
     fn a_byte_knows_where_it_stood() {
         let text = "q=%53ecret U2VjcmV0IFZhbHVl";
         let mut found = Vec::new();
-        each_reading(text, Decodings::new(Decoding::ALL), 6, &mut Reading::default(), &mut |reading| {
+        each_reading(text, Decodings::new(Decoding::ALL), 6, &mut Reading::new(true), &mut |reading| {
             let Some(at) = reading.bytes.windows(6).position(|window| window == b"secret") else { return };
             let range = reading.places[at].start()..reading.places[at + 5].end();
             found.push((reading.encoding, &text[range]));
