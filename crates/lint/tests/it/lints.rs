@@ -315,3 +315,78 @@ fn nothing_here_takes_long_on_a_document_that_wants_it_to() {
         assert!(analyze(&text).document.is_some());
     }
 }
+
+/// A flow that fits; what is wrong with it is put in.
+const FLOW: &str = r#"oatf: "0.1"
+attack:
+  execution:
+    mode: mcp_server
+    state:
+      tools:
+        - {name: read_file, inputSchema: {type: object}}
+        - {name: send_mail, inputSchema: {type: object}}
+  indicators:
+    - surface: tools/call
+      direction: request
+      target: arguments
+      pattern: {condition: {exists: true}}
+      x-sortie:
+        flow: {from: {surface: tools/call, direction: response, tool: "read_*"}, to: {tool: "send_*"}}
+"#;
+
+#[test]
+fn each_mistake_in_a_flow_is_told_apart() {
+    for (old, new, expected) in [
+        (
+            "from: {surface: tools/call",
+            "from: {surface: tools/cal",
+            "`tools/cal` is not an operation of `mcp`",
+        ),
+        ("from: {", "from: {protocol: a2a, ", "`tools/call` is not an operation of `a2a`"),
+        (
+            "from: {surface: tools/call",
+            "from: {protocol: a2a, surface: message/send",
+            "no actor of this document speaks `a2a`, so nothing comes in",
+        ),
+        (
+            "response, tool: \"read_*\"}",
+            "request, tool: \"send_*\"}",
+            "the source and the sink are the same messages",
+        ),
+        (
+            "direction: response,",
+            "direction: request,",
+            "the agent sends this itself, so nothing comes in by it",
+        ),
+        (
+            "direction: request\n",
+            "direction: response\n",
+            "the attack sends this itself, so nothing leaves by it",
+        ),
+        ("\"send_*\"", "\"post_*\"", "no tool of this document is called `post_*`"),
+        (
+            "\"read_*\"",
+            "\"read_*\", path: content.text",
+            "this path leads nowhere: `content` is a list, its elements are `content[*]`",
+        ),
+        (
+            "\"send_*\"",
+            "\"send_*\", path: argumnts",
+            "this path leads nowhere: no message has a field `argumnts`",
+        ),
+        ("\"send_*\"}", "\"send_*\"}, min_length: 10", "10 characters are found by chance"),
+        (
+            "surface: tools/call, direction: response",
+            "surface: tools/list, direction: response",
+            "`tools/list` calls no tool, so nothing matches `read_*`",
+        ),
+    ] {
+        assert!(FLOW.contains(old), "{old}");
+        let found = analyze(&FLOW.replacen(old, new, 1));
+        let flows: Vec<_> = found.diagnostics.iter().filter(|finding| finding.code == "L-024").collect();
+        assert_eq!(flows.len(), 1, "{new}: {:#?}", found.diagnostics);
+        assert_eq!(flows[0].message, expected, "{new}");
+    }
+    let right = analyze(FLOW);
+    assert!(right.diagnostics.is_empty(), "{:#?}", right.diagnostics);
+}
