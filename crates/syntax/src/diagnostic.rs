@@ -82,6 +82,8 @@ pub struct Diagnostic {
     pub help: Vec<String>,
     /// A repair that needs no thought.
     pub fix: Option<Fix>,
+    /// A change that is probably meant, and changes what the document says: a person confirms it.
+    pub suggestion: Option<Fix>,
 }
 
 impl Diagnostic {
@@ -98,6 +100,7 @@ impl Diagnostic {
             message: message.into(),
             help: Vec::new(),
             fix: None,
+            suggestion: None,
         }
     }
 

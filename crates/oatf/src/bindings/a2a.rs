@@ -90,6 +90,10 @@ alias SubscribeToTask      = tasks/resubscribe
 alias GetAgentCard         = agent_card/get
 
 hint message = message.parts[*].text
+# What a call of a tool would have. A message names no skill: what is wanted stands in its text.
+hint name = message.parts[*].text
+hint arguments = message.parts[*].text
+hint arguments.message = message.parts[*].text
 hint content = message.parts[*].text
 hint content = artifacts[*].parts[*].text
 hint content = status.message.parts[*].text

@@ -310,6 +310,17 @@ impl<'d> NewFinding<'_, 'd> {
         self
     }
 
+    /// Offers a change of what the document says, which a person confirms. It is shown as help, with the text to write.
+    pub fn suggestion(self, title: impl Into<String>, edits: Vec<Edit>) -> Self {
+        if edits.is_empty() {
+            return self;
+        }
+        let title = title.into();
+        let help = format!("suggestion: {title} (`sortie check --fix --suggested` does)");
+        self.finding.suggestion = Some(sortie_syntax::Fix { title, edits });
+        self.help(help)
+    }
+
     /// Offers a repair.
     pub fn fix(self, title: impl Into<String>, edits: Vec<Edit>) -> Self {
         if !edits.is_empty() {
