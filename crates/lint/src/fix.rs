@@ -47,6 +47,31 @@ pub fn fix(text: &str, wanted: impl Fn(&Diagnostic) -> bool) -> Fixed {
     Fixed { analysis: analyze(&text), text, applied }
 }
 
+/// The same, and the suggestions too: changes that are probably meant, and change what the document says. A person has
+/// confirmed them.
+///
+/// ```
+/// let text = "
+/// oatf: '0.1'
+/// attack:
+///   execution: {mode: ag_ui_client, state: {run_agent_input: {messages: []}}}
+///   indicators: [{target: response.content, direction: response, pattern: {contains: id_rsa}}]
+/// ";
+/// assert!(sortie_lint::fix(text, |_| true).text.contains("target: response.content"));
+/// assert!(sortie_lint::fix_suggested(text, |_| true).text.contains(r#"target: "_text""#));
+/// ```
+pub fn fix_suggested(text: &str, wanted: impl Fn(&Diagnostic) -> bool) -> Fixed {
+    let look = |text: &str| {
+        let mut findings = analyze(text).diagnostics;
+        for finding in &mut findings {
+            finding.fix = finding.fix.take().or(finding.suggestion.take());
+        }
+        findings
+    };
+    let (text, applied) = fix_by(text, look, wanted);
+    Fixed { analysis: analyze(&text), text, applied }
+}
+
 /// The same for whatever else has findings with repairs: `look` says what is found in a text. Gives the text, and what was
 /// done.
 pub fn fix_by(

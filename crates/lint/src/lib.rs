@@ -24,7 +24,7 @@ use sortie_oatf::Analysis;
 use sortie_oatf::model::Document;
 use sortie_syntax::{Diagnostic, Rule};
 
-pub use fix::{Fixed, fix, fix_by};
+pub use fix::{Fixed, fix, fix_by, fix_suggested};
 pub use fmt::{FormatError, Formatted, format};
 
 /// Lints are for what people write: a larger document is not linted. The longest of the public library has 15 kB,

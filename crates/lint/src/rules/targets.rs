@@ -5,10 +5,12 @@ use std::collections::HashMap;
 use sortie_expr::cel;
 use sortie_expr::path::{SimplePath, WildcardPath};
 use sortie_expr::re2::MAX_TOGETHER;
-use sortie_oatf::bindings::{Nearest, Reachability, Side, UnreachableReason, is_agent_side, reachability};
-use sortie_oatf::model::{Document, ExtractorSource, ExtractorType, Mode};
-use sortie_oatf::rules::RuleReport;
-use sortie_syntax::NodePath;
+use sortie_oatf::bindings::{
+    AGENT, Nearest, Reachability, Side, UnreachableReason, is_agent_side, reachability,
+};
+use sortie_oatf::model::{Document, ExtractorSource, ExtractorType, Mode, Tier};
+use sortie_oatf::rules::{RuleReport, edits};
+use sortie_syntax::{Edit, NodePath};
 
 use super::payload::{self, Message};
 use super::scope::{Scope, scopes};
@@ -113,17 +115,46 @@ impl<'d> Look<'d> {
             return;
         };
         let place = format!("the {} of `{}`", nearest.side.as_str(), nearest.surface);
+        let write = |to: &str| edits::replace_scalar(self.document, path, to);
         if nearest.path.is_empty() {
-            finding.help(format!("the message starts here already: `\"\"` is the whole of {place}"));
+            let finding =
+                finding.help(format!("the message starts here already: `\"\"` is the whole of {place}"));
+            // An absence in the whole message is another question.
+            if reads == Reads::Target && !scope.wants_absence() {
+                finding.suggestion("write `\"\"`", write(""));
+            }
             return;
         }
         finding = finding
             .label(format!("did you mean `{}`?", nearest.path))
             .help(format!("`{}` is in {place}", nearest.path));
-        // No repair is offered: another path is another question, and that is the author's to ask.
-        if !is_meant(scope, &nearest) {
-            finding.help("that message is written by the attack itself; look at what the agent does with it");
+        // No repair is made unasked: another path is another question, and that is the author's to ask.
+        let is_payload = !is_meant(scope, &nearest);
+        if is_payload && scope.indicator.tier != Some(Tier::Ingested) {
+            finding = finding
+                .help("that message is written by the attack itself; look at what the agent does with it");
+            if let Some(edits) = self.answer_instead(scope, path, target) {
+                let title = "write `protocol: agent` and `target: text`, what the agent answers its user";
+                finding.suggestion(title, edits);
+            }
+        } else if !scope.wants_absence() {
+            finding.suggestion(format!("write `{}`", nearest.path), write(&nearest.path));
         }
+    }
+
+    /// The edits that let an indicator look at what the agent answers, where its target says that it means that.
+    fn answer_instead(&self, scope: &Scope<'_>, path: &NodePath, target: &str) -> Option<Vec<Edit>> {
+        let is_response = target.split(['.', '[']).next().is_some_and(|first| first == "response");
+        let indicator = scope.indicator;
+        let is_free =
+            indicator.surface.is_none() && indicator.actor.is_none() && scope.side != Some(Side::Request);
+        if !is_response || !is_free || indicator.pattern.is_none() {
+            return None;
+        }
+        let protocol = indicator.protocol.as_ref().map(|_| scope.path.clone().key("protocol"))?;
+        let mut all = edits::replace_scalar(self.document, &protocol, AGENT);
+        all.extend(edits::replace_scalar(self.document, path, "text"));
+        Some(all)
     }
 
     /// Why a path leads nowhere, if it does.

@@ -67,3 +67,67 @@ fn a_third_of_the_official_indicators_can_never_fire_and_none_always_does() {
     }
     assert_eq!((indicators, never, documents_with_never, always), (176, 59, 32, 0));
 }
+
+/// The documents whose runs were published, which look at paths that no message has.
+fn published() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("published-scenarios");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut tar = std::process::Command::new("tar");
+    let archive = support::official().join("traces/thoughtjack.tar.gz");
+    let unpacked = tar.arg("xzf").arg(archive).arg("-C").arg(&folder).arg("thoughtjack/scenarios").status();
+    assert!(unpacked.unwrap().success());
+    documents(&folder)
+}
+
+fn dead(analysis: &sortie_oatf::Analysis) -> Vec<&Diagnostic> {
+    let never = |finding: &&Diagnostic| ["L-001", "L-016"].contains(&finding.code);
+    analysis.diagnostics.iter().filter(never).collect()
+}
+
+#[test]
+#[ignore = "needs the official fixtures: SORTIE_FIXTURES=… cargo xtask test"]
+fn every_dead_path_of_the_published_runs_gets_a_suggestion_that_brings_it_to_life() {
+    let (mut never, mut documents_with_never) = (0, 0);
+    for path in published() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let found = analyze(&text);
+        let before = dead(&found);
+        never += before.len();
+        documents_with_never += usize::from(!before.is_empty());
+        for finding in &before {
+            assert!(finding.suggestion.is_some(), "{}: {finding:#?}", path.display());
+        }
+        // Nothing of it happens unasked.
+        let asked_nothing = sortie_lint::fix(&text, |finding| finding.code == "L-001");
+        assert_eq!(asked_nothing.text, text, "{}", path.display());
+        let repaired = sortie_lint::fix_suggested(&text, |finding| finding.code == "L-001");
+        assert_eq!(repaired.applied.len(), before.len(), "{}", path.display());
+        assert_eq!(dead(&repaired.analysis), Vec::<&Diagnostic>::new(), "{}", path.display());
+        assert_eq!(repaired.analysis.is_valid(), found.is_valid());
+        // A suggestion trades no mistake for another.
+        let count = |analysis: &sortie_oatf::Analysis| analysis.diagnostics.len();
+        assert_eq!(
+            count(&repaired.analysis) + before.len(),
+            count(&found),
+            "{}: {:#?}",
+            path.display(),
+            repaired.analysis.diagnostics
+        );
+    }
+    assert_eq!((never, documents_with_never), (37, 22));
+}
+
+#[test]
+#[ignore = "needs the official fixtures: SORTIE_FIXTURES=… cargo xtask test"]
+fn every_dead_path_of_the_official_scenarios_gets_a_suggestion_too() {
+    for path in documents(&support::official().join("scenarios")) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let found = analyze(&text);
+        for finding in dead(&found).iter().filter(|finding| finding.code == "L-001") {
+            assert!(finding.suggestion.is_some(), "{}: {finding:#?}", path.display());
+        }
+        let repaired = sortie_lint::fix_suggested(&text, |finding| finding.code == "L-001");
+        assert_eq!(dead(&repaired.analysis), Vec::<&Diagnostic>::new(), "{}", path.display());
+    }
+}
