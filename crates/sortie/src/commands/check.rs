@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use sortie_library::{DocumentInput, EvaluatorScope, Found, LoadError, Opened, check_twin};
-use sortie_lint::{analyze, fix};
+use sortie_lint::{analyze, fix, fix_suggested};
 use sortie_oatf::Analysis;
 use sortie_prove::missing;
 use sortie_report::counted;
@@ -25,6 +25,9 @@ Examples:
   See what would be repaired, then repair it:
     $ sortie check attack.yaml --diff
     $ sortie check attack.yaml --fix
+
+  The same with suggestions, which change what a document says:
+    $ sortie check attack.yaml --diff --suggested
 
   Check what another program writes:
     $ sortie new --mode a2a_server | sortie check -
@@ -48,7 +51,7 @@ Exit codes:
 /// is a key at its top level, and an evaluator when it has the keys of one; other files are mentioned once, and what
 /// starts with a dot is skipped.
 #[derive(Args, Debug)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES, group = clap::ArgGroup::new("repairs").multiple(true))]
 pub(crate) struct Check {
     /// Files, folders, ids of the library, or `-` for standard input
     #[arg(required = true, value_name = "PATH")]
@@ -59,12 +62,16 @@ pub(crate) struct Check {
     format: FindingsFormat,
 
     /// Repair what can be repaired without a decision, then report what is left
-    #[arg(long)]
+    #[arg(long, group = "repairs")]
     fix: bool,
 
     /// Show what `--fix` would change as a diff, and write nothing
-    #[arg(long)]
+    #[arg(long, group = "repairs")]
     diff: bool,
+
+    /// Apply suggestions too. They change what a document says: see them with `--diff` first
+    #[arg(long, requires = "repairs")]
+    suggested: bool,
 
     /// Treat warnings with this code as errors; `L` stands for a family, `warnings` for all; `proofs` asks for proofs
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
@@ -230,7 +237,8 @@ impl Run<'_> {
             let analysis = analyze(&text);
             return Ok((text, analysis));
         }
-        let fixed = fix(&text, |finding| finding.is_error() || !self.selection.allows(finding.code));
+        let wanted = |finding: &Diagnostic| finding.is_error() || !self.selection.allows(finding.code);
+        let fixed = if self.check.suggested { fix_suggested(&text, wanted) } else { fix(&text, wanted) };
         if !self.check.diff {
             if let (true, DocumentInput::File(path)) = (fixed.text != text, input) {
                 replace(path, &fixed.text)?;

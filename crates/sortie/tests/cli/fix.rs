@@ -106,3 +106,27 @@ error: `--fix` has no file to write when it reads standard input
 fn a_diff_has_a_format_of_its_own() {
     sortie().args(["check", "--diff", "--format", "json", "valid.yaml"]).assert().code(2);
 }
+
+#[test]
+fn a_suggestion_is_applied_only_when_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("dead.yaml");
+    let text = "oatf: \"0.1\"\nattack:\n  execution:\n    mode: ag_ui_client\n    state: {run_agent_input: {messages: [{id: m1, role: user, content: Hello}]}}\n  \
+                indicators:\n    - target: response.content\n      direction: response\n      pattern: {contains: id_rsa}\n";
+    std::fs::write(&file, text).unwrap();
+    let check = |flags: &[&str]| {
+        let output = sortie_in(folder.path()).args(["check", "dead.yaml"]).args(flags).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let shown = check(&["--fix"]);
+    assert!(shown.contains("suggestion: write `_text` (`sortie check --fix --suggested` does)"), "{shown}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    let diff = check(&["--diff", "--suggested"]);
+    assert!(diff.contains("+    - target: \"_text\""), "{diff}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    assert!(!check(&["--fix", "--suggested"]).contains("L-001"));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text.replace("response.content", "\"_text\""));
+    // There is nothing to apply it to.
+    sortie_in(folder.path()).args(["check", "dead.yaml", "--suggested"]).assert().code(2);
+}
