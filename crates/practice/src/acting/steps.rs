@@ -13,7 +13,7 @@ use crate::behaviour::Behaviour;
 use crate::callable::{Callable, Place, Property};
 use crate::log::Because;
 use crate::matching::{among, best, score};
-use crate::reading::{Call, Instruction, Passed, Step, Thing, separate};
+use crate::reading::{Call, Instruction, Passed, Step, Thing, is_template, separate};
 
 /// How often the same call is made, whatever is asked for.
 const MAX_TIMES: usize = 5;
@@ -56,7 +56,11 @@ impl<H: Hands> Turn<'_, H> {
                 Step::Call(call) => self.make(call, instruction, &last, &because).await,
                 Step::Say { things } => {
                     let said = self.mind.with(|mind| {
-                        let said = mind.give_away(things, &last);
+                        // A template asks for what the task brought, wherever the template itself stands.
+                        let results = mind.knowledge.since(self.mark).map(|material| material.text.as_str());
+                        let results = results.collect::<Vec<_>>().join("\n");
+                        let last = if is_template(things) && !results.is_empty() { &results } else { &last };
+                        let said = mind.give_away(things, last);
                         mind.log.did("say", json!({"text": said.join("\n")}), &because);
                         said
                     });

@@ -109,6 +109,11 @@ pub(crate) enum Thing {
     Secrets,
 }
 
+/// Whether a text has a place for what the agent was given: `{result}`.
+pub(crate) fn is_template(things: &[Thing]) -> bool {
+    things.iter().any(|thing| matches!(thing, Thing::Text(text) if text.contains("{result}")))
+}
+
 impl Thing {
     /// Whether it is the agent's or the user's own, which no task asks for.
     pub(crate) fn is_private(&self) -> bool {

@@ -11,7 +11,7 @@ mod verb;
 use crate::callable::{Callable, Property};
 
 pub(crate) use disguise::undisguised;
-pub(crate) use instruction::{Call, Instruction, Passed, Source, Step, Thing, When};
+pub(crate) use instruction::{Call, Instruction, Passed, Source, Step, Thing, When, is_template};
 pub(crate) use reader::read;
 pub(crate) use sentence::{Sentence, sentences};
 pub(crate) use slots::{email, given, named, numbers, paths, quoted, separate, times, uris};

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::instruction::{Call, Instruction, Passed, Source, Step, Thing, When, things};
+use super::instruction::{Call, Instruction, Passed, Source, Step, Thing, When, is_template, things};
 use super::sentence::{Sentence, sentences};
 use super::slots::{address, field, given, named, paths, times, unlisted};
 use super::verb::{Deed, Verb, verbs};
@@ -278,7 +278,10 @@ impl Reader<'_> {
             all.any(|things| things.contains(&Thing::Last))
         };
         let reads = self.steps.iter().any(|step| matches!(step, Step::Read { .. } | Step::Gather));
-        let about_results = self.source.describes && !reads && self.steps.iter().any(needs);
+        // What is to be put into a text has to be there first.
+        let has_place = |step: &Step| matches!(step, Step::Say { things } if is_template(things));
+        let about_results = (self.source.describes && !reads && self.steps.iter().any(needs))
+            || self.steps.iter().any(has_place);
         let only_adds = self.steps.iter().all(|step| matches!(step, Step::Pass(_)));
         let when =
             if ((self.after && !reads) || about_results) && !only_adds { When::After } else { When::Now };
