@@ -134,6 +134,7 @@ pub(crate) fn message(said: &Said, seq: u64) -> Message {
         id: None,
         connection: String::new(),
         sender: if from_agent == Some(false) { Sender::Actor } else { Sender::Agent },
-        content: Content::from_wire(b"{}"),
+        // A flow looks at what was said before, whatever its indicator is shown.
+        content: Content::from_wire(said.message.to_string().as_bytes()),
     }
 }

@@ -7,6 +7,7 @@
 mod condition;
 mod draft;
 mod expression;
+mod flow;
 mod pattern;
 mod selector;
 mod text;
@@ -49,6 +50,8 @@ closed_enum! {
         DropActor = "drop_actor",
         /// Another actor.
         SwapActor = "swap_actor",
+        /// Nothing has to have come in before.
+        DropFlow = "drop_flow",
         /// One is enough where all are meant, or all are asked for where one is enough.
         AnyAll = "any_all",
     }
@@ -124,6 +127,7 @@ pub(crate) fn mutants(scenes: &[Scene<'_>], document: &Validated) -> (Vec<Mutant
             expression::mutate(scene, &mut drafts);
         }
         selector::mutate(scene, &mut drafts);
+        flow::mutate(scene, &mut drafts);
         let (of_indicator, too_many) = drafts.finish();
         mutants.extend(of_indicator);
         left_out += too_many;
