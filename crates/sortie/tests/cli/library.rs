@@ -141,13 +141,13 @@ fn a_list_can_be_narrowed() {
         .stdout_eq(str![[r#"
 SRT-057  a2a_client  Metadata that claims a rank
 
-1 document of 77
+1 document of 80
 
 "#]]);
     library().args(["list", "--covers", "llm08", "--tag", "canary"]).assert().code(0).stdout_eq(str![[r#"
 SRT-039  mcp_server  An entry in the index that was written to be found
 
-1 document of 77
+1 document of 80
 
 "#]]);
 }
