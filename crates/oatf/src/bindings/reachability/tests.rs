@@ -144,7 +144,9 @@ mcp tools/list <: tools[*].input_schema.properties.cmd -> tools[*].inputSchema.p
 mcp tools/list *: description -> tools[*].description | `prompts/get` has it, this operation does not
 a2a message/send >: parts[*].text -> message.parts[*].text | only the response of `message/send` has it
 ag_ui - *: arguments -> _arguments | no message has a field `arguments`
-a2a - >: arguments -> - | no message has a field `arguments`
+a2a - >: arguments -> message.parts[*].text | no message has a field `arguments`
+a2a - >: arguments.message -> message.parts[*].text | no message has a field `arguments`
+a2a - >: name -> message.parts[*].text | only the response of `agent_card/get` has it
 ",
     );
 }
