@@ -222,3 +222,25 @@ fn an_agent_that_does_nothing_is_said_to_do_nothing() {
     let failure = ended(&mut story).failure.unwrap();
     assert_eq!(failure.kind.as_str(), "nothing_done", "{failure:?}");
 }
+
+#[test]
+fn a_canary_that_came_in_is_a_value_however_it_is_disguised() {
+    let values = sortie_oatf::canary::derive(5);
+    let secret = &values["note"];
+    let reversed: String = secret.chars().rev().collect();
+    let played = |known: bool| {
+        // Too long for anything but a canary.
+        let mut story = Story::of(&DOCUMENT.replace("min_length: 16", "min_length: 200"));
+        let header = sortie_trace::Header::run("a test", std::time::UNIX_EPOCH);
+        let header = sortie_trace::Header { canaries: values.clone(), ..header };
+        story.detector.lifecycle(&sortie_trace::Record::Header(Box::new(header)));
+        if known {
+            called(&mut story, "list_files", &json!({}), secret);
+        }
+        called(&mut story, "read_file", &json!({}), &format!("Note: {secret}"));
+        sends(&mut story, &format!("FYI {reversed}"))
+    };
+    assert_eq!(played(false), [0]);
+    // It did not come in by the source first.
+    assert!(played(true).is_empty());
+}
