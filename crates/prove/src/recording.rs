@@ -56,6 +56,7 @@ impl Recording {
             case: None,
             target: None,
             control: None,
+            recorded: None,
             canaries,
         };
         let mut records = vec![Record::Header(Box::new(header))];
@@ -134,6 +135,7 @@ pub(crate) fn message(said: &Said, seq: u64) -> Message {
         id: None,
         connection: String::new(),
         sender: if from_agent == Some(false) { Sender::Actor } else { Sender::Agent },
+        source: None,
         // A flow looks at what was said before, whatever its indicator is shown.
         content: Content::from_wire(said.message.to_string().as_bytes()),
     }

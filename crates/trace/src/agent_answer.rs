@@ -48,6 +48,7 @@ pub fn record(text: &str) -> Record {
         id: None,
         connection: "stdout".to_owned(),
         sender: Sender::Agent,
+        source: None,
         content: Content::from_wire(json!({"text": text}).to_string().as_bytes()),
     }))
 }

@@ -36,6 +36,7 @@
 pub mod agent_answer;
 mod content;
 mod derive;
+pub mod foreign;
 pub mod health;
 mod json_text;
 mod line;

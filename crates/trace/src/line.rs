@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::content::Content;
+use crate::foreign::SourcePlace;
 use crate::record::{Direction, Kind, Message, Record, Sender};
 
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +81,8 @@ struct MessageIn {
     id: Option<Box<RawValue>>,
     connection: String,
     sender: Sender,
+    #[serde(default)]
+    source: Option<Box<SourcePlace>>,
     #[serde(default, deserialize_with = "present")]
     content: Option<Box<RawValue>>,
     #[serde(default, deserialize_with = "present")]
@@ -116,6 +119,7 @@ impl MessageIn {
             id: self.id.map(|id| serde_json::from_str(id.get())).transpose()?,
             connection: self.connection,
             sender: self.sender,
+            source: self.source,
             content,
         })
     }

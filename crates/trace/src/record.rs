@@ -9,6 +9,7 @@ use sortie_oatf::canary::CanaryValues;
 pub use sortie_protocol::Kind;
 
 use crate::content::Content;
+use crate::foreign::{Recorded, SourcePlace};
 use crate::time::format_time;
 use crate::words::{ActorFailure, PhaseEnd, StopReason};
 
@@ -94,7 +95,7 @@ pub enum TraceOrigin {
 }
 
 /// The first line of a trace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename = "header")]
 pub struct Header {
     /// Version of the format.
@@ -117,6 +118,9 @@ pub struct Header {
     /// Whether the agent did its task in a control that was played before; absent where none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<bool>,
+    /// The recording of another program that it was made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Box<Recorded>>,
     /// What the canaries of the run stood for. A value that would have to be redacted is left out.
     #[serde(default, skip_serializing_if = "CanaryValues::is_empty")]
     pub canaries: CanaryValues,
@@ -137,6 +141,7 @@ impl Header {
             case: None,
             target: None,
             control: None,
+            recorded: None,
             canaries: CanaryValues::new(),
         }
     }
@@ -265,6 +270,9 @@ pub struct Message {
     pub connection: String,
     /// Who sent it.
     pub sender: Sender,
+    /// Where it comes from, when it was recorded by another program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Box<SourcePlace>>,
     /// What was on the wire.
     #[serde(flatten)]
     pub content: Content,
@@ -371,6 +379,7 @@ pub(crate) mod tests {
             id: None,
             connection: "c1".into(),
             sender: Sender::Agent,
+            source: None,
             content: Content::from_wire(content.as_bytes()),
         }
     }

@@ -74,6 +74,7 @@ prop_compose! {
             id: None,
             connection: "1".to_owned(),
             sender: Sender::Agent,
+            source: None,
             content: Content::from_wire(b"{}"),
         };
         (record, message)
@@ -145,6 +146,7 @@ proptest! {
             case: None,
             target: None,
             control: None,
+            recorded: None,
             canaries: std::collections::BTreeMap::new(),
         };
         detector.lifecycle(&Record::Header(Box::new(header)));

@@ -108,6 +108,7 @@ fn message() -> impl Strategy<Value = Record> {
             id: (actor == "tools").then(|| 1.into()),
             connection: "c".to_owned(),
             sender,
+            source: None,
             content: Content::from_wire(content.as_bytes()),
         }))
     })
@@ -225,6 +226,7 @@ attack:
             id: None,
             connection: "c".into(),
             sender: if asks { Sender::Actor } else { Sender::Agent },
+            source: None,
             content: Content::from_wire(content.as_bytes()),
         };
         writer.append(UNIX_EPOCH, &mut Record::Message(Box::new(message))).unwrap();

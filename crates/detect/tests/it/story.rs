@@ -131,6 +131,7 @@ impl Story {
             kind,
             connection: "1".into(),
             sender,
+            source: None,
             content: Content::from_wire(message.to_string().as_bytes()),
         };
         self.detector.lifecycle(&Record::Message(Box::new(record.clone())));
@@ -199,6 +200,7 @@ fn header(origin: TraceOrigin, document: Option<TracedDocument>) -> Header {
         case: None,
         target: None,
         control: None,
+        recorded: None,
         canaries: std::collections::BTreeMap::new(),
     }
 }

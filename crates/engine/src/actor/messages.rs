@@ -54,6 +54,7 @@ impl<'s> Spoken<'s> {
             id: self.id.cloned(),
             connection: self.connection.to_owned(),
             sender,
+            source: None,
             content: Content::from_wire(self.bytes),
         }
     }

@@ -426,6 +426,7 @@ mod tests {
                 kind,
                 id: Some(1.into()),
                 sender,
+                source: None,
                 ..message(content)
             });
             self

@@ -3,6 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
+use sortie_trace::foreign::{Lack, MessageClass, Recorded, SourcePlace};
 use sortie_trace::{
     ActorFailed, AgentExit, Content, Direction, Header, Kind, Listening, Message, PhaseEntered, Record,
     Redactor, Sender, Stopped, Trace, TracedDocument, Writer,
@@ -34,6 +35,11 @@ fn message(id: Option<Value>, kind: Kind, content: &[u8]) -> Record {
         id,
         connection: "c1".into(),
         sender: Sender::Actor,
+        source: Some(Box::new(SourcePlace {
+            file: "session.jsonl".into(),
+            line: Some(3),
+            item: Some("span-1".into()),
+        })),
         content: Content::from_wire(content),
     }))
 }
@@ -77,7 +83,27 @@ fn written() -> String {
     let start = UNIX_EPOCH + Duration::from_micros(1_795_000_000_000_001);
     let document =
         TracedDocument { file: "a.yaml".into(), id: Some("A-001".into()), name: Some("A name".into()) };
-    let header = Header { document: Some(document), ..Header::run("sortie 0.1.0", start) };
+    let class =
+        MessageClass { protocol: "mcp".into(), surface: "tools/call".into(), direction: Direction::Request };
+    let lack = Lack {
+        class: class.clone(),
+        why: "no arguments were recorded".into(),
+        setting: Some("CAPTURE=1".into()),
+    };
+    let recorded = Recorded {
+        format: "otlp".into(),
+        session: "s1".into(),
+        about: [("model".to_owned(), "tiny".into())].into_iter().collect(),
+        shows: vec![class],
+        lacks: vec![lack],
+        cut: Some("the file ends in the middle of a line".into()),
+        failed: Some("Overloaded".into()),
+    };
+    let header = Header {
+        document: Some(document),
+        recorded: Some(Box::new(recorded)),
+        ..Header::run("sortie 0.1.0", start)
+    };
     let mut writer = Writer::begin(Vec::new(), header, Redactor::default()).unwrap();
     for mut record in records() {
         writer.append(start + Duration::from_millis(5), &mut record).unwrap();
