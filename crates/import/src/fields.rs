@@ -1,0 +1,124 @@
+//! The members of a JSON object, each of which has to be accounted for.
+
+use std::fmt;
+
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The members of an object, as they were written. What is not [taken](Self::take) is left over, and has to be
+/// [accounted](crate::SessionBuilder::leave) for.
+#[derive(Debug, Default)]
+pub(crate) struct Fields<'j> {
+    members: Vec<(String, &'j RawValue)>,
+}
+
+impl<'j> Fields<'j> {
+    /// The members of an object; `None` for anything else.
+    pub(crate) fn of(json: &'j str) -> Option<Self> {
+        serde_json::from_str(json).ok()
+    }
+
+    /// The members of a member that is an object, which is taken.
+    pub(crate) fn object(&mut self, key: &str) -> Option<Self> {
+        self.take(key).and_then(|raw| Self::of(raw.get()))
+    }
+
+    /// Takes a member as it was written. The last of several of one name counts, as it does for whoever wrote the file.
+    pub(crate) fn take(&mut self, key: &str) -> Option<&'j RawValue> {
+        let mut taken = None;
+        self.members.retain(|(name, value)| {
+            let is_it = name == key;
+            if is_it {
+                taken = Some(*value);
+            }
+            !is_it
+        });
+        taken
+    }
+
+    /// Looks at a member without taking it.
+    pub(crate) fn peek(&self, key: &str) -> Option<&'j RawValue> {
+        self.members.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
+    }
+
+    /// Takes a member of a type. One of another type stays, and is accounted for as not known.
+    pub(crate) fn get<T: DeserializeOwned>(&mut self, key: &str) -> Option<T> {
+        let value = serde_json::from_str(self.peek(key)?.get()).ok()?;
+        self.take(key);
+        Some(value)
+    }
+
+    /// Takes a member that is a text.
+    pub(crate) fn text(&mut self, key: &str) -> Option<String> {
+        self.get(key)
+    }
+
+    /// Takes the items of a member that is a list.
+    pub(crate) fn items(&mut self, key: &str) -> Option<Vec<&'j RawValue>> {
+        let items = serde_json::from_str(self.peek(key)?.get()).ok()?;
+        self.take(key);
+        Some(items)
+    }
+
+    /// The names of what nobody took.
+    pub(crate) fn left(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|(name, _)| name.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::with_capacity(map.size_hint().unwrap_or(8).min(64));
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Fields { members })
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+/// A value that a program wrote as JSON in a text: what it says, as JSON. A text that is no JSON stays a text.
+pub(crate) fn unquoted(raw: &RawValue) -> Box<RawValue> {
+    if let Ok(text) = serde_json::from_str::<String>(raw.get())
+        && let Ok(inner) = serde_json::from_str::<Box<RawValue>>(&text)
+    {
+        return inner;
+    }
+    raw.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_accounted_for() {
+        let mut fields =
+            Fields::of(r#"{"a": 1, "b": "x", "a": 2, "c": {"d": [1.00]}, "b\u0032": null}"#).unwrap();
+        assert_eq!(fields.get::<u64>("a"), Some(2));
+        assert_eq!(fields.get::<u64>("b"), None);
+        let mut inner = fields.object("c").unwrap();
+        assert_eq!(inner.items("d").unwrap()[0].get(), "1.00");
+        assert_eq!(fields.left().collect::<Vec<_>>(), ["b", "b2"]);
+        assert!(Fields::of("[]").is_none() && Fields::of("{").is_none());
+    }
+
+    #[test]
+    fn json_in_a_text_is_read() {
+        let raw = |text: &str| serde_json::from_str::<Box<RawValue>>(text).unwrap();
+        assert_eq!(unquoted(&raw(r#""{\"a\": 1.00}""#)).get(), r#"{"a": 1.00}"#);
+        assert_eq!(unquoted(&raw(r#""hello""#)).get(), r#""hello""#);
+        assert_eq!(unquoted(&raw("{}")).get(), "{}");
+    }
+}

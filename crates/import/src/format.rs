@@ -1,0 +1,161 @@
+//! What a format is, and which one a file is in.
+
+use std::io;
+
+use sortie_trace::foreign::MessageClass;
+
+use crate::formats::FORMATS;
+use crate::input::Input;
+use crate::loss::Gap;
+use crate::session::Session;
+
+/// A format that recordings are in.
+#[derive(Debug)]
+pub struct Format {
+    /// What `--from` calls it (`claude-code`).
+    pub name: &'static str,
+    /// What it is, in a few words: `session files of Claude Code`.
+    pub about: &'static str,
+    /// What it shows whenever it happens: protocol, operation, and whether the asking half.
+    pub(crate) shows: &'static [Shown],
+    /// What it never carries.
+    pub gaps: &'static [Gap],
+    /// Whether a file is in it.
+    pub(crate) recognizes: fn(&Head<'_>) -> bool,
+    /// Reads a file.
+    pub(crate) read: fn(&Format, Input<'_>, &mut Sink<'_>) -> Result<(), ImportError>,
+}
+
+/// Protocol, operation, half of the exchange.
+pub(crate) type Shown = (&'static str, &'static str, sortie_trace::Direction);
+
+/// Takes the sessions of a file, one after the other. What it fails with ends the reading.
+pub type Sink<'s> = dyn FnMut(Session) -> Result<(), ImportError> + 's;
+
+impl Format {
+    /// All there are, in the order in which they are asked whether a file is theirs.
+    pub fn all() -> &'static [&'static Self] {
+        FORMATS
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        FORMATS.iter().copied().find(|format| format.name == name)
+    }
+
+    /// Reads a file, and hands over its sessions.
+    ///
+    /// A file in which there is none is an error: whatever it is, it is no recording in this format.
+    pub fn read(&self, input: Input<'_>, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+        let name = input.name.to_owned();
+        let mut sessions = 0u64;
+        (self.read)(self, input, &mut |session| {
+            sessions += 1;
+            sink(session)
+        })?;
+        if sessions == 0 {
+            return Err(ImportError::Nothing { file: name, format: self.name });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn shows(&self) -> Vec<MessageClass> {
+        let class = |&(protocol, surface, direction): &Shown| MessageClass {
+            protocol: protocol.to_owned(),
+            surface: surface.to_owned(),
+            direction,
+        };
+        self.shows.iter().map(class).collect()
+    }
+}
+
+/// The beginning of a file, by which its format is recognized.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'h> {
+    /// The name of the file, without its folder and without `.gz` or `.zst`.
+    pub name: &'h str,
+    /// Its first bytes, decompressed.
+    pub bytes: &'h [u8],
+}
+
+impl Head<'_> {
+    /// Its first whole lines that are not blank, as text.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
+        let whole = self.bytes.split_inclusive(|byte| *byte == b'\n');
+        let lines = whole.filter_map(|line| std::str::from_utf8(line).ok());
+        lines.map(str::trim).filter(|line| !line.is_empty())
+    }
+
+    /// Whether one of its first lines has all of these keys at its top level, or is cut off and has the words of them.
+    pub(crate) fn has_line_with(&self, keys: &[&str]) -> bool {
+        self.lines()
+            .take(20)
+            .any(|line| keys.iter().all(|key| line.contains(&format!("\"{key}\""))) && line.starts_with('{'))
+    }
+
+    /// Whether it says all of these words.
+    pub(crate) fn says(&self, words: &[&str]) -> bool {
+        let text = String::from_utf8_lossy(self.bytes);
+        words.iter().all(|word| text.contains(word))
+    }
+}
+
+/// The format of a file, as far as its beginning and its name tell.
+pub fn recognize(head: &Head<'_>) -> Option<&'static Format> {
+    FORMATS.iter().copied().find(|format| (format.recognizes)(head))
+}
+
+/// Why a recording cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The file cannot be read.
+    #[error("cannot read `{file}`: {source}")]
+    Io {
+        /// The file.
+        file: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is not what its format takes.
+    #[error("`{file}`{}: {message}", place(*.line))]
+    Invalid {
+        /// The file.
+        file: String,
+        /// The line, from one; zero for none in particular.
+        line: u64,
+        /// What is wrong.
+        message: String,
+    },
+    /// It is larger than is read.
+    #[error("`{file}`: {what}; no more than {limit} bytes are read")]
+    TooLarge {
+        /// The file.
+        file: String,
+        /// What is too large.
+        what: String,
+        /// The bound.
+        limit: u64,
+    },
+    /// There is no session in it.
+    #[error("`{file}`: there is no session in it that `{format}` knows")]
+    Nothing {
+        /// The file.
+        file: String,
+        /// The format.
+        format: &'static str,
+    },
+    /// Nobody knows what it is.
+    #[error("`{file}`: nobody knows its format")]
+    Unknown {
+        /// The file.
+        file: String,
+    },
+    /// Whoever takes the sessions cannot go on.
+    #[error("{0}")]
+    Stopped(String),
+}
+
+fn place(line: u64) -> String {
+    if line == 0 { String::new() } else { format!(", line {line}") }
+}
