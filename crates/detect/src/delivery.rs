@@ -40,6 +40,10 @@ struct Wanted {
     done: Option<u64>,
     /// Ids of what was sent and has not been answered.
     waiting: Vec<Option<Value>>,
+    /// Whether the actor is the only one of its mode, so that its name does not matter in the recording of another program.
+    alone: bool,
+    /// Whether messages of its kind were there.
+    possible: bool,
 }
 
 impl Delivery {
@@ -56,7 +60,8 @@ impl Delivery {
     /// Takes note of a message.
     pub(crate) fn message(&mut self, message: &Message) {
         for wanted in self.wanted.iter_mut().filter(|wanted| wanted.done.is_none()) {
-            if wanted.what.actor == message.actor && wanted.mode == message.mode {
+            let is_actor = wanted.what.actor == message.actor || wanted.alone && message.source.is_some();
+            if is_actor && wanted.mode == message.mode {
                 match message.sender {
                     Sender::Actor => wanted.sent(message, self.declared),
                     Sender::Agent => wanted.heard(message),
@@ -77,6 +82,22 @@ impl Delivery {
         if self.declared { seqs.max() } else { seqs.min() }
     }
 
+    /// The same for what was recorded elsewhere, where what the document names is looked for if it could be there: if the recording
+    /// has messages of that kind.
+    pub(crate) fn foreign_reach(&self) -> Reach {
+        let unknown = || Reach { delivered: Delivered::Unknown, missing: Vec::new() };
+        if !self.declared {
+            return unknown();
+        }
+        let missing = self.wanted.iter().filter(|wanted| wanted.done.is_none());
+        if missing.clone().next().is_none() {
+            return self.reach();
+        }
+        let missing: Vec<_> =
+            missing.filter(|wanted| wanted.possible).map(|wanted| wanted.what.clone()).collect();
+        if missing.is_empty() { unknown() } else { Reach { delivered: Delivered::No, missing } }
+    }
+
     pub(crate) fn reach(&self) -> Reach {
         let missing =
             || self.wanted.iter().filter(|wanted| wanted.done.is_none()).map(|wanted| wanted.what.clone());
@@ -95,7 +116,15 @@ impl Delivery {
 
 impl Wanted {
     fn new(what: Undelivered, mode: String) -> Self {
-        Self { what, server: is_server(&mode), mode, done: None, waiting: Vec::new() }
+        Self {
+            what,
+            server: is_server(&mode),
+            mode,
+            done: None,
+            waiting: Vec::new(),
+            alone: false,
+            possible: false,
+        }
     }
 
     fn declared(entry: &RequiredDelivery, attack: &Attack) -> Self {
@@ -107,19 +136,24 @@ impl Wanted {
             contains: entry.contains.clone(),
         };
         // An actor that does not exist has no mode, so nothing it says is ever wanted.
-        Self::new(what, actor.map(|actor| actor.mode.clone()).unwrap_or_default())
+        let mode = actor.map(|actor| actor.mode.clone()).unwrap_or_default();
+        let alike = attack.execution.actors.iter().flatten().filter(|actor| actor.mode == mode).count();
+        Self { alone: alike == 1, ..Self::new(what, mode) }
     }
 
     /// Our actor sent something: is it what is wanted?
     fn sent(&mut self, message: &Message, declared: bool) {
-        let phase = self.what.phase.as_deref();
-        if message.kind == Kind::Error || phase.is_some_and(|phase| phase != message.phase) {
-            return;
-        }
+        // A recording of another program may know nothing of phases.
+        let phase =
+            self.what.phase.as_deref().filter(|_| !(message.source.is_some() && message.phase.is_empty()));
         let is_it = match &self.what.surface {
             Some(surface) => message.surfaces.iter().any(|served| is_same_surface(surface, served)),
             None => !declared && !is_handshake(message) && self.is_payload(message),
         };
+        self.possible |= is_it;
+        if message.kind == Kind::Error || phase.is_some_and(|phase| phase != message.phase) {
+            return;
+        }
         let says_it = |words: &String| message.content.says(words);
         if !is_it || !self.what.contains.as_ref().is_none_or(says_it) {
             return;

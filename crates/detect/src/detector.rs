@@ -24,6 +24,7 @@ use crate::dead_end::DeadEnd;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, FailureKind, Fault};
 use crate::flow::FlowWatch;
+use crate::foreign::{Runs, Sight};
 use crate::lifecycle::{Lifecycle, Watched, not_delivered};
 use crate::outcome::{
     ActorSummary, CaseInfo, CaseResult, Delivered, DocumentInfo, Evidence, EvidenceSource, Excerpt,
@@ -62,6 +63,10 @@ pub struct Detector {
     tallies: Vec<Tally>,
     /// Why an indicator can never fire, for each.
     dead_ends: Vec<Option<DeadEnd>>,
+    /// What each indicator can see of the recording of another program.
+    sights: Vec<Sight>,
+    runs: Runs,
+    complete: bool,
     lifecycle: Lifecycle,
     actors: Vec<ActorSummary>,
     delivery: Delivery,
@@ -98,7 +103,11 @@ impl Detector {
             None => Tally::default(),
         });
         let described = attack.indicators.iter().flatten();
+        let sights = described.clone().map(|indicator| Sight::new(document.document(), indicator));
         Self {
+            sights: sights.collect(),
+            runs: Runs::default(),
+            complete: false,
             dead_ends: described.map(|indicator| DeadEnd::of(document.document(), indicator)).collect(),
             tallies: tallies.collect(),
             semantic: None,
@@ -136,11 +145,18 @@ impl Detector {
         self
     }
 
+    /// Takes what was recorded elsewhere for all that happened, from the beginning to the end, as it is in a proof.
+    #[must_use]
+    pub fn complete(mut self) -> Self {
+        self.complete = true;
+        self
+    }
+
     /// Takes note of a record, of whatever kind, the header too.
     pub fn lifecycle(&mut self, record: &Record) {
         self.lifecycle.record(record);
         match record {
-            Record::Header(header) => self.take_canaries(header),
+            Record::Header(header) => self.take_header(header),
             Record::Phase(entered) => reach::entered(&mut self.actors, entered),
             Record::Message(message) => {
                 reach::said(&mut self.actors, message);
@@ -150,13 +166,24 @@ impl Detector {
                 self.canaries.message(message);
                 let tallies = &self.tallies;
                 self.flows.message(message, |index| tallies[index].is_settled());
+                self.runs.message(message);
                 let indicators = self.document.indicators().iter().zip(&mut self.tallies);
-                for (indicator, tally) in indicators {
-                    tally.within_sight |= is_within_sight(indicator, message);
+                for ((indicator, tally), sight) in indicators.zip(&self.sights) {
+                    tally.within_sight |= is_within_sight(indicator, message, sight);
                 }
             }
             _ => {}
         }
+    }
+
+    fn take_header(&mut self, header: &Header) {
+        if let Some(recorded) = &header.recorded {
+            let described = self.document.document().attack.indicators.iter().flatten();
+            for (indicator, sight) in described.zip(&mut self.sights) {
+                sight.take(indicator, recorded);
+            }
+        }
+        self.take_canaries(header);
     }
 
     /// Puts in what `{{canary.…}}` stood for in this run. An indicator that looks for one of which the trace does not say that
@@ -184,7 +211,9 @@ impl Detector {
     pub fn looks_at(&self, message: &Message) -> bool {
         let mut indicators = self.document.indicators().iter().zip(&self.tallies).enumerate();
         indicators.any(|(index, (indicator, tally))| {
-            !tally.is_settled() && (is_selected(indicator, message) || self.flows.is_source(index, message))
+            !tally.is_settled()
+                && (is_selected(indicator, message, &self.sights[index])
+                    || self.flows.is_source(index, message))
         })
     }
 
@@ -212,11 +241,12 @@ impl Detector {
             if tally.is_settled() {
                 continue;
             }
-            if is_selected(indicator, observed.record) {
+            if is_selected(indicator, observed.record, &self.sights[index]) {
                 if dead_end.as_ref().is_some_and(|dead_end| dead_end.is_refuted_by(&message)) {
                     *dead_end = None;
                 }
                 if let Some(seen) = seen_by(indicator, observed.record, &message) {
+                    tally.saw |= self.sights[index].sees(&seen);
                     let outcome = indicator.evaluate(&seen, evaluators);
                     let outcome = self.flows.narrowed(index, outcome, observed.record, &seen);
                     if tally.add(outcome, observed) {
@@ -258,11 +288,14 @@ impl Detector {
         let undelivered = not_delivered(&reach);
         let waved_through = self.lenient || self.lifecycle.stopped_by == Some(StopReason::Match);
         let watched = Watched {
-            anything: self.tallies.iter().any(|tally| tally.within_sight),
+            // An import says for each indicator why not.
+            anything: self.lifecycle.is_import()
+                || (0..self.tallies.len()).any(|index| self.blind_spot(index).is_none()),
             exploited: self.is_exploited(),
         };
         let resistance = self.resistance(&reach);
-        let failure = self.lifecycle.failure(self.attack(), &self.actors, watched, self.signs.health());
+        let cut = self.runs.cut().filter(|_| !self.complete);
+        let failure = self.lifecycle.failure(self.attack(), &self.actors, watched, self.signs.health(), cut);
         // Who cannot be attacked like this, has resisted nothing; who gave in, could.
         let unable = Some(&resistance.able)
             .filter(|able| able.holds == Holds::No && failure.is_none())
@@ -313,12 +346,40 @@ impl Detector {
             Delivered::No => Fact::no(None, "it was not served what the attack takes"),
             Delivered::Unknown => foreign(),
         };
-        let (alive, able) = if self.lifecycle.is_foreign() {
+        let (alive, able) = if self.lifecycle.is_import() {
+            // What an agent may do is in no recording.
+            (self.signs.alive(seq, false), foreign())
+        } else if self.lifecycle.is_foreign() {
             (foreign(), foreign())
         } else {
             (self.signs.alive(seq, self.lifecycle.control_worked()), self.needs.able(&self.actors))
         };
         Resistance { reached, alive, able, watched: self.watched() }
+    }
+
+    /// Why the recording of another program could not have shown what an indicator looks for.
+    fn blind_spot(&self, index: usize) -> Option<Cow<'_, str>> {
+        let (indicator, tally, sight) =
+            (&self.document.indicators()[index], &self.tallies[index], &self.sights[index]);
+        if tally.is_matched() || !self.lifecycle.is_foreign() {
+            return None;
+        }
+        if self.complete {
+            // What is not in a proof did not happen, as long as it has something to say.
+            return (!tally.within_sight).then_some(Cow::Borrowed("there is no message of its protocol"));
+        }
+        if !self.lifecycle.is_import() {
+            // An agent that was shown the attack, and did not do what an indicator looks for, did not do it.
+            let reached =
+                matches!(self.delivery.foreign_reach().delivered, Delivered::Yes | Delivered::Assumed);
+            let nothing = Cow::Borrowed("there is no message that it looks at");
+            return (!tally.saw && !reached).then_some(nothing);
+        }
+        if let Some(why) = &sight.unseen {
+            return Some(Cow::Borrowed(why));
+        }
+        let actor = indicator.actor.as_ref().filter(|_| sight.names_tell && !tally.within_sight)?;
+        Some(Cow::Owned(format!("the recording has nobody called `{actor}`")))
     }
 
     /// Whether every indicator could have fired.
@@ -361,7 +422,8 @@ impl Detector {
             return None;
         }
         let dead_end = self.dead_ends[index].as_ref().map(|dead_end| dead_end.reason.clone());
-        dead_end.or_else(|| self.flows.why_silent(index))
+        let spot = || self.blind_spot(index).filter(|_| !self.complete).map(Cow::into_owned);
+        dead_end.or_else(|| self.flows.why_silent(index)).or_else(spot)
     }
 
     fn note(&mut self, observed: &Observed<'_>) {
@@ -381,7 +443,7 @@ impl Detector {
 
     fn reach(&self) -> Reach {
         if self.lifecycle.is_foreign() {
-            return Reach { delivered: Delivered::Unknown, missing: Vec::new() };
+            return self.delivery.foreign_reach();
         }
         if self.lifecycle.other_document(self.attack()).is_some() {
             return self.delivery.nothing();
@@ -559,14 +621,14 @@ fn nothing_done(alive: &Fact) -> Option<Failure> {
 
 /// Whether a message is of the protocol, and on the connection, that an indicator looks at: whether the
 /// indicator could have something to say at all.
-fn is_within_sight(indicator: &CompiledIndicator, message: &Message) -> bool {
+fn is_within_sight(indicator: &CompiledIndicator, message: &Message, sight: &Sight) -> bool {
     let wanted = |wanted: &Option<String>, is: &str| wanted.as_deref().is_none_or(|wanted| wanted == is);
     let of_protocol = if looks_at_answers(indicator) {
         agent_answer::may_hold(message)
     } else {
         wanted(&indicator.protocol, &message.protocol)
     };
-    of_protocol && wanted(&indicator.actor, &message.actor)
+    of_protocol && (sight.is_any_actor(message) || wanted(&indicator.actor, &message.actor))
 }
 
 /// What an indicator sees of a message that it looks at: the message, or the answer in it where it looks at those; `None` where
@@ -589,7 +651,7 @@ fn looks_at_answers(indicator: &CompiledIndicator) -> bool {
 
 /// Whether a message is within sight, and of the operation and of the half of the exchange that an indicator
 /// looks at. No direction given means both.
-fn is_selected(indicator: &CompiledIndicator, message: &Message) -> bool {
+fn is_selected(indicator: &CompiledIndicator, message: &Message, sight: &Sight) -> bool {
     let operation = indicator.surface.as_deref();
     let of_operation = operation.is_none_or(|wanted| {
         if looks_at_answers(indicator) {
@@ -603,11 +665,11 @@ fn is_selected(indicator: &CompiledIndicator, message: &Message) -> bool {
         Some(Side::Request) => message.direction == Direction::Request,
         Some(Side::Response) => message.direction == Direction::Response,
     };
-    of_operation && of_side && is_within_sight(indicator, message)
+    of_operation && of_side && is_within_sight(indicator, message, sight)
 }
 
 /// Whether an indicator looks at a message (format specification, §6): it is of the indicator's protocol, operation,
 /// actor and direction, as far as the indicator names them.
 pub fn selects(indicator: &CompiledIndicator, observed: &Observed<'_>) -> bool {
-    is_selected(indicator, observed.record)
+    is_selected(indicator, observed.record, &Sight::default())
 }

@@ -29,6 +29,7 @@ mod delivery;
 mod detector;
 mod failure;
 pub mod flow;
+mod foreign;
 mod judged;
 mod lifecycle;
 pub mod outcome;

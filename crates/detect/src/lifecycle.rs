@@ -51,9 +51,31 @@ impl Lifecycle {
         self.header.as_ref().is_some_and(|header| header.origin == TraceOrigin::Foreign)
     }
 
+    /// Whether it was made of the recording of another program, which says what it shows.
+    pub(crate) fn is_import(&self) -> bool {
+        self.header.as_ref().is_some_and(|header| header.recorded.is_some())
+    }
+
     /// Whether the agent did its task where there was no attack.
     pub(crate) fn control_worked(&self) -> bool {
         self.header.as_ref().is_some_and(|header| header.control == Some(true))
+    }
+
+    /// The source says that the agent failed.
+    fn recorded_failure(&self) -> Option<Failure> {
+        let words = self.header.as_ref()?.recorded.as_ref()?.failed.as_deref()?;
+        let message = format!("the agent failed, its recording says: {words}");
+        Some(Failure::new(FailureKind::AgentFailed, Fault::Agent, message))
+    }
+
+    /// What came after the recording is not known. One that says what it shows says how it ends; of any other, messages tell.
+    fn recorded_cut(&self, by_messages: Option<String>) -> Option<Failure> {
+        let why = match self.header.as_ref()?.recorded.as_ref() {
+            Some(recorded) => recorded.cut.clone(),
+            None => by_messages.filter(|_| self.stopped_by.is_none()),
+        };
+        let message = format!("the recording is not whole: {}", why?);
+        Some(Failure::new(FailureKind::CutShort, Fault::Harness, message))
     }
 
     /// The agent was still at it, or hung, when the time was over: nobody knows what it would have done.
@@ -64,21 +86,27 @@ impl Lifecycle {
     }
 
     /// What kept the run from being a whole one: the first that holds, causes before what follows from them.
-    /// Of what was recorded elsewhere only the messages are known.
+    /// Of what was recorded elsewhere nobody knows who was connected, and whether silence is all there was; `cut` is why its end
+    /// is missing, as far as messages tell.
     pub(crate) fn failure(
         &self,
         attack: &Attack,
         actors: &[ActorSummary],
         watched: Watched,
         health: &Health,
+        cut: Option<String>,
     ) -> Option<Failure> {
         if self.is_foreign() {
-            if health.fault().is_some_and(|fault| !fault.is_silence) {
-                return faulty(health);
-            }
             let message = "there is no message that an indicator of this document looks at";
-            return (!watched.anything)
-                .then(|| Failure::new(FailureKind::NothingObserved, Fault::None, message));
+            let nothing = || Failure::new(FailureKind::NothingObserved, Fault::None, message);
+            return self
+                .other_document(attack)
+                .or_else(|| self.actor_failure())
+                .or_else(|| self.crash())
+                .or_else(|| self.recorded_failure())
+                .or_else(|| faulty(health).filter(|_| health.fault().is_some_and(|fault| !fault.is_silence)))
+                .or_else(|| self.recorded_cut(cut).filter(|_| !watched.exploited))
+                .or_else(|| (!watched.anything).then(nothing));
         }
         self.other_document(attack)
             .or_else(|| self.actor_failure())

@@ -12,6 +12,8 @@ pub(crate) struct Tally {
     state: State,
     /// Whether a message came by that it could have had something to say about.
     pub(crate) within_sight: bool,
+    /// Whether it looked at one that has what it looks at.
+    pub(crate) saw: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -45,7 +47,7 @@ impl Tally {
     /// For an indicator that cannot be evaluated. Without this, one that no message was selected for would look
     /// as if it had been.
     pub(crate) fn skipped(reason: &'static str) -> Self {
-        Self { state: State::Skipped(reason), within_sight: false }
+        Self { state: State::Skipped(reason), within_sight: false, saw: false }
     }
 
     /// Whether nothing that is said from here on can change it.

@@ -98,7 +98,7 @@ impl Recording {
         document: &Arc<Compiled>,
         semantic: Option<Arc<dyn SemanticEvaluator + Send + Sync>>,
     ) -> Result<Outcome, NoIndicators> {
-        let mut detector = Detector::new(Arc::clone(document)).require_indicators()?;
+        let mut detector = Detector::new(Arc::clone(document)).complete().require_indicators()?;
         if let Some(semantic) = semantic {
             detector = detector.with_semantic(semantic);
         }

@@ -41,6 +41,7 @@ impl Trace {
             id: id.map(Value::from),
             connection: "session-1".to_owned(),
             sender,
+            source: None,
             content: Content::from_wire(content.to_string().as_bytes()),
         })));
     }
