@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use sortie_oatf::bindings::LOCAL;
 use sortie_oatf::model::Mode;
 
 use crate::agent_answer;
@@ -105,7 +106,7 @@ impl Health {
             self.said = Some(message.seq);
             return;
         }
-        if Mode::of(&message.mode).is_server() {
+        if Mode::of(&message.mode).is_server() || message.protocol == LOCAL {
             let is =
                 |known: &[&str]| message.surfaces.iter().any(|surface| known.contains(&surface.as_str()));
             let acts = match message.kind {

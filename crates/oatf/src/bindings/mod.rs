@@ -30,7 +30,7 @@ mod target;
 
 pub use reachability::{Nearest, Reachability, UnreachableReason, carries_transcript, reachability};
 pub use registry::{
-    AGENT, ANSWER, DispatchList, dispatch_lists, is_agent_side, is_known_event, is_known_surface,
+    AGENT, ANSWER, DispatchList, LOCAL, dispatch_lists, is_agent_side, is_known_event, is_known_surface,
     known_modes, known_protocols, known_surfaces, nearest_event, nearest_structural_key, nearest_surface,
     structural_keys,
 };

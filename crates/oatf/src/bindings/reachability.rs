@@ -1,7 +1,9 @@
 //! Whether an indicator's `target` can resolve at all.
 
 use super::nearest::nearest;
-use super::registry::{Role, role, speaks, table};
+use super::registry::{
+    LOCAL, {Role, role, speaks, table},
+};
 use super::shape::{Obstacle, Walk};
 use super::table::{Message, Side, Table};
 use super::target::{Path, Step, parse_target};
@@ -132,7 +134,8 @@ pub fn reachability(
     if target.is_empty() {
         return Reachability::Possible;
     }
-    let (Some(table), Some(steps)) = (table(protocol), parse_target(target)) else {
+    let alike = if protocol == LOCAL { "mcp" } else { protocol };
+    let (Some(table), Some(steps)) = (table(alike), parse_target(target)) else {
         return Reachability::Unknown;
     };
     let on_surface: Vec<&Message> = table

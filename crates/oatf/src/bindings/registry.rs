@@ -58,6 +58,12 @@ pub const AGENT: &str = "agent";
 /// The one operation of [`AGENT`].
 pub const ANSWER: &str = "answer";
 
+/// What indicators name in place of a protocol to look at calls of functions of the agent's own program, which only its own
+/// recordings show. A call looks as it does over MCP. It is an extension of ours: no actor speaks it.
+pub const LOCAL: &str = "local";
+/// The operations of [`LOCAL`].
+const LOCAL_SURFACES: [&str; 2] = ["tools/call", "tools/list"];
+
 /// Whether an actor of this mode can see this trigger event; `None` when the mode is not one of ours.
 ///
 /// Server actors see what the agent asks and announces. Client actors see answers under the name of what was
@@ -85,6 +91,9 @@ pub fn is_known_surface(protocol: &str, surface: &str) -> Option<bool> {
     if protocol == AGENT {
         return Some(surface == ANSWER);
     }
+    if protocol == LOCAL {
+        return Some(LOCAL_SURFACES.contains(&surface));
+    }
     Some(table(protocol)?.surfaces().any(|known| known == surface))
 }
 
@@ -92,6 +101,9 @@ pub fn is_known_surface(protocol: &str, surface: &str) -> Option<bool> {
 pub fn known_surfaces(protocol: &str) -> Vec<&'static str> {
     if protocol == AGENT {
         return vec![ANSWER];
+    }
+    if protocol == LOCAL {
+        return LOCAL_SURFACES.to_vec();
     }
     let mut known = Vec::new();
     for surface in table(protocol).into_iter().flat_map(Table::surfaces) {
@@ -106,6 +118,9 @@ pub fn known_surfaces(protocol: &str) -> Vec<&'static str> {
 pub fn nearest_surface(protocol: &str, surface: &str) -> Option<&'static str> {
     if protocol == AGENT {
         return Some(ANSWER);
+    }
+    if protocol == LOCAL {
+        return closest(surface, LOCAL_SURFACES.into_iter());
     }
     let index = find_protocol(protocol)?;
     alias(index, surface).or_else(|| closest(surface, TABLES[index].surfaces()))

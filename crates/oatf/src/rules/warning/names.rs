@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use sortie_syntax::{NodePath, listed};
 
-use crate::bindings::{AGENT, known_modes, known_protocols};
+use crate::bindings::{AGENT, LOCAL, known_modes, known_protocols};
 use crate::model::Mode;
 use crate::rules::report::Shown;
 use crate::rules::walk::{ACTOR_MODE, is_name};
@@ -109,7 +109,10 @@ pub(super) const W_003: Rule = Rule::warning("W-003", "SDK §3.2", include_str!(
         for (path, indicator) in document.indicators() {
             let Some(protocol) = indicator.protocol.as_deref() else { continue };
             // What does not have the form of a protocol is V-034's to report.
-            if !known_protocols().contains(&protocol) && protocol != AGENT && is_name(protocol) {
+            if !known_protocols().contains(&protocol)
+                && ![AGENT, LOCAL].contains(&protocol)
+                && is_name(protocol)
+            {
                 unknown.add(protocol, path.key("protocol"));
             }
         }
