@@ -7,6 +7,7 @@ use std::io::BufRead;
 use std::sync::Arc;
 
 use serde_json::Value;
+use sortie_oatf::bindings::LOCAL;
 use sortie_oatf::canary;
 use sortie_oatf::model::{Attack, CorrelationLogic, Direction as Side, IndicatorResult};
 use sortie_oatf::{
@@ -361,8 +362,13 @@ impl Detector {
     fn blind_spot(&self, index: usize) -> Option<Cow<'_, str>> {
         let (indicator, tally, sight) =
             (&self.document.indicators()[index], &self.tallies[index], &self.sights[index]);
-        if tally.is_matched() || !self.lifecycle.is_foreign() {
+        if tally.is_matched() {
             return None;
+        }
+        if !self.lifecycle.is_foreign() {
+            let why =
+                "only the agent's own recording shows calls of its own functions (`sortie eval --from`)";
+            return (indicator.protocol.as_deref() == Some(LOCAL)).then_some(Cow::Borrowed(why));
         }
         if self.complete {
             // What is not in a proof did not happen, as long as it has something to say.
@@ -585,29 +591,51 @@ impl fmt::Debug for Detector {
 /// A live run does the same with its records as it writes them.
 pub fn replay<R: BufRead>(trace: R, detectors: &mut [Detector]) -> Result<(), TraceError> {
     let (header, records) = Trace::open(trace)?;
-    let header = Record::Header(Box::new(header));
-    for detector in &mut *detectors {
-        detector.lifecycle(&header);
-    }
-    let reads_transcript = detectors.iter().any(Detector::reads_transcript);
-    let mut deriver = Deriver::new().with_transcripts(reads_transcript);
+    let mut shown = Shown::new(header, detectors);
     for record in records {
-        let record = record?;
-        for detector in &mut *detectors {
-            detector.lifecycle(&record);
-        }
-        if let Record::Message(message) = &record {
-            if !detectors.iter().any(|detector| detector.looks_at(message)) {
-                deriver.skip(message);
-                continue;
-            }
-            let observed = deriver.observe(message);
-            for detector in &mut *detectors {
-                detector.observe(&observed);
-            }
-        }
+        shown.record(&record?);
     }
     Ok(())
+}
+
+/// The same with records that are at hand.
+pub fn replay_records(header: Header, records: impl IntoIterator<Item = Record>, detectors: &mut [Detector]) {
+    let mut shown = Shown::new(header, detectors);
+    for record in records {
+        shown.record(&record);
+    }
+}
+
+/// Detectors that are shown a trace.
+struct Shown<'d> {
+    detectors: &'d mut [Detector],
+    deriver: Deriver,
+}
+
+impl<'d> Shown<'d> {
+    fn new(header: Header, detectors: &'d mut [Detector]) -> Self {
+        let header = Record::Header(Box::new(header));
+        for detector in &mut *detectors {
+            detector.lifecycle(&header);
+        }
+        let reads_transcript = detectors.iter().any(Detector::reads_transcript);
+        Self { detectors, deriver: Deriver::new().with_transcripts(reads_transcript) }
+    }
+
+    fn record(&mut self, record: &Record) {
+        for detector in &mut *self.detectors {
+            detector.lifecycle(record);
+        }
+        let Record::Message(message) = record else { return };
+        if !self.detectors.iter().any(|detector| detector.looks_at(message)) {
+            self.deriver.skip(message);
+            return;
+        }
+        let observed = self.deriver.observe(message);
+        for detector in &mut *self.detectors {
+            detector.observe(&observed);
+        }
+    }
 }
 
 /// An agent that only looked at what there is has not shown that it works.

@@ -40,7 +40,7 @@ mod tally;
 
 pub use calibration::{Calibration, INJECTIONS, Measured, Trust};
 pub use cost::{Cost, Prices, Spent};
-pub use detector::{Detector, NoIndicators, Place, replay, seen_by, selects};
+pub use detector::{Detector, NoIndicators, Place, replay, replay_records, seen_by, selects};
 pub use failure::{Failure, FailureKind, Fault};
 pub use judged::{Judged, Opinion, Provenance, Quote, QuoteSource, Reason, Ruling, Vote};
 pub use outcome::{

@@ -7,6 +7,7 @@ use sortie_evaluators::{Severity, Values};
 use sortie_oatf::compile::FlowOrigin;
 use sortie_oatf::model::{Attack, AttackResult, EvaluationSummary, IndicatorResult, Tier};
 use sortie_syntax::closed_enum;
+use sortie_trace::foreign::SourcePlace;
 use sortie_trace::{Direction, Observed, Sender, StopReason, Transcript};
 
 use crate::failure::{Failure, FailureKind, Fault};
@@ -279,6 +280,9 @@ pub struct Seen {
     pub direction: Direction,
     /// Who sent it.
     pub sender: Sender,
+    /// Where it comes from, when it was recorded by another program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Box<SourcePlace>>,
 }
 
 impl Seen {
@@ -290,6 +294,7 @@ impl Seen {
             surfaces: observed.record.surfaces.clone(),
             direction: observed.record.direction,
             sender: observed.record.sender,
+            source: observed.record.source.clone(),
         }
     }
 }

@@ -8,6 +8,7 @@ use sortie_detect::{Calibration, Outcome, Spent, Standing};
 use sortie_stats::ConfidenceInterval;
 
 use crate::baseline::BaselineNote;
+use crate::imports::Imports;
 use crate::origin::RunOrigin;
 use crate::{RunTotals, SuiteTable};
 
@@ -42,6 +43,9 @@ pub struct Report {
     /// The rate over all cases that were played several times.
     #[serde(default)]
     pub rate: Option<SuiteRate>,
+    /// The recordings of other programs that it is about. It is not read again: a run has none.
+    #[serde(skip_deserializing)]
+    pub imports: Option<Imports>,
 }
 
 /// The mean of the rates of cases, each of which counts the same, whatever the number of its attempts.
@@ -57,7 +61,7 @@ pub struct SuiteRate {
 
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { version, run, runs, unfinished, stopped, suites, models, baseline, rate } = self;
+        let Self { version, run, runs, unfinished, stopped, suites, models, baseline, rate, imports } = self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("version", version)?;
         if let Some(run) = run {
@@ -83,6 +87,9 @@ impl Serialize for Report {
         }
         if !baseline.is_empty() {
             map.serialize_entry("baseline", baseline)?;
+        }
+        if let Some(imports) = imports {
+            map.serialize_entry("imports", imports)?;
         }
         map.end()
     }

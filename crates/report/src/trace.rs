@@ -1,12 +1,16 @@
 //! A trace for people. What is in it comes from agents and from files, so nothing of it reaches the terminal as it is.
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
+use std::ops::RangeInclusive;
 use std::time::SystemTime;
 
 use serde_json::Value;
+use sortie_detect::Detector;
 use sortie_trace::time::parse_time;
-use sortie_trace::{Header, Kind, Message, Observed, Record, Sender};
+use sortie_trace::{
+    Deriver, Direction, Header, Kind, Message, Observed, Record, Sender, Trace, TraceError, TraceOrigin,
+};
 
 use crate::{line, style, visible};
 
@@ -29,7 +33,112 @@ pub struct TraceView {
     start: Option<SystemTime>,
 }
 
+/// Which records of a trace are shown. What happened around the messages is never asked for, and always good to know.
+#[derive(Clone, Debug, Default)]
+pub struct TraceFilter {
+    /// What one of these actors said and heard; of all, where there is none.
+    pub actors: Vec<String>,
+    /// Messages of these operations; of all, where there is none.
+    pub surfaces: Vec<String>,
+    /// One half of each exchange.
+    pub direction: Option<Direction>,
+    /// What one side sent.
+    pub sender: Option<Sender>,
+    /// Records with these numbers.
+    pub numbers: Option<RangeInclusive<u64>>,
+}
+
+impl TraceFilter {
+    fn wants(&self, record: &Record) -> bool {
+        let of_actor = |actor: &str| self.actors.is_empty() || self.actors.iter().any(|asked| asked == actor);
+        self.numbers.as_ref().is_none_or(|numbers| numbers.contains(&record.seq()))
+            && record.actor().is_none_or(of_actor)
+            && match record {
+                Record::Message(message) => self.wants_message(message),
+                _ => true,
+            }
+    }
+
+    fn wants_message(&self, message: &Message) -> bool {
+        self.direction.is_none_or(|asked| asked == message.direction)
+            && self.sender.is_none_or(|asked| asked == message.sender)
+            && (self.surfaces.is_empty() || message.surfaces.iter().any(|name| self.surfaces.contains(name)))
+    }
+
+    fn is_over(&self, record: &Record) -> bool {
+        self.numbers.as_ref().is_some_and(|numbers| record.seq() > *numbers.end())
+    }
+}
+
+/// Why a trace could not be shown to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum ShowError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// Nothing can be written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// What [`TraceView::show`] shows of a trace, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct TraceLook<'l> {
+    /// In colour.
+    pub color: bool,
+    /// The width of a line, where somebody knows it.
+    pub width: Option<usize>,
+    /// Whole messages.
+    pub full: bool,
+    /// `_meta` too.
+    pub meta: bool,
+    /// Which records.
+    pub filter: &'l TraceFilter,
+}
+
 impl TraceView {
+    /// Shows a trace, and below a message which indicators of a detector it is the first to match. Gives the number of records that
+    /// were shown; `closed` says whether anybody still reads.
+    pub fn show<W: Write>(
+        input: impl BufRead,
+        look: TraceLook<'_>,
+        mut detector: Option<Detector>,
+        out: &mut W,
+        closed: impl Fn(&W) -> bool,
+    ) -> Result<u64, ShowError> {
+        let (header, mut records) = Trace::open(input)?;
+        let view = Self::new(look.color, look.width, look.full, &header).with_meta(look.meta);
+        view.header(&header, out)?;
+        // It has to see every message, since later ones refer to earlier ones.
+        let mut deriver = Deriver::new();
+        let (mut shown, mut stopped) = (0, false);
+        for record in &mut records {
+            let record = record?;
+            if look.filter.is_over(&record) || closed(out) {
+                return Ok(shown);
+            }
+            stopped |= matches!(record, Record::Stopped(_));
+            let observed = match &record {
+                Record::Message(message) => Some(deriver.observe(message)),
+                _ => None,
+            };
+            let matched = match (&mut detector, &observed) {
+                (Some(detector), Some(observed)) => detector.observe(observed),
+                _ => Vec::new(),
+            };
+            if look.filter.wants(&record) {
+                shown += 1;
+                view.record(&record, observed, out)?;
+                for id in matched.iter().filter_map(|index| detector.as_ref()?.indicator_id(*index)) {
+                    view.matched(id, out)?;
+                }
+            }
+        }
+        let unfinished = header.origin == TraceOrigin::Run && !stopped;
+        view.end(unfinished, records.was_cut(), out)?;
+        Ok(shown)
+    }
+
     /// Shows a trace with this header; `full` shows whole messages.
     pub fn new(color: bool, width: Option<usize>, full: bool, header: &Header) -> Self {
         Self { color, width, full, meta: false, start: parse_time(&header.time) }

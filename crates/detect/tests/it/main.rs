@@ -4,6 +4,7 @@ mod canaries;
 mod delivered;
 mod flow_index;
 mod flows;
+mod foreign;
 mod fuzz_corpus;
 mod incremental;
 mod live;

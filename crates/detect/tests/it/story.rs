@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sortie_detect::{Detector, Outcome, Place};
 use sortie_oatf::{Compiled, load};
+use sortie_trace::foreign::{Recorded, SourcePlace};
 use sortie_trace::{
     ActorFailed, AgentExit, Content, Direction, Header, Kind, Message, Observed, PhaseEntered, Record,
     Sender, Stopped, TraceOrigin, TracedDocument,
@@ -39,6 +40,8 @@ pub(crate) struct Story {
     phase: String,
     /// The JSON-RPC id of the exchange.
     pub(crate) id: u64,
+    /// Where its messages come from.
+    source: Option<SourcePlace>,
 }
 
 impl Story {
@@ -54,6 +57,15 @@ impl Story {
     /// The messages of somebody else, in which this document is looked for.
     pub(crate) fn foreign(text: &str) -> Self {
         Self::starting(compiled(text), TraceOrigin::Foreign, None)
+    }
+
+    /// The recording of another program, in which it is looked for.
+    pub(crate) fn imported(text: &str, recorded: Recorded) -> Self {
+        let mut story = Self::foreign(text);
+        let header = Header { recorded: Some(Box::new(recorded)), ..header(TraceOrigin::Foreign, None) };
+        story.detector.lifecycle(&Record::Header(Box::new(header)));
+        story.source = Some(SourcePlace { file: "session.jsonl".into(), line: Some(7), item: None });
+        story
     }
 
     /// The same, after a control in which the agent did its task.
@@ -78,6 +90,7 @@ impl Story {
             actor,
             phase,
             id: 0,
+            source: None,
         };
         story.detector.lifecycle(&Record::Header(Box::new(header(origin, traced))));
         story
@@ -131,7 +144,7 @@ impl Story {
             kind,
             connection: "1".into(),
             sender,
-            source: None,
+            source: self.source.clone().map(Box::new),
             content: Content::from_wire(message.to_string().as_bytes()),
         };
         self.detector.lifecycle(&Record::Message(Box::new(record.clone())));

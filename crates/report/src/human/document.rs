@@ -121,7 +121,7 @@ pub fn evidence(verdict: &IndicatorFinding, found: &Match, color: bool) -> Vec<S
 
 /// Which message it was.
 pub(crate) fn message(seen: &Seen) -> String {
-    let Seen { seq, actor, phase, surfaces, direction, sender } = seen;
+    let Seen { seq, actor, phase, surfaces, direction, sender, source } = seen;
     let direction = match direction {
         Direction::Request => "request",
         Direction::Response => "response",
@@ -131,7 +131,8 @@ pub(crate) fn message(seen: &Seen) -> String {
         Sender::Actor => "to the agent from",
     };
     let phase = if phase.is_empty() { String::new() } else { format!(" in phase `{phase}`") };
-    format!("message {seq}: {} {direction}, {way} `{actor}`{phase}", surfaces.join(" and "))
+    let source = source.as_ref().map(|source| format!(", {source}")).unwrap_or_default();
+    format!("message {seq}: {} {direction}, {way} `{actor}`{phase}{source}", surfaces.join(" and "))
 }
 
 /// Why silence counts, in one line.

@@ -61,6 +61,9 @@ pub fn write_human(out: &mut dyn Write, report: &Report, view: View) -> io::Resu
     if let Some(models) = &report.models {
         models::write(out, models, view.color)?;
     }
+    if let Some(imports) = &report.imports {
+        write!(out, "{}", imports.to_human())?;
+    }
     if let Some(why) = &report.stopped {
         let word = style::paint(view.color, style::WARNING, "ended early");
         writeln!(out, "{word}: {}", line(why))?;

@@ -174,6 +174,7 @@ fn seen(message: &Message) -> Seen {
         surfaces: message.surfaces.clone(),
         direction: message.direction,
         sender: message.sender,
+        source: message.source.clone(),
     }
 }
 
