@@ -94,6 +94,11 @@ impl<'i> Input<'i> {
         Head { name, bytes }
     }
 
+    /// What it holds, decompressed.
+    pub fn into_reader(self) -> Box<dyn BufRead + 'i> {
+        self.reader
+    }
+
     /// Its lines.
     pub fn lines(self) -> Lines<'i> {
         Lines { input: self, line: Vec::new(), number: 0, cut: false }

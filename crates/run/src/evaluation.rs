@@ -8,7 +8,7 @@ use std::sync::Arc;
 use sortie_detect::{Detector, Outcome, Place, replay};
 use sortie_engine::cases::{CaseTrace, CompiledEvaluator};
 use sortie_evaluators::{CatalogueEntry, CompiledChecks};
-use sortie_library::NamedDocument;
+use sortie_library::{NamedDocument, Purpose};
 use sortie_oatf::SemanticEvaluator;
 use sortie_report::files::FileError;
 use sortie_trace::{MAX_TRACE_BYTES, Redactor};
@@ -102,6 +102,29 @@ impl TraceSource {
             }
         })
     }
+}
+
+/// The documents that recordings are judged with: those that are named, or all of the library. `threshold` is that of their semantic
+/// indicators. Also says what was left out.
+pub fn documents_to_evaluate(
+    named: &[PathBuf],
+    threshold: Option<f64>,
+) -> Result<(Vec<NamedDocument>, Vec<String>), SetupError> {
+    let library: Vec<PathBuf>;
+    let (paths, note) = if named.is_empty() {
+        library = sortie_library::documents().iter().map(|document| document.id().into()).collect();
+        let note = format!("no document is named: all {} of the library are looked for", library.len());
+        (library.as_slice(), Some(note))
+    } else {
+        (named, None)
+    };
+    let (mut documents, mut notes) = NamedDocument::load_all(paths, Purpose::Evaluate)?;
+    notes.extend(note);
+    if let Some(threshold) = threshold {
+        let set = documents.into_iter().map(|document| document.with_semantic_threshold(threshold));
+        documents = set.collect::<Result<_, _>>()?;
+    }
+    Ok((documents, notes))
 }
 
 /// What evaluators say about recordings, each of which is a case of one of them.

@@ -4,6 +4,10 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
+use sortie_engine::cases::case_folder;
+
+use crate::{SetupError, load_info};
+
 /// So much of a trace is read; a page shows far less of it.
 const MAX_BYTES: u64 = 32 << 20;
 
@@ -46,6 +50,28 @@ impl TraceFiles<'_> {
             }
         }
     }
+}
+
+/// The traces that a path stands for: itself, that of a case, or those of all cases of a run in the order of its report.
+pub fn traces_of(path: &Path) -> Result<Vec<PathBuf>, SetupError> {
+    const TRACE: &str = "trace.jsonl";
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    if path.join(TRACE).is_file() {
+        return Ok(vec![path.join(TRACE)]);
+    }
+    let run = load_info(path).map_err(|_| {
+        let message = format!("`{}` is neither the folder of a run nor of a case", path.display());
+        SetupError::usage(message)
+            .with_help("name a trace, a folder with a `trace.jsonl`, or what `--run-dir` named")
+    })?;
+    let cases = run.cases.iter().map(|case| path.join(case_folder(&case.id)).join(TRACE));
+    let traces: Vec<_> = cases.filter(|trace| trace.is_file()).collect();
+    if traces.is_empty() {
+        return Err(SetupError::usage(format!("no case of the run `{}` was played", path.display())));
+    }
+    Ok(traces)
 }
 
 #[cfg(test)]
