@@ -9,8 +9,17 @@ use sortie_library::{EvaluatorRoots, EvaluatorScope, EvaluatorSet, Opened};
 use sortie_report::counted;
 use sortie_report::findings::{GitHub, Human, Json, Reporter, Sarif};
 use sortie_run::Config;
+use sortie_run::recordings::RecordingFormat;
 
 use crate::{Console, Failure};
+
+/// The formats of recordings, by name.
+pub(crate) fn from_format() -> impl TypedValueParser<Value = RecordingFormat> {
+    let values = RecordingFormat::names().map(|(name, about)| PossibleValue::new(name).help(about));
+    // Only names of formats come this far.
+    PossibleValuesParser::new(values)
+        .map(|name| RecordingFormat::named(&name).unwrap_or(RecordingFormat::Recognized))
+}
 
 /// A format of what is listed or shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use sortie_library::{EvaluatorSet, NamedDocument, Purpose};
+use sortie_library::EvaluatorSet;
 use sortie_report::{Report, View};
 use sortie_run::models::OpenModels;
-use sortie_run::{Config, TraceSource, decide_cases, may_name_evaluators};
+use sortie_run::recordings::{MatchBy, RecordingFormat, Recordings, is_recording};
+use sortie_run::{Config, TraceSource, decide_cases, documents_to_evaluate, may_name_evaluators};
 
 use crate::models::SemanticArgs;
+use crate::options::{from_format, words};
 use crate::{Console, Exit, Failure, ReportOutput, RunsFormat, SarifArgs, Sources};
 
 const EXAMPLES: &str = "\
@@ -21,6 +23,12 @@ Examples:
 
   Look for every attack of a folder, and let CI show what was found:
     $ sortie eval --trace run.jsonl --format junit --out report.xml attacks/
+
+  Judge session files of Claude Code with all documents of the library:
+    $ sortie eval --from claude-code ~/.claude/projects
+
+  Judge many runs with the documents that they are runs of:
+    $ sortie eval --from thoughtjack results/ scenarios/
 
   Have a model score texts for semantic indicators:
     $ sortie eval --trace run.jsonl --judge openai=http://localhost/v1 --judge-model tiny attacks/
@@ -37,16 +45,31 @@ Exit codes:
 /// would have given with them. The trace of a case of an evaluator is decided by that evaluator's checks, and by a judge whose
 /// answers come from the run's `exchanges.jsonl` or from `--replay`. A run that was not a whole one (nobody connected, something crashed, the
 /// payload was not served) never counts as resistance.
+///
+/// With `--from`, recordings of other programs are read, as their own session files or logs. What such a recording could not have shown is
+/// undecided, and the report says which setting would have recorded it.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Eval {
-    /// Documents: files or folders, ids of the library, or `-` for standard input; and the evaluators whose cases the traces are of
-    #[arg(required = true, value_name = "DOC|EVALUATOR")]
+    /// Documents: files or folders, ids of the library, or `-` for standard input; and the evaluators whose cases the traces are of.
+    /// With `--from`, recordings too; the whole library, where no document is named
+    #[arg(required_unless_present = "from", value_name = "DOC|EVALUATOR|PATH")]
     documents: Vec<PathBuf>,
 
-    /// The recording, or `-` for standard input; for cases of evaluators it may be given more than once, for those of one run
-    #[arg(long = "trace", value_name = "FILE", required = true)]
+    /// A recording, a folder of recordings, or `-` for standard input; may be given more than once
+    #[arg(long = "trace", value_name = "PATH", required_unless_present = "from")]
     traces: Vec<PathBuf>,
+
+    /// The format of recordings of another program; `auto` recognizes each file
+    #[arg(long, value_name = "FORMAT", value_parser = from_format())]
+    from: Option<RecordingFormat>,
+
+    /// With several recordings: which documents each is judged with
+    #[arg(long = "match", value_name = "BY", default_value = "header", value_parser = words([
+        ("header", "The one that it says it is a run of, or all", MatchBy::Header),
+        ("all", "All of them, whatever it says", MatchBy::All),
+    ]))]
+    match_by: MatchBy,
 
     /// A folder of evaluators, besides those that come with Sortie; may be given more than once
     #[arg(long = "evaluators", value_name = "DIR")]
@@ -86,6 +109,13 @@ pub(crate) struct Eval {
 impl Eval {
     pub(crate) fn run(mut self, console: &mut Console) -> Result<Exit, Failure> {
         self.sarif.validate(self.format)?;
+        let from = self.from.take();
+        if from.is_some() {
+            let words = std::mem::take(&mut self.documents).into_iter();
+            let (recordings, documents): (Vec<_>, _) = words.partition(|word| is_recording(word));
+            self.documents = documents;
+            self.traces.extend(recordings);
+        }
         let source = |path: &PathBuf| {
             if path.as_os_str() == "-" { TraceSource::Stdin } else { TraceSource::File(path.clone()) }
         };
@@ -95,9 +125,11 @@ impl Eval {
             return Err(Failure::new("standard input cannot be the recording and a document"));
         }
         let evaluators = self.take_evaluators(console)?;
-        if traces.len() > 1 && (piped || !self.documents.is_empty()) {
-            return Err(Failure::new("only cases of evaluators are evaluated by several traces")
-                .help("evaluate documents on one trace after the other"));
+        let many = traces.len() > 1 || self.traces.iter().any(|path| path.is_dir());
+        let from = from.or((many && !self.documents.is_empty()).then_some(RecordingFormat::Own));
+        if evaluators.is_some() && from.is_some() {
+            return Err(Failure::new("evaluators decide cases of their own, and no other recordings")
+                .help("name documents, or the traces of cases and no `--from`"));
         }
         let mut request = self.models.request();
         if evaluators.is_some() && request.judge.at.is_some() && request.cache.is_none() {
@@ -106,16 +138,23 @@ impl Eval {
         }
         let setup = request.resolve(&Config::load(self.config.as_deref())?)?;
         let mut models = OpenModels::open(&setup, &setup.exchanges(None)?)?;
-        let mut outcomes = Vec::new();
-        if !self.documents.is_empty() {
-            let (mut documents, notes) = NamedDocument::load_all(&self.documents, Purpose::Evaluate)?;
+        let (mut outcomes, mut imports) = (Vec::new(), None);
+        if from.is_some() || !self.documents.is_empty() {
+            let (documents, notes) = documents_to_evaluate(&self.documents, setup.request.threshold)?;
             console.note_all(&notes);
-            if let Some(threshold) = setup.request.threshold {
-                let set = documents.into_iter().map(|document| document.with_semantic_threshold(threshold));
-                documents = set.collect::<Result<_, _>>()?;
-            }
-            for trace in &traces {
-                outcomes.extend(trace.detect(&documents, models.semantic().as_ref(), self.lenient)?);
+            let (semantic, lenient) = (models.semantic(), self.lenient);
+            match from {
+                Some(format) => {
+                    let recordings = Recordings::find(&self.traces, format)?;
+                    let evaluated =
+                        recordings.evaluate(&documents, semantic.as_ref(), lenient, self.match_by)?;
+                    (outcomes, imports) = (evaluated.0, Some(evaluated.1));
+                }
+                None => {
+                    for trace in &traces {
+                        outcomes.extend(trace.detect(&documents, semantic.as_ref(), lenient)?);
+                    }
+                }
             }
         }
         if let Some((ids, used)) = &evaluators {
@@ -130,6 +169,7 @@ impl Eval {
         }
         let mut report = Report::new(outcomes);
         report.models = models.report();
+        report.imports = imports.filter(|imports| !imports.formats.is_empty());
         let color = console.color && self.out.is_none();
         let view = View { color, allow_skipped: self.allow_skipped, live: false };
         let sources = Sources::of(self.folders.clone(), self.without_bundled, self.config.as_deref());

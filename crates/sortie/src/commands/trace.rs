@@ -3,17 +3,18 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write as _};
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use sortie_detect::Detector;
-use sortie_engine::cases::case_folder;
 use sortie_library::{DocumentInput, NamedDocument};
-use sortie_report::TraceView;
-use sortie_run::load_info;
-use sortie_trace::{Deriver, Direction, Message, Record, Sender, Trace as Reader, TraceError, TraceOrigin};
+use sortie_report::{ShowError, TraceFilter, TraceLook, TraceView};
+use sortie_run::recordings::{RecordingFormat, Recordings};
+use sortie_run::trace_files::traces_of;
+use sortie_trace::{Direction, Sender};
 
-use crate::options::words;
+use crate::console::Output;
+use crate::options::{from_format, words};
 use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
@@ -30,6 +31,9 @@ Examples:
   A run, with all its cases:
     $ sortie run SRT-001 --agent builtin:refuser --run-dir my-run
     $ sortie trace show my-run
+
+  Session files of Claude Code as traces, with what they do not say:
+    $ sortie trace import --from claude-code ~/.claude/projects --out traces
 
   What happened around record 14:
     $ sortie trace show run.jsonl --seq 12..16
@@ -49,12 +53,43 @@ pub(crate) struct Trace {
 subcommands! {
     enum TraceCommand {
         Show(Show),
+        Import(Import),
     }
 }
 
 impl Trace {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         self.command.run(console)
+    }
+}
+
+/// Write recordings of other programs as traces, one for each session, and say what they lost.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+struct Import {
+    /// Recordings: files, folders, or `-` for standard input; compressed or not
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// The format they are in
+    #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = from_format())]
+    from: RecordingFormat,
+
+    /// The folder that the traces are written to
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+
+    /// What was read and lost as JSON; its schema is docs/schema/import-v1.json
+    #[arg(long)]
+    json: bool,
+}
+
+impl Import {
+    fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let imports = Recordings::find(&self.paths, self.from)?.write(&self.out)?;
+        let text = if self.json { imports.to_json() } else { imports.to_human() };
+        console.out.write_all(text.as_bytes())?;
+        Ok(Exit::Clean)
     }
 }
 
@@ -110,27 +145,6 @@ enum AskedDirection {
     Response,
 }
 
-/// The traces that a path stands for: itself, that of a case, or those of all cases of a run in the order of its report.
-fn traces(path: &Path) -> Result<Vec<PathBuf>, Failure> {
-    const TRACE: &str = "trace.jsonl";
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    if path.join(TRACE).is_file() {
-        return Ok(vec![path.join(TRACE)]);
-    }
-    let run = load_info(path).map_err(|_| {
-        Failure::new(format!("`{}` is neither the folder of a run nor of a case", path.display()))
-            .help("name a trace, a folder with a `trace.jsonl`, or what `--run-dir` named")
-    })?;
-    let cases = run.cases.iter().map(|case| path.join(case_folder(&case.id)).join(TRACE));
-    let traces: Vec<_> = cases.filter(|trace| trace.is_file()).collect();
-    if traces.is_empty() {
-        return Err(Failure::new(format!("no case of the run `{}` was played", path.display())));
-    }
-    Ok(traces)
-}
-
 /// `12..16`, `12..`, `..16`, `12`.
 fn numbers(text: &str) -> Result<RangeInclusive<u64>, String> {
     let number = |text: &str, open: u64| match text {
@@ -153,87 +167,41 @@ impl Show {
             Some(path) => Some(NamedDocument::load(&DocumentInput::file_or_named(path)?)?.compiled),
             None => None,
         };
-        let detector = || document.clone().map(Detector::new);
+        let direction = self.direction.map(|asked| match asked {
+            AskedDirection::Request => Direction::Request,
+            AskedDirection::Response => Direction::Response,
+        });
+        let (actors, surfaces, sender, numbers) = (self.actor, self.surface, self.sender, self.seq);
+        let filter = TraceFilter { actors, surfaces, direction, sender, numbers };
+        let (color, width) = (console.color, console.width());
+        let look = TraceLook { color, width, full: self.full, meta: self.all, filter: &filter };
+        let show = |name: &str, input: &mut dyn BufRead, console: &mut Console| {
+            let detector = document.clone().map(Detector::new);
+            let shown = TraceView::show(input, look, detector, &mut console.out, Output::is_closed);
+            let shown = shown.map_err(|error| match error {
+                ShowError::Trace(error) => {
+                    let failure = Failure::new(format!("`{name}`: {error}"));
+                    error.help().into_iter().fold(failure, Failure::help)
+                }
+                ShowError::Io(error) => error.into(),
+            })?;
+            if shown == 0 {
+                console.note("no record is what was asked for");
+            }
+            Ok::<_, Failure>(())
+        };
         if self.file.as_os_str() == "-" {
-            return self.show("<stdin>", io::stdin().lock(), detector(), console);
+            show("<stdin>", &mut io::stdin().lock(), console)?;
+            return Ok(Exit::Clean);
         }
-        let mut exit = Exit::Clean;
-        for (index, path) in traces(&self.file)?.iter().enumerate() {
+        for (index, path) in traces_of(&self.file)?.iter().enumerate() {
             if index > 0 {
                 writeln!(console.out)?;
             }
             let file = File::open(path).map_err(|error| Failure::at(path, "read", &error))?;
-            let shown = self.show(&path.to_string_lossy(), BufReader::new(file), detector(), console)?;
-            exit = exit.max(shown);
-        }
-        Ok(exit)
-    }
-
-    fn show(
-        &self,
-        name: &str,
-        input: impl BufRead,
-        mut detector: Option<Detector>,
-        console: &mut Console,
-    ) -> Result<Exit, Failure> {
-        let unreadable = |error: TraceError| {
-            let failure = Failure::new(format!("`{name}`: {error}"));
-            error.help().into_iter().fold(failure, Failure::help)
-        };
-        let (header, mut records) = Reader::open(input).map_err(unreadable)?;
-        let view = TraceView::new(console.color, console.width(), self.full, &header).with_meta(self.all);
-        view.header(&header, &mut console.out)?;
-        // It has to see every message, since later ones refer to earlier ones.
-        let mut deriver = Deriver::new();
-        let (mut shown, mut stopped) = (0u64, false);
-        for record in &mut records {
-            let record = record.map_err(unreadable)?;
-            if self.seq.as_ref().is_some_and(|numbers| record.seq() > *numbers.end())
-                || console.out.is_closed()
-            {
-                return Ok(Exit::Clean);
-            }
-            stopped |= matches!(record, Record::Stopped(_));
-            let observed = match &record {
-                Record::Message(message) => Some(deriver.observe(message)),
-                _ => None,
-            };
-            let matched = match (&mut detector, &observed) {
-                (Some(detector), Some(observed)) => detector.observe(observed),
-                _ => Vec::new(),
-            };
-            if self.wants(&record) {
-                shown += 1;
-                view.record(&record, observed, &mut console.out)?;
-                for id in matched.iter().filter_map(|index| detector.as_ref()?.indicator_id(*index)) {
-                    view.matched(id, &mut console.out)?;
-                }
-            }
-        }
-        let unfinished = header.origin == TraceOrigin::Run && !stopped;
-        view.end(unfinished, records.was_cut(), &mut console.out)?;
-        if shown == 0 {
-            console.note("no record is what was asked for");
+            show(&path.to_string_lossy(), &mut BufReader::new(file), console)?;
         }
         Ok(Exit::Clean)
-    }
-
-    fn wants(&self, record: &Record) -> bool {
-        let of_actor = |actor: &str| self.actor.is_empty() || self.actor.iter().any(|asked| asked == actor);
-        self.seq.as_ref().is_none_or(|numbers| numbers.contains(&record.seq()))
-            && record.actor().is_none_or(of_actor)
-            && match record {
-                Record::Message(message) => self.wants_message(message),
-                // What happened around the messages is never asked for, and always good to know.
-                _ => true,
-            }
-    }
-
-    fn wants_message(&self, message: &Message) -> bool {
-        let request = message.direction == Direction::Request;
-        self.direction.is_none_or(|asked| matches!(asked, AskedDirection::Request) == request)
-            && self.sender.is_none_or(|asked| asked == message.sender)
-            && (self.surface.is_empty() || message.surfaces.iter().any(|name| self.surface.contains(name)))
     }
 }
 
