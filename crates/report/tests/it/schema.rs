@@ -144,3 +144,14 @@ fn the_schema_wants_evidence_for_a_verdict() {
     report["runs"][at]["verdict"]["result"] = json!("passed");
     assert!(!problems(&report).is_empty());
 }
+
+#[test]
+fn the_schema_knows_every_failure() {
+    let schema: Value = serde_json::from_str(include_str!("../../../../docs/schema/run-v2.json")).unwrap();
+    let known = schema["$defs"]["failure"]["properties"]["kind"]["enum"].as_array().unwrap();
+    let mut known: Vec<&str> = known.iter().map(|word| word.as_str().unwrap()).collect();
+    let mut words = sortie_detect::FailureKind::WORDS.to_vec();
+    known.sort_unstable();
+    words.sort_unstable();
+    assert_eq!(known, words);
+}

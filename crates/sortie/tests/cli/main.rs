@@ -30,6 +30,7 @@ mod prove;
 mod record;
 #[cfg(unix)]
 mod recorded;
+mod recordings;
 #[cfg(unix)]
 mod rule_goldens;
 #[cfg(unix)]
