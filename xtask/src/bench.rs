@@ -39,6 +39,11 @@ pub(crate) fn campaigns(runner: &mut Runner, quick: bool) -> Result<(), Failure>
     shipped_with(runner, "bench campaigns", RUNS, &["campaigns"], quick)
 }
 
+/// `cargo xtask bench imports`: recordings of other programs, judged with the whole library, over a bare parse.
+pub(crate) fn imports(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
+    shipped_with(runner, "bench imports", RUNS, &["imports"], quick)
+}
+
 fn shipped(runner: &mut Runner, name: &'static str, manifest: &str, quick: bool) -> Result<(), Failure> {
     shipped_with(runner, name, manifest, &[], quick)
 }

@@ -37,6 +37,8 @@ Commands:
   bench runs [--quick] Play 500 cases against a slow target, compare with the ideal; kill it, take it up
   bench campaigns [--quick]
                        Play the library twice against agents that give in never and now and then, by a gate
+  bench imports [--quick]
+                       Judge a gigabyte of spans and of session files, and compare with a bare parse
   fuzz [TARGET] [--seconds N]
                        Fuzz one target or all of them, for N seconds each (60)
   peers [--lock | --coding]
@@ -105,19 +107,18 @@ fn run(task: &str, mut arguments: Vec<String>, runner: &mut Runner) -> Result<()
         }
         "bench" => {
             let quick = take_flag(&mut arguments, "--quick");
-            let wire = take_flag(&mut arguments, "wire");
-            let evaluators = take_flag(&mut arguments, "evaluators");
-            let runs = take_flag(&mut arguments, "runs");
-            let campaigns = take_flag(&mut arguments, "campaigns");
+            let which = if arguments.is_empty() { None } else { Some(arguments.remove(0)) };
             no_more(&arguments)?;
-            match (wire, evaluators, runs, campaigns) {
-                (false, false, false, false) => bench::run(runner, quick),
-                (true, false, false, false) => bench::wire(runner, quick),
-                (false, true, false, false) => bench::evaluators(runner, quick),
-                (false, false, true, false) => bench::runs(runner, quick),
-                (false, false, false, true) => bench::campaigns(runner, quick),
-                _ => {
-                    let known = "`bench` takes one of `wire`, `evaluators`, `runs` and `campaigns`";
+            match which.as_deref() {
+                None => bench::run(runner, quick),
+                Some("wire") => bench::wire(runner, quick),
+                Some("evaluators") => bench::evaluators(runner, quick),
+                Some("runs") => bench::runs(runner, quick),
+                Some("campaigns") => bench::campaigns(runner, quick),
+                Some("imports") => bench::imports(runner, quick),
+                Some(_) => {
+                    let known =
+                        "`bench` takes one of `wire`, `evaluators`, `runs`, `campaigns` and `imports`";
                     Err(Failure::Usage(known.into()))
                 }
             }

@@ -4,6 +4,7 @@
 //! Starting, discovering, judging by checks, and what is kept of each case on disk count. It ends with 1 when a bar is not met.
 
 mod campaigns;
+mod imports;
 mod target;
 
 use std::collections::HashSet;
@@ -32,10 +33,12 @@ fn main() -> ExitCode {
         [_] => (500, 3),
         [_, "--quick"] => (160, 1),
         [sortie, "campaigns"] => return ended(campaigns::run(Path::new(sortie), false)),
+        [sortie, "imports"] => return ended(imports::run(Path::new(sortie), false)),
+        [sortie, "imports", "--quick"] => return ended(imports::run(Path::new(sortie), true)),
         [sortie, "campaigns", "--quick"] => return ended(campaigns::run(Path::new(sortie), true)),
         _ => {
             eprintln!(
-                "usage: cargo xtask bench runs|campaigns [--quick]\n       sortie-bench-runs SORTIE [campaigns] [--quick]"
+                "usage: cargo xtask bench runs|campaigns|imports [--quick]\n       sortie-bench-runs SORTIE [campaigns|imports] [--quick]"
             );
             return ExitCode::from(2);
         }
