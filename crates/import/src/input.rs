@@ -43,6 +43,8 @@ pub struct Input<'i> {
     pub(crate) path: Option<&'i Path>,
     /// Bounds.
     pub limits: Limits,
+    /// The MCP servers of the agent, as its configuration calls them, for formats that do not say whose a tool is.
+    pub(crate) servers: &'i [String],
     reader: Box<dyn BufRead + 'i>,
 }
 
@@ -74,7 +76,15 @@ impl<'i> Input<'i> {
         } else {
             Box::new(raw)
         };
-        Ok(Self { name, path: None, limits, reader })
+        Ok(Self { name, path: None, limits, servers: &[], reader })
+    }
+
+    /// Names the MCP servers of the agent, as its configuration calls them. Some formats write `SERVER_TOOL` and nothing else:
+    /// without the names, such a call is one of a function of the program's own.
+    #[must_use]
+    pub fn with_servers(mut self, servers: &'i [String]) -> Self {
+        self.servers = servers;
+        self
     }
 
     /// Its beginning, without reading past it: what its format is recognized by.

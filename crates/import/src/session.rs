@@ -243,6 +243,11 @@ impl SessionBuilder {
         self
     }
 
+    /// Bounds, for what is read besides the file.
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
+    }
+
     /// How much its messages take, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes

@@ -1,9 +1,13 @@
 //! The formats that are read, one module each.
 
 mod claude_code;
+mod codex;
+mod gemini_cli;
+mod opencode;
 mod thoughtjack;
 
 use crate::format::Format;
 
 /// All formats, in the order in which they are asked whether a file is theirs: the more particular ones first.
-pub(crate) static FORMATS: &[&Format] = &[&thoughtjack::FORMAT, &claude_code::FORMAT];
+pub(crate) static FORMATS: &[&Format] =
+    &[&thoughtjack::FORMAT, &claude_code::FORMAT, &codex::FORMAT, &gemini_cli::FORMAT, &opencode::FORMAT];
