@@ -477,6 +477,12 @@ impl SessionBuilder {
         content: &str,
     ) -> &mut Self {
         let Wire { actor, mode, protocol } = tool.wire();
+        // JSON that was laid out over lines says the same in one: within a string, a line break is escaped.
+        let content = if content.contains(['\n', '\r']) {
+            Cow::Owned(content.replace(['\n', '\r'], ""))
+        } else {
+            Cow::Borrowed(content)
+        };
         self.wire(Message {
             actor: actor.to_owned(),
             mode: mode.to_owned(),

@@ -113,6 +113,8 @@ struct Reader {
     shapes: HashSet<String>,
     saw_tools: bool,
     side_chains: HashSet<String>,
+    /// When the line that is read was written.
+    time: Option<String>,
     last: Last,
 }
 
@@ -173,8 +175,9 @@ impl Reader {
             session.odd("a line that stands twice");
             return;
         }
-        if let Some(time) = line.text("timestamp") {
-            session.time(&time);
+        self.time = line.text("timestamp");
+        if let Some(time) = &self.time {
+            session.time(time);
         }
         if let Some(version) = line.text("version") {
             session.about("version", version);
@@ -183,7 +186,7 @@ impl Reader {
             "user" => self.user(session, line, whose, number),
             "assistant" => self.assistant(session, line, whose),
             "attachment" => self.attachment(session, line),
-            _ => self.system(session, &mut line),
+            _ => put_system(session, &mut line),
         }
     }
 
@@ -230,7 +233,7 @@ impl Reader {
                         let id = block.text("tool_use_id").unwrap_or_default();
                         let id = Self::call_id(whose, agent.as_deref(), &id);
                         self.side_chain(session, beside, whose, number);
-                        self.result(session, &id, &mut block, beside, structured);
+                        put_result(session, &id, &mut block, beside, structured);
                         session.leave("tool_result", &block, &["cache_control"]);
                     }
                     "image" | "document" => _ = session.odd("an image or a document that the user shows"),
@@ -263,50 +266,6 @@ impl Reader {
         }
     }
 
-    /// The result of a call: what the model was shown, or what stands beside it.
-    fn result(
-        &mut self,
-        session: &mut SessionBuilder,
-        id: &str,
-        block: &mut Fields<'_>,
-        beside: Option<&RawValue>,
-        structured: Option<&RawValue>,
-    ) {
-        let is_error = block.get::<bool>("is_error").unwrap_or(false);
-        let content = block.take("content").filter(|content| !is_nothing(content));
-        let is_away = content.is_some_and(|content| content.get().contains("<persisted-output>"));
-        let whole = beside.filter(|beside| is_blocks(beside));
-        match (content, whole) {
-            (Some(content), Some(whole)) if !is_away && is_blocks(content) => {
-                if content.get() != whole.get() {
-                    session.odd("a result that its line tells in two ways");
-                }
-            }
-            _ => {}
-        }
-        let shown = if is_away { whole.or(content) } else { content.or(beside) };
-        if is_away && whole.is_none() {
-            let why = "a large result is in a file of its own, and only its beginning is here";
-            session.lack("mcp", "tools/call", Direction::Response, why, None);
-            session.lack("local", "tools/call", Direction::Response, why, None);
-        } else if content.is_none() {
-            session.odd("a result that stands only in `toolUseResult`");
-        }
-        match (shown, structured) {
-            (Some(blocks), Some(structured)) if is_blocks(blocks) => {
-                let (blocks, structured) = (blocks.get(), structured.get());
-                let error = if is_error { r#","isError":true"# } else { "" };
-                let whole = format!(r#"{{"content":{blocks},"structuredContent":{structured}{error}}}"#);
-                match serde_json::from_str::<Box<RawValue>>(&whole) {
-                    Ok(whole) => session.result(id, &whole, is_error),
-                    Err(_) => session.unknown("a result that is no JSON"),
-                };
-            }
-            (Some(shown), _) => _ = session.result(id, shown, is_error),
-            (None, _) => _ = session.result_text(id, "", is_error),
-        }
-    }
-
     /// What a subagent did, where a result says which one it was.
     fn side_chain(
         &mut self,
@@ -328,7 +287,7 @@ impl Reader {
         };
         let Some((path, name)) = found else { return lacks_side_chain(session) };
         let Ok(input) = Input::file(&path, &name, session.limits()) else { return lacks_side_chain(session) };
-        let outer = std::mem::take(&mut self.last);
+        let (outer, time) = (std::mem::take(&mut self.last), self.time.take());
         let chain = Chain { file: &name, path: Some(&path), agent: Some(&agent), depth: whose.depth + 1 };
         session.file(&name);
         match self.lines(session, &mut input.lines(), &chain) {
@@ -336,7 +295,10 @@ impl Reader {
             Ok(Some(_)) | Err(_) => lacks_side_chain(session),
         }
         session.file(whose.file).line(number);
-        self.last = outer;
+        if let Some(time) = &time {
+            session.time(time);
+        }
+        (self.last, self.time) = (outer, time);
     }
 
     fn assistant(&mut self, session: &mut SessionBuilder, mut line: Fields<'_>, whose: &Chain<'_>) {
@@ -433,14 +395,6 @@ impl Reader {
         }
     }
 
-    fn system(&mut self, session: &mut SessionBuilder, line: &mut Fields<'_>) {
-        let kind = line.text("subtype").unwrap_or_default();
-        if kind == "compact_boundary" || kind == "microcompact_boundary" {
-            session.odd("a compacted history: what the model was shown from here on is a summary");
-        }
-        session.pass(&format!("system {kind}"));
-    }
-
     /// The tools of a request, as the model was shown them.
     fn shape(&mut self, session: &mut SessionBuilder, line: &mut Fields<'_>) {
         session.pass("line api-request-shape");
@@ -502,6 +456,57 @@ impl Reader {
             }
         }
     }
+}
+
+/// The result of a call: what the model was shown, or what stands beside it.
+fn put_result(
+    session: &mut SessionBuilder,
+    id: &str,
+    block: &mut Fields<'_>,
+    beside: Option<&RawValue>,
+    structured: Option<&RawValue>,
+) {
+    let is_error = block.get::<bool>("is_error").unwrap_or(false);
+    let content = block.take("content").filter(|content| !is_nothing(content));
+    let is_away = content.is_some_and(|content| content.get().contains("<persisted-output>"));
+    let whole = beside.filter(|beside| is_blocks(beside));
+    if let (Some(content), Some(whole)) = (content, whole)
+        && !is_away
+        && is_blocks(content)
+        && content.get() != whole.get()
+    {
+        session.odd("a result that its line tells in two ways");
+    }
+    let shown = if is_away { whole.or(content) } else { content.or(beside) };
+    if is_away && whole.is_none() {
+        let why = "a large result is in a file of its own, and only its beginning is here";
+        session.lack("mcp", "tools/call", Direction::Response, why, None);
+        session.lack("local", "tools/call", Direction::Response, why, None);
+    } else if content.is_none() {
+        session.odd("a result that stands only in `toolUseResult`");
+    }
+    match (shown, structured) {
+        (Some(blocks), Some(structured)) if is_blocks(blocks) => {
+            let (blocks, structured) = (blocks.get(), structured.get());
+            let error = if is_error { r#","isError":true"# } else { "" };
+            let whole = format!(r#"{{"content":{blocks},"structuredContent":{structured}{error}}}"#);
+            match serde_json::from_str::<Box<RawValue>>(&whole) {
+                Ok(whole) => session.result(id, &whole, is_error),
+                Err(_) => session.unknown("a result that is no JSON"),
+            };
+        }
+        (Some(shown), _) => _ = session.result(id, shown, is_error),
+        (None, _) => _ = session.result_text(id, "", is_error),
+    }
+}
+
+/// A note of the program.
+fn put_system(session: &mut SessionBuilder, line: &mut Fields<'_>) {
+    let kind = line.text("subtype").unwrap_or_default();
+    if kind == "compact_boundary" || kind == "microcompact_boundary" {
+        session.odd("a compacted history: the model goes on with a summary");
+    }
+    session.pass(&format!("system {kind}"));
 }
 
 fn lacks_side_chain(session: &mut SessionBuilder) {

@@ -134,6 +134,8 @@ struct Reader {
     events: HashSet<u64>,
     items: HashSet<u64>,
     metas: u64,
+    /// It is what a subagent did: nobody in it is the user.
+    is_side: bool,
     said: u64,
     turn: Turn,
     last_is_answer: bool,
@@ -167,7 +169,7 @@ impl Reader {
                 session.leave("turn_context", &payload, CONTEXT);
             }
             "compacted" => {
-                session.odd("a compacted history: what the model was shown from here on is a summary");
+                session.odd("a compacted history: the model goes on with a summary");
                 if self.said == 0 {
                     lacks_all(session, "what came before a compaction is not in this file");
                 }
@@ -197,6 +199,7 @@ impl Reader {
         session.about("provider", payload.text("model_provider"));
         session.about("originator", payload.text("originator"));
         if payload.text("source").is_none() && payload.take("source").is_some() {
+            self.is_side = true;
             session.about("side_chain", true);
             let why = "it is what a subagent did: another rollout has what the user asked and was told";
             lacks_talk(session, why);
@@ -302,13 +305,17 @@ impl Reader {
                     self.items.insert(self.hasher.hash_one(&text));
                     self.said += 1;
                     self.last_is_answer = true;
+                    if self.is_side {
+                        session.pass("what a subagent tells its agent");
+                        continue;
+                    }
                     let size = text.len();
                     self.push(Item::Answer(text), size);
                 }
             }
             "user" => {
                 let text = texts.join("\n");
-                if is_user.unwrap_or_else(|| !is_of_program(&text)) {
+                if !self.is_side && is_user.unwrap_or_else(|| !is_of_program(&text)) {
                     self.said += 1;
                     self.last_is_answer = false;
                     let size = text.len();
@@ -354,7 +361,9 @@ impl Reader {
         let shown = shown_of(output, is_mcp);
         if let Some(heard) = self.heard.remove(id) {
             let text = shown.text();
-            if !heard.texts.iter().all(|part| text.contains(part.trim())) {
+            // Before what a command printed, codex says how it ended.
+            let text = text.split_once("\nOutput:\n").map_or(text.as_str(), |(_, printed)| printed);
+            if text.trim() != heard.texts.join("\n").trim() {
                 session.odd("a result of which the model was shown something else");
             }
             if heard.is_result {
@@ -413,7 +422,7 @@ impl Reader {
                 let id = payload.text("call_id").unwrap_or_default();
                 let result = payload.take("result");
                 if let Some(invocation) = payload.object("invocation") {
-                    let result = result.map(|result| MCP_END.result_of(result));
+                    let result = result.map(result_of);
                     self.mcp(session, &id, invocation, result);
                 }
                 session.pass(&format!("event {kind}"));
@@ -425,7 +434,7 @@ impl Reader {
                 session.pass("event exec_command_end");
             }
             "thread_rolled_back" => {
-                session.odd("turns that were taken back: the model forgot them, and what they did stands");
+                session.odd("turns that were taken back");
             }
             _ if EVENTS.contains(&kind.as_str()) => _ = session.pass(&format!("event {kind}")),
             _ => _ = session.unknown(&format!("event {kind}")),
@@ -439,7 +448,7 @@ impl Reader {
                 let id = item.text("id").unwrap_or_default();
                 let result = item.take("result").filter(|result| result.get() != "null");
                 let error = item.take("error").filter(|error| error.get() != "null");
-                let result = result.or(error).map(|result| MCP_END.result_of(result));
+                let result = result.or(error).map(result_of);
                 self.mcp(session, &id, item, result);
                 session.pass("item_completed McpToolCall");
             }
@@ -479,6 +488,7 @@ impl Reader {
             session.unknown("an event of a call without a server and a tool");
             return;
         };
+        let is_shown = self.calls.contains(id);
         let sent = call.take("arguments").unwrap_or(RawValue::NULL).to_owned();
         if let Some(known) = self.waiting_call(id) {
             let is_other = serde_json::from_str::<Value>(sent.get()).ok()
@@ -508,8 +518,11 @@ impl Reader {
         if let Some((value, is_error)) = result
             && !self.heard.contains_key(id)
         {
-            let heard = Heard { texts: texts_of(&value), is_result: true };
-            self.heard.insert(id.to_owned(), heard);
+            // What code that the model wrote did with a result is not for the model.
+            if is_shown {
+                let heard = Heard { texts: texts_of(&value), is_result: true };
+                self.heard.insert(id.to_owned(), heard);
+            }
             let size = value.get().len();
             self.push(Item::Result { call: id.to_owned(), value, is_error }, size);
         }
@@ -545,6 +558,9 @@ impl Reader {
 
     fn end(&mut self, session: &mut SessionBuilder, cut: Option<String>) -> End {
         self.flush(session, true);
+        for _ in self.heard.values().filter(|heard| heard.is_result) {
+            session.odd("a result that the model was not shown");
+        }
         if self.events.difference(&self.items).next().is_some() {
             session.odd("an answer that stands only among the events");
             let why = "an answer to the user stands only among the events, which are not whole";
@@ -573,18 +589,15 @@ impl Call {
         let server = self.namespace.as_deref().and_then(|space| space.strip_prefix("mcp__"));
         if let Some(server) = server {
             let tool = Tool::Mcp { server: server.trim_end_matches('_').to_owned(), name: self.name.clone() };
-            return (
-                tool,
-                Some("a call of an MCP server without an event: its names are those the model uses"),
-            );
+            return (tool, Some("an MCP call without an event: its names are those the model uses"));
         }
         let tool = Tool::named(&self.name);
         match tool {
             Tool::Mcp { .. } => {
-                (tool, Some("a call of an MCP server without an event: its names are those the model uses"))
+                (tool, Some("an MCP call without an event: its names are those the model uses"))
             }
             _ if self.name.contains("__") => {
-                (tool, Some("a call that may be of an MCP server, and nothing says so: it is `local`"))
+                (tool, Some("a call that may be of an MCP server, taken as `local`"))
             }
             _ => (tool, None),
         }
@@ -640,29 +653,22 @@ fn shown_of(output: &RawValue, is_mcp: bool) -> Shown {
     raw(&blocks).map_or_else(|| Shown::Text(blocks), Shown::Json)
 }
 
-/// How an event tells the result of a call of an MCP server.
-struct McpEnd;
-
-const MCP_END: McpEnd = McpEnd;
-
-impl McpEnd {
-    /// The result as it was on the wire, and whether it is an error: as it is, or within `Ok` or `Err`.
-    fn result_of(&self, result: &RawValue) -> (Box<RawValue>, bool) {
-        let Some(mut fields) = Fields::of(result.get()) else { return (result.to_owned(), true) };
-        if let Some(inner) = fields.take("Ok").or_else(|| fields.take("ok")) {
-            return self.result_of(inner);
-        }
-        if let Some(inner) = fields.take("Err").or_else(|| fields.take("err")) {
-            return (inner.to_owned(), true);
-        }
-        if fields.peek("content").is_none() {
-            let text = fields.text("message").unwrap_or_else(|| result.get().to_owned());
-            let value = raw(&json!([{"type": "text", "text": text}]).to_string());
-            return (value.unwrap_or_else(|| result.to_owned()), true);
-        }
-        let is_error = fields.get::<bool>("isError").unwrap_or(false);
-        (result.to_owned(), is_error)
+/// A result as it was on the wire, and whether it is an error, from an event: as it is, or within `Ok` or `Err`.
+fn result_of(result: &RawValue) -> (Box<RawValue>, bool) {
+    let Some(mut fields) = Fields::of(result.get()) else { return (result.to_owned(), true) };
+    let inner = fields.take("Ok").or_else(|| fields.take("ok"));
+    if let Some(inner) = fields.take("Err").or_else(|| fields.take("err")) {
+        return (inner.to_owned(), true);
     }
+    let result = inner.unwrap_or(result);
+    let Some(mut fields) = Fields::of(result.get()) else { return (result.to_owned(), false) };
+    if fields.peek("content").is_none() {
+        let text = fields.text("message").unwrap_or_else(|| result.get().to_owned());
+        let value = raw(&json!([{"type": "text", "text": text}]).to_string());
+        return (value.unwrap_or_else(|| result.to_owned()), true);
+    }
+    let is_error = fields.get::<bool>("isError").unwrap_or(false);
+    (result.to_owned(), is_error)
 }
 
 fn raw(json: &str) -> Option<Box<RawValue>> {

@@ -130,6 +130,8 @@ fn read_whole(
 struct Reader<'s> {
     servers: &'s [String],
     is_session: bool,
+    /// It is what a subagent did: nobody in it is the user.
+    is_side: bool,
     /// What was said in each message so far.
     messages: HashMap<String, String>,
     /// Each call, and what its result hashes to.
@@ -161,7 +163,7 @@ impl Reader<'_> {
             self.metadata(session, &mut set);
             session.leave("record", &record, &[]);
         } else if record.take("$rewindTo").is_some() {
-            session.odd("turns that were taken back: the model forgot them, and what they did stands");
+            session.odd("turns that were taken back");
             session.leave("record", &record, &[]);
         } else if record.peek("type").is_some() {
             self.message(session, record, false);
@@ -180,6 +182,7 @@ impl Reader<'_> {
             session.time(&time);
         }
         if set.text("kind").is_some_and(|kind| kind == "subagent") {
+            self.is_side = true;
             session.about("side_chain", true);
             let why =
                 "it is what a subagent did: the file of the session has what the user asked and was told";
@@ -193,7 +196,7 @@ impl Reader<'_> {
     /// The whole history, which is set: as it begins, and when it is shortened.
     fn history(&mut self, session: &mut SessionBuilder, history: Vec<&RawValue>) {
         if !self.messages.is_empty() {
-            session.odd("a history that was replaced: what the model was shown from here on is another one");
+            session.odd("a history that was replaced: the model goes on with another");
         }
         for message in history {
             match Fields::of(message.get()) {
@@ -251,7 +254,11 @@ impl Reader<'_> {
                 if is_history {
                     session.pass("an answer within a history");
                 } else {
-                    session.answer(rest);
+                    if self.is_side && !rest.is_empty() {
+                        session.pass("what a subagent tells its agent");
+                    } else {
+                        session.answer(rest);
+                    }
                     if !rest.is_empty() {
                         self.last = Last::Answered;
                     }
@@ -361,7 +368,7 @@ impl Reader<'_> {
         if let Some((server, name)) = named.next() {
             return Tool::Mcp { server: server.clone(), name };
         }
-        session.odd("a tool of an MCP server, and nothing says of which: it is `local`");
+        session.odd("a tool of an MCP server that nothing names, taken as `local`");
         let why = "it does not say which server the tools are of";
         for direction in [Direction::Request, Direction::Response] {
             session.lack("mcp", "tools/call", direction, why, Some("the names of the agent's MCP servers"));

@@ -75,7 +75,8 @@ fn read(format: &Format, mut input: Input<'_>, sink: &mut Sink<'_>) -> Result<()
     let mut session = SessionBuilder::new(format, id, name, limits);
     session.about("program", "opencode");
     session.about("version", info.text("version"));
-    if info.text("parentID").is_some() {
+    let is_side = info.text("parentID").is_some();
+    if is_side {
         session.about("side_chain", true);
         let why =
             "it is what a subagent did: the session that started it has what the user asked and was told";
@@ -84,7 +85,7 @@ fn read(format: &Format, mut input: Input<'_>, sink: &mut Sink<'_>) -> Result<()
         session.lack("ag_ui", "text_message_end", Direction::Response, why, None);
     }
     session.leave("info", &info, INFO);
-    let mut reader = Reader { servers, end: None };
+    let mut reader = Reader { servers, is_side, end: None };
     for (index, message) in whole.items("messages").unwrap_or_default().into_iter().enumerate() {
         reader.message(&mut session, index, message);
     }
@@ -96,6 +97,8 @@ fn read(format: &Format, mut input: Input<'_>, sink: &mut Sink<'_>) -> Result<()
 
 struct Reader<'s> {
     servers: &'s [String],
+    /// It is what a subagent did: nobody in it is the user.
+    is_side: bool,
     end: Option<End>,
 }
 
@@ -161,6 +164,8 @@ impl Reader<'_> {
                 session.leave("text", &part, PART);
                 if is_of_program {
                     session.pass("what the program tells its model in the user's name");
+                } else if self.is_side {
+                    session.pass("what a subagent and its agent tell each other");
                 } else if is_user {
                     prompt.push(text);
                 } else {
@@ -170,7 +175,7 @@ impl Reader<'_> {
             "tool" => self.tool(session, part),
             "file" if is_user => _ = session.odd("a file that the user shows"),
             "compaction" => {
-                session.odd("a compacted history: what the model was shown from here on is a summary");
+                session.odd("a compacted history: the model goes on with a summary");
             }
             "agent" | "file" | "patch" | "reasoning" | "retry" | "snapshot" | "step-finish"
             | "step-start" | "subtask" => _ = session.pass(&format!("part {kind}")),
@@ -234,7 +239,7 @@ impl Reader<'_> {
         if let Some((server, tool)) = named.max_by_key(|(server, _)| server.len()) {
             return Tool::Mcp { server: server.clone(), name: tool.to_owned() };
         }
-        session.odd("a tool that may be of an MCP server, and nothing says so: it is `local`");
+        session.odd("a tool that may be of an MCP server, taken as `local`");
         let why = "it does not say whether a tool is of an MCP server, and of which";
         for direction in [Direction::Request, Direction::Response] {
             session.lack("mcp", "tools/call", direction, why, Some("the names of the agent's MCP servers"));

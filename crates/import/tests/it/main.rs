@@ -1,6 +1,8 @@
 //! Every recording in `tests/recordings/FORMAT/` gives what stands beside it: `NAME.golden` has the header of each session,
 //! its messages, and what was lost. `SNAPSHOTS=overwrite` writes them anew.
 
+mod mutations_sessions;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
