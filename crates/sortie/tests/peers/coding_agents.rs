@@ -3,6 +3,8 @@
 //! Each run is in a network of its own that has loopback only, with a home and a working directory that are thrown away: nothing
 //! leaves the machine, and nothing of its user is read. This needs `unshare`, and so Linux.
 
+mod recorded;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -210,11 +212,16 @@ fn beside_model(peers: &Peers, place: &Path, document: &str, model: &str) -> Com
 
 /// Plays a document of the library against an agent, whose model is the script with these arguments.
 fn attack(agent: Agent, document: &str, model: &str, more: &[&str]) -> Finished {
-    let peers = Peers::find();
     let place = tempfile::tempdir().unwrap();
+    attack_in(place.path(), agent, document, model, more)
+}
+
+/// The same with the files of the agent in a place that stays.
+fn attack_in(place: &Path, agent: Agent, document: &str, model: &str, more: &[&str]) -> Finished {
+    let peers = Peers::find();
     let actors: &[&str] = if document == "SRT-072" { &["diary", "game"] } else { &["default"] };
-    let setup = agent.setup(&peers, place.path(), &Servers::Actors(actors), "{prompt}");
-    let mut command = beside_model(&peers, place.path(), document, model);
+    let setup = agent.setup(&peers, place, &Servers::Actors(actors), "{prompt}");
+    let mut command = beside_model(&peers, place, document, model);
     command.arg(env!("CARGO_BIN_EXE_sortie"));
     let line = shlex::try_join(setup.command.iter().map(String::as_str)).unwrap();
     let mut arguments = vec!["--workspace", "--agent", &line];
