@@ -2,6 +2,7 @@
 //! its messages, and what was lost. `SNAPSHOTS=overwrite` writes them anew.
 
 mod mutations_sessions;
+mod sessions;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
