@@ -2,8 +2,11 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
+
+/// How many members or items one object or list may have: each takes memory that its text, `0,`, does not.
+const MANY: usize = 1 << 20;
 
 /// The members of an object, as they were written. What is not [taken](Self::take) is left over, and has to be
 /// [accounted](crate::SessionBuilder::leave) for.
@@ -55,9 +58,14 @@ impl<'j> Fields<'j> {
 
     /// Takes the items of a member that is a list.
     pub(crate) fn items(&mut self, key: &str) -> Option<Vec<&'j RawValue>> {
-        let items = serde_json::from_str(self.peek(key)?.get()).ok()?;
+        let items = list(self.peek(key)?)?;
         self.take(key);
         Some(items)
+    }
+
+    /// All members that nobody took, by name.
+    pub(crate) fn into_members(self) -> impl Iterator<Item = (String, &'j RawValue)> {
+        self.members.into_iter()
     }
 
     /// The names of what nobody took.
@@ -79,6 +87,9 @@ impl<'de> Deserialize<'de> for Fields<'de> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::with_capacity(map.size_hint().unwrap_or(8).min(64));
                 while let Some(member) = map.next_entry()? {
+                    if members.len() == MANY {
+                        return Err(A::Error::custom("it has too many members"));
+                    }
                     members.push(member);
                 }
                 Ok(Fields { members })
@@ -86,6 +97,30 @@ impl<'de> Deserialize<'de> for Fields<'de> {
         }
         deserializer.deserialize_map(Members)
     }
+}
+
+/// The items of a list; `None` for anything else, and for one that is too long.
+pub(crate) fn list(raw: &RawValue) -> Option<Vec<&RawValue>> {
+    struct Items;
+    impl<'de> Visitor<'de> for Items {
+        type Value = Vec<&'de RawValue>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+            let mut items = Vec::new();
+            while let Some(item) = seq.next_element()? {
+                if items.len() == MANY {
+                    return Err(A::Error::custom("it has too many items"));
+                }
+                items.push(item);
+            }
+            Ok(items)
+        }
+    }
+    serde_json::Deserializer::from_str(raw.get()).deserialize_seq(Items).ok()
 }
 
 /// A value that a program wrote as JSON in a text: what it says, as JSON. A text that is no JSON stays a text.

@@ -72,7 +72,7 @@ impl<'i> Input<'i> {
         let reader: Box<dyn BufRead> = if magic.starts_with(&[0x1f, 0x8b]) {
             Box::new(bounded(MultiGzDecoder::new(raw), limits.file))
         } else if magic.starts_with(&ZSTD) {
-            Box::new(bounded(Frames { raw: Some(raw), frame: None }, limits.file))
+            Box::new(bounded(Frames::new(raw), limits.file))
         } else {
             Box::new(raw)
         };
@@ -239,9 +239,15 @@ impl<R: Read> Read for Bounded<R> {
 }
 
 /// The frames of a zstd file, one after the other, as its own tool reads them.
-struct Frames<R: BufRead> {
+pub(crate) struct Frames<R: BufRead> {
     raw: Option<R>,
     frame: Option<StreamingDecoder<R, ruzstd::decoding::FrameDecoder>>,
+}
+
+impl<R: BufRead> Frames<R> {
+    pub(crate) fn new(raw: R) -> Self {
+        Self { raw: Some(raw), frame: None }
+    }
 }
 
 impl<R: BufRead> Read for Frames<R> {

@@ -216,6 +216,11 @@ impl SessionBuilder {
         self
     }
 
+    /// Where what follows is from.
+    pub fn place(&self) -> &SourcePlace {
+        &self.place
+    }
+
     /// What follows is from this file.
     pub fn file(&mut self, file: &str) -> &mut Self {
         self.place = SourcePlace { file: file.to_owned(), line: None, item: None };
@@ -383,11 +388,13 @@ impl SessionBuilder {
                 )
             }
         };
-        if self.calls.insert(id.to_owned(), tool.clone()).is_some() {
+        let before = self.len();
+        self.rpc(tool, surface_of(tool), Kind::Request, Sender::Agent, id_json, &content);
+        // A call that the session has no room for is not waited for: there is no end to them either.
+        if self.len() > before && self.calls.insert(id.to_owned(), tool.clone()).is_some() {
             self.odd("two calls with one id");
         }
-        let surface = surface_of(tool);
-        self.rpc(tool, surface, Kind::Request, Sender::Agent, id_json, &content)
+        self
     }
 
     /// A tool answers with a text.
@@ -500,7 +507,13 @@ impl SessionBuilder {
 
     /// A message as it was on the wire; its position, its time and its place are filled in.
     pub fn wire(&mut self, mut message: Message) -> &mut Self {
-        let size = message.content.text().len();
+        // Names are as hostile as content: an actor, an id or a place may be longer than what was said.
+        let names =
+            [&message.actor, &message.connection, &message.phase].map(String::len).iter().sum::<usize>()
+                + message.surfaces.iter().map(String::len).sum::<usize>()
+                + message.id.as_ref().and_then(Value::as_str).map_or(0, str::len)
+                + self.place.item.as_ref().map_or(0, String::len);
+        let size = message.content.text().len() + names;
         if self.bytes.saturating_add(size) > self.limits.session {
             let limit = self.limits.session;
             let cut = format!("its messages take more than the {limit} bytes that are kept of a session");
