@@ -1,5 +1,6 @@
 //! The formats that are read, one module each.
 
+mod agentdojo;
 mod claude_code;
 mod codex;
 mod gemini_cli;
@@ -10,4 +11,4 @@ mod thoughtjack;
 use crate::format::Format;
 
 /// All formats, in the order in which they are asked whether a file is theirs: the more particular ones first.
-pub(crate) static FORMATS: &[&Format] = &[&thoughtjack::FORMAT, &claude_code::FORMAT, &codex::FORMAT, &gemini_cli::FORMAT, &opencode::FORMAT, &inspect::FORMAT];
+pub(crate) static FORMATS: &[&Format] = &[&thoughtjack::FORMAT, &claude_code::FORMAT, &codex::FORMAT, &gemini_cli::FORMAT, &opencode::FORMAT, &inspect::FORMAT, &agentdojo::FORMAT];
