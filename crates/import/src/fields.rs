@@ -63,6 +63,11 @@ impl<'j> Fields<'j> {
         Some(items)
     }
 
+    /// Takes over the members of another object, which count where both have one.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.members.extend(other.members);
+    }
+
     /// All members that nobody took, by name.
     pub(crate) fn into_members(self) -> impl Iterator<Item = (String, &'j RawValue)> {
         self.members.into_iter()

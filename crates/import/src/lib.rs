@@ -22,6 +22,7 @@ mod formats;
 mod input;
 mod loss;
 mod session;
+mod tool_list;
 
 pub use format::{Format, Head, ImportError, Sink, recognize};
 pub use input::{Input, Limits, Lines};

@@ -216,6 +216,12 @@ impl SessionBuilder {
         self
     }
 
+    /// What follows is from a line, and needs no name.
+    pub(crate) fn no_item(&mut self) -> &mut Self {
+        self.place.item = None;
+        self
+    }
+
     /// Where what follows is from.
     pub fn place(&self) -> &SourcePlace {
         &self.place
@@ -447,6 +453,11 @@ impl SessionBuilder {
     /// Whether a call of this id waits for its result.
     pub fn waits_for(&self, call: &str) -> bool {
         self.calls.contains_key(call)
+    }
+
+    /// How many calls wait for their result.
+    pub fn waiting(&self) -> usize {
+        self.calls.len()
     }
 
     /// The list of tools of a server, or of the program itself, that the model was shown: a JSON list.

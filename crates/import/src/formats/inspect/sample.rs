@@ -13,6 +13,7 @@ use super::attachments::Attachments;
 use crate::fields::{Fields, list, unquoted};
 use crate::input::Limits;
 use crate::session::{End, Session, SessionBuilder, Tool};
+use crate::tool_list::ToolList;
 
 /// A list that may be in several entries.
 #[derive(Debug)]
@@ -410,44 +411,19 @@ impl<'j> Reader<'j> {
             self.session.unknown("a list of tools that is none");
             return;
         };
-        // Those of each server, in the order in which they are named.
-        let mut lists: Vec<(Option<String>, Vec<String>)> = vec![(None, Vec::new())];
+        let mut tools = ToolList::default();
         for info in infos {
             let Some(mut fields) = Fields::of(info.get()) else {
                 self.session.unknown("a tool that is no object");
                 continue;
             };
-            let (server, name) = match Tool::named(&fields.text("name").unwrap_or_default()) {
-                Tool::Mcp { server, name } => (Some(server), name),
-                Tool::Local(name) | Tool::Agent(name) => (None, name),
-            };
-            let null = RawValue::NULL.to_owned();
-            let description = fields.take("description").unwrap_or(&null);
-            let schema = fields.take("parameters").unwrap_or(&null);
+            let name = fields.text("name").unwrap_or_default();
+            if !tools.add(&name, fields.take("description"), fields.take("parameters")) {
+                self.session.odd("tools of more servers than are kept");
+            }
             self.session.leave("tool info", &fields, &["options"]);
-            let name = Value::from(name);
-            let tool = format!(
-                r#"{{"name":{name},"description":{},"inputSchema":{}}}"#,
-                description.get(),
-                schema.get()
-            );
-            match lists.iter().position(|(known, _)| *known == server) {
-                Some(at) => lists[at].1.push(tool),
-                None if lists.len() < 1000 => lists.push((server, vec![tool])),
-                None => _ = self.session.odd("tools of more servers than are kept"),
-            }
         }
-        for (server, tools) in lists {
-            if server.is_some() {
-                self.shows_mcp();
-                self.session.shows("mcp", "tools/list", Direction::Response);
-            } else if tools.is_empty() {
-                continue;
-            }
-            if let Ok(tools) = RawValue::from_string(format!("[{}]", tools.join(","))) {
-                self.session.tools(server.as_deref(), &tools);
-            }
-        }
+        tools.put(&mut self.session);
     }
 
     fn shows_mcp(&mut self) {
