@@ -3,6 +3,10 @@
 
 mod mutations_sessions;
 mod sessions;
+mod fuzz_corpus;
+mod hostile;
+mod mutations_logs;
+mod samples_logs;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
