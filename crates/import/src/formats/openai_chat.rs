@@ -303,6 +303,9 @@ impl Conversation {
         }
         self.is_again = self.base > 0;
         let same = self.keys.iter().zip(&keys).take_while(|(one, other)| one == other).count();
+        if self.base > 0 && same == self.base && self.keys.len() > same {
+            self.session.odd("an answer that the next request has otherwise");
+        }
         let mut known: HashMap<u64, u64> = HashMap::new();
         if same < self.base {
             self.session.odd("a history that is not the one before");

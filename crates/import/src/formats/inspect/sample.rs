@@ -130,6 +130,8 @@ impl<'j> Sample<'j> {
             attachments: Attachments::new(attachments, limits.session),
             executed: HashSet::new(),
             seen: HashSet::new(),
+            asked: HashMap::new(),
+            results: HashMap::new(),
             prefilled: HashSet::new(),
             scopes: HashMap::new(),
             steps: Vec::new(),
@@ -189,6 +191,10 @@ struct Reader<'j> {
     executed: HashSet<String>,
     /// The calls that became messages.
     seen: HashSet<String>,
+    /// The calls that the model asked for, and with which arguments.
+    asked: HashMap<String, u64>,
+    /// The results that are texts, to compare with the conversation.
+    results: HashMap<String, u64>,
     /// Calls in the input of the sample: somebody else's.
     prefilled: HashSet<String>,
     scopes: HashMap<String, Scope>,
@@ -530,6 +536,14 @@ impl<'j> Reader<'j> {
                 self.session.odd("a call without an id");
                 continue;
             };
+            let arguments = call.take("arguments").unwrap_or(RawValue::NULL);
+            let hash = self.hash_of_json(arguments);
+            if is_known && self.asked.get(&id).is_some_and(|asked| *asked != hash) {
+                self.session.odd("a call that the conversation has otherwise");
+            }
+            if !is_known {
+                self.asked.insert(id.clone(), hash);
+            }
             if self.executed.contains(&id) || self.seen.contains(&id) || self.prefilled.contains(&id) {
                 continue;
             }
@@ -539,11 +553,17 @@ impl<'j> Reader<'j> {
                 "a call that the model asked for, without an event of the tool"
             });
             let name = call.text("function").unwrap_or_default();
-            let arguments = call.take("arguments").unwrap_or(RawValue::NULL);
             self.session.leave("call", &call, &["parse_error", "view", "type"]);
             self.call(&id, &Tool::named(&name), arguments);
         }
         self.session.leave("message", fields, MESSAGE);
+    }
+
+    /// What a value is known by, however it is written.
+    fn hash_of_json(&mut self, raw: &RawValue) -> u64 {
+        let raw = self.attachments.resolve(raw);
+        let value = serde_json::from_str::<Value>(raw.get());
+        value.map_or_else(|_| hash_of(raw.get()), |value| hash_of(&value.to_string()))
     }
 
     fn call(&mut self, id: &str, tool: &Tool, arguments: &RawValue) {
@@ -560,8 +580,18 @@ impl<'j> Reader<'j> {
         let function = fields.text("function").unwrap_or_default();
         let arguments = fields.take("arguments").unwrap_or(RawValue::NULL);
         let bridge = fields.object("metadata").and_then(|mut metadata| metadata.object("bridge"));
-        let tool = match bridge.map(|mut bridge| (bridge.text("server"), bridge.text("tool"))) {
-            Some((Some(server), name)) => Tool::Mcp { server, name: name.unwrap_or(function) },
+        let mut bridge = bridge.unwrap_or_default();
+        let proposal = bridge.text("proposal_id");
+        let asked = self.asked.get(&id).or_else(|| self.asked.get(&proposal?)).copied();
+        match asked {
+            Some(asked) if asked != self.hash_of_json(arguments) => {
+                self.session.odd("a call with other arguments than the model asked for");
+            }
+            Some(_) => {}
+            None => _ = self.session.odd("a call that no event of the model asked for"),
+        }
+        let tool = match (bridge.text("server"), bridge.text("tool")) {
+            (Some(server), name) => Tool::Mcp { server, name: name.unwrap_or(function) },
             _ => Tool::named(&function),
         };
         let is_again = !self.seen.insert(id.clone());
@@ -572,6 +602,12 @@ impl<'j> Reader<'j> {
         let truncated = fields.take("truncated").is_some_and(|raw| raw.get() != "null");
         self.truncated += u64::from(truncated);
         let event = ToolEnd { result: fields.take("result"), error: fields.take("error") };
+        if let Some(result) = event.result.filter(|_| !truncated) {
+            let result = self.attachments.resolve(result);
+            if let Ok(text) = serde_json::from_str::<String>(result.get()) {
+                self.results.insert(id.clone(), hash_of(&text));
+            }
+        }
         let is_pending = fields.get::<bool>("pending") == Some(true);
         let completed = fields.text("completed").as_deref().and_then(parse_time);
         self.inner(fields, depth);
@@ -629,6 +665,13 @@ impl<'j> Reader<'j> {
             self.session.odd("a result of no call");
             return;
         };
+        if let Some(result) = self.results.get(&id).copied() {
+            let content = fields.take("content").unwrap_or(RawValue::NULL);
+            let content = self.attachments.resolve(content);
+            if serde_json::from_str::<String>(content.get()).is_ok_and(|text| hash_of(&text) != result) {
+                self.session.odd("a result that the conversation has otherwise");
+            }
+        }
         if self.executed.contains(&id) || self.prefilled.contains(&id) {
             return;
         }
