@@ -307,6 +307,26 @@ impl SessionBuilder {
         self
     }
 
+    /// What was noted before there was a session: oddities, names that were passed over or are unknown, and what is missing.
+    pub(crate) fn take_notes(&mut self, notes: &Loss) -> &mut Self {
+        let loss = &mut self.session.loss;
+        for (table, noted) in [
+            (&mut loss.oddities, &notes.oddities),
+            (&mut loss.passed_over, &notes.passed_over),
+            (&mut loss.unknown, &notes.unknown),
+        ] {
+            for (name, times) in noted {
+                *table.entry(name.clone()).or_default() += times;
+            }
+        }
+        for lack in &notes.file_lacks {
+            if loss.file_lacks.len() < 64 && !loss.file_lacks.contains(lack) {
+                loss.file_lacks.push(lack.clone());
+            }
+        }
+        self
+    }
+
     /// Something that is known to have happened, and is not in the file.
     pub fn inferred(&mut self, what: &str) -> &mut Self {
         let inferred = &mut self.session.loss.inferred;
