@@ -1,12 +1,12 @@
 //! Every recording in `tests/recordings/FORMAT/` gives what stands beside it: `NAME.golden` has the header of each session,
 //! its messages, and what was lost. `SNAPSHOTS=overwrite` writes them anew.
 
-mod mutations_sessions;
-mod sessions;
 mod fuzz_corpus;
 mod hostile;
 mod mutations_logs;
+mod mutations_sessions;
 mod samples_logs;
+mod sessions;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
