@@ -150,12 +150,12 @@ impl Imports {
         let mut said: BTreeMap<String, u64> = BTreeMap::new();
         for ImportedSession { loss, .. } in &self.listed {
             let gaps =
-                loss.format_cannot.iter().map(|gap| format!("the format has no {}: {}", gap.what, gap.means));
+                loss.format_cannot.iter().map(|gap| format!("never in this format: {}: {}", gap.what, gap.means));
             let lacks = loss.file_lacks.iter().map(|lack| match &lack.setting {
                 Some(setting) => format!("{}; `{setting}` would have recorded it", lack.why),
                 None => lack.why.clone(),
             });
-            let inferred = loss.inferred.iter().map(|what| format!("not recorded, and known: {what}"));
+            let inferred = loss.inferred.iter().map(|what| format!("known, and not in the file: {what}"));
             let cut = loss.cut.iter().map(|why| format!("not whole: {why}"));
             let odd = loss.oddities.keys().map(|what| format!("odd: {what}"));
             let unknown = loss.unknown.keys().map(|what| format!("nobody knows what this is: {what}"));
