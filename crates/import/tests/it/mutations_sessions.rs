@@ -57,7 +57,8 @@ fn values(format: &Format, text: &str) -> Vec<Value> {
 }
 
 fn written(values: &[Value]) -> String {
-    values.iter().map(|value| format!("{value}\n")).collect()
+    let lines: Vec<_> = values.iter().map(Value::to_string).collect();
+    lines.join("\n") + "\n"
 }
 
 /// Places in a file, as pointers, whose last name is one of these.

@@ -23,7 +23,8 @@ fn import_with(format: &str, name: &str, text: &str, servers: &[String]) -> Sess
 }
 
 fn lines(values: &[Value]) -> String {
-    values.iter().map(|value| format!("{value}\n")).collect()
+    let lines: Vec<_> = values.iter().map(Value::to_string).collect();
+    lines.join("\n") + "\n"
 }
 
 /// A session in a few words a message: who, what, and the text that matters.
@@ -59,12 +60,15 @@ fn claude(kind: &str, uuid: &str, more: Value) -> Value {
         "parentUuid": null, "isSidechain": false, "type": kind, "uuid": uuid, "sessionId": "s",
         "timestamp": "2026-11-17T10:00:00.000Z", "version": "1.0.30",
     });
-    line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let Value::Object(more) = more else { panic!("{more}") };
+    line.as_object_mut().unwrap().extend(more);
     line
 }
 
 fn said(role: &str, content: Value) -> Value {
-    json!({"message": {"role": role, "content": content}})
+    let mut line = json!({"message": {"role": role}});
+    line["message"]["content"] = content;
+    line
 }
 
 #[test]
@@ -171,7 +175,9 @@ fn a_subagent_whose_file_is_missing_is_missed() {
 }
 
 fn codex(kind: &str, payload: Value) -> Value {
-    json!({"timestamp": "2026-11-17T10:00:00.000Z", "type": kind, "payload": payload})
+    let mut line = json!({"timestamp": "2026-11-17T10:00:00.000Z", "type": kind});
+    line["payload"] = payload;
+    line
 }
 
 fn codex_file(more: &[Value]) -> String {
@@ -283,7 +289,9 @@ fn codex_that_was_stopped_or_lost_its_beginning_says_so() {
 }
 
 fn gemini(kind: &str, id: &str, content: Value) -> Value {
-    json!({"id": id, "timestamp": "2026-11-17T10:00:00.000Z", "type": kind, "content": content})
+    let mut message = json!({"id": id, "timestamp": "2026-11-17T10:00:00.000Z", "type": kind});
+    message["content"] = content;
+    message
 }
 
 fn gemini_call(id: &str, name: &str, display: &str) -> Value {
