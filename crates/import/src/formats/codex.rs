@@ -429,8 +429,7 @@ impl Reader {
             }
             "exec_command_end" => {
                 let id = payload.text("call_id").unwrap_or_default();
-                let texts = payload.text("aggregated_output").into_iter().collect();
-                self.heard.entry(id).or_insert(Heard { texts, is_result: false });
+                self.printed(session, id, payload.text("aggregated_output"));
                 session.pass("event exec_command_end");
             }
             "thread_rolled_back" => {
@@ -461,8 +460,7 @@ impl Reader {
             }
             "CommandExecution" => {
                 let id = item.text("id").unwrap_or_default();
-                let texts = item.text("aggregated_output").into_iter().collect();
-                self.heard.entry(id).or_insert(Heard { texts, is_result: false });
+                self.printed(session, id, item.text("aggregated_output"));
                 session.pass("item_completed CommandExecution");
             }
             "UserMessage" | "Reasoning" | "FileChange" | "Plan" | "WebSearch" | "ContextCompaction"
@@ -474,6 +472,15 @@ impl Reader {
             }
             _ => _ = session.unknown(&format!("item_completed {kind}")),
         }
+    }
+
+    /// What a command printed, to be compared with what the model was shown of it.
+    fn printed(&mut self, session: &mut SessionBuilder, id: String, output: Option<String>) {
+        if !self.calls.contains(&id) {
+            session.odd("a command of no call");
+            return;
+        }
+        self.heard.entry(id).or_insert(Heard { texts: output.into_iter().collect(), is_result: false });
     }
 
     /// An event that says to which server a call went, what was sent, and what came back.

@@ -310,8 +310,13 @@ impl Reader<'_> {
         }
         let mut response = None;
         for part in results {
-            let found =
-                Fields::of(part.get()).and_then(|mut part| part.object("functionResponse")?.take("response"));
+            let inner = Fields::of(part.get()).and_then(|mut part| part.object("functionResponse"));
+            let found = inner.and_then(|mut inner| {
+                if inner.text("id").is_some_and(|other| other != id) {
+                    session.odd("a result with the id of another call");
+                }
+                inner.take("response")
+            });
             match (found, &response) {
                 (Some(found), None) => response = Some(found),
                 _ => _ = session.odd("a part of a result that is no text"),

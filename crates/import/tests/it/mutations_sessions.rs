@@ -147,10 +147,10 @@ fn a_call_that_is_removed_is_missed() {
 /// Members that hold results, or ids by which calls and results find each other.
 fn members(format: &Format) -> (&'static [&'static str], &'static [&'static str]) {
     match format.name {
-        "claude-code" => (&["content"], &["tool_use_id"]),
-        "codex" => (&["output", "aggregated_output"], &["call_id"]),
+        "claude-code" => (&["content"], &["tool_use_id", "id"]),
+        "codex" => (&["output", "aggregated_output"], &["call_id", "id"]),
         "gemini-cli" => (&["output", "error"], &["id"]),
-        _ => (&["output", "error"], &[]),
+        _ => (&["output", "error"], &["callID"]),
     }
 }
 
@@ -200,16 +200,18 @@ fn a_result_that_is_cut_off_and_an_id_that_is_changed_are_seen() {
                 let after = told(format, name, &written(&changed));
                 assert_ne!(after, before, "{}, {name}, {}{pointer}: cut off, unseen", format.name, line + 1);
             }
+            // Ids of calls, and not those of messages.
+            let kind = value["payload"]["item"]["type"].as_str().unwrap_or_default();
             let is_id = |pointer: &String| match format.name {
-                "codex" => value["type"] == "response_item" && pointer == "/payload/call_id",
+                "claude-code" => pointer.starts_with("/message/content/"),
+                "codex" if pointer == "/payload/item/id" => {
+                    ["McpToolCall", "CommandExecution"].contains(&kind)
+                }
+                "codex" => pointer == "/payload/call_id",
                 "gemini-cli" => pointer.contains("/functionResponse/") || pointer.starts_with("/toolCalls/"),
                 _ => true,
             };
             for pointer in places(value, ids).into_iter().filter(is_id) {
-                // Within a call of gemini-cli the id of its result says nothing.
-                if format.name == "gemini-cli" && pointer.contains("/result/") {
-                    continue;
-                }
                 let mut changed = values.clone();
                 assert!(change(changed[line].pointer_mut(&pointer).unwrap(), |id| format!("{id}0")));
                 renamed += 1;
