@@ -57,6 +57,7 @@ impl<'a> Archive<'a> {
         let start = length.saturating_sub(TAIL);
         let tail = self.bytes(start, length - start)?;
         let end = tail.windows(4).rposition(|four| four == b"PK\x05\x06");
+        let end = end.filter(|end| tail.len() - end >= 22);
         let end = end.ok_or_else(|| self.invalid("the archive is cut off: it has no directory"))?;
         let record = Record(&tail[end..]);
         let (mut count, mut size, mut offset) =
