@@ -101,6 +101,7 @@ impl<'i> Input<'i> {
     pub fn as_head<'h>(&'h self, bytes: &'h [u8]) -> Head<'h> {
         let name = self.name.rsplit(['/', '\\']).next().unwrap_or(self.name);
         let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
+        let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
         Head { name, bytes }
     }
 

@@ -1,4 +1,4 @@
-//! Results of AgentDojo: `runs/PIPELINE/SUITE/USER_TASK/ATTACK/INJECTION_TASK.json`.
+//! Results of `AgentDojo`: `runs/PIPELINE/SUITE/USER_TASK/ATTACK/INJECTION_TASK.json`.
 //!
 //! A file is one run: its messages, and whether the attack succeeded (`security: true`). It says so of runs without an attack
 //! and of failed ones too: those have no verdict here. Files of old versions have plain texts as content.

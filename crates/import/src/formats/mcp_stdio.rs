@@ -258,7 +258,7 @@ fn read(format: &Format, input: Input<'_>, sink: &mut Sink<'_>) -> Result<(), Im
             let mut reader = LineReader::default();
             while let Some((number, line)) = lines.next_line()? {
                 for said in reader.line(number, line) {
-                    sessions.said(said, sink)?;
+                    sessions.said(&said, sink)?;
                 }
             }
             if sessions.number > 0 && lines.was_cut() && reader.last_was_noise {
@@ -329,13 +329,11 @@ impl LineReader {
             for key in ["timestamp", "ts", "time"] {
                 said.time = said.time.or_else(|| fields.take(key).and_then(time_of));
             }
-            match body(&mut fields) {
-                Some(body) => message = Cow::Owned(body.into_owned()),
-                None => {
-                    self.noise += 1;
-                    return Vec::new();
-                }
-            }
+            let Some(body) = body(&mut fields) else {
+                self.noise += 1;
+                return Vec::new();
+            };
+            message = Cow::Owned(body.into_owned());
             for name in fields.left().filter(|name| !WRAPPER.contains(name)) {
                 self.unknown.push(format!("line.{name}"));
             }
@@ -389,14 +387,14 @@ fn two_files(
         {
             while let Some(next) = queue.pop() {
                 let is_it = asks(&next).as_ref() == Some(&id);
-                sessions.said(next, sink)?;
+                sessions.said(&next, sink)?;
                 if is_it {
                     break;
                 }
             }
         }
         let id = asks(&said);
-        sessions.said(said, sink)?;
+        sessions.said(&said, sink)?;
         if let Some(id) = id {
             asked.insert(id.clone());
             awaited = queue.answered.contains(&id).then_some(id);
@@ -409,7 +407,7 @@ fn two_files(
                 break;
             }
             let Some(next) = queue.pop() else { break };
-            sessions.said(next, sink)?;
+            sessions.said(&next, sink)?;
             if answers == awaited {
                 awaited = None;
             }
@@ -420,7 +418,7 @@ fn two_files(
         }
     }
     while let Some(said) = queue.pop() {
-        sessions.said(said, sink)?;
+        sessions.said(&said, sink)?;
     }
     sessions.pipe_of().inferred("the order of messages between the two files");
     Ok(())
@@ -507,7 +505,7 @@ impl Sessions<'_> {
         &mut pipe.session
     }
 
-    fn said(&mut self, said: Said, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+    fn said(&mut self, said: &Said, sink: &mut Sink<'_>) -> Result<(), ImportError> {
         let begins = method_of(&said.json).as_deref() == Some("initialize");
         let is_old = self.pipe.as_ref().is_some_and(|pipe| pipe.has_begun || !pipe.session.is_empty());
         if begins
@@ -521,7 +519,7 @@ impl Sessions<'_> {
         self.pipe_of();
         if let Some(pipe) = &mut self.pipe {
             pipe.has_begun |= begins;
-            pipe.said(&said);
+            pipe.said(said);
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Conversations in the form of OpenAI's chat API: what most programs keep, if they keep anything.
+//! Conversations in the form of the chat API of `OpenAI`: what most programs keep, if they keep anything.
 //!
 //! A file is a list of messages, an object with `messages`, or JSON Lines of either, or of messages. Programs that log each
 //! request repeat the conversation in each: what a line repeats of a conversation before it is one conversation, and is said
@@ -57,6 +57,7 @@ fn recognizes(head: &Head<'_>) -> bool {
 fn read(format: &Format, mut input: Input<'_>, sink: &mut Sink<'_>) -> Result<(), ImportError> {
     let (name, limits) = (input.name, input.limits);
     let head = input.head()?;
+    let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&head);
     let first = head.trim_ascii_start().split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
     let is_whole = first.ends_with(b"\n") && serde_json::from_slice::<&RawValue>(first.trim_ascii()).is_err();
     let mut open = OpenConversations { format, file: name, limits, open: Vec::new(), count: 0 };

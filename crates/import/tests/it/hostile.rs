@@ -256,7 +256,7 @@ fn a_line_of_a_hundred_megabytes_is_refused() {
             assert!(reading.end.is_err(), "`{}`: {reading:?}", format.name);
         }
     }
-    assert!(start.elapsed() < Duration::from_secs(120), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_mins(2), "{:?}", start.elapsed());
 }
 
 #[test]
@@ -417,7 +417,7 @@ fn archive_bombs_do_not_go_off() {
     let bytes = archive(&[head(), entry("samples/1_epoch_1.json", 93, sample.as_bytes())], false);
     let reading = read(inspect, "x.eval", &bytes);
     assert_eq!((reading.sessions, reading.end.is_ok()), (1, true));
-    assert!(start.elapsed() < Duration::from_secs(120), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_mins(2), "{:?}", start.elapsed());
 }
 
 /// The three forms of one log say the same.

@@ -1,5 +1,7 @@
 //! A file in which a call is missing, a result is cut, or an id is another gives other messages, or another loss: never the same.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 use sortie_import::{Format, Input, Limits};
 
@@ -13,7 +15,7 @@ fn outcome(format: &Format, name: &str, bytes: &[u8]) -> String {
     let mut text = String::new();
     let read = format.read(input, &mut |session| {
         for message in session.messages() {
-            text += &format!("{:?} {:?} {}\n", message.surfaces, message.id, message.content.text());
+            writeln!(text, "{:?} {:?} {}", message.surfaces, message.id, message.content.text()).unwrap();
         }
         text += &serde_json::to_string(&session.loss).unwrap();
         Ok(())
@@ -60,11 +62,12 @@ fn places(value: &Value, at: String, all: &mut Vec<String>) {
 fn is_copy(format: &str, at: &str) -> bool {
     let parts: Vec<&str> = at.split('/').collect();
     match format {
-        "inspect" => match parts.as_slice() {
-            ["", "samples", _, "events", _] | ["", "samples", _, "messages", ..] => false,
-            ["", "samples", _, "events", _, "output", ..] => false,
-            _ => true,
-        },
+        "inspect" => !matches!(
+            parts.as_slice(),
+            ["", "samples", _, "events", _]
+                | ["", "samples", _, "messages", ..]
+                | ["", "samples", _, "events", _, "output", ..]
+        ),
         // A result repeats its call.
         "agentdojo" => parts.contains(&"tool_call"),
         _ => false,
@@ -118,8 +121,9 @@ fn truncated(value: &Value) -> Option<Value> {
         }
         Value::Object(members) => {
             let keys = ["content", "text", "result", "message", "protocolVersion", "tools", "description"];
-            let found = keys.iter().filter(|key| members.get(**key).is_some_and(|value| *value != "text"));
-            let (key, cut) = found.filter_map(|key| Some((key, truncated(&members[*key])?))).next()?;
+            let mut found =
+                keys.iter().filter(|key| members.get(**key).is_some_and(|value| *value != "text"));
+            let (key, cut) = found.find_map(|key| Some((key, truncated(&members[*key])?)))?;
             let mut members = members.clone();
             members[*key] = cut;
             Some(Value::Object(members))

@@ -10,6 +10,7 @@ mod sample;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, Cursor};
+use std::path::Path;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -51,7 +52,9 @@ pub(crate) static FORMAT: Format = Format {
 
 fn recognizes(head: &Head<'_>) -> bool {
     let is_archive = head.bytes.starts_with(archive::MAGIC);
-    (is_archive && (head.name.ends_with(".eval") || contains(head.bytes, b"_journal/start.json")))
+    (is_archive
+        && (Path::new(head.name).extension().is_some_and(|extension| extension == "eval")
+            || contains(head.bytes, b"_journal/start.json")))
         || (head.says(&["\"version\"", "\"status\"", "\"eval\"", "\"task\"", "\"plan\""])
             && head.bytes.trim_ascii_start().starts_with(b"{"))
 }

@@ -338,7 +338,7 @@ impl<'j> Reader<'j> {
             "span_begin" => self.span(&mut fields),
             "step" => self.step(&mut fields, step),
             "model" | "tool" if scope.is_scorer => {
-                _ = self.session.pass(&format!("{kind} event of a scorer"))
+                self.session.pass(&format!("{kind} event of a scorer"));
             }
             "model" => self.model(&mut fields, scope),
             "tool" => self.tool(&mut fields, at, depth),
@@ -757,18 +757,15 @@ impl<'j> Reader<'j> {
     /// The input of a sample of which nothing else is there.
     fn input(&mut self, input: &'j RawValue) {
         self.session.item("input");
-        match list(input) {
-            Some(messages) => {
-                for message in messages {
-                    self.given(message, Scope::default());
-                }
+        if let Some(messages) = list(input) {
+            for message in messages {
+                self.given(message, Scope::default());
             }
-            None => {
-                let input = self.attachments.resolve(input);
-                if let Ok(text) = serde_json::from_str::<String>(input.get()) {
-                    self.session.prompt(&text);
-                }
-            }
+            return;
+        }
+        let input = self.attachments.resolve(input);
+        if let Ok(text) = serde_json::from_str::<String>(input.get()) {
+            self.session.prompt(&text);
         }
     }
 
