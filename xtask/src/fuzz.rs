@@ -66,6 +66,7 @@ fn dictionary(target: &str) -> Option<&'static str> {
         "analyze" | "evaluators" | "fmt" | "load" | "parse" | "round_trip" => Some("document"),
         "cel" => Some("cel"),
         "evaluate" | "paths" | "templates" => Some("message"),
+        "import" => Some("recording"),
         "proofs" => Some("manifest"),
         "regex" => Some("regex"),
         _ => None,
