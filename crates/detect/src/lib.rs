@@ -44,6 +44,6 @@ pub use detector::{Detector, NoIndicators, Place, replay, replay_records, seen_b
 pub use failure::{Failure, FailureKind, Fault};
 pub use judged::{Judged, Opinion, Provenance, Quote, QuoteSource, Reason, Ruling, Vote};
 pub use outcome::{
-    ActorSummary, CaseInfo, CaseResult, Delivered, DocumentInfo, EvaluatorCase, Evidence, EvidenceSource,
-    IndicatorFinding, Match, Outcome, Reach, SOURCE, Seen, Standing, Verdict,
+    CaseInfo, CaseResult, Delivered, DocumentInfo, EvaluatorCase, Evidence, EvidenceSource, IndicatorFinding,
+    Match, Outcome, Reach, SOURCE, Seen, Standing, Verdict,
 };

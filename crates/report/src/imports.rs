@@ -149,8 +149,10 @@ impl Imports {
         let _ = writeln!(text, "read {sessions} ({}), {} messages", formats.join(", "), self.messages);
         let mut said: BTreeMap<String, u64> = BTreeMap::new();
         for ImportedSession { loss, .. } in &self.listed {
-            let gaps =
-                loss.format_cannot.iter().map(|gap| format!("never in this format: {}: {}", gap.what, gap.means));
+            let gaps = loss
+                .format_cannot
+                .iter()
+                .map(|gap| format!("never in this format: {}: {}", gap.what, gap.means));
             let lacks = loss.file_lacks.iter().map(|lack| match &lack.setting {
                 Some(setting) => format!("{}; `{setting}` would have recorded it", lack.why),
                 None => lack.why.clone(),

@@ -56,4 +56,4 @@ pub use report::{ModelUse, Models, Report, SuiteRate, VERSION, View};
 pub use suites::{CaseCounts, EntryCounts, FrameworkTable, SuiteTable};
 pub use text::{counted, line, markdown, shown_diff, style, unified_diff, visible, wrap, write_json};
 pub use totals::RunTotals;
-pub use trace::{ShowError, TraceFilter, TraceLook, TraceView};
+pub use trace::{NumbersError, ShowError, TraceFilter, TraceLook, TraceView};

@@ -48,7 +48,41 @@ pub struct TraceFilter {
     pub numbers: Option<RangeInclusive<u64>>,
 }
 
+/// A text that names no records.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NumbersError {
+    /// A part of it is no number.
+    #[error("`{0}` is not the number of a record")]
+    NoNumber(String),
+    /// It is no range.
+    #[error("write `FIRST..LAST`")]
+    NoRange,
+    /// It ends before it begins.
+    #[error("the first number is greater than the last")]
+    Backwards,
+}
+
 impl TraceFilter {
+    /// Reads `12..16`, `12..`, `..16` or `12`.
+    ///
+    /// ```
+    /// use sortie_report::TraceFilter;
+    ///
+    /// assert_eq!(TraceFilter::parse_numbers("12..16"), Ok(12..=16));
+    /// assert!(TraceFilter::parse_numbers("5..4").is_err());
+    /// ```
+    pub fn parse_numbers(text: &str) -> Result<RangeInclusive<u64>, NumbersError> {
+        let number = |text: &str, open: u64| match text {
+            "" => Ok(open),
+            text => text.parse().map_err(|_| NumbersError::NoNumber(text.to_owned())),
+        };
+        let (first, last) = match text.split_once("..") {
+            Some((first, last)) => (number(first, 0)?, number(last, u64::MAX)?),
+            None => text.parse().map(|only| (only, only)).map_err(|_| NumbersError::NoRange)?,
+        };
+        if first > last { Err(NumbersError::Backwards) } else { Ok(first..=last) }
+    }
+
     fn wants(&self, record: &Record) -> bool {
         let of_actor = |actor: &str| self.actors.is_empty() || self.actors.iter().any(|asked| asked == actor);
         self.numbers.as_ref().is_none_or(|numbers| numbers.contains(&record.seq()))
@@ -322,6 +356,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn numbers_are_written_as_ranges() {
+        let numbers = TraceFilter::parse_numbers;
+        assert_eq!(numbers("12.."), Ok(12..=u64::MAX));
+        assert_eq!(numbers("..16"), Ok(0..=16));
+        assert_eq!(numbers("12"), Ok(12..=12));
+        for wrong in ["", "a..b", "1...2", "-1..2", "5..4", "1-2"] {
+            assert!(numbers(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn names_and_messages_are_cut_and_harmless() {

@@ -123,7 +123,7 @@ struct Show {
     sender: Option<Sender>,
 
     /// Only records with these numbers, both included; either may be left out
-    #[arg(long, value_name = "FIRST..LAST", allow_hyphen_values = true, value_parser = numbers)]
+    #[arg(long, value_name = "FIRST..LAST", allow_hyphen_values = true, value_parser = TraceFilter::parse_numbers)]
     seq: Option<RangeInclusive<u64>>,
 
     /// Mark what the indicators of a document match: a file, or an id of the library
@@ -143,22 +143,6 @@ struct Show {
 enum AskedDirection {
     Request,
     Response,
-}
-
-/// `12..16`, `12..`, `..16`, `12`.
-fn numbers(text: &str) -> Result<RangeInclusive<u64>, String> {
-    let number = |text: &str, open: u64| match text {
-        "" => Ok(open),
-        text => text.parse().map_err(|_| format!("`{text}` is not the number of a record")),
-    };
-    let (first, last) = match text.split_once("..") {
-        Some((first, last)) => (number(first, 0)?, number(last, u64::MAX)?),
-        None => text.parse().map(|only| (only, only)).map_err(|_| "write `FIRST..LAST`")?,
-    };
-    if first > last {
-        return Err("the first number is greater than the last".into());
-    }
-    Ok(first..=last)
 }
 
 impl Show {
@@ -202,21 +186,5 @@ impl Show {
             show(&path.to_string_lossy(), &mut BufReader::new(file), console)?;
         }
         Ok(Exit::Clean)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_written_as_ranges() {
-        assert_eq!(numbers("12..16"), Ok(12..=16));
-        assert_eq!(numbers("12.."), Ok(12..=u64::MAX));
-        assert_eq!(numbers("..16"), Ok(0..=16));
-        assert_eq!(numbers("12"), Ok(12..=12));
-        for wrong in ["", "a..b", "1...2", "-1..2", "5..4", "1-2"] {
-            assert!(numbers(wrong).is_err(), "{wrong}");
-        }
     }
 }
