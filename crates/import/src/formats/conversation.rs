@@ -111,6 +111,7 @@ pub(crate) struct Conversation {
     hasher: RandomState,
     turns: HashMap<u64, Turn>,
     tool_lists: HashMap<u64, Rc<RawValue>>,
+    last_list: Option<u64>,
     last_tools: Option<(Option<String>, Rc<RawValue>)>,
     events: Vec<Event>,
     runs: Vec<ToolRun>,
@@ -318,6 +319,12 @@ impl Conversation {
         }
         self.push(place, Said::Input { span, turns });
         true
+    }
+
+    /// Whether a list of tools is written in another way than the last one.
+    pub(crate) fn is_new_list(&mut self, written: &str) -> bool {
+        let hash = self.hasher.hash_one(written);
+        self.last_list.replace(hash) != Some(hash)
     }
 
     pub(crate) fn tools(&mut self, place: Place, server: Option<String>, tools: &RawValue) {

@@ -225,7 +225,9 @@ pub(super) struct ModelSpan<'p> {
 pub(super) fn model_call(conversation: &mut Conversation, attributes: &Attributes<'_>, model: ModelSpan<'_>) {
     let ModelSpan { span, place, end, failure, setting, source } = model;
     if let Some(tools) = attributes.tools {
-        conversation.tools(place.clone(), None, &tool_list(tools));
+        if conversation.is_new_list(tools.written()) {
+            conversation.tools(place.clone(), None, &tool_list(tools));
+        }
     } else if !attributes.flat_tools.is_empty() {
         conversation.tools(place.clone(), None, &flat_tools(&attributes.flat_tools));
     }
@@ -372,7 +374,8 @@ fn flattened(conversation: &mut Conversation, flat: &[(&str, AttributeValue<'_>)
 
 /// Whether content was replaced by a word that says so.
 fn is_hidden(value: AttributeValue<'_>) -> bool {
-    value.text().is_some_and(|text| is_hidden_text(&text))
+    // Long texts are not looked at.
+    value.written().len() < 64 && value.text().is_some_and(|text| is_hidden_text(&text))
 }
 
 pub(super) fn is_hidden_text(text: &str) -> bool {

@@ -227,6 +227,11 @@ impl<'j> AttributeValue<'j> {
         Self { raw, is_plain: true }
     }
 
+    /// As it is written.
+    pub(super) fn written(self) -> &'j str {
+        self.raw.get()
+    }
+
     /// As it is written, where that is a text.
     pub(super) fn written_text(self) -> Option<&'j str> {
         let written = self.raw.get();

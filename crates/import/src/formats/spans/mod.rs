@@ -21,6 +21,7 @@ use crate::input::{Input, Limits};
 use crate::loss::count;
 
 use attributes::{Attributes, EventText, PASSED, SpanText};
+pub(crate) use interpret::as_tool;
 use json::{AttributeValue, Export, KeyValue, LogRecord, Span};
 
 /// Whether a file is OTLP.
@@ -41,18 +42,7 @@ pub(crate) fn read(format: &Format, mut input: Input<'_>, sink: &mut Sink<'_>) -
     let head = input.head()?;
     let file = input.name;
     let limits = input.limits;
-    let mut reader = Reader {
-        format,
-        file,
-        limits,
-        hasher: RandomState::new(),
-        groups: HashMap::new(),
-        of_trace: HashMap::new(),
-        done: HashSet::new(),
-        touched: 0,
-        bytes: 0,
-        cut: None,
-    };
+    let mut reader = Reader::new(format, file, limits);
     let invalid = |line, message: &str| ImportError::Invalid {
         file: file.to_owned(),
         line,
@@ -86,7 +76,7 @@ pub(crate) fn read(format: &Format, mut input: Input<'_>, sink: &mut Sink<'_>) -
 }
 
 /// Whether a file is JSON Lines, and not one JSON text over many lines.
-fn is_lines(head: &[u8]) -> bool {
+pub(crate) fn is_lines(head: &[u8]) -> bool {
     let head = head.trim_ascii_start();
     match head.iter().position(|byte| *byte == b'\n') {
         Some(end) => {
@@ -98,13 +88,13 @@ fn is_lines(head: &[u8]) -> bool {
 }
 
 /// Why a line cannot be read.
-enum Wrong {
+pub(crate) enum Wrong {
     Json(String),
     Sink(ImportError),
 }
 
 impl Wrong {
-    fn at(self, file: &str, line: u64) -> ImportError {
+    pub(crate) fn at(self, file: &str, line: u64) -> ImportError {
         match self {
             Self::Json(message) => ImportError::Invalid { file: file.to_owned(), line, message },
             Self::Sink(error) => error,
@@ -114,18 +104,18 @@ impl Wrong {
 
 /// A conversation that may go on.
 #[derive(Default)]
-struct Group {
-    conversation: Conversation,
+pub(crate) struct Group {
+    pub(crate) conversation: Conversation,
     passed: BTreeMap<u16, u64>,
     /// When something of it came last.
     touched: u64,
     counted: usize,
     /// Why it does not begin with its beginning.
     cut: Option<String>,
-    is_named: bool,
 }
 
-struct Reader<'r> {
+/// Collects conversations.
+pub(crate) struct Reader<'r> {
     format: &'r Format,
     file: &'r str,
     limits: Limits,
@@ -137,7 +127,8 @@ struct Reader<'r> {
     done: HashSet<u64>,
     touched: u64,
     bytes: usize,
-    cut: Option<String>,
+    /// Why the file ends too early.
+    pub(crate) cut: Option<String>,
 }
 
 /// How many conversations are remembered as handed over.
@@ -145,7 +136,22 @@ const DONE: usize = 1_000_000;
 /// What is not counted in bytes otherwise: the entry of a conversation.
 const ENTRY: usize = 2048;
 
-impl Reader<'_> {
+impl<'r> Reader<'r> {
+    pub(crate) fn new(format: &'r Format, file: &'r str, limits: Limits) -> Self {
+        Self {
+            format,
+            file,
+            limits,
+            hasher: RandomState::new(),
+            groups: HashMap::new(),
+            of_trace: HashMap::new(),
+            done: HashSet::new(),
+            touched: 0,
+            bytes: 0,
+            cut: None,
+        }
+    }
+
     fn export(&mut self, json: &str, line: u64, sink: &mut Sink<'_>) -> Result<(), Wrong> {
         let export: Export<'_> = match serde_json::from_str(json) {
             Ok(export) => export,
@@ -267,12 +273,12 @@ impl Reader<'_> {
     }
 
     /// Ids are hex, or base64 of the same bytes: one hash for both.
-    fn id_hash(&self, id: &str) -> u64 {
+    pub(crate) fn id_hash(&self, id: &str) -> u64 {
         self.hasher.hash_one(&*normal_id(id)) | 1
     }
 
     /// The key of the conversation: of its id, else of its trace, which may be known to be of one.
-    fn key(&mut self, trace: &str, conversation: Option<&str>) -> String {
+    pub(crate) fn key(&mut self, trace: &str, conversation: Option<&str>) -> String {
         let Some(conversation) = conversation else {
             let trace = normal_id(trace);
             return self.of_trace.get(&*trace).cloned().unwrap_or_else(|| trace.into_owned());
@@ -303,7 +309,7 @@ impl Reader<'_> {
         conversation.to_owned()
     }
 
-    fn touch(&mut self, key: &str) -> &mut Group {
+    pub(crate) fn touch(&mut self, key: &str) -> &mut Group {
         self.touched += 1;
         if !self.groups.contains_key(key) {
             let cut = self.done.contains(&self.hasher.hash_one(key)).then(|| {
@@ -316,12 +322,11 @@ impl Reader<'_> {
         // Inserted above.
         let group = self.groups.entry(key.to_owned()).or_default();
         group.touched = touched;
-        group.is_named = true;
         group
     }
 
     /// Counts what a conversation takes, and hands over those that waited longest, while all of them take too much.
-    fn settle(&mut self, key: &str, sink: &mut Sink<'_>) -> Result<(), Wrong> {
+    pub(crate) fn settle(&mut self, key: &str, sink: &mut Sink<'_>) -> Result<(), Wrong> {
         if let Some(group) = self.groups.get_mut(key) {
             let now = group.conversation.bytes();
             self.bytes = (self.bytes + now).saturating_sub(group.counted);
@@ -368,7 +373,7 @@ impl Reader<'_> {
         sink(session).map_err(Wrong::Sink)
     }
 
-    fn finish(mut self, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+    pub(crate) fn finish(mut self, sink: &mut Sink<'_>) -> Result<(), ImportError> {
         let mut left: Vec<(u64, String, Group)> =
             self.groups.drain().map(|(key, group)| (group.conversation.begins(), key, group)).collect();
         left.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));

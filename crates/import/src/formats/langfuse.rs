@@ -1,0 +1,201 @@
+//! Observations of Langfuse: as its API lists them, and as it exports them.
+
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::observations::{self, Step, StepKind, nanos};
+use super::otlp;
+use super::spans::as_tool;
+use crate::fields::{Fields, unquoted};
+use crate::format::{Format, Head, ImportError, Sink};
+use crate::input::Input;
+use crate::loss::{Loss, count};
+
+pub(crate) static FORMAT: Format = Format {
+    name: "langfuse",
+    about: "observations of Langfuse, as JSON or JSON Lines",
+    shows: otlp::SHOWS,
+    gaps: otlp::GAPS,
+    recognizes,
+    read,
+};
+
+/// Content is masked by a function of the program, if at all.
+const SETTING: &str = "Langfuse(mask=None)";
+
+fn recognizes(head: &Head<'_>) -> bool {
+    let is_camel =
+        head.says(&["\"traceId\"", "\"type\"", "\"startTime\""]) && head.says(&["\"parentObservationId\""]);
+    let is_snake = head.says(&["\"trace_id\"", "\"type\"", "\"start_time\"", "\"parent_observation_id\""]);
+    is_camel || is_snake
+}
+
+fn read(format: &Format, input: Input<'_>, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+    observations::read(format, input, sink, step)
+}
+
+/// Members that say nothing about messages, without the difference between the API and exports.
+const PASSED: &[&str] = &[
+    "bookmarked",
+    "calculatedinputcost",
+    "calculatedoutputcost",
+    "calculatedtotalcost",
+    "completionstarttime",
+    "costdetails",
+    "createdat",
+    "environment",
+    "eventts",
+    "inputcost",
+    "inputprice",
+    "inputusage",
+    "internalmodelid",
+    "isdeleted",
+    "latency",
+    "level",
+    "metadata",
+    "modelid",
+    "modelparameters",
+    "outputcost",
+    "outputprice",
+    "outputusage",
+    "projectid",
+    "promptid",
+    "promptname",
+    "promptversion",
+    "promptlink",
+    "promptcompletiontokens",
+    "providedcostdetails",
+    "providedusagedetails",
+    "public",
+    "release",
+    "tags",
+    "timetofirsttoken",
+    "toolcallnames",
+    "totalcost",
+    "totalprice",
+    "totalusage",
+    "totaltokens",
+    "completiontokens",
+    "prompttokens",
+    "tracename",
+    "traceenvironment",
+    "unit",
+    "updatedat",
+    "usage",
+    "usagedetails",
+    "usagepricingtierid",
+    "usagepricingtiername",
+    "userid",
+    "version",
+    "statusmessage",
+];
+
+fn step(fields: &mut Fields<'_>) -> Option<Step> {
+    let mut notes = Loss::default();
+    let either = |fields: &mut Fields<'_>, names: [&str; 2]| {
+        let found = names.iter().find_map(|name| fields.text(name));
+        for name in names {
+            fields.take(name);
+        }
+        found
+    };
+    let id = either(fields, ["id", "span_id"])?;
+    let trace = either(fields, ["traceId", "trace_id"])?;
+    let kind = either(fields, ["type", "observation_type"])?;
+    let parent =
+        either(fields, ["parentObservationId", "parent_observation_id"]).filter(|parent| !parent.is_empty());
+    let conversation = either(fields, ["sessionId", "session_id"]).filter(|session| !session.is_empty());
+    let start = either(fields, ["startTime", "start_time"]).and_then(|time| nanos(&time)).unwrap_or(0);
+    let end = either(fields, ["endTime", "end_time"]).and_then(|time| nanos(&time)).unwrap_or(0);
+    let model = either(fields, ["model", "provided_model_name"]);
+    let status = either(fields, ["statusMessage", "status_message"]);
+    let level = fields.text("level").unwrap_or_default();
+    let error = (level == "ERROR")
+        .then(|| status.unwrap_or_else(|| "an observation with the level ERROR".to_owned()));
+    let kind = match kind.as_str() {
+        "GENERATION" => StepKind::Model,
+        "TOOL" => StepKind::Tool,
+        "SPAN" | "AGENT" | "CHAIN" => StepKind::Agent,
+        "EVENT" | "RETRIEVER" | "EVALUATOR" | "EMBEDDING" | "GUARDRAIL" => StepKind::Other,
+        _ => {
+            count(&mut notes.unknown, "observation.type");
+            StepKind::Other
+        }
+    };
+    let tools = fields.take("toolDefinitions").or_else(|| fields.take("tool_definitions")).and_then(tools);
+    let calls = fields.take("toolCalls").or_else(|| fields.take("tool_calls")).map(unquoted);
+    let input = fields.take("input").map(ToOwned::to_owned);
+    let mut output = fields.take("output").map(ToOwned::to_owned);
+    if let Some(calls) = calls.as_ref().filter(|calls| calls.get() != "[]") {
+        output = with_calls(output, calls);
+    }
+    // `{"metadata": {"tool_call_id": ..}}` where a program says so.
+    let metadata = fields.peek("metadata").map(unquoted);
+    let call_id = metadata.as_ref().and_then(|metadata| {
+        let mut metadata = Fields::of(metadata.get())?;
+        metadata.text("tool_call_id").or_else(|| metadata.text("toolCallId"))
+    });
+    let name = fields.text("name").unwrap_or_default();
+    for name in fields.left() {
+        let plain = name.replace('_', "").to_lowercase();
+        let table =
+            if PASSED.contains(&plain.as_str()) { &mut notes.passed_over } else { &mut notes.unknown };
+        count(table, &format!("observation.{name}"));
+    }
+    Some(Step {
+        id,
+        trace,
+        parent,
+        conversation,
+        kind,
+        name,
+        start,
+        end,
+        input,
+        output,
+        error,
+        call_id,
+        tools,
+        model,
+        setting: SETTING,
+        notes,
+    })
+}
+
+/// `{"name": "{\"description\": .., \"parameters\": ..}"}`, or a list of tools.
+fn tools(raw: &RawValue) -> Option<Box<RawValue>> {
+    let raw = unquoted(raw);
+    if let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(raw.get()) {
+        let tools: Vec<_> = items.iter().map(|item| as_tool(item)).collect();
+        return (!tools.is_empty()).then(|| to_raw_value(&tools).ok()).flatten();
+    }
+    let fields = Fields::of(raw.get())?;
+    let mut tools = Vec::new();
+    for name in fields.left() {
+        let mut tool = fields.peek(name).map(as_tool)?;
+        if let Some(tool) = tool.as_object_mut() {
+            tool.shift_insert(0, "name".to_owned(), name.into());
+        }
+        tools.push(tool);
+    }
+    (!tools.is_empty()).then(|| to_raw_value(&tools).ok()).flatten()
+}
+
+/// The output of a model, and the calls that stand beside it where it does not have them.
+fn with_calls(output: Option<Box<RawValue>>, calls: &RawValue) -> Option<Box<RawValue>> {
+    if output
+        .as_ref()
+        .is_some_and(|output| output.get().contains("tool_call") || output.get().contains("tool_use"))
+    {
+        return output;
+    }
+    let items: Vec<&RawValue> = serde_json::from_str(calls.get()).ok()?;
+    let calls: Vec<Box<RawValue>> = items.into_iter().map(unquoted).collect();
+    let mut messages: Vec<Box<RawValue>> = Vec::new();
+    if let Some(output) = output.filter(|output| output.get() != "null") {
+        messages.push(unquoted(&output));
+    }
+    messages.push(
+        to_raw_value(&serde_json::json!({"role": "assistant", "content": "", "tool_calls": calls})).ok()?,
+    );
+    to_raw_value(&messages).ok()
+}
