@@ -15,7 +15,7 @@ use sortie_trace::Direction::{self, Request, Response};
 use sortie_trace::foreign::{Lack, MessageClass};
 
 use crate::format::Format;
-use crate::formats::messages::{Part, Role, Turn};
+use crate::formats::messages::{HIDDEN, Part, Role, Turn};
 use crate::input::Limits;
 use crate::loss::{Loss, count};
 use crate::session::{End, Session, SessionBuilder, Tool};
@@ -233,6 +233,11 @@ impl Conversation {
         }
     }
 
+    /// How many texts are there of which the content was not recorded.
+    pub(crate) fn hidden(&self) -> u64 {
+        self.notes.oddities.get(HIDDEN).copied().unwrap_or(0)
+    }
+
     /// When it begins.
     pub(crate) fn begins(&self) -> u64 {
         let events = self.events.iter().map(|event| event.place.time);
@@ -370,7 +375,15 @@ impl Conversation {
                 hash_part(&self.hasher, turn.role, part).hash(&mut hasher);
             }
             let hash = hasher.finish();
-            if !self.turns.contains_key(&hash) {
+            if let Some(known) = self.turns.get(&hash) {
+                // What is repeated with the same id, and says something else, was cut off or changed in one of them.
+                if known.parts.iter().zip(&turn.parts).any(|(a, b)| differ(a, b)) {
+                    count(
+                        &mut self.notes.oddities,
+                        "a call or a result that is not the same where it is repeated",
+                    );
+                }
+            } else {
                 self.bytes += turn.parts.iter().map(size_of_part).sum::<usize>() + 64;
                 self.turns.insert(hash, turn);
             }
@@ -759,8 +772,16 @@ impl Conversation {
         let protocol = |run: &ToolRun| if run.server.is_some() { "mcp" } else { "local" };
         let asked_of: HashMap<usize, &Asked> =
             story.asked.iter().filter_map(|asked| Some((asked.run?, asked))).collect();
+        let mut unlike = 0;
         for (at, run) in self.runs.iter().enumerate() {
             let asked = asked_of.get(&at);
+            let shown = asked.and_then(|asked| asked.result.as_ref()?.value.as_ref());
+            if let (Some(given), Some(shown)) = (&run.result, shown)
+                && given.get() != shown.get()
+                && words_of(given) != words_of(shown)
+            {
+                unlike += 1;
+            }
             if run.arguments.is_none() && asked.is_none_or(|asked| asked.arguments.is_none()) {
                 *missing.entry((protocol(run), Request, run.setting)).or_default() += 1;
             }
@@ -769,6 +790,9 @@ impl Conversation {
             if run.result.is_none() && !run.is_error && !in_history && !run.result_elsewhere {
                 *missing.entry((protocol(run), Response, run.setting)).or_default() += 1;
             }
+        }
+        for _ in 0..unlike.min(1000) {
+            self.odd("a result that is not what the model was shown of it");
         }
         if self.runs.iter().any(|run| run.server.as_ref().is_some_and(String::is_empty)) {
             self.odd("an MCP server without a name");
@@ -1028,6 +1052,40 @@ fn hash_part(hasher: &RandomState, role: Role, part: &Part) -> u64 {
             hasher.hash_one((4u8, name, value.as_ref().map(|value| value.get())))
         }
     }
+}
+
+fn differ(a: &Part, b: &Part) -> bool {
+    let unlike = |a: &Option<Box<RawValue>>, b: &Option<Box<RawValue>>| match (a, b) {
+        (Some(a), Some(b)) => !same_json(a, b),
+        _ => a.is_some() != b.is_some(),
+    };
+    match (a, b) {
+        (Part::Call { arguments: a, .. }, Part::Call { arguments: b, .. }) => unlike(a, b),
+        (Part::Result { value: Some(a), .. }, Part::Result { value: Some(b), .. }) => {
+            a.get() != b.get() && words_of(a) != words_of(b)
+        }
+        _ => false,
+    }
+}
+
+/// The words of a result, without what they stand in.
+fn words_of(value: &RawValue) -> String {
+    fn words(value: &Value, depth: usize) -> String {
+        match value {
+            Value::String(text) if depth < 4 && text.starts_with(['[', '{', '"']) => {
+                serde_json::from_str(text).map_or_else(|_| text.clone(), |inner| words(&inner, depth + 1))
+            }
+            Value::String(text) => text.clone(),
+            Value::Array(items) if !items.is_empty() && items.iter().all(|item| item["text"].is_string()) => {
+                items.iter().filter_map(|item| item["text"].as_str()).collect::<Vec<_>>().join("\n")
+            }
+            Value::Object(object) if depth < 4 && object.contains_key("content") => {
+                words(&object["content"], depth + 1)
+            }
+            other => other.to_string(),
+        }
+    }
+    serde_json::from_str(value.get()).map_or_else(|_| value.get().to_owned(), |value| words(&value, 0))
 }
 
 fn size_of_part(part: &Part) -> usize {

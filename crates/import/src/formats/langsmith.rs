@@ -146,6 +146,7 @@ fn step(fields: &mut Fields<'_>) -> Option<Step> {
                 | "name"
                 | "invocation_params"
                 | "ls_method"
+                | "tool_call_count"
         );
         count(if known { &mut notes.passed_over } else { &mut notes.unknown }, &format!("run.extra.{name}"));
     }

@@ -49,6 +49,8 @@ impl Turn {
     }
 }
 
+/// What is counted where a text is there, and what it says was not recorded.
+pub(crate) const HIDDEN: &str = "a text whose content was not recorded";
 /// How deep lists and wrappers of messages may stand in each other.
 const DEPTH: usize = 6;
 
@@ -85,7 +87,7 @@ fn read_value(raw: &RawValue, role: Role, turns: &mut Vec<Turn>, notes: &mut Los
         Some(b'[') => {
             let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(json) else { return false };
             if !items.is_empty() && items.iter().all(|item| is_part(item)) {
-                let parts = items.iter().filter_map(|item| part_of(item, role, notes)).collect();
+                let parts = items.iter().filter_map(|item| part_of(item, notes)).collect();
                 turns.push(Turn { role, parts });
                 return true;
             }
@@ -153,7 +155,7 @@ fn read_object(
         return message(fields, named, turns, notes);
     }
     if is_part(raw) {
-        if let Some(part) = part_of(raw, role, notes) {
+        if let Some(part) = part_of(raw, notes) {
             turns.push(Turn { role, parts: vec![part] });
         }
         return true;
@@ -231,7 +233,7 @@ fn message(fields: &mut Fields<'_>, role: Role, turns: &mut Vec<Turn>, notes: &m
         let name = fields.text("name");
         parts.push(Part::Result { id, name, value: content.map(ToOwned::to_owned), is_error });
     } else if let Some(content) = content {
-        content_parts(content, role, &mut parts, notes);
+        content_parts(content, &mut parts, notes);
     }
     for call in fields.items("tool_calls").unwrap_or_default() {
         let Some(call) = call_of(call) else {
@@ -255,22 +257,22 @@ fn message(fields: &mut Fields<'_>, role: Role, turns: &mut Vec<Turn>, notes: &m
     true
 }
 
-fn content_parts(content: &RawValue, role: Role, parts: &mut Vec<Part>, notes: &mut Loss) {
+fn content_parts(content: &RawValue, parts: &mut Vec<Part>, notes: &mut Loss) {
     match content.get().as_bytes().first() {
         Some(b'"') => parts.extend(text(content).filter(|text| !text.is_empty()).map(Part::Text)),
         Some(b'[') => {
             let items: Vec<&RawValue> = serde_json::from_str(content.get()).unwrap_or_default();
             parts.extend(items.iter().filter_map(|item| match item.get().starts_with('"') {
                 true => text(item).map(Part::Text),
-                false => part_of(item, role, notes),
+                false => part_of(item, notes),
             }));
         }
         Some(b'{') => {
             // Gemini: `{"role", "parts"}` within; else a single part.
             let inner = Fields::of(content.get()).and_then(|mut fields| fields.take("parts"));
             match inner {
-                Some(inner) => content_parts(inner, role, parts, notes),
-                None => parts.extend(part_of(content, role, notes)),
+                Some(inner) => content_parts(inner, parts, notes),
+                None => parts.extend(part_of(content, notes)),
             }
         }
         _ => {}
@@ -324,7 +326,7 @@ fn is_part(raw: &RawValue) -> bool {
     })
 }
 
-fn part_of(raw: &RawValue, role: Role, notes: &mut Loss) -> Option<Part> {
+fn part_of(raw: &RawValue, notes: &mut Loss) -> Option<Part> {
     let Some(mut fields) = Fields::of(raw.get()) else {
         count(&mut notes.unknown, "a part of a message that is no object");
         return None;
@@ -371,10 +373,11 @@ fn part_of(raw: &RawValue, role: Role, notes: &mut Loss) -> Option<Part> {
             match said {
                 Some(said) => (!said.is_empty()).then_some(Part::Text(said)),
                 None => {
-                    let known = matches!(kind.as_str(), "text" | "output_text" | "input_text")
-                        && role != Role::Assistant;
-                    let table = if known { &mut notes.oddities } else { &mut notes.unknown };
-                    count(table, &format!("a part `{kind}` without content"));
+                    if matches!(kind.as_str(), "text" | "output_text" | "input_text") {
+                        count(&mut notes.oddities, HIDDEN);
+                    } else {
+                        count(&mut notes.unknown, &format!("a part `{kind}` without content"));
+                    }
                     None
                 }
             }

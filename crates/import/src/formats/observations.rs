@@ -124,8 +124,8 @@ pub(super) fn put(
     sink: &mut Sink<'_>,
 ) -> Result<(), Wrong> {
     let key = reader.key(&step.trace, step.conversation.as_deref());
-    let span = reader.id_hash(&step.id);
-    let parent = step.parent.as_ref().map(|parent| reader.id_hash(parent));
+    let span = reader.id_hash(&step.trace, &step.id);
+    let parent = step.parent.as_ref().map(|parent| reader.id_hash(&step.trace, parent));
     let conversation = &mut reader.touch(&key).conversation;
     conversation.span(span, parent, false);
     for (table, noted) in [

@@ -7,6 +7,7 @@ mod mutations_logs;
 mod mutations_sessions;
 mod samples_logs;
 mod sessions;
+mod mutations_spans;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -138,6 +138,7 @@ pub(super) static PASSED: &[&str] = &[
     "url.full",
     "user.id",
     "user_agent.original",
+    "user_prompt_length",
 ];
 
 /// Whole families of such attributes.

@@ -231,8 +231,11 @@ pub(super) fn model_call(conversation: &mut Conversation, attributes: &Attribute
     } else if !attributes.flat_tools.is_empty() {
         conversation.tools(place.clone(), None, &flat_tools(&attributes.flat_tools));
     }
-    let has_input = input(conversation, attributes, span, place, source);
-    let has_output = output(conversation, attributes, span, place, end, source);
+    let hidden = conversation.hidden();
+    let has_input = input(conversation, attributes, span, place, source) && conversation.hidden() == hidden;
+    let hidden = conversation.hidden();
+    let has_output =
+        output(conversation, attributes, span, place, end, source) && conversation.hidden() == hidden;
     conversation.model(span, ModelCall { has_input, has_output, failure, end, setting });
 }
 
@@ -471,6 +474,14 @@ fn arguments(conversation: &mut Conversation, run: &mut ToolRun, given: &RawValu
         run.arguments = fields.take("inputs").filter(|inputs| inputs.get() != "null").map(ToOwned::to_owned);
         return;
     }
+    // What a decorated function is given: `{"args": [], "kwargs": {..}}`.
+    let decorated = fields.as_ref().filter(|fields| fields.left().count() == 2);
+    if let Some(kwargs) = decorated.and_then(|fields| fields.peek("kwargs"))
+        && decorated.and_then(|fields| fields.peek("args")).is_some_and(|args| args.get() == "[]")
+    {
+        run.arguments = Some(kwargs.to_owned());
+        return;
+    }
     if fields.is_none() {
         // Neither JSON nor all of it: what the model wrote counts, where that was recorded.
         conversation.odd("arguments that are no JSON object");
@@ -494,6 +505,9 @@ fn wire(
     service: Option<&str>,
 ) {
     let method = attributes.mcp_method.and_then(AttributeValue::text).unwrap_or_default();
+    // Where one message of MCP has a span, calls have one too.
+    conversation.shows("mcp", "tools/call", Request);
+    conversation.shows("mcp", "tools/call", Response);
     if method != "tools/call" {
         count(&mut conversation.notes.passed_over, &format!("mcp {method}"));
         let surface = match &*method {

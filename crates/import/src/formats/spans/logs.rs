@@ -109,6 +109,9 @@ fn coding_agent(
 ) {
     let log = conversation.agent_log.get_or_insert(AgentLog { has_answers: false, setting: agent.answers });
     let mut log = *log;
+    // Every tool that is run has its event, whoever's it is.
+    conversation.shows("mcp", "tools/call", Request);
+    conversation.shows("mcp", "tools/call", Response);
     let visible = |key: &str| event.text(key).filter(|text| !is_hidden_text(text));
     if let Some(model) = event.text("model") {
         conversation.about("model", &*model);
@@ -248,10 +251,6 @@ fn tool_result(conversation: &mut Conversation, agent: &CodingAgent, event: &Eve
             "the results of calls were not recorded",
             agent.tool_output,
         );
-    }
-    if server.is_some() {
-        conversation.shows("mcp", "tools/call", Request);
-        conversation.shows("mcp", "tools/call", Response);
     }
     let took = event.text("duration_ms").and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0);
     #[expect(

@@ -223,8 +223,8 @@ impl<'r> Reader<'r> {
         attributes.sort(&span.attributes);
         let conversation = attributes.conversation.and_then(AttributeValue::text).filter(|id| !id.is_empty());
         let ids = interpret::Ids {
-            span: self.id_hash(&span.span),
-            parent: (!is_zero(&span.parent)).then(|| self.id_hash(&span.parent)),
+            span: self.id_hash(&span.trace, &span.span),
+            parent: (!is_zero(&span.parent)).then(|| self.id_hash(&span.trace, &span.parent)),
         };
         let key = self.key(&span.trace, conversation.as_deref());
         let group = self.touch(&key);
@@ -260,7 +260,7 @@ impl<'r> Reader<'r> {
             .find_map(|key| event.text(key))
             .filter(|id| !id.is_empty());
         let key = self.key(&record.trace, conversation.as_deref());
-        let span = if is_zero(&record.span) { 0 } else { self.id_hash(&record.span) };
+        let span = if is_zero(&record.span) { 0 } else { self.id_hash(&record.trace, &record.span) };
         let group = self.touch(&key);
         for name in &record.unknown {
             count(&mut group.conversation.notes.unknown, &format!("log.{}", &**name));
@@ -273,8 +273,8 @@ impl<'r> Reader<'r> {
     }
 
     /// Ids are hex, or base64 of the same bytes: one hash for both.
-    pub(crate) fn id_hash(&self, id: &str) -> u64 {
-        self.hasher.hash_one(&*normal_id(id)) | 1
+    pub(crate) fn id_hash(&self, trace: &str, id: &str) -> u64 {
+        self.hasher.hash_one((&*normal_id(trace), &*normal_id(id))) | 1
     }
 
     /// The key of the conversation: of its id, else of its trace, which may be known to be of one.

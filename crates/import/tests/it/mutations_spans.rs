@@ -1,0 +1,162 @@
+//! A recording that was tampered with, or that lost something, never gives the same as before: its messages change, or what it says
+//! was lost.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use sortie_import::{Format, Input, Limits};
+
+const FORMATS: [&str; 5] = ["otlp", "openinference", "openllmetry", "langfuse", "langsmith"];
+
+/// The recordings that are JSON Lines.
+fn recordings() -> Vec<(&'static Format, PathBuf, Vec<String>)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings");
+    let mut all = Vec::new();
+    for name in FORMATS {
+        for entry in std::fs::read_dir(root.join(name)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "jsonl") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                all.push((Format::named(name).unwrap(), path, text.lines().map(ToOwned::to_owned).collect()));
+            }
+        }
+    }
+    all
+}
+
+fn told(format: &Format, text: &str) -> String {
+    let mut told = String::new();
+    let input = Input::stream(text.as_bytes(), "x.jsonl", Limits::default()).unwrap();
+    let read = format.read(input, &mut |session| {
+        let header = serde_json::to_string(&session.header("test")).unwrap();
+        writeln!(told, "{header} {}", serde_json::to_string(&session.loss).unwrap()).unwrap();
+        for message in session.messages() {
+            // Lines move when one is taken out.
+            let mut message = message.clone();
+            if let Some(source) = &mut message.source {
+                source.line = None;
+            }
+            writeln!(told, "{}", serde_json::to_string(&message).unwrap()).unwrap();
+        }
+        Ok(())
+    });
+    if let Err(error) = read {
+        writeln!(told, "{error}").unwrap();
+    }
+    told
+}
+
+/// Whether a line is of a model or a tool, where things stand; what is around them repeats it.
+fn matters(line: &str) -> bool {
+    const WORDS: [&str; 14] = [
+        "\"LLM\"",
+        "\"TOOL\"",
+        "\"chat\"",
+        "\"execute_tool\"",
+        "\"run_type\":\"llm\"",
+        "\"run_type\":\"tool\"",
+        "\"GENERATION\"",
+        "\"tools/call\"",
+        "logRecords",
+        "claude_code.tool",
+        "\"traceloop.span.kind\"",
+        "invoke_agent",
+        "\"run_type\":\"chain\"",
+        "\"CHAIN\"",
+    ];
+    WORDS.iter().any(|word| line.contains(word))
+}
+
+/// What a step repeats of others is not looked at: chains around models and tools.
+fn repeats(line: &str) -> bool {
+    ["\"run_type\":\"chain\"", "\"CHAIN\"", "execute_task", "\"invoke_agent\"", "\"workflow\""]
+        .iter()
+        .any(|word| line.contains(word))
+}
+
+fn each_line(change: impl Fn(&str) -> Vec<String>) {
+    for (format, path, lines) in recordings() {
+        let before = told(format, &lines.join("\n"));
+        for (at, line) in lines.iter().enumerate().filter(|(_, line)| matters(line)) {
+            for changed in change(line) {
+                let mut all = lines.clone();
+                all[at] = changed;
+                let after = told(format, &all.join("\n"));
+                assert_ne!(before, after, "{}, line {}: {}", path.display(), at + 1, all[at]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_span_that_is_taken_out_is_missed() {
+    each_line(|_| vec![String::new()]);
+}
+
+#[test]
+fn a_result_that_is_cut_off_is_seen() {
+    const RESULTS: [&str; 6] = ["271.40 USD.", "Pens", "rainy", "some notes", "exit 1", "sent\""];
+    each_line(|line| {
+        let here = RESULTS.iter().filter(|word| line.contains(**word) && !repeats(line));
+        here.map(|word| line.replace(*word, if word.ends_with('"') { "s\"" } else { &word[..2] })).collect()
+    });
+}
+
+#[test]
+fn an_id_that_is_changed_is_seen() {
+    each_line(|line| {
+        let mut all = Vec::new();
+        for key in [
+            "\"traceId\":\"",
+            "\"spanId\":\"",
+            "\"parentSpanId\":\"",
+            "\"trace_id\":\"",
+            "\"parent_run_id\":\"",
+        ] {
+            // The first in the line, where it has a value.
+            let Some(at) = line.find(key).map(|at| at + key.len()) else { continue };
+            let known = line[at..].starts_with(|first: char| first.is_ascii_alphanumeric());
+            if known && !line[at..].starts_with("f7") {
+                all.push(format!("{}f7{}", &line[..at], &line[at + 2..]));
+            }
+        }
+        if !repeats(line) && line.contains("call_2") {
+            all.push(line.replace("call_2", "call_x"));
+        }
+        all
+    });
+}
+
+#[test]
+fn arguments_that_are_changed_are_seen() {
+    each_line(|line| {
+        // As an argument, and not as what the description asks for.
+        let known = line.contains("its contents\\") && !repeats(line);
+        known.then(|| line.replace("its contents\\", "nothing\\")).into_iter().collect()
+    });
+}
+
+/// Where content is not recorded, silence is no evidence: each file says so.
+#[test]
+fn content_that_was_not_recorded_is_said_to_lack() {
+    for (format, path, lines) in recordings() {
+        if !path.to_string_lossy().contains("no-content") {
+            continue;
+        }
+        let told = told(format, &lines.join("\n"));
+        assert!(told.contains("\"lacks\":[{"), "{}: {told}", path.display());
+    }
+}
+
+/// A file that ends in the middle of a line says so in each of its sessions.
+#[test]
+fn a_file_that_is_cut_says_so() {
+    for (format, path, lines) in recordings() {
+        let text = lines.join("\n");
+        let cut = &text[..text.len() - 20];
+        let told = told(format, cut);
+        let named =
+            told.contains("ends in the middle of a line") || told.contains("\"failed\":") || lines.len() == 1;
+        assert!(named, "{}: {told}", path.display());
+    }
+}
