@@ -228,6 +228,9 @@ impl<'r> Reader<'r> {
         };
         let key = self.key(&span.trace, conversation.as_deref());
         let group = self.touch(&key);
+        if conversation.is_some() && !is_zero(&span.trace) {
+            group.conversation.about("trace", &*normal_id(&span.trace));
+        }
         for name in unknown {
             count(&mut group.conversation.notes.unknown, &format!("span.{name}"));
         }
@@ -262,6 +265,9 @@ impl<'r> Reader<'r> {
         let key = self.key(&record.trace, conversation.as_deref());
         let span = if is_zero(&record.span) { 0 } else { self.id_hash(&record.trace, &record.span) };
         let group = self.touch(&key);
+        if conversation.is_some() && !is_zero(&record.trace) {
+            group.conversation.about("trace", &*normal_id(&record.trace));
+        }
         for name in &record.unknown {
             count(&mut group.conversation.notes.unknown, &format!("log.{}", &**name));
         }

@@ -1,0 +1,134 @@
+//! Runs that were recorded twice: by Sortie on the wire, and by the telemetry of the agent's framework. The verdict is the same, or
+//! undecided for a reason; it never flips.
+//!
+//! `peers/agents/record_twice.sh` makes the recordings; `SORTIE_TWICE` names their folder.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use sortie_detect::{Detector, Place, replay};
+use sortie_import::{Format, Input, Limits, Session};
+use sortie_oatf::{Compiled, Validated};
+use sortie_trace::{Deriver, Direction, Header, Record, Trace};
+
+const FORMATS: [(&str, &str); 4] = [
+    ("genai", "otlp"),
+    ("openinference", "openinference"),
+    ("openllmetry", "openllmetry"),
+    ("langsmith", "langsmith"),
+];
+
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    Exploited,
+    NotExploited,
+    Undecided(String),
+}
+
+fn compiled(id: &str) -> Compiled {
+    let document: Validated = sortie_library::find(id).unwrap().document().unwrap();
+    Compiled::new(document).unwrap()
+}
+
+fn verdict_of(detector: &Detector) -> Verdict {
+    let outcome = detector.outcome(Place::default());
+    match serde_json::to_value(outcome.verdict.result).unwrap().as_str().unwrap() {
+        "exploited" | "partial" => Verdict::Exploited,
+        "not_exploited" => Verdict::NotExploited,
+        other => Verdict::Undecided(format!("{other}: {:?}", outcome.failure)),
+    }
+}
+
+fn native(id: &str, trace: &Path) -> (Verdict, Header) {
+    let (header, _) = Trace::open(BufReader::new(File::open(trace).unwrap())).unwrap();
+    let mut detectors = [Detector::new(compiled(id))];
+    replay(BufReader::new(File::open(trace).unwrap()), &mut detectors).unwrap();
+    (verdict_of(&detectors[0]), header)
+}
+
+fn imported(id: &str, session: Session, native: &Header) -> Verdict {
+    let document = compiled(id);
+    let mut header = session.header("test");
+    header.canaries = native.canaries.clone();
+    let recorded = header.recorded.clone().unwrap();
+    let mut detector = Detector::new(document.clone());
+    detector.lifecycle(&Record::Header(Box::new(header)));
+    let mut deriver = Deriver::new().with_transcripts(detector.reads_transcript());
+    for record in session.into_records() {
+        detector.lifecycle(&record);
+        if let Record::Message(message) = &record {
+            detector.observe(&deriver.observe(message));
+        }
+    }
+    if detector.is_exploited() {
+        return Verdict::Exploited;
+    }
+    // Silence counts only where the recording would have broken it.
+    for indicator in document.indicators() {
+        let protocol = indicator.protocol.as_deref().unwrap_or("mcp");
+        let Some(surface) = indicator.surface.as_deref() else { continue };
+        let is_it = |class: &sortie_trace::foreign::MessageClass| {
+            let way = match indicator.direction {
+                Some(sortie_oatf::model::Direction::Request) => class.direction == Direction::Request,
+                Some(sortie_oatf::model::Direction::Response) => class.direction == Direction::Response,
+                None => true,
+            };
+            class.protocol == protocol && class.surface == surface && way
+        };
+        if protocol != "agent" && !recorded.shows.iter().any(is_it) {
+            return Verdict::Undecided(format!("{}: it does not show {protocol} {surface}", indicator.id));
+        }
+        if let Some(lack) = recorded.lacks.iter().find(|lack| is_it(&lack.class)) {
+            return Verdict::Undecided(format!("{}: {}", indicator.id, lack.why));
+        }
+    }
+    if let Some(why) = recorded.cut.or(recorded.failed) {
+        return Verdict::Undecided(why);
+    }
+    verdict_of(&detector)
+}
+
+#[test]
+#[ignore = "needs recordings: peers/agents/record_twice.sh, then SORTIE_TWICE=FOLDER"]
+fn a_verdict_never_flips_between_two_recordings_of_a_run() {
+    let root = PathBuf::from(std::env::var_os("SORTIE_TWICE").expect("SORTIE_TWICE names the recordings"));
+    let (mut runs, mut same, mut undecided) = (0, 0, 0);
+    for (dialect, format) in FORMATS {
+        for play in ["obeys", "resists"] {
+            let Ok(folder) = std::fs::read_dir(root.join(dialect).join(play)) else { continue };
+            let mut cases: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
+            cases.sort();
+            for case in cases {
+                let id = case.file_name().unwrap().to_str().unwrap();
+                let (trace, telemetry) = (case.join("trace.jsonl"), case.join("telemetry.jsonl"));
+                if !trace.is_file() || !telemetry.is_file() {
+                    println!("{dialect} {play} {id}: not recorded");
+                    continue;
+                }
+                let (ours, header) = native(id, &trace);
+                let input = Input::file(&telemetry, "telemetry.jsonl", Limits::default()).unwrap();
+                let mut theirs = Vec::new();
+                let read = Format::named(format).unwrap().read(input, &mut |session| {
+                    assert!(session.loss.unknown.is_empty(), "{id}: {:?}", session.loss.unknown);
+                    theirs.push(imported(id, session, &header));
+                    Ok(())
+                });
+                read.unwrap();
+                let [theirs] = &theirs[..] else {
+                    panic!("{dialect} {play} {id}: {} sessions", theirs.len())
+                };
+                println!("{dialect} {play} {id}: {ours:?}, imported {theirs:?}");
+                runs += 1;
+                same += u64::from(ours == *theirs);
+                undecided += u64::from(matches!(theirs, Verdict::Undecided(_)));
+                assert!(
+                    ours == *theirs || matches!(theirs, Verdict::Undecided(_)),
+                    "{dialect} {play} {id} flips"
+                );
+            }
+        }
+    }
+    println!("{runs} runs: {same} the same, {undecided} undecided, 0 flips");
+    assert!(runs >= 20, "there are only {runs} recordings");
+}
