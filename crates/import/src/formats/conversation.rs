@@ -310,13 +310,13 @@ impl Conversation {
             }),
             None => None,
         };
-        let turns = match turns {
-            Some(turns) => turns,
-            None => {
-                let Some(text) = unescape(written) else { return false };
-                let Some(turns) = parse(&text, &mut self.notes) else { return false };
-                self.keep(turns)
-            }
+        let whole = |notes: &mut Loss| parse(&unescape(written)?, notes);
+        let turns = if let Some(turns) = turns {
+            turns
+        } else if let Some(turns) = whole(&mut self.notes) {
+            self.keep(turns)
+        } else {
+            return false;
         };
         if written.ends_with(END) {
             self.bytes = self.bytes.max(written.len());
@@ -500,9 +500,9 @@ impl Conversation {
         let spans: HashMap<u64, usize> = wires.iter().enumerate().map(|(at, wire)| (wire.span, at)).collect();
         // The outermost first: what is within them only adds to them.
         let mut standing: HashMap<usize, usize> = HashMap::new();
-        for at in 0..wires.len() {
+        for (at, wire) in wires.into_iter().enumerate() {
             let mut above = None;
-            let mut span = wires[at].span;
+            let mut span = wire.span;
             for _ in 0..ANCESTORS {
                 match self.parents.get(&span) {
                     Some(&parent) if parent != 0 && parent != span => span = parent,
@@ -517,31 +517,25 @@ impl Conversation {
                     break;
                 }
             }
-            let wire = std::mem::take(&mut wires[at]);
-            let run = match above {
-                Some(run) => {
-                    let run_at = &mut self.runs[run];
-                    if wire.name.is_empty() {
-                        // The SDK's own span below the client's does not say which tool it is.
-                    } else if run_at.server.is_none() || !run_at.name.ends_with(&wire.name) {
-                        run_at.name.clone_from(&wire.name);
-                    }
-                    let unnamed = run_at.server.as_ref().is_none_or(String::is_empty);
-                    if unnamed {
-                        run_at.server = wire.server.or_else(|| Some(String::new()));
-                    }
-                    run_at.arguments = run_at.arguments.take().or(wire.arguments);
-                    run_at.result = run_at.result.take().or(wire.result);
-                    run_at.is_error |= wire.is_error;
-                    run
+            let run = if let Some(run) = above {
+                let run_at = &mut self.runs[run];
+                if wire.name.is_empty() {
+                    // The SDK's own span below the client's does not say which tool it is.
+                } else if run_at.server.is_none() || !run_at.name.ends_with(&wire.name) {
+                    run_at.name.clone_from(&wire.name);
                 }
-                None => {
-                    self.runs.push(ToolRun {
-                        server: wire.server.clone().or_else(|| Some(String::new())),
-                        ..wire
-                    });
-                    self.runs.len() - 1
+                let unnamed = run_at.server.as_ref().is_none_or(String::is_empty);
+                if unnamed {
+                    run_at.server = wire.server.or_else(|| Some(String::new()));
                 }
+                run_at.arguments = run_at.arguments.take().or(wire.arguments);
+                run_at.result = run_at.result.take().or(wire.result);
+                run_at.is_error |= wire.is_error;
+                run
+            } else {
+                self.runs
+                    .push(ToolRun { server: wire.server.clone().or_else(|| Some(String::new())), ..wire });
+                self.runs.len() - 1
             };
             standing.insert(at, run);
         }
@@ -674,7 +668,7 @@ impl Conversation {
                     let known = id.as_ref().and_then(|id| story.by_id.get(id)?.last().copied());
                     match known {
                         Some(at) if !by_model || !story.asked[at].by_model => {
-                            story.asked[at].by_model |= by_model
+                            story.asked[at].by_model |= by_model;
                         }
                         None if id.is_none() && !is_new && !is_first => {}
                         _ => {
@@ -939,10 +933,8 @@ fn emit(story: &Story, runs: &[ToolRun], session: &mut SessionBuilder) {
     // A tool that was run over MCP once is one of MCP.
     let known: HashMap<&str, &str> =
         runs.iter().filter_map(|run| Some((run.name.as_str(), run.server.as_deref()?))).collect();
-    let mut calls = 0;
-    for asked in &story.asked {
-        calls += 1;
-        let id = asked.id.clone().unwrap_or_else(|| format!("call-{calls}"));
+    for (calls, asked) in story.asked.iter().enumerate() {
+        let id = asked.id.clone().unwrap_or_else(|| format!("call-{}", calls + 1));
         let Some(run) = asked.run.map(|at| &runs[at]) else {
             if asked.result.is_none() && !runs.is_empty() {
                 session.odd("a call that a model asked for, and nobody ran");

@@ -1,4 +1,4 @@
-//! Runs of LangSmith: as its API lists them, or one in each line.
+//! Runs of `LangSmith`: as its API lists them, or one in each line.
 
 use serde_json::value::to_raw_value;
 

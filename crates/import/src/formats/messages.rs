@@ -1,5 +1,5 @@
-//! Messages of a model, as many programs write them: with the parts of the GenAI conventions, as `OpenAI`, Anthropic, Gemini,
-//! LangChain and Vercel's SDK have them.
+//! Messages of a model, as many programs write them: with the parts of the `GenAI` conventions, as `OpenAI`, Anthropic, Gemini,
+//! `LangChain` and Vercel's SDK have them.
 
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
@@ -130,7 +130,7 @@ fn read_object(
     notes: &mut Loss,
     depth: usize,
 ) -> bool {
-    let word = |fields: &Fields<'_>, key| fields.peek(key).and_then(|raw| text(raw));
+    let word = |fields: &Fields<'_>, key| fields.peek(key).and_then(text);
     // LangChain: `{"lc": 1, "type": "constructor", "id": [.., "AIMessage"], "kwargs": {..}}`, `{"type": "ai", "data": {..}}`.
     if fields.peek("lc").is_some()
         && let Some(kwargs) = fields.take("kwargs")
@@ -262,9 +262,8 @@ fn content_parts(content: &RawValue, parts: &mut Vec<Part>, notes: &mut Loss) {
         Some(b'"') => parts.extend(text(content).filter(|text| !text.is_empty()).map(Part::Text)),
         Some(b'[') => {
             let items: Vec<&RawValue> = serde_json::from_str(content.get()).unwrap_or_default();
-            parts.extend(items.iter().filter_map(|item| match item.get().starts_with('"') {
-                true => text(item).map(Part::Text),
-                false => part_of(item, notes),
+            parts.extend(items.iter().filter_map(|item| {
+                if item.get().starts_with('"') { text(item).map(Part::Text) } else { part_of(item, notes) }
             }));
         }
         Some(b'{') => {
@@ -370,17 +369,15 @@ fn part_of(raw: &RawValue, notes: &mut Loss) -> Option<Part> {
         _ => {
             let said =
                 fields.text("text").or_else(|| fields.text("content")).or_else(|| fields.text("refusal"));
-            match said {
-                Some(said) => (!said.is_empty()).then_some(Part::Text(said)),
-                None => {
-                    if matches!(kind.as_str(), "text" | "output_text" | "input_text") {
-                        count(&mut notes.oddities, HIDDEN);
-                    } else {
-                        count(&mut notes.unknown, &format!("a part `{kind}` without content"));
-                    }
-                    None
-                }
+            if let Some(said) = said {
+                return (!said.is_empty()).then_some(Part::Text(said));
             }
+            if matches!(kind.as_str(), "text" | "output_text" | "input_text") {
+                count(&mut notes.oddities, HIDDEN);
+            } else {
+                count(&mut notes.unknown, &format!("a part `{kind}` without content"));
+            }
+            None
         }
     }
 }
@@ -409,7 +406,7 @@ pub(crate) struct ToolOutput {
     pub(crate) is_error: bool,
 }
 
-/// Takes a result out of LangChain's `ToolMessage`, however it is written, and out of `{"output": ..}`.
+/// Takes a result out of `LangChain`'s `ToolMessage`, however it is written, and out of `{"output": ..}`.
 pub(crate) fn tool_output(raw: &RawValue) -> ToolOutput {
     let mut value = raw.to_owned();
     for _ in 0..DEPTH {

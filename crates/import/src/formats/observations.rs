@@ -1,4 +1,4 @@
-//! What Langfuse calls an observation and LangSmith a run: a step of an agent with what went in and what came out.
+//! What Langfuse calls an observation and `LangSmith` a run: a step of an agent with what went in and what came out.
 
 use std::rc::Rc;
 use std::time::UNIX_EPOCH;

@@ -1,4 +1,4 @@
-//! Spans by the conventions of OpenInference (Arize Phoenix): `openinference.span.kind`, `llm.input_messages.0.message.role`.
+//! Spans by the conventions of `OpenInference` (Arize Phoenix): `openinference.span.kind`, `llm.input_messages.0.message.role`.
 
 use super::{otlp, spans};
 use crate::format::{Format, Head};

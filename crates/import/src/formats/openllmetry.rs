@@ -1,4 +1,4 @@
-//! Spans by the conventions of OpenLLMetry (Traceloop): `traceloop.span.kind`, `gen_ai.prompt.0.role`.
+//! Spans by the conventions of `OpenLLMetry` (Traceloop): `traceloop.span.kind`, `gen_ai.prompt.0.role`.
 
 use super::{otlp, spans};
 use crate::format::{Format, Head};

@@ -1,4 +1,4 @@
-//! Spans and log events of OpenTelemetry, by the GenAI conventions, old and new, and those of MCP; log events of coding agents.
+//! Spans and log events of `OpenTelemetry`, by the `GenAI` conventions, old and new, and those of MCP; log events of coding agents.
 
 use sortie_trace::Direction::{Request, Response};
 

@@ -8,6 +8,7 @@ mod mutations_sessions;
 mod samples_logs;
 mod sessions;
 mod mutations_spans;
+mod samples;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ fn recordings() -> Vec<(&'static Format, PathBuf)> {
     all
 }
 
-/// What stands beside recordings is none: goldens, and the verdicts of ThoughtJack.
+/// What stands beside recordings is none: goldens, and the verdicts of `ThoughtJack`.
 fn is_recording(file: &Path) -> bool {
     let name = file.file_name().unwrap().to_string_lossy();
     !name.ends_with(".golden") && !name.contains("_run1.json")

@@ -121,9 +121,10 @@ fn an_id_that_is_changed_is_seen() {
             let Some(at) = line.find(key).map(|at| at + key.len()) else { continue };
             let known = line[at..].starts_with(|first: char| first.is_ascii_alphanumeric());
             // Nothing is within the span of the MCP SDK, which stands for the same call as the one around it.
-            // An id that neither a message nor another span refers to names nothing: that of a call without content.
+            // An id that neither a message nor another span refers to names nothing: of a call without content, or of what an
+            // MCP SDK says below the span that ran the tool.
             let is_leaf = key == "\"spanId\":\""
-                && (line.contains("MCP send")
+                && (line.contains("mcp.method.name")
                     || line.contains("gen_ai.system.message")
                     || line.contains("{\\\"type\\\":\\\"text\\\"}"));
             if known && !is_leaf && !line[at..].starts_with("f7") {

@@ -1,5 +1,5 @@
-//! What the attributes of a span are, in the conventions that are known: the GenAI conventions of OpenTelemetry, old and new, MCP's,
-//! those of OpenInference, OpenLLMetry, Vercel's AI SDK and pydantic-ai, and Claude Code's.
+//! What the attributes of a span are, in the conventions that are known: the `GenAI` conventions of `OpenTelemetry`, old and new, MCP's,
+//! those of `OpenInference`, `OpenLLMetry`, Vercel's AI SDK and pydantic-ai, and Claude Code's.
 
 use std::borrow::Cow;
 
@@ -256,7 +256,6 @@ impl<'j> Attributes<'j> {
         }
     }
 
-    #[expect(clippy::too_many_lines, reason = "a table")]
     fn put(&mut self, key: &'j str, value: AttributeValue<'j>) {
         let found = Some(value);
         let first = |place: &mut Found<'j>| {
@@ -278,7 +277,7 @@ impl<'j> Attributes<'j> {
             }
             "gen_ai.tool.name" | "tool.name" | "ai.toolCall.name" | "tool_name" => first(&mut self.tool_name),
             "gen_ai.tool.call.id" | "tool.id" | "tool_call.id" | "ai.toolCall.id" | "tool_use_id" => {
-                first(&mut self.tool_id)
+                first(&mut self.tool_id);
             }
             "gen_ai.tool.type" => {
                 self.tool_kind = found;

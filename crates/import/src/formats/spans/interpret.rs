@@ -175,7 +175,7 @@ pub(super) fn span(
         SpanKind::Wire => wire(conversation, span, attributes, ids.span, &place, service),
         SpanKind::Agent => agent(conversation, span, attributes, ids, &place),
         SpanKind::Other => {
-            count(&mut conversation.notes.passed_over, "spans of embeddings, retrieval and the like")
+            count(&mut conversation.notes.passed_over, "spans of embeddings, retrieval and the like");
         }
     }
     for event in &span.events {
@@ -464,7 +464,7 @@ fn tool(
     conversation.run(run);
 }
 
-/// Takes the arguments of a call, out of what LangChain's callbacks wrap them in.
+/// Takes the arguments of a call, out of what `LangChain`'s callbacks wrap them in.
 fn arguments(conversation: &mut Conversation, run: &mut ToolRun, given: &RawValue) {
     let mut fields = Fields::of(given.get());
     let wrapped = fields.as_mut().filter(|fields| fields.peek("input_str").is_some());

@@ -109,7 +109,7 @@ object! {
 
 object! {
     Resource<'j> {
-        resource: Attributed<'j> = "resource",
+        about: Attributed<'j> = "resource",
         scopes: Vec<Scope<'j>> = "scopeSpans" | "scope_spans" | "scopeLogs" | "scope_logs" | "instrumentationLibrarySpans",
         schema: Option<Skipped> = "schemaUrl" | "schema_url",
     }
@@ -127,7 +127,7 @@ object! {
 
 object! {
     Scope<'j> {
-        scope: Attributed<'j> = "scope" | "instrumentationLibrary",
+        about: Attributed<'j> = "scope" | "instrumentationLibrary",
         spans: Vec<Span<'j>> = "spans",
         records: Vec<LogRecord<'j>> = "logRecords" | "log_records",
         schema: Option<Skipped> = "schemaUrl" | "schema_url",
@@ -137,7 +137,7 @@ object! {
 object! {
     Span<'j> {
         trace: Text<'j> = "traceId" | "trace_id",
-        span: Text<'j> = "spanId" | "span_id",
+        id: Text<'j> = "spanId" | "span_id",
         parent: Text<'j> = "parentSpanId" | "parent_span_id",
         name: Text<'j> = "name",
         kind: Text<'j> = "kind",
@@ -278,7 +278,6 @@ impl<'j> AttributeValue<'j> {
             let json = self.raw.get();
             return Some(match json.as_bytes().first()? {
                 b'"' => Any::Text(serde_json::from_str::<Text<'_>>(json).ok()?.0),
-                b'{' | b'[' => Any::Word(json),
                 _ => Any::Word(json),
             });
         }

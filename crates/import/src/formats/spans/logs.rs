@@ -1,4 +1,4 @@
-//! Log events: those of the GenAI conventions, and those of coding agents.
+//! Log events: those of the `GenAI` conventions, and those of coding agents.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -140,7 +140,7 @@ fn coding_agent(
             }
             conversation.agent_log = Some(log);
         }
-        "tool_result" | "tool_call" => tool_result(conversation, agent, event, place),
+        "tool_result" | "tool_call" => tool_result(conversation, agent, event, &place),
         "api_error" => {
             let words = event
                 .text("error")
@@ -198,7 +198,7 @@ fn coding_agent(
     account(conversation, name, event);
 }
 
-fn tool_result(conversation: &mut Conversation, agent: &CodingAgent, event: &EventText<'_>, place: Place) {
+fn tool_result(conversation: &mut Conversation, agent: &CodingAgent, event: &EventText<'_>, place: &Place) {
     let first = |keys: &[&str]| keys.iter().find_map(|key| event.get(key));
     let word = |keys: &[&str]| {
         first(keys).and_then(AttributeValue::text).map(Cow::into_owned).filter(|text| !is_hidden_text(text))

@@ -1,4 +1,4 @@
-//! Spans and log events of OpenTelemetry, whatever their attributes are called: what `otlp`, `openinference` and `openllmetry` read.
+//! Spans and log events of `OpenTelemetry`, whatever their attributes are called: what `otlp`, `openinference` and `openllmetry` read.
 //!
 //! A file is JSON Lines as the collector's file exporter writes them, a body as it is posted to `/v1/traces` or `/v1/logs` (JSON or
 //! protobuf), or single spans as the SDKs print them. Spans of many conversations stand between each other, children before their
@@ -196,7 +196,7 @@ impl<'r> Reader<'r> {
 
     fn records(&mut self, export: &Export<'_>, line: u64, sink: &mut Sink<'_>) -> Result<(), Wrong> {
         for resource in export.spans.iter().chain(&export.logs) {
-            let service = resource.resource.attributes.iter().find(|pair| &*pair.key == "service.name");
+            let service = resource.about.attributes.iter().find(|pair| &*pair.key == "service.name");
             let service = service.and_then(|pair| AttributeValue::otlp(pair.value?).text());
             for scope in &resource.scopes {
                 for span in &scope.spans {
@@ -393,7 +393,7 @@ impl<'r> Reader<'r> {
 fn span_text<'j>(span: &'j Span<'j>) -> SpanText<'j> {
     SpanText {
         trace: Cow::Borrowed(&span.trace),
-        span: Cow::Borrowed(&span.span),
+        span: Cow::Borrowed(&span.id),
         parent: Cow::Borrowed(&span.parent),
         // Bits 8 and 9: whether it is known, and whether the parent is in another process.
         parent_is_remote: span.flags.0 & 0x300 == 0x300,

@@ -1,0 +1,33 @@
+//! Samples of other projects, which are not ours to keep: `SORTIE_FIXTURES` names the folder that has `traces/openinference`.
+
+use std::path::PathBuf;
+
+use sortie_import::{Format, Input, Limits, recognize};
+
+#[test]
+fn samples_of_other_projects_are_read() {
+    let Some(root) = std::env::var_os("SORTIE_FIXTURES") else { return };
+    let folder = PathBuf::from(root).join("traces/openinference");
+    let Ok(files) = std::fs::read_dir(&folder) else { return };
+    let mut read = 0;
+    for file in files.map(|entry| entry.unwrap().path()) {
+        if file.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        let mut input = Input::file(&file, &name, Limits::default()).unwrap();
+        let head = input.head().unwrap();
+        let format: &Format =
+            recognize(&input.as_head(&head)).unwrap_or_else(|| panic!("{name} is not recognized"));
+        let mut messages = 0;
+        let told = format.read(input, &mut |session| {
+            assert!(session.loss.unknown.is_empty(), "{name}: {:?}", session.loss.unknown);
+            messages += session.messages().len();
+            Ok(())
+        });
+        told.unwrap_or_else(|error| panic!("{error}"));
+        assert!(messages > 0, "{name}, as {}", format.name);
+        read += 1;
+    }
+    assert!(read >= 5, "{} has {read} samples", folder.display());
+}
