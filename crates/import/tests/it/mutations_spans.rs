@@ -78,11 +78,13 @@ fn repeats(line: &str) -> bool {
         .any(|word| line.contains(word))
 }
 
-fn each_line(change: impl Fn(&str) -> Vec<String>) {
+/// Changes one line after the other. `change` is told the line, the file, and what the file gives as it is.
+fn each_line(change: impl Fn(&str, &str, &str) -> Vec<String>) {
     for (format, path, lines) in recordings() {
-        let before = told(format, &lines.join("\n"));
+        let whole = lines.join("\n");
+        let before = told(format, &whole);
         for (at, line) in lines.iter().enumerate().filter(|(_, line)| matters(line)) {
-            for changed in change(line) {
+            for changed in change(line, &whole, &before) {
                 let mut all = lines.clone();
                 all[at] = changed;
                 let after = told(format, &all.join("\n"));
@@ -94,21 +96,32 @@ fn each_line(change: impl Fn(&str) -> Vec<String>) {
 
 #[test]
 fn a_span_that_is_taken_out_is_missed() {
-    each_line(|_| vec![String::new()]);
+    each_line(|_, _, _| vec![String::new()]);
 }
 
 #[test]
 fn a_result_that_is_cut_off_is_seen() {
     const RESULTS: [&str; 6] = ["271.40 USD.", "Pens", "rainy", "some notes", "exit 1", "sent\""];
-    each_line(|line| {
+    each_line(|line, _, _| {
         let here = RESULTS.iter().filter(|word| line.contains(**word) && !repeats(line));
         here.map(|word| line.replace(*word, if word.ends_with('"') { "s\"" } else { &word[..2] })).collect()
     });
 }
 
+/// The id of a span that nothing refers to, neither another span nor a message, names nothing; nor does a parent that never came.
+fn names_something(key: &str, id: &str, whole: &str, before: &str) -> bool {
+    let is = |key: &str| whole.contains(&format!("{key}{id}\""));
+    match key {
+        "\"spanId\":\"" => is("\"parentSpanId\":\"") || before.contains(&format!("\"item\":\"{id}\"")),
+        "\"parentSpanId\":\"" => is("\"spanId\":\""),
+        _ => true,
+    }
+}
+
 #[test]
 fn an_id_that_is_changed_is_seen() {
-    each_line(|line| {
+    let changed = std::cell::Cell::new(0);
+    each_line(|line, whole, before| {
         let mut all = Vec::new();
         for key in [
             "\"traceId\":\"",
@@ -117,30 +130,30 @@ fn an_id_that_is_changed_is_seen() {
             "\"trace_id\":\"",
             "\"parent_run_id\":\"",
         ] {
-            // The first in the line, where it has a value.
+            // The first in the line, where it has a value. A record of system instructions is passed over.
             let Some(at) = line.find(key).map(|at| at + key.len()) else { continue };
-            let known = line[at..].starts_with(|first: char| first.is_ascii_alphanumeric());
-            // Nothing is within the span of the MCP SDK, which stands for the same call as the one around it.
-            // An id that neither a message nor another span refers to names nothing: of a call without content, or of what an
-            // MCP SDK says below the span that ran the tool.
-            let is_leaf = key == "\"spanId\":\""
-                && (line.contains("mcp.method.name")
-                    || line.contains("gen_ai.system.message")
-                    || line.contains("{\\\"type\\\":\\\"text\\\"}"));
-            if known && !is_leaf && !line[at..].starts_with("f7") {
+            let id = line[at..].split('"').next().unwrap_or_default();
+            let is_passed_over = line.contains("gen_ai.system.message") && key == "\"spanId\":\"";
+            if id.len() > 2
+                && !id.starts_with("f7")
+                && !is_passed_over
+                && names_something(key, id, whole, before)
+            {
                 all.push(format!("{}f7{}", &line[..at], &line[at + 2..]));
             }
         }
         if !repeats(line) && line.contains("call_2") {
             all.push(line.replace("call_2", "call_x"));
         }
+        changed.set(changed.get() + all.len());
         all
     });
+    assert!(changed.get() > 150, "only {} ids were changed", changed.get());
 }
 
 #[test]
 fn arguments_that_are_changed_are_seen() {
-    each_line(|line| {
+    each_line(|line, _, _| {
         // As an argument, and not as what the description asks for.
         let known = line.contains("its contents\\") && !repeats(line);
         known.then(|| line.replace("its contents\\", "nothing\\")).into_iter().collect()
@@ -185,5 +198,55 @@ fn protobuf_is_read_like_json() {
         for at in (5..bytes.len()).step_by(97) {
             let _ = told_of(format, &bytes[..at]);
         }
+    }
+}
+
+/// Memory is bounded: what waits longest is handed over, and what comes of it later says so.
+#[test]
+fn a_conversation_that_waits_longest_is_handed_over() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings/otlp");
+    let text = std::fs::read_to_string(root.join("genai-structured.jsonl")).unwrap();
+    let first = text.lines().next().unwrap();
+    let mut many = String::new();
+    for round in 0..2 {
+        for trace in 0..200 {
+            let line = first
+                .replace(&"aa".repeat(16), &format!("{trace:032x}"))
+                .replace(&"bb".repeat(16), &format!("ff{trace:030x}"));
+            writeln!(many, "{}", line.replace("00000003\"", &format!("0000{round:04x}\""))).unwrap();
+        }
+    }
+    let limits = Limits { sessions: 100_000, ..Limits::default() };
+    let input = Input::stream(many.as_bytes(), "x.jsonl", limits).unwrap();
+    let (mut sessions, mut cut) = (0, 0);
+    let format = Format::named("otlp").unwrap();
+    let read = format.read(input, &mut |session| {
+        sessions += 1;
+        cut += u64::from(session.loss.cut.is_some_and(|why| why.contains("handed over")));
+        Ok(())
+    });
+    read.unwrap();
+    assert!(sessions > 700 && cut > 300, "{sessions} sessions, {cut} of them cut");
+}
+
+/// Deep and broken values are errors, or are passed over; nothing overflows.
+#[test]
+fn hostile_values_end_in_bounded_time() {
+    let format = Format::named("otlp").unwrap();
+    let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    let span = |value: &str| {
+        format!(
+            r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{{"traceId":"t","spanId":"s","attributes":[{{"key":"gen_ai.operation.name","value":{{"stringValue":"chat"}}}},{{"key":"gen_ai.input.messages","value":{value}}}]}}]}}]}}]}}"#
+        )
+    };
+    let nested = format!(r#"{{"stringValue":"{}"}}"#, "[".repeat(50_000));
+    for value in
+        [deep.as_str(), &nested, "{\"arrayValue\":{\"values\":7}}", "null", "{\"intValue\":{}}", "\"x\""]
+    {
+        let told = told(format, &format!("{}\n", span(value)));
+        assert!(!told.is_empty());
+    }
+    for text in ["", "{}", "[]", "\0\0\0\u{5}\n\u{2}\n", "{\"resourceSpans\":[]}", "\n\u{3}\n\u{1}"] {
+        assert!(told(format, text).contains("x.jsonl"), "{text:?}");
     }
 }
