@@ -22,4 +22,19 @@ mod thoughtjack;
 use crate::format::Format;
 
 /// All formats, in the order in which they are asked whether a file is theirs: the more particular ones first.
-pub(crate) static FORMATS: &[&Format] = &[&thoughtjack::FORMAT, &claude_code::FORMAT, &codex::FORMAT, &gemini_cli::FORMAT, &opencode::FORMAT, &inspect::FORMAT, &agentdojo::FORMAT, &mcp_stdio::FORMAT, &openai_chat::FORMAT, &langsmith::FORMAT, &langfuse::FORMAT, &openinference::FORMAT, &openllmetry::FORMAT, &otlp::FORMAT];
+pub(crate) static FORMATS: &[&Format] = &[
+    &thoughtjack::FORMAT,
+    &claude_code::FORMAT,
+    &codex::FORMAT,
+    &gemini_cli::FORMAT,
+    &opencode::FORMAT,
+    &inspect::FORMAT,
+    &agentdojo::FORMAT,
+    &mcp_stdio::FORMAT,
+    &openai_chat::FORMAT,
+    &langsmith::FORMAT,
+    &langfuse::FORMAT,
+    &openinference::FORMAT,
+    &openllmetry::FORMAT,
+    &otlp::FORMAT,
+];

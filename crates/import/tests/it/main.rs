@@ -5,10 +5,10 @@ mod fuzz_corpus;
 mod hostile;
 mod mutations_logs;
 mod mutations_sessions;
-mod samples_logs;
-mod sessions;
 mod mutations_spans;
 mod samples;
+mod samples_logs;
+mod sessions;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
