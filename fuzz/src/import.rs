@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use sortie_import::{Format, ImportError, Input, Limits, Session, recognize};
+use sortie_import::{Format, Formats, ImportError, Input, Limits, Session};
 use sortie_trace::time::parse_time;
 use sortie_trace::{Message, Record, Redactor, Trace, Writer};
 
@@ -31,19 +31,19 @@ pub fn import(data: &[u8]) {
 fn chosen(data: &[u8]) -> Option<(&'static Format, &[u8])> {
     static ONE: OnceLock<Option<&'static Format>> = OnceLock::new();
     let one =
-        ONE.get_or_init(|| std::env::var("SORTIE_FUZZ_FORMAT").ok().and_then(|name| Format::named(&name)));
+        ONE.get_or_init(|| std::env::var("SORTIE_FUZZ_FORMAT").ok().and_then(|name| Formats::named(&name)));
     if let Some(format) = one {
         return Some((format, data));
     }
     let end = data.iter().position(|byte| *byte == b'\n')?;
-    let format = Format::named(std::str::from_utf8(&data[..end]).ok()?)?;
+    let format = Formats::named(std::str::from_utf8(&data[..end]).ok()?)?;
     Some((format, &data[end + 1..]))
 }
 
 fn read(format: &Format, bytes: &[u8], mut take: impl FnMut(Session)) -> Result<(), ImportError> {
     let mut input = Input::stream(bytes, "fuzz", LIMITS)?;
     let head = input.head()?;
-    let _ = recognize(&input.as_head(&head));
+    let _ = Formats::recognize(&input.as_head(&head));
     format.read(input, &mut |session| {
         take(session);
         Ok(())

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use serde::de::IgnoredAny;
-use sortie_import::{Format, Input, Limits};
+use sortie_import::{Formats, Input, Limits};
 
 fn main() {
     let file = std::env::args().nth(1);
@@ -19,7 +19,7 @@ fn main() {
         }
     });
     let (mut sessions, mut messages) = (0, 0);
-    let format = Format::named("otlp").expect("a format");
+    let format = Formats::named("otlp").expect("a format");
     let import = fastest(|| {
         (sessions, messages) = (0, 0);
         let input = Input::stream(text.as_bytes(), "made.jsonl", Limits::default()).expect("an input");

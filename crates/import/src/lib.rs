@@ -7,24 +7,19 @@
 //!
 //! | step | with |
 //! |---|---|
-//! | which format is it | [`recognize`], [`Format::named`] |
+//! | which format is it | [`Formats::recognize`], [`Formats::named`] |
 //! | read it | [`Format::read`], which hands over one session after the other |
-//! | evaluate it, or write it as a trace | [`Session::header`], [`Session::records`] |
+//! | evaluate it, or write it as a trace | [`Session::header`], [`Session::into_records`] |
 //!
 //! Files are hostile: lines, sessions, and what is remembered of them are bounded, compressed or not, and nothing
 //! recurses as deep as a file likes.
 //!
 //! A new format is a module in `formats`, and a line in the table there.
 
-mod fields;
-mod format;
 mod formats;
-mod input;
-mod loss;
-mod session;
-mod tool_list;
 
-pub use format::{Format, Head, ImportError, Sink, recognize};
-pub use input::{Input, Limits, Lines};
-pub use loss::{Gap, Loss};
-pub use session::{End, Session, SessionBuilder, Tool};
+pub use formats::Formats;
+pub use sortie_recording::format::{Format, Head, ImportError, Sink};
+pub use sortie_recording::input::{Input, Limits, Lines};
+pub use sortie_recording::loss::{Gap, Loss};
+pub use sortie_recording::session::{End, Session, SessionBuilder, Tool};

@@ -8,7 +8,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use sortie_detect::{Detector, Place, replay};
-use sortie_import::{Format, Input, Limits, Session};
+use sortie_import::{Formats, Input, Limits, Session};
 use sortie_oatf::{Compiled, Validated};
 use sortie_trace::{Deriver, Direction, Header, Record, Trace};
 
@@ -109,7 +109,7 @@ fn a_verdict_never_flips_between_two_recordings_of_a_run() {
                 let (ours, header) = native(id, &trace);
                 let input = Input::file(&telemetry, "telemetry.jsonl", Limits::default()).unwrap();
                 let mut theirs = Vec::new();
-                let read = Format::named(format).unwrap().read(input, &mut |session| {
+                let read = Formats::named(format).unwrap().read(input, &mut |session| {
                     assert!(session.loss.unknown.is_empty(), "{id}: {:?}", session.loss.unknown);
                     theirs.push(imported(id, session, &header));
                     Ok(())

@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 use sortie_detect::rate::{Attempt, Rate, observed};
 use sortie_detect::{CaseResult, Detector, Outcome, Place, SOURCE, Standing, replay, replay_records};
-use sortie_import::{Format, ImportError, Input, Limits, Session, recognize};
+use sortie_import::{Format, Formats, ImportError, Input, Limits, Session};
 use sortie_library::NamedDocument;
 use sortie_oatf::SemanticEvaluator;
 use sortie_report::files::FileError;
@@ -38,14 +38,14 @@ impl RecordingFormat {
         match name {
             "auto" => Some(Self::Recognized),
             "sortie" => Some(Self::Own),
-            name => Format::named(name).map(Self::Named),
+            name => Formats::named(name).map(Self::Named),
         }
     }
 
     /// All names, with what each is.
     pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
         let own = [("auto", "whatever each file looks like"), ("sortie", "our own traces")];
-        own.into_iter().chain(Format::all().iter().map(|format| (format.name, format.about)))
+        own.into_iter().chain(Formats::all().iter().map(|format| (format.name, format.about)))
     }
 }
 
@@ -203,12 +203,12 @@ impl Recordings {
         let format = match self.format {
             RecordingFormat::Own => None,
             RecordingFormat::Named(format) if file.named => Some(format),
-            RecordingFormat::Named(format) => match recognize(&input.as_head(&head)) {
+            RecordingFormat::Named(format) => match Formats::recognize(&input.as_head(&head)) {
                 Some(found) if found.name == format.name => Some(format),
                 _ => return shared.pass_over(file, format!("it is not in the format `{}`", format.name)),
             },
             RecordingFormat::Recognized if is_own => None,
-            RecordingFormat::Recognized => match recognize(&input.as_head(&head)) {
+            RecordingFormat::Recognized => match Formats::recognize(&input.as_head(&head)) {
                 Some(format) => Some(format),
                 None if file.named => return Err(unknown(&file.name)),
                 None => return shared.pass_over(file, "nobody knows its format".to_owned()),

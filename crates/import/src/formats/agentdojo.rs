@@ -7,11 +7,11 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sortie_trace::Direction;
 
-use crate::fields::{Fields, list};
-use crate::format::{Format, Head, ImportError, Sink};
-use crate::input::Input;
-use crate::loss::Gap;
-use crate::session::{End, SessionBuilder, Tool};
+use sortie_recording::fields::{Fields, list};
+use sortie_recording::format::{Format, Head, ImportError, Sink};
+use sortie_recording::input::Input;
+use sortie_recording::loss::Gap;
+use sortie_recording::session::{End, SessionBuilder, Tool};
 
 pub(crate) static FORMAT: Format = Format {
     name: "agentdojo",

@@ -13,11 +13,11 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sortie_trace::Direction;
 
-use crate::fields::Fields;
-use crate::format::{Format, Head, ImportError, Sink};
-use crate::input::{Input, Lines};
-use crate::loss::Gap;
-use crate::session::{End, SessionBuilder, Tool};
+use sortie_recording::fields::Fields;
+use sortie_recording::format::{Format, Head, ImportError, Sink};
+use sortie_recording::input::{Input, Lines};
+use sortie_recording::loss::Gap;
+use sortie_recording::session::{End, SessionBuilder, Tool};
 
 pub(crate) static FORMAT: Format = Format {
     name: "claude-code",

@@ -19,11 +19,11 @@ use serde_json::value::RawValue;
 use sortie_protocol::{Envelope, Kind, id_key};
 use sortie_trace::{Content, Direction, Message, Sender};
 
-use crate::fields::{Fields, list};
-use crate::format::{Format, Head, ImportError, Shown, Sink};
-use crate::input::{Input, Limits, Lines};
-use crate::loss::Gap;
-use crate::session::{End, SessionBuilder, blank};
+use sortie_recording::fields::{Fields, list};
+use sortie_recording::format::{Format, Head, ImportError, Shown, Sink};
+use sortie_recording::input::{Input, Limits, Lines};
+use sortie_recording::loss::Gap;
+use sortie_recording::session::{End, SessionBuilder, blank};
 
 pub(crate) static FORMAT: Format = Format {
     name: "mcp-stdio",
@@ -740,7 +740,7 @@ impl Pipe {
         }
     }
 
-    fn finish(mut self) -> crate::session::Session {
+    fn finish(mut self) -> sortie_recording::session::Session {
         let open: usize = self.waiting.iter().map(HashMap::len).sum();
         for _ in 0..open.min(1_000_000) {
             self.session.odd("a request without an answer");

@@ -1,28 +1,19 @@
-//! The formats that are read, one module each.
+//! The formats that are read: those of this crate, one module each, and those of `sortie-spans`.
 
 mod agentdojo;
 mod claude_code;
 mod codex;
-mod conversation;
 mod gemini_cli;
 mod inspect;
-mod langfuse;
-mod langsmith;
 mod mcp_stdio;
-mod messages;
-mod observations;
 mod openai_chat;
 mod opencode;
-mod openinference;
-mod openllmetry;
-mod otlp;
-mod spans;
 mod thoughtjack;
 
-use crate::format::Format;
+use sortie_recording::format::{Format, Head};
 
 /// All formats, in the order in which they are asked whether a file is theirs: the more particular ones first.
-pub(crate) static FORMATS: &[&Format] = &[
+static FORMATS: &[&Format] = &[
     &thoughtjack::FORMAT,
     &claude_code::FORMAT,
     &codex::FORMAT,
@@ -32,9 +23,37 @@ pub(crate) static FORMATS: &[&Format] = &[
     &agentdojo::FORMAT,
     &mcp_stdio::FORMAT,
     &openai_chat::FORMAT,
-    &langsmith::FORMAT,
-    &langfuse::FORMAT,
-    &openinference::FORMAT,
-    &openllmetry::FORMAT,
-    &otlp::FORMAT,
+    &sortie_spans::LANGSMITH,
+    &sortie_spans::LANGFUSE,
+    &sortie_spans::OPENINFERENCE,
+    &sortie_spans::OPENLLMETRY,
+    &sortie_spans::OTLP,
 ];
+
+/// The formats that are read.
+#[derive(Clone, Copy, Debug)]
+pub struct Formats;
+
+impl Formats {
+    /// All there are, in the order in which they are asked whether a file is theirs.
+    pub fn all() -> &'static [&'static Format] {
+        FORMATS
+    }
+
+    /// The one of this name.
+    ///
+    /// ```
+    /// use sortie_import::Formats;
+    ///
+    /// assert_eq!(Formats::named("codex").unwrap().name, "codex");
+    /// assert!(Formats::named("punched-cards").is_none());
+    /// ```
+    pub fn named(name: &str) -> Option<&'static Format> {
+        FORMATS.iter().copied().find(|format| format.name == name)
+    }
+
+    /// The format of a file, as far as its beginning and its name tell.
+    pub fn recognize(head: &Head<'_>) -> Option<&'static Format> {
+        FORMATS.iter().copied().find(|format| (format.recognizes)(head))
+    }
+}

@@ -12,12 +12,12 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use sortie_trace::Direction;
 
-use crate::fields::{Fields, list, unquoted};
-use crate::format::{Format, Head, ImportError, Sink};
-use crate::input::{Input, Limits};
-use crate::loss::Gap;
-use crate::session::{End, SessionBuilder, Tool};
-use crate::tool_list::ToolList;
+use sortie_recording::fields::{Fields, list, unquoted};
+use sortie_recording::format::{Format, Head, ImportError, Sink};
+use sortie_recording::input::{Input, Limits};
+use sortie_recording::loss::Gap;
+use sortie_recording::session::{End, SessionBuilder, Tool};
+use sortie_recording::tool_list::ToolList;
 
 pub(crate) static FORMAT: Format = Format {
     name: "openai-chat",
@@ -552,7 +552,7 @@ impl Conversation {
         texts.join("\n")
     }
 
-    fn finish(mut self, cut: Option<&str>) -> crate::session::Session {
+    fn finish(mut self, cut: Option<&str>) -> sortie_recording::session::Session {
         let missing = self.session.waiting();
         if missing > 0 {
             let why = format!("{missing} calls have no result in the file");

@@ -14,11 +14,11 @@ use serde_json::value::RawValue;
 use sortie_protocol::Kind;
 use sortie_trace::{Content, Direction, Message, Sender, TracedDocument};
 
-use crate::fields::Fields;
-use crate::format::{Format, Head, ImportError, Sink};
-use crate::input::Input;
-use crate::loss::Gap;
-use crate::session::{End, SessionBuilder, Tool, blank};
+use sortie_recording::fields::Fields;
+use sortie_recording::format::{Format, Head, ImportError, Sink};
+use sortie_recording::input::Input;
+use sortie_recording::loss::Gap;
+use sortie_recording::session::{End, SessionBuilder, Tool, blank};
 
 pub(crate) static FORMAT: Format = Format {
     name: "thoughtjack",

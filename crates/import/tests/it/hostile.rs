@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder};
-use sortie_import::{Format, ImportError, Input, Limits, recognize};
+use sortie_import::{Format, Formats, ImportError, Input, Limits};
 
 use crate::recordings;
 
@@ -26,7 +26,7 @@ fn read_stream(format: &Format, name: &str, bytes: impl BufRead, limits: Limits)
     let mut reading = Reading { sessions: 0, messages: 0, end: Ok(()) };
     reading.end = Input::stream(bytes, name, limits).and_then(|mut input| {
         let head = input.head()?;
-        let _ = recognize(&input.as_head(&head));
+        let _ = Formats::recognize(&input.as_head(&head));
         format.read(input, &mut |session| {
             reading.sessions += 1;
             reading.messages += session.messages().len();
@@ -90,7 +90,7 @@ fn deep_values_anywhere_overflow_nothing() {
             }
         }
     }
-    for format in Format::all() {
+    for format in Formats::all() {
         for bytes in [&deep[0], &deep[1], &closed, &"[".repeat(1_000_000)] {
             read(format, "deep.json", bytes.as_bytes());
         }
@@ -182,7 +182,7 @@ fn other_encodings_are_errors_or_counted() {
         let marked = read(format, &name, format!("\u{feff}{text}").as_bytes());
         assert!(marked.sessions > 0 || name.contains(".stdout."), "{name}: {marked:?}");
     }
-    for format in Format::all() {
+    for format in Formats::all() {
         for bytes in [
             &b""[..],
             b"\0\0\0\0",
@@ -234,7 +234,7 @@ fn endless_files_end() {
     let line = [b"{\"a\":\"".as_slice(), &[b'x'; 5000], b"\"}\n"].concat();
     let spaces = b"\n".repeat(1 << 16);
     let member = b"\"xxxxxxxxxxxxxxxxxxxxxxxx\":\"\",".repeat(1000);
-    for format in Format::all() {
+    for format in Formats::all() {
         for packed in [gzip(&line), zstd(&line), gzip(&spaces), zstd(&spaces), gzip(&member), zstd(&member)] {
             let endless = BufReader::new(Endless { bytes: packed, at: 0 });
             let reading = read_stream(format, "endless.jsonl", endless, limits);
@@ -247,7 +247,7 @@ fn endless_files_end() {
 #[test]
 fn a_line_of_a_hundred_megabytes_is_refused() {
     let start = Instant::now();
-    for format in Format::all() {
+    for format in Formats::all() {
         for begin in
             ["", "{\"messages\":[{\"role\":\"user\",\"content\":\"", "[", "> {\"jsonrpc\":\"2.0\",\"id\":\""]
         {
@@ -262,7 +262,7 @@ fn a_line_of_a_hundred_megabytes_is_refused() {
 #[test]
 fn a_list_of_a_million_things_takes_the_memory_of_its_bytes() {
     let many = if IS_SLOW { 20_000 } else { 1_000_000 };
-    for format in Format::all() {
+    for format in Formats::all() {
         for (begin, item, end) in [
             ("{\"version\":2,\"status\":\"success\",\"eval\":{},\"samples\":[", "{},", "{}]}"),
             ("", "[]\n", "[]\n"),
@@ -346,7 +346,7 @@ const SAMPLE: &[u8] = br#"{"id":"x","epoch":1,"input":"hi","messages":[{"role":"
 
 #[test]
 fn archives_are_read_however_they_are_compressed() {
-    let inspect = Format::named("inspect").unwrap();
+    let inspect = Formats::named("inspect").unwrap();
     for method in [0, 8, 93] {
         let bytes = archive(
             &[entry("header.json", method, HEADER), entry("samples/x_epoch_1.json", method, SAMPLE)],
@@ -364,7 +364,7 @@ fn archives_are_read_however_they_are_compressed() {
 
 #[test]
 fn archive_bombs_do_not_go_off() {
-    let inspect = Format::named("inspect").unwrap();
+    let inspect = Formats::named("inspect").unwrap();
     let head = || entry("header.json", 0, HEADER);
     let start = Instant::now();
     let refused = |what: &str, bytes: &[u8], limits: Limits| {
@@ -423,7 +423,7 @@ fn archive_bombs_do_not_go_off() {
 /// The three forms of one log say the same.
 #[test]
 fn a_sample_in_pieces_is_the_sample() {
-    let inspect = Format::named("inspect").unwrap();
+    let inspect = Formats::named("inspect").unwrap();
     let of = |name: &str| {
         let (_, file) = recordings().into_iter().find(|(_, file)| file.ends_with(name)).unwrap();
         let input = Input::file(&file, name, Limits::default()).unwrap();

@@ -13,12 +13,12 @@ mod sessions;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use sortie_import::{Format, Input, Limits, recognize};
+use sortie_import::{Format, Formats, Input, Limits};
 
 fn recordings() -> Vec<(&'static Format, PathBuf)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings");
     let mut all = Vec::new();
-    for format in Format::all() {
+    for format in Formats::all() {
         let Ok(folder) = std::fs::read_dir(root.join(format.name)) else { continue };
         let files = folder.map(|entry| entry.unwrap().path());
         all.extend(files.filter(|file| is_recording(file)).map(|file| (*format, file)));
@@ -68,7 +68,7 @@ fn the_format_of_a_recording_is_recognized() {
         let name = file.file_name().unwrap().to_string_lossy();
         let mut input = Input::file(&file, &name, Limits::default()).unwrap();
         let head = input.head().unwrap();
-        let found = recognize(&input.as_head(&head)).map(|format| format.name);
+        let found = Formats::recognize(&input.as_head(&head)).map(|format| format.name);
         assert_eq!(found, Some(format.name), "{}", file.display());
     }
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use sortie_import::{Format, ImportError, Input, Limits};
+use sortie_import::{Format, Formats, ImportError, Input, Limits};
 
 const FORMATS: [&str; 4] = ["claude-code", "codex", "gemini-cli", "opencode"];
 
@@ -42,7 +42,7 @@ fn recordings() -> Vec<(&'static Format, PathBuf)> {
     for name in FORMATS {
         let files = fs::read_dir(root.join(name)).unwrap().map(|entry| entry.unwrap().path());
         let files = files.filter(|file| file.extension().is_some_and(|end| end == "jsonl" || end == "json"));
-        all.extend(files.map(|file| (Format::named(name).unwrap(), file)));
+        all.extend(files.map(|file| (Formats::named(name).unwrap(), file)));
     }
     assert!(all.len() > 20);
     all
@@ -254,7 +254,7 @@ fn a_file_that_ends_too_early_has_no_end() {
 /// A call of a tool that may be of a server is told apart only by the names of the servers.
 #[test]
 fn the_names_of_servers_tell_whose_a_tool_is() {
-    let format = Format::named("opencode").unwrap();
+    let format = Formats::named("opencode").unwrap();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings/opencode/two_servers.json");
     let text = fs::read_to_string(file).unwrap();
     let calls = |servers: &[&str]| {
@@ -285,7 +285,7 @@ fn the_names_of_servers_tell_whose_a_tool_is() {
 
 #[test]
 fn a_database_of_opencode_says_what_to_do() {
-    let format = Format::named("opencode").unwrap();
+    let format = Formats::named("opencode").unwrap();
     let told = told(format, "opencode.db", "SQLite format 3\0…");
     assert!(told.contains("opencode export"), "{told}");
 }

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use sortie_import::{Format, Input, Limits};
+use sortie_import::{Format, Formats, Input, Limits};
 
 const FORMATS: [&str; 5] = ["otlp", "openinference", "openllmetry", "langfuse", "langsmith"];
 
@@ -17,7 +17,11 @@ fn recordings() -> Vec<(&'static Format, PathBuf, Vec<String>)> {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|extension| extension == "jsonl") {
                 let text = std::fs::read_to_string(&path).unwrap();
-                all.push((Format::named(name).unwrap(), path, text.lines().map(ToOwned::to_owned).collect()));
+                all.push((
+                    Formats::named(name).unwrap(),
+                    path,
+                    text.lines().map(ToOwned::to_owned).collect(),
+                ));
             }
         }
     }
@@ -189,7 +193,7 @@ fn a_file_that_is_cut_says_so() {
 #[test]
 fn protobuf_is_read_like_json() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings/otlp");
-    let format = Format::named("otlp").unwrap();
+    let format = Formats::named("otlp").unwrap();
     for name in ["pydantic-ai-resists", "genai-log-events"] {
         let json = std::fs::read_to_string(root.join(format!("{name}.jsonl"))).unwrap();
         let bytes = std::fs::read(root.join(format!("{name}.binpb"))).unwrap();
@@ -219,7 +223,7 @@ fn a_conversation_that_waits_longest_is_handed_over() {
     let limits = Limits { sessions: 100_000, ..Limits::default() };
     let input = Input::stream(many.as_bytes(), "x.jsonl", limits).unwrap();
     let (mut sessions, mut cut) = (0, 0);
-    let format = Format::named("otlp").unwrap();
+    let format = Formats::named("otlp").unwrap();
     let read = format.read(input, &mut |session| {
         sessions += 1;
         cut += u64::from(session.loss.cut.is_some_and(|why| why.contains("handed over")));
@@ -232,7 +236,7 @@ fn a_conversation_that_waits_longest_is_handed_over() {
 /// Deep and broken values are errors, or are passed over; nothing overflows.
 #[test]
 fn hostile_values_end_in_bounded_time() {
-    let format = Format::named("otlp").unwrap();
+    let format = Formats::named("otlp").unwrap();
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     let span = |value: &str| {
         format!(

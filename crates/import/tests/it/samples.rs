@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use sortie_import::{Format, Input, Limits, recognize};
+use sortie_import::{Format, Formats, Input, Limits};
 
 #[test]
 fn samples_of_other_projects_are_read() {
@@ -18,7 +18,7 @@ fn samples_of_other_projects_are_read() {
         let mut input = Input::file(&file, &name, Limits::default()).unwrap();
         let head = input.head().unwrap();
         let format: &Format =
-            recognize(&input.as_head(&head)).unwrap_or_else(|| panic!("{name} is not recognized"));
+            Formats::recognize(&input.as_head(&head)).unwrap_or_else(|| panic!("{name} is not recognized"));
         let mut messages = 0;
         let told = format.read(input, &mut |session| {
             assert!(session.loss.unknown.is_empty(), "{name}: {:?}", session.loss.unknown);

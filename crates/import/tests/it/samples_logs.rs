@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use sortie_import::{Format, Input, Limits};
+use sortie_import::{Formats, Input, Limits};
 
 /// Sessions, messages, and what nobody knows.
 fn counted(format: &str, file: &str) -> (usize, usize, Vec<String>) {
@@ -10,7 +10,7 @@ fn counted(format: &str, file: &str) -> (usize, usize, Vec<String>) {
     let path = PathBuf::from(root).join("traces").join(file);
     let input = Input::file(&path, file, Limits::default()).unwrap();
     let (mut sessions, mut messages, mut unknown) = (0, 0, Vec::new());
-    let read = Format::named(format).unwrap().read(input, &mut |session| {
+    let read = Formats::named(format).unwrap().read(input, &mut |session| {
         sessions += 1;
         messages += session.messages().len();
         unknown.extend(session.loss.unknown.into_keys());

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use sortie_import::{Format, Input, Limits, Session};
+use sortie_import::{Formats, Input, Limits, Session};
 
 fn import(format: &str, name: &str, text: &str) -> Session {
     import_with(format, name, text, &[])
@@ -13,7 +13,7 @@ fn import(format: &str, name: &str, text: &str) -> Session {
 fn import_with(format: &str, name: &str, text: &str, servers: &[String]) -> Session {
     let input = Input::stream(text.as_bytes(), name, Limits::default()).unwrap().with_servers(servers);
     let mut sessions = Vec::new();
-    let read = Format::named(format).unwrap().read(input, &mut |session| {
+    let read = Formats::named(format).unwrap().read(input, &mut |session| {
         sessions.push(session);
         Ok(())
     });
@@ -401,7 +401,7 @@ fn damaged_session_files_are_refused_or_read() {
                 let end = (at + damage.len().max(1)).min(whole.len());
                 let bytes = [&whole[..at], damage, &whole[end..]].concat();
                 let input = Input::stream(bytes.as_slice(), "x.jsonl", Limits::default()).unwrap();
-                let _ = Format::named(format).unwrap().read(input, &mut |_| Ok(()));
+                let _ = Formats::named(format).unwrap().read(input, &mut |_| Ok(()));
             }
         }
     }

@@ -1,9 +1,8 @@
 //! A document that was played: the verdict, what it rests on, and how far the attack reached.
 
+use sortie_detect::outcome::ActorSummary;
 use sortie_detect::resistance::{Holds, Resistance};
-use sortie_detect::{
-    ActorSummary, Delivered, DocumentInfo, Fault, IndicatorFinding, Match, Outcome, Seen, Standing,
-};
+use sortie_detect::{Delivered, DocumentInfo, Fault, IndicatorFinding, Match, Outcome, Seen, Standing};
 use sortie_oatf::model::IndicatorResult;
 use sortie_trace::{Direction, Sender, StopReason};
 use unicode_width::UnicodeWidthStr as _;

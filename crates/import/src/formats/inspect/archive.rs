@@ -9,8 +9,8 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 
-use crate::format::ImportError;
-use crate::input::{Frames, Limits};
+use sortie_recording::format::ImportError;
+use sortie_recording::input::{Frames, Limits};
 
 /// Whatever an archive is read from.
 pub(super) trait Source: Read + Seek {}

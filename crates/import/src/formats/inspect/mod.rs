@@ -18,11 +18,11 @@ use sortie_trace::Direction;
 
 use self::archive::Archive;
 use self::sample::{Sample, Sequence};
-use crate::fields::{Fields, list};
-use crate::format::{Format, Head, ImportError, Sink};
-use crate::input::{Input, Limits};
-use crate::loss::Gap;
-use crate::session::SessionBuilder;
+use sortie_recording::fields::{Fields, list};
+use sortie_recording::format::{Format, Head, ImportError, Sink};
+use sortie_recording::input::{Input, Limits};
+use sortie_recording::loss::Gap;
+use sortie_recording::session::SessionBuilder;
 
 pub(crate) static FORMAT: Format = Format {
     name: "inspect",

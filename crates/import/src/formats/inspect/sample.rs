@@ -10,10 +10,10 @@ use sortie_trace::Direction;
 use sortie_trace::time::parse_time;
 
 use super::attachments::Attachments;
-use crate::fields::{Fields, list, unquoted};
-use crate::input::Limits;
-use crate::session::{End, Session, SessionBuilder, Tool};
-use crate::tool_list::ToolList;
+use sortie_recording::fields::{Fields, list, unquoted};
+use sortie_recording::input::Limits;
+use sortie_recording::session::{End, Session, SessionBuilder, Tool};
+use sortie_recording::tool_list::ToolList;
 
 /// A list that may be in several entries.
 #[derive(Debug)]

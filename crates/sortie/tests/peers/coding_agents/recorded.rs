@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use sortie_detect::{Detector, Place, replay};
-use sortie_import::{Format, Input, Limits, Session, recognize};
+use sortie_import::{Formats, Input, Limits, Session};
 use sortie_oatf::{Compiled, load};
 use sortie_trace::{Deriver, Header, Record, Trace};
 
@@ -83,10 +83,10 @@ fn import(format: &str, file: &Path, servers: &[String]) -> Session {
     let name = file.file_name().unwrap().to_str().unwrap();
     let mut input = Input::file(file, name, Limits::default()).unwrap().with_servers(servers);
     let head = input.head().unwrap();
-    let recognized = recognize(&input.as_head(&head)).map(|format| format.name);
+    let recognized = Formats::recognize(&input.as_head(&head)).map(|format| format.name);
     assert_eq!(recognized, Some(format), "{}", file.display());
     let mut sessions = Vec::new();
-    let read = Format::named(format).unwrap().read(input, &mut |session| {
+    let read = Formats::named(format).unwrap().read(input, &mut |session| {
         sessions.push(session);
         Ok(())
     });

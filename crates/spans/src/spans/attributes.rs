@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::json::AttributeValue;
-use crate::formats::messages::{Part, Role, Turn, json_of_text};
+use crate::messages::{Part, Role, Turn, json_of_text};
 
 /// Attributes that say nothing about messages. Sorted: they are searched.
 pub(super) static PASSED: &[&str] = &[

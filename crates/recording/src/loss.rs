@@ -39,7 +39,7 @@ const NAMES: usize = 200;
 const NAME: usize = 80;
 
 /// Counts a name in a table that does not grow without bound.
-pub(crate) fn count(table: &mut BTreeMap<String, u64>, name: &str) {
+pub fn count(table: &mut BTreeMap<String, u64>, name: &str) {
     let cut = name.char_indices().nth(NAME).map_or(name, |(at, _)| &name[..at]);
     if let Some(times) = table.get_mut(cut) {
         *times += 1;

@@ -4,7 +4,6 @@ use std::io;
 
 use sortie_trace::foreign::MessageClass;
 
-use crate::formats::FORMATS;
 use crate::input::Input;
 use crate::loss::Gap;
 use crate::session::Session;
@@ -17,32 +16,22 @@ pub struct Format {
     /// What it is, in a few words: `session files of Claude Code`.
     pub about: &'static str,
     /// What it shows whenever it happens: protocol, operation, and whether the asking half.
-    pub(crate) shows: &'static [Shown],
+    pub shows: &'static [Shown],
     /// What it never carries.
     pub gaps: &'static [Gap],
     /// Whether a file is in it.
-    pub(crate) recognizes: fn(&Head<'_>) -> bool,
+    pub recognizes: fn(&Head<'_>) -> bool,
     /// Reads a file.
-    pub(crate) read: fn(&Format, Input<'_>, &mut Sink<'_>) -> Result<(), ImportError>,
+    pub read: fn(&Format, Input<'_>, &mut Sink<'_>) -> Result<(), ImportError>,
 }
 
 /// Protocol, operation, half of the exchange.
-pub(crate) type Shown = (&'static str, &'static str, sortie_trace::Direction);
+pub type Shown = (&'static str, &'static str, sortie_trace::Direction);
 
 /// Takes the sessions of a file, one after the other. What it fails with ends the reading.
 pub type Sink<'s> = dyn FnMut(Session) -> Result<(), ImportError> + 's;
 
 impl Format {
-    /// All there are, in the order in which they are asked whether a file is theirs.
-    pub fn all() -> &'static [&'static Self] {
-        FORMATS
-    }
-
-    /// The one of this name.
-    pub fn named(name: &str) -> Option<&'static Self> {
-        FORMATS.iter().copied().find(|format| format.name == name)
-    }
-
     /// Reads a file, and hands over its sessions.
     ///
     /// A file in which there is none is an error: whatever it is, it is no recording in this format.
@@ -59,7 +48,8 @@ impl Format {
         Ok(())
     }
 
-    pub(crate) fn shows(&self) -> Vec<MessageClass> {
+    /// What it shows whenever it happens.
+    pub fn shows(&self) -> Vec<MessageClass> {
         let class = |&(protocol, surface, direction): &Shown| MessageClass {
             protocol: protocol.to_owned(),
             surface: surface.to_owned(),
@@ -80,29 +70,24 @@ pub struct Head<'h> {
 
 impl Head<'_> {
     /// Its first whole lines that are not blank, as text.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
+    pub fn lines(&self) -> impl Iterator<Item = &str> {
         let whole = self.bytes.split_inclusive(|byte| *byte == b'\n');
         let lines = whole.filter_map(|line| std::str::from_utf8(line).ok());
         lines.map(str::trim).filter(|line| !line.is_empty())
     }
 
     /// Whether one of its first lines has all of these keys at its top level, or is cut off and has the words of them.
-    pub(crate) fn has_line_with(&self, keys: &[&str]) -> bool {
+    pub fn has_line_with(&self, keys: &[&str]) -> bool {
         self.lines()
             .take(20)
             .any(|line| keys.iter().all(|key| line.contains(&format!("\"{key}\""))) && line.starts_with('{'))
     }
 
     /// Whether it says all of these words.
-    pub(crate) fn says(&self, words: &[&str]) -> bool {
+    pub fn says(&self, words: &[&str]) -> bool {
         let text = String::from_utf8_lossy(self.bytes);
         words.iter().all(|word| text.contains(word))
     }
-}
-
-/// The format of a file, as far as its beginning and its name tell.
-pub fn recognize(head: &Head<'_>) -> Option<&'static Format> {
-    FORMATS.iter().copied().find(|format| (format.recognizes)(head))
 }
 
 /// Why a recording cannot be read.

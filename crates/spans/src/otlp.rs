@@ -3,10 +3,11 @@
 use sortie_trace::Direction::{Request, Response};
 
 use super::spans;
-use crate::format::{Format, Head, Shown};
-use crate::loss::Gap;
+use sortie_recording::format::{Format, Head, Shown};
+use sortie_recording::loss::Gap;
 
-pub(crate) static FORMAT: Format = Format {
+/// The format.
+pub static FORMAT: Format = Format {
     name: "otlp",
     about: "OpenTelemetry: JSON Lines of the collector, bodies of `/v1/traces` and `/v1/logs`, protobuf",
     shows: SHOWS,

@@ -40,11 +40,11 @@ pub struct Input<'i> {
     /// What it is called in messages and evidence.
     pub name: &'i str,
     /// Where it is, for formats that have something beside it.
-    pub(crate) path: Option<&'i Path>,
+    pub path: Option<&'i Path>,
     /// Bounds.
     pub limits: Limits,
     /// The MCP servers of the agent, as its configuration calls them, for formats that do not say whose a tool is.
-    pub(crate) servers: &'i [String],
+    pub servers: &'i [String],
     reader: Box<dyn BufRead + 'i>,
 }
 
@@ -209,7 +209,7 @@ impl<'i> Lines<'i> {
     }
 
     /// The file as a place on disk.
-    pub(crate) fn path(&self) -> Option<&'i Path> {
+    pub fn path(&self) -> Option<&'i Path> {
         self.input.path
     }
 
@@ -240,13 +240,14 @@ impl<R: Read> Read for Bounded<R> {
 }
 
 /// The frames of a zstd file, one after the other, as its own tool reads them.
-pub(crate) struct Frames<R: BufRead> {
+pub struct Frames<R: BufRead> {
     raw: Option<R>,
     frame: Option<StreamingDecoder<R, ruzstd::decoding::FrameDecoder>>,
 }
 
 impl<R: BufRead> Frames<R> {
-    pub(crate) fn new(raw: R) -> Self {
+    /// The frames of this stream.
+    pub fn new(raw: R) -> Self {
         Self { raw: Some(raw), frame: None }
     }
 }

@@ -9,10 +9,10 @@ use sortie_trace::Direction::{Request, Response};
 use super::attributes::{Attributes, EventText, SpanText, flat_messages};
 use super::json::AttributeValue;
 use super::normal_id;
-use crate::fields::Fields;
-use crate::formats::conversation::{ANSWERS, Conversation, ModelCall, Place, Source, ToolRun};
-use crate::formats::messages::{Part, Role, Turn, parse_messages, text, tool_output};
-use crate::loss::count;
+use crate::conversation::{ANSWERS, Conversation, ModelCall, Place, Source, ToolRun};
+use crate::messages::{Part, Role, Turn, parse_messages, text, tool_output};
+use sortie_recording::fields::Fields;
+use sortie_recording::loss::count;
 
 /// The ids of a span, as numbers.
 #[derive(Debug)]
@@ -599,7 +599,7 @@ fn agent(
 /// Messages that were mostly said elsewhere.
 fn repeat(conversation: &mut Conversation, span: u64, place: Place, text: &str, role: Role) {
     // What is no message there is the state of a program.
-    if let Some(turns) = parse_messages(text, role, &mut crate::loss::Loss::default()) {
+    if let Some(turns) = parse_messages(text, role, &mut sortie_recording::loss::Loss::default()) {
         conversation.output(span, place, turns, false);
     }
 }
@@ -615,7 +615,7 @@ fn tool_list(value: AttributeValue<'_>) -> Box<RawValue> {
 /// A tool as MCP lists it: `inputSchema` is called `parameters` by models, and may be within `function`.
 pub(crate) fn as_tool(raw: &RawValue) -> serde_json::Value {
     use serde_json::Value;
-    let inner = crate::fields::unquoted(raw);
+    let inner = sortie_recording::fields::unquoted(raw);
     let mut value: Value = serde_json::from_str(inner.get()).unwrap_or(Value::Null);
     if let Some(function) = value.get_mut("function").filter(|function| function.is_object()) {
         value = function.take();

@@ -15,10 +15,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
-use crate::format::{Format, Head, ImportError, Sink};
-use crate::formats::conversation::Conversation;
-use crate::input::{Input, Limits};
-use crate::loss::count;
+use crate::conversation::Conversation;
+use sortie_recording::format::{Format, Head, ImportError, Sink};
+use sortie_recording::input::{Input, Limits};
+use sortie_recording::loss::count;
 
 use attributes::{Attributes, EventText, PASSED, SpanText};
 pub(crate) use interpret::as_tool;

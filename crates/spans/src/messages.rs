@@ -4,8 +4,8 @@
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::fields::Fields;
-use crate::loss::{Loss, count};
+use sortie_recording::fields::Fields;
+use sortie_recording::loss::{Loss, count};
 
 /// Who says something to a model, or is the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -395,7 +395,7 @@ fn call_of(raw: &RawValue) -> Option<Part> {
     let fields = inner.as_mut().unwrap_or(&mut fields);
     let name = fields.text("name").or_else(|| fields.text("toolName"))?;
     let arguments = ["arguments", "args", "input", "parameters"].iter().find_map(|key| fields.take(key));
-    Some(Part::Call { id, name, arguments: arguments.map(crate::fields::unquoted) })
+    Some(Part::Call { id, name, arguments: arguments.map(sortie_recording::fields::unquoted) })
 }
 
 /// What a tool gave, out of what a framework wraps it in: the value, the id of its call, and whether it is an error.

@@ -11,23 +11,23 @@ const MANY: usize = 1 << 20;
 /// The members of an object, as they were written. What is not [taken](Self::take) is left over, and has to be
 /// [accounted](crate::SessionBuilder::leave) for.
 #[derive(Debug, Default)]
-pub(crate) struct Fields<'j> {
+pub struct Fields<'j> {
     members: Vec<(String, &'j RawValue)>,
 }
 
 impl<'j> Fields<'j> {
     /// The members of an object; `None` for anything else.
-    pub(crate) fn of(json: &'j str) -> Option<Self> {
+    pub fn of(json: &'j str) -> Option<Self> {
         serde_json::from_str(json).ok()
     }
 
     /// The members of a member that is an object, which is taken.
-    pub(crate) fn object(&mut self, key: &str) -> Option<Self> {
+    pub fn object(&mut self, key: &str) -> Option<Self> {
         self.take(key).and_then(|raw| Self::of(raw.get()))
     }
 
     /// Takes a member as it was written. The last of several of one name counts, as it does for whoever wrote the file.
-    pub(crate) fn take(&mut self, key: &str) -> Option<&'j RawValue> {
+    pub fn take(&mut self, key: &str) -> Option<&'j RawValue> {
         let mut taken = None;
         self.members.retain(|(name, value)| {
             let is_it = name == key;
@@ -40,41 +40,41 @@ impl<'j> Fields<'j> {
     }
 
     /// Looks at a member without taking it.
-    pub(crate) fn peek(&self, key: &str) -> Option<&'j RawValue> {
+    pub fn peek(&self, key: &str) -> Option<&'j RawValue> {
         self.members.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
 
     /// Takes a member of a type. One of another type stays, and is accounted for as not known.
-    pub(crate) fn get<T: DeserializeOwned>(&mut self, key: &str) -> Option<T> {
+    pub fn get<T: DeserializeOwned>(&mut self, key: &str) -> Option<T> {
         let value = serde_json::from_str(self.peek(key)?.get()).ok()?;
         self.take(key);
         Some(value)
     }
 
     /// Takes a member that is a text.
-    pub(crate) fn text(&mut self, key: &str) -> Option<String> {
+    pub fn text(&mut self, key: &str) -> Option<String> {
         self.get(key)
     }
 
     /// Takes the items of a member that is a list.
-    pub(crate) fn items(&mut self, key: &str) -> Option<Vec<&'j RawValue>> {
+    pub fn items(&mut self, key: &str) -> Option<Vec<&'j RawValue>> {
         let items = list(self.peek(key)?)?;
         self.take(key);
         Some(items)
     }
 
     /// Takes over the members of another object, which count where both have one.
-    pub(crate) fn append(&mut self, other: Self) {
+    pub fn append(&mut self, other: Self) {
         self.members.extend(other.members);
     }
 
     /// All members that nobody took, by name.
-    pub(crate) fn into_members(self) -> impl Iterator<Item = (String, &'j RawValue)> {
+    pub fn into_members(self) -> impl Iterator<Item = (String, &'j RawValue)> {
         self.members.into_iter()
     }
 
     /// The names of what nobody took.
-    pub(crate) fn left(&self) -> impl Iterator<Item = &str> {
+    pub fn left(&self) -> impl Iterator<Item = &str> {
         self.members.iter().map(|(name, _)| name.as_str())
     }
 }
@@ -105,7 +105,7 @@ impl<'de> Deserialize<'de> for Fields<'de> {
 }
 
 /// The items of a list; `None` for anything else, and for one that is too long.
-pub(crate) fn list(raw: &RawValue) -> Option<Vec<&RawValue>> {
+pub fn list(raw: &RawValue) -> Option<Vec<&RawValue>> {
     struct Items;
     impl<'de> Visitor<'de> for Items {
         type Value = Vec<&'de RawValue>;
@@ -129,7 +129,7 @@ pub(crate) fn list(raw: &RawValue) -> Option<Vec<&RawValue>> {
 }
 
 /// A value that a program wrote as JSON in a text: what it says, as JSON. A text that is no JSON stays a text.
-pub(crate) fn unquoted(raw: &RawValue) -> Box<RawValue> {
+pub fn unquoted(raw: &RawValue) -> Box<RawValue> {
     if let Ok(text) = serde_json::from_str::<String>(raw.get())
         && let Ok(inner) = serde_json::from_str::<Box<RawValue>>(&text)
     {

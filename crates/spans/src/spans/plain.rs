@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 
 use super::attributes::{EventText, SpanText};
 use super::json::{AttributeValue, Text};
-use crate::fields::Fields;
-use crate::format::Head;
+use sortie_recording::fields::Fields;
+use sortie_recording::format::Head;
 
 /// The names by which attributes are known.
 const MARKS: [&str; 6] = [

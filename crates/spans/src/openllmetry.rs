@@ -1,9 +1,10 @@
 //! Spans by the conventions of `OpenLLMetry` (Traceloop): `traceloop.span.kind`, `gen_ai.prompt.0.role`.
 
 use super::{otlp, spans};
-use crate::format::{Format, Head};
+use sortie_recording::format::{Format, Head};
 
-pub(crate) static FORMAT: Format = Format {
+/// The format.
+pub static FORMAT: Format = Format {
     name: "openllmetry",
     about: "OpenTelemetry with the attributes of OpenLLMetry",
     shows: otlp::SHOWS,

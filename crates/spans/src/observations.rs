@@ -9,10 +9,10 @@ use sortie_trace::time::parse_time;
 use super::conversation::{ModelCall, Place, ToolRun};
 use super::messages::{Role, parse_messages, tool_output};
 use super::spans::{self, Reader, Wrong};
-use crate::fields::{Fields, unquoted};
-use crate::format::{Format, ImportError, Sink};
-use crate::input::Input;
-use crate::loss::{Loss, count};
+use sortie_recording::fields::{Fields, unquoted};
+use sortie_recording::format::{Format, ImportError, Sink};
+use sortie_recording::input::Input;
+use sortie_recording::loss::{Loss, count};
 
 /// What a step is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,18 +11,13 @@ const SERVERS: usize = 1000;
 
 /// One list of tools, by the server they come from: `mcp__SERVER__TOOL`, or the program itself.
 #[derive(Debug, Default)]
-pub(crate) struct ToolList {
+pub struct ToolList {
     lists: Vec<(Option<String>, Vec<String>)>,
 }
 
 impl ToolList {
     /// A tool with its description and its schema, as they were written. Tells whether there was room for it.
-    pub(crate) fn add(
-        &mut self,
-        name: &str,
-        description: Option<&RawValue>,
-        schema: Option<&RawValue>,
-    ) -> bool {
+    pub fn add(&mut self, name: &str, description: Option<&RawValue>, schema: Option<&RawValue>) -> bool {
         let (server, name) = match Tool::named(name) {
             Tool::Mcp { server, name } => (Some(server), name),
             Tool::Local(name) | Tool::Agent(name) => (None, name),
@@ -39,7 +34,7 @@ impl ToolList {
     }
 
     /// Puts the lists into a session, which shows them from here on.
-    pub(crate) fn put(self, session: &mut SessionBuilder) {
+    pub fn put(self, session: &mut SessionBuilder) {
         for (server, tools) in self.lists {
             let protocol = if server.is_some() { "mcp" } else { "local" };
             session.shows(protocol, "tools/list", Direction::Response);

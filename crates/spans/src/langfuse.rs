@@ -5,12 +5,13 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::observations::{self, Step, StepKind, nanos};
 use super::otlp;
 use super::spans::as_tool;
-use crate::fields::{Fields, unquoted};
-use crate::format::{Format, Head, ImportError, Sink};
-use crate::input::Input;
-use crate::loss::{Loss, count};
+use sortie_recording::fields::{Fields, unquoted};
+use sortie_recording::format::{Format, Head, ImportError, Sink};
+use sortie_recording::input::Input;
+use sortie_recording::loss::{Loss, count};
 
-pub(crate) static FORMAT: Format = Format {
+/// The format.
+pub static FORMAT: Format = Format {
     name: "langfuse",
     about: "observations of Langfuse, as JSON or JSON Lines",
     shows: otlp::SHOWS,

@@ -50,7 +50,7 @@ impl Tool {
     /// The tool that `mcp__SERVER__TOOL` stands for; any other name is that of a function.
     ///
     /// ```
-    /// use sortie_import::Tool;
+    /// use sortie_recording::session::Tool;
     ///
     /// let tool = Tool::Mcp { server: "mail".into(), name: "send__now".into() };
     /// assert_eq!(Tool::named("mcp__mail__send__now"), tool);
@@ -147,10 +147,19 @@ impl Session {
 /// Puts a session together, in the order of the recording.
 ///
 /// ```
-/// use sortie_import::{End, Format, Limits, SessionBuilder, Tool};
+/// use sortie_recording::format::Format;
+/// use sortie_recording::input::Limits;
+/// use sortie_recording::session::{End, SessionBuilder, Tool};
 ///
-/// let format = Format::named("claude-code").unwrap();
-/// let mut session = SessionBuilder::new(format, "s1", "s1.jsonl", Limits::default());
+/// static FORMAT: Format = Format {
+///     name: "mine",
+///     about: "my own sessions",
+///     shows: &[],
+///     gaps: &[],
+///     recognizes: |_| false,
+///     read: |_, _, _| Ok(()),
+/// };
+/// let mut session = SessionBuilder::new(&FORMAT, "s1", "s1.jsonl", Limits::default());
 /// session.line(1).time("2026-11-15T10:00:00Z").prompt("Read my mail.");
 /// let arguments = serde_json::from_str("{}").unwrap();
 /// session.line(2).call("c1", &Tool::named("mcp__mail__read"), arguments);
@@ -217,7 +226,7 @@ impl SessionBuilder {
     }
 
     /// What follows is from a line, and needs no name.
-    pub(crate) fn no_item(&mut self) -> &mut Self {
+    pub fn no_item(&mut self) -> &mut Self {
         self.place.item = None;
         self
     }
@@ -255,7 +264,7 @@ impl SessionBuilder {
     }
 
     /// Bounds, for what is read besides the file.
-    pub(crate) fn limits(&self) -> Limits {
+    pub fn limits(&self) -> Limits {
         self.limits
     }
 
@@ -308,7 +317,7 @@ impl SessionBuilder {
     }
 
     /// What was noted before there was a session: oddities, names that were passed over or are unknown, and what is missing.
-    pub(crate) fn take_notes(&mut self, notes: &Loss) -> &mut Self {
+    pub fn take_notes(&mut self, notes: &Loss) -> &mut Self {
         let loss = &mut self.session.loss;
         for (table, noted) in [
             (&mut loss.oddities, &notes.oddities),
@@ -337,7 +346,7 @@ impl SessionBuilder {
     }
 
     /// Accounts for what is left of an object: names that say nothing about messages are passed over, others are unknown.
-    pub(crate) fn leave(&mut self, within: &str, left: &Fields<'_>, known: &[&str]) -> &mut Self {
+    pub fn leave(&mut self, within: &str, left: &Fields<'_>, known: &[&str]) -> &mut Self {
         for name in left.left() {
             let full = format!("{within}.{name}");
             if known.contains(&name) {
@@ -581,7 +590,7 @@ impl SessionBuilder {
 }
 
 /// A message of which nothing is known.
-pub(crate) fn blank() -> Message {
+pub fn blank() -> Message {
     Message {
         seq: 0,
         time: String::new(),

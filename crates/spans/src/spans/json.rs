@@ -6,7 +6,7 @@ use std::fmt::{self, Write as _};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::formats::messages::json_of_text;
+use crate::messages::json_of_text;
 
 /// A text that is borrowed where nothing in it is escaped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -11,11 +11,11 @@ use super::interpret::{
     CLAUDE_PROMPTS, GENAI, ModelSpan, is_hidden_text, message_event, model_call, note_truncation,
 };
 use super::json::AttributeValue;
-use crate::fields::Fields;
-use crate::formats::conversation::{AgentLog, Conversation, Place, Source, ToolRun};
-use crate::formats::messages::{Role, Turn};
-use crate::loss::count;
-use crate::session::Tool;
+use crate::conversation::{AgentLog, Conversation, Place, Source, ToolRun};
+use crate::messages::{Role, Turn};
+use sortie_recording::fields::Fields;
+use sortie_recording::loss::count;
+use sortie_recording::session::Tool;
 
 /// A coding agent, and the settings by which its log events have content.
 struct CodingAgent {
@@ -133,7 +133,7 @@ fn coding_agent(
             match said {
                 Some(said) => {
                     log.has_answers = true;
-                    note_truncation(conversation, &said, &crate::formats::conversation::ANSWERS);
+                    note_truncation(conversation, &said, &crate::conversation::ANSWERS);
                     conversation.output(0, place, vec![Turn::text(Role::Assistant, said)], true);
                 }
                 None => log.has_answers = false,

@@ -14,11 +14,11 @@ use serde_json::{Map, Value};
 use sortie_trace::Direction::{self, Request, Response};
 use sortie_trace::foreign::{Lack, MessageClass};
 
-use crate::format::Format;
-use crate::formats::messages::{HIDDEN, Part, Role, Turn};
-use crate::input::Limits;
-use crate::loss::{Loss, count};
-use crate::session::{End, Session, SessionBuilder, Tool};
+use crate::messages::{HIDDEN, Part, Role, Turn};
+use sortie_recording::format::Format;
+use sortie_recording::input::Limits;
+use sortie_recording::loss::{Loss, count};
+use sortie_recording::session::{End, Session, SessionBuilder, Tool};
 
 /// Where and when something was said.
 #[derive(Clone, Debug)]

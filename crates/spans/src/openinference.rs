@@ -1,9 +1,10 @@
 //! Spans by the conventions of `OpenInference` (Arize Phoenix): `openinference.span.kind`, `llm.input_messages.0.message.role`.
 
 use super::{otlp, spans};
-use crate::format::{Format, Head};
+use sortie_recording::format::{Format, Head};
 
-pub(crate) static FORMAT: Format = Format {
+/// The format.
+pub static FORMAT: Format = Format {
     name: "openinference",
     about: "OpenTelemetry with the attributes of OpenInference",
     shows: otlp::SHOWS,
