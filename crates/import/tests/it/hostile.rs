@@ -85,7 +85,7 @@ fn deep_values_anywhere_overflow_nothing() {
     let closed = format!("{}1{}", deep[1], "}".repeat(100_000));
     for (format, name, text) in texts() {
         for deep in [&deep[0], &closed] {
-            for text in with_value(&text, deep, if IS_SLOW { 4 } else { 40 }) {
+            for text in with_value(&text, deep, if IS_SLOW { 2 } else { 40 }) {
                 read(format, &name, text.as_bytes());
             }
         }
@@ -123,7 +123,7 @@ fn odd_values_anywhere_are_read_or_refused() {
     ];
     for (format, name, text) in texts() {
         for value in values {
-            for text in with_value(&text, value, if IS_SLOW { 12 } else { 200 }) {
+            for text in with_value(&text, value, if IS_SLOW { 6 } else { 200 }) {
                 read(format, &name, text.as_bytes());
             }
         }
@@ -247,12 +247,16 @@ fn endless_files_end() {
 #[test]
 fn a_line_of_a_hundred_megabytes_is_refused() {
     let start = Instant::now();
+    let mut limits = Limits::default();
+    if IS_SLOW {
+        limits = Limits { line: 2 << 20, whole: 4 << 20, ..limits };
+    }
     for format in Formats::all() {
         for begin in
             ["", "{\"messages\":[{\"role\":\"user\",\"content\":\"", "[", "> {\"jsonrpc\":\"2.0\",\"id\":\""]
         {
             let line = begin.as_bytes().chain(std::io::repeat(b'x').take(100 << 20));
-            let reading = read_stream(format, "long.jsonl", BufReader::new(line), Limits::default());
+            let reading = read_stream(format, "long.jsonl", BufReader::new(line), limits);
             assert!(reading.end.is_err(), "`{}`: {reading:?}", format.name);
         }
     }
@@ -261,7 +265,7 @@ fn a_line_of_a_hundred_megabytes_is_refused() {
 
 #[test]
 fn a_list_of_a_million_things_takes_the_memory_of_its_bytes() {
-    let many = if IS_SLOW { 20_000 } else { 1_000_000 };
+    let many = if IS_SLOW { 4000 } else { 1_000_000 };
     for format in Formats::all() {
         for (begin, item, end) in [
             ("{\"version\":2,\"status\":\"success\",\"eval\":{},\"samples\":[", "{},", "{}]}"),
