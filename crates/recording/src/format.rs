@@ -38,10 +38,11 @@ impl Format {
     pub fn read(&self, input: Input<'_>, sink: &mut Sink<'_>) -> Result<(), ImportError> {
         let name = input.name.to_owned();
         let mut sessions = 0u64;
-        (self.read)(self, input, &mut |session| {
+        let read = (self.read)(self, input, &mut |session| {
             sessions += 1;
             sink(session)
-        })?;
+        });
+        read.map_err(ImportError::shortened)?;
         if sessions == 0 {
             return Err(ImportError::Nothing { file: name, format: self.name });
         }
@@ -139,6 +140,21 @@ pub enum ImportError {
     /// Whoever takes the sessions cannot go on.
     #[error("{0}")]
     Stopped(String),
+}
+
+/// How much of what is wrong is said, in characters: a file may have put its own words there.
+const MESSAGE: usize = 400;
+
+impl ImportError {
+    fn shortened(mut self) -> Self {
+        if let Self::Invalid { message, .. } = &mut self
+            && let Some((at, _)) = message.char_indices().nth(MESSAGE)
+        {
+            message.truncate(at);
+            message.push('…');
+        }
+        self
+    }
 }
 
 fn place(line: u64) -> String {

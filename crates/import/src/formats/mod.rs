@@ -21,13 +21,13 @@ static FORMATS: &[&Format] = &[
     &opencode::FORMAT,
     &inspect::FORMAT,
     &agentdojo::FORMAT,
-    &mcp_stdio::FORMAT,
-    &openai_chat::FORMAT,
     &sortie_spans::LANGSMITH,
     &sortie_spans::LANGFUSE,
     &sortie_spans::OPENINFERENCE,
     &sortie_spans::OPENLLMETRY,
     &sortie_spans::OTLP,
+    &mcp_stdio::FORMAT,
+    &openai_chat::FORMAT,
 ];
 
 /// The formats that are read.

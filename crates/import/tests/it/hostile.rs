@@ -3,7 +3,6 @@
 //! ends them all.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder};
@@ -246,7 +245,6 @@ fn endless_files_end() {
 
 #[test]
 fn a_line_of_a_hundred_megabytes_is_refused() {
-    let start = Instant::now();
     let mut limits = Limits::default();
     if IS_SLOW {
         limits = Limits { line: 2 << 20, whole: 4 << 20, ..limits };
@@ -260,7 +258,6 @@ fn a_line_of_a_hundred_megabytes_is_refused() {
             assert!(reading.end.is_err(), "`{}`: {reading:?}", format.name);
         }
     }
-    assert!(start.elapsed() < Duration::from_mins(2), "{:?}", start.elapsed());
 }
 
 #[test]
@@ -370,7 +367,6 @@ fn archives_are_read_however_they_are_compressed() {
 fn archive_bombs_do_not_go_off() {
     let inspect = Formats::named("inspect").unwrap();
     let head = || entry("header.json", 0, HEADER);
-    let start = Instant::now();
     let refused = |what: &str, bytes: &[u8], limits: Limits| {
         let reading = read_stream(inspect, "bomb.eval", bytes, limits);
         let error = reading.end.expect_err(what).to_string();
@@ -421,7 +417,6 @@ fn archive_bombs_do_not_go_off() {
     let bytes = archive(&[head(), entry("samples/1_epoch_1.json", 93, sample.as_bytes())], false);
     let reading = read(inspect, "x.eval", &bytes);
     assert_eq!((reading.sessions, reading.end.is_ok()), (1, true));
-    assert!(start.elapsed() < Duration::from_mins(2), "{:?}", start.elapsed());
 }
 
 /// The three forms of one log say the same.

@@ -30,5 +30,5 @@ fn samples_of_other_projects_are_read() {
         assert!(messages > 0, "{name}, as {}", format.name);
         read += 1;
     }
-    assert!(read >= 5, "{} has {read} samples", folder.display());
+    assert!(read >= 5, "{read} samples");
 }
