@@ -130,7 +130,8 @@ pub fn list(raw: &RawValue) -> Option<Vec<&RawValue>> {
 
 /// A value that a program wrote as JSON in a text: what it says, as JSON. A text that is no JSON stays a text.
 pub fn unquoted(raw: &RawValue) -> Box<RawValue> {
-    if let Ok(text) = serde_json::from_str::<String>(raw.get())
+    if raw.get().starts_with('"')
+        && let Ok(text) = serde_json::from_str::<String>(raw.get())
         && let Ok(inner) = serde_json::from_str::<Box<RawValue>>(&text)
     {
         return inner;
