@@ -10,7 +10,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use sortie_detect::rate::{Attempt, Rate, observed};
-use sortie_detect::{CaseResult, Detector, Outcome, Place, SOURCE, Standing, replay, replay_records};
+use sortie_detect::{
+    CaseInfo, CaseResult, Detector, Outcome, Place, SOURCE, Standing, replay, replay_records,
+};
 use sortie_import::{Format, Formats, ImportError, Input, Limits, Session};
 use sortie_library::NamedDocument;
 use sortie_oatf::SemanticEvaluator;
@@ -197,26 +199,33 @@ impl Recordings {
             Some(path) => Input::file(path, &file.name, limits),
             None => Input::stream(BufReader::new(io::stdin()), &file.name, limits),
         };
-        let mut input = opened.map_err(unreadable)?;
-        let head = input.head().map_err(unreadable)?;
+        let mut input = opened.map_err(|error| unreadable(&error))?;
+        let head = input.head().map_err(|error| unreadable(&error))?;
         let is_own = head.starts_with(br#"{"record":"header""#);
         let format = match self.format {
             RecordingFormat::Own => None,
             RecordingFormat::Named(format) if file.named => Some(format),
             RecordingFormat::Named(format) => match Formats::recognize(&input.as_head(&head)) {
                 Some(found) if found.name == format.name => Some(format),
-                _ => return shared.pass_over(file, format!("it is not in the format `{}`", format.name)),
+                _ => {
+                    shared.pass_over(file, format!("it is not in the format `{}`", format.name));
+                    return Ok(());
+                }
             },
             RecordingFormat::Recognized if is_own => None,
             RecordingFormat::Recognized => match Formats::recognize(&input.as_head(&head)) {
                 Some(format) => Some(format),
                 None if file.named => return Err(unknown(&file.name)),
-                None => return shared.pass_over(file, "nobody knows its format".to_owned()),
+                None => {
+                    shared.pass_over(file, "nobody knows its format".to_owned());
+                    return Ok(());
+                }
             },
         };
         let Some(format) = format else {
             if !is_own && !file.named {
-                return shared.pass_over(file, "it is no trace".to_owned());
+                shared.pass_over(file, "it is no trace".to_owned());
+                return Ok(());
             }
             return evaluate(Order { file: number, session: 0 }, Item::Trace(file, &mut input.into_reader()));
         };
@@ -225,7 +234,7 @@ impl Recordings {
         let read = format.read(input, &mut |session| {
             let order = Order { file: number, session: next };
             next += 1;
-            let Err(session) = shared.offer(order, session, workers) else { return Ok(()) };
+            let Some(session) = shared.offer(order, session, workers) else { return Ok(()) };
             evaluate(order, Item::Session(Box::new(session))).map_err(|error| {
                 failed = Some(error);
                 ImportError::Stopped("evaluation failed".to_owned())
@@ -237,9 +246,10 @@ impl Recordings {
         match read {
             // A file of a folder that only looked like one.
             Err(error @ ImportError::Nothing { .. }) if !file.named => {
-                shared.pass_over(file, error.to_string())
+                shared.pass_over(file, error.to_string());
+                Ok(())
             }
-            read => read.map_err(unreadable),
+            read => read.map_err(|error| unreadable(&error)),
         }
     }
 
@@ -400,20 +410,18 @@ impl<'w> Shared<'w> {
     }
 
     /// Gives a session to whoever has time; back to the reader when all have enough to do.
-    fn offer(&self, order: Order, session: Session, workers: usize) -> Result<(), Session> {
+    fn offer(&self, order: Order, session: Session, workers: usize) -> Option<Session> {
         let mut work = self.lock();
         if workers == 1 || work.sessions.len() >= workers {
-            return Err(session);
+            return Some(session);
         }
         work.sessions.push_back((order, session));
         self.changed.notify_one();
-        Ok(())
+        None
     }
 
-    fn pass_over(&self, file: &Found, why: String) -> Result<(), SetupError> {
-        let mut work = self.lock();
-        work.passed_over.push(PassedOver { file: file.name.clone(), why });
-        Ok(())
+    fn pass_over(&self, file: &Found, why: String) {
+        self.lock().passed_over.push(PassedOver { file: file.name.clone(), why });
     }
 }
 
@@ -486,6 +494,9 @@ impl Collected {
             let mut outcome = cell.joined()?;
             if several && !model.is_empty() {
                 outcome.id = format!("{id} ({model})");
+                if let CaseInfo::Document { document } = &mut outcome.case {
+                    document.name = format!("{} ({model})", document.name);
+                }
             }
             Some(outcome)
         });
@@ -570,7 +581,7 @@ fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn unreadable(error: ImportError) -> SetupError {
+fn unreadable(error: &ImportError) -> SetupError {
     SetupError::usage(error.to_string())
 }
 

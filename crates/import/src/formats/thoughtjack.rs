@@ -1,4 +1,4 @@
-//! Runs of ThoughtJack, another runner of OATF documents: `SCENARIO_runN.trace.jsonl`, with its verdict beside it.
+//! Runs of `ThoughtJack`, another runner of OATF documents: `SCENARIO_runN.trace.jsonl`, with its verdict beside it.
 //!
 //! A line is `{"seq", "timestamp", "actor", "phase", "direction", "method", "content"}`. In its context mode nothing is on a wire:
 //! agents are tools of a model, so that a message to an A2A agent is a `tools/call` of an actor that served its card, and the
@@ -257,8 +257,8 @@ fn beside(trace: Option<&Path>, session: &mut SessionBuilder) -> Option<End> {
     if let Some(error) = report["error"].as_str() {
         return Some(End::Failed(error.to_owned()));
     }
-    let actors = report["execution_summary"]["actors"].as_array().into_iter().flatten();
-    let failed = actors.filter_map(|actor| actor["error"].as_str()).next();
+    let mut actors = report["execution_summary"]["actors"].as_array().into_iter().flatten();
+    let failed = actors.find_map(|actor| actor["error"].as_str());
     failed.map(|words| End::Failed(words.to_owned()))
 }
 

@@ -120,7 +120,7 @@ pub fn nearest_surface(protocol: &str, surface: &str) -> Option<&'static str> {
         return Some(ANSWER);
     }
     if protocol == LOCAL {
-        return closest(surface, LOCAL_SURFACES.into_iter());
+        return closest(surface, LOCAL_SURFACES);
     }
     let index = find_protocol(protocol)?;
     alias(index, surface).or_else(|| closest(surface, TABLES[index].surfaces()))

@@ -53,7 +53,8 @@ fn run(obeys: bool) -> String {
         line["seq"] = json!(seq);
         line["phase"] = json!("serve");
         line["timestamp"] = json!(format!("2026-11-17T10:00:0{seq}Z"));
-        text += &format!("{line}\n");
+        text += &line.to_string();
+        text.push('\n');
     }
     text
 }
