@@ -449,7 +449,9 @@ impl Detector {
 
     fn reach(&self) -> Reach {
         if self.lifecycle.is_foreign() {
-            return self.delivery.foreign_reach();
+            // A proof tells what its indicators look at, and not the attack.
+            let unknown = || Reach { delivered: Delivered::Unknown, missing: Vec::new() };
+            return if self.complete { unknown() } else { self.delivery.foreign_reach() };
         }
         if self.lifecycle.other_document(self.attack()).is_some() {
             return self.delivery.nothing();

@@ -72,3 +72,16 @@ fn the_format_of_a_recording_is_recognized() {
         assert_eq!(found, Some(format.name), "{}", file.display());
     }
 }
+
+#[test]
+fn every_format_has_a_recording_and_a_page_that_the_docs_name() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let table = std::fs::read_to_string(docs.join("imports.md")).unwrap();
+    let recordings = recordings();
+    for format in Formats::all() {
+        let name = format.name;
+        assert!(recordings.iter().any(|(of, _)| of.name == name), "`{name}` has no recording");
+        assert!(docs.join(format!("formats/{name}.md")).is_file(), "`{name}` has no page");
+        assert!(table.contains(&format!("(formats/{name}.md)")), "docs/imports.md does not name `{name}`");
+    }
+}
