@@ -25,7 +25,7 @@ fn checkout() -> TempDir {
         ("attacks/description.yaml", document.as_str()),
         ("rubrics/agent/echo.yaml", evaluator),
         ("rubrics/suites/house.yaml", suite),
-        (WORKFLOW, "on: push\njobs:\n  attack:\n    run: sortie run SRT-002\n"),
+        (WORKFLOW, "on: push\njobs:\n  attack:\n    run: make attack\n"),
     ] {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -151,6 +151,17 @@ fn what_comes_along_points_at_the_line_of_the_configuration_that_names_the_agent
     fs::write(folder.path().join("sortie.toml"), "# nothing\n").unwrap();
     let again = sortie_in(folder.path()).args(["report", "first", "--format", "sarif"]).assert();
     assert_eq!(files(&folder, &parsed(&again.get_output().stdout)), ["sortie-cases.md"]);
+}
+
+#[test]
+fn what_comes_along_points_at_the_workflow_that_runs_it() {
+    let folder = checkout();
+    fs::write(folder.path().join(WORKFLOW), "on: push\njobs:\n  attack:\n    run: sortie run SRT-002\n")
+        .unwrap();
+    let log = play(&folder, "first", &[]);
+    let own = [WORKFLOW, "attacks/description.yaml", "rubrics/agent/echo.yaml", "rubrics/suites/house.yaml"];
+    assert_eq!(files(&folder, &log), own);
+    assert!(!folder.path().join("sortie-cases.md").exists());
 }
 
 #[test]
