@@ -42,8 +42,13 @@ pub enum Tool {
     },
     /// A function of the program's own.
     Local(String),
-    /// Another agent, over A2A.
-    Agent(String),
+    /// A skill of another agent, over A2A.
+    Agent {
+        /// The agent.
+        agent: String,
+        /// The skill, which no message of A2A names: it stands beside the message, as the recording has it.
+        skill: String,
+    },
 }
 
 impl Tool {
@@ -69,7 +74,7 @@ impl Tool {
         match self {
             Self::Mcp { server, .. } => Wire { actor: server, mode: "mcp_server", protocol: "mcp" },
             Self::Local(_) => Wire { actor: LOCAL, mode: LOCAL, protocol: LOCAL },
-            Self::Agent(name) => Wire { actor: name, mode: "a2a_server", protocol: "a2a" },
+            Self::Agent { agent, .. } => Wire { actor: agent, mode: "a2a_server", protocol: "a2a" },
         }
     }
 }
@@ -408,12 +413,14 @@ impl SessionBuilder {
     pub fn call(&mut self, id: &str, tool: &Tool, arguments: &RawValue) -> &mut Self {
         let id_json = Value::from(id);
         let content = match tool {
-            Tool::Agent(_) => {
+            Tool::Agent { skill, .. } => {
                 let text = text_in(arguments);
                 let message =
                     json!({"role": "user", "kind": "message", "parts": [{"kind": "text", "text": text}]});
-                json!({"jsonrpc": "2.0", "id": id, "method": "message/send", "params": {"message": message}})
-                    .to_string()
+                let (skill, arguments) = (Value::from(skill.as_str()), arguments.get());
+                format!(
+                    r#"{{"jsonrpc":"2.0","id":{id_json},"method":"message/send","params":{{"message":{message},"name":{skill},"arguments":{arguments}}}}}"#
+                )
             }
             Tool::Mcp { name, .. } | Tool::Local(name) => {
                 let name = Value::from(name.as_str());
@@ -467,7 +474,7 @@ impl SessionBuilder {
         let Some(tool) = self.calls.remove(call) else { return self.odd("a result of no call") };
         let id = Value::from(call);
         let result = match &tool {
-            Tool::Agent(_) => {
+            Tool::Agent { .. } => {
                 let texts = texts_of(result);
                 let parts: Vec<_> = texts.iter().map(|text| json!({"kind": "text", "text": text})).collect();
                 Cow::Owned(json!({"kind": "message", "role": "agent", "parts": parts}).to_string())
@@ -611,7 +618,7 @@ pub fn blank() -> Message {
 
 fn surface_of(tool: &Tool) -> &'static str {
     match tool {
-        Tool::Agent(_) => "message/send",
+        Tool::Agent { .. } => "message/send",
         _ => "tools/call",
     }
 }

@@ -20,7 +20,7 @@ impl ToolList {
     pub fn add(&mut self, name: &str, description: Option<&RawValue>, schema: Option<&RawValue>) -> bool {
         let (server, name) = match Tool::named(name) {
             Tool::Mcp { server, name } => (Some(server), name),
-            Tool::Local(name) | Tool::Agent(name) => (None, name),
+            Tool::Local(name) | Tool::Agent { skill: name, .. } => (None, name),
         };
         let [description, schema] = [description, schema].map(|raw| raw.map_or("null", RawValue::get));
         let name = Value::from(name);

@@ -142,7 +142,7 @@ impl Reader {
                 session.leave("tools/call", &call, &[]);
                 let arguments = arguments.unwrap_or_else(empty);
                 let tool = if is_agent {
-                    Tool::Agent(actor.to_owned())
+                    Tool::Agent { agent: actor.to_owned(), skill: name }
                 } else {
                     Tool::Mcp { server: actor.to_owned(), name }
                 };

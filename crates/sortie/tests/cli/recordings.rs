@@ -227,8 +227,34 @@ fn no_published_run_in_which_an_agent_gave_in_is_passed() {
     assert_eq!(of("not_exploited", "exploited"), 0, "{counts:?}");
     // Those with a live indicator are found, and of the others the dead path is named.
     assert!(of("exploited", "exploited") >= 647, "{counts:?}");
+    assert_eq!(of("exploited", "undecided") + of("exploited", "skipped") + of("exploited", "exploited"), 863);
     for case in report["runs"].as_array().unwrap().iter().filter(|case| case["failure"]["kind"] == "blind") {
         let message = case["failure"]["message"].as_str().unwrap();
         assert!(message.contains("can never match") && message.contains("did you mean"), "{message}");
+    }
+}
+
+#[test]
+#[ignore = "it takes SORTIE_FIXTURES"]
+fn with_dead_paths_repaired_published_runs_have_the_published_verdicts() {
+    let folder = thoughtjack();
+    let check = ["check", "thoughtjack/scenarios", "--fix", "--suggested"];
+    sortie_in(folder.path()).args(check).assert().success();
+    let words = ["--from", "thoughtjack", "thoughtjack/results", "thoughtjack/scenarios"];
+    let report = report(&folder, &words, 1);
+    let counts = verdicts(&folder, &report);
+    let of =
+        |theirs: &str, ours: &str| counts.get(&(theirs.to_owned(), ours.to_owned())).copied().unwrap_or(0);
+    assert_eq!((of("exploited", "skipped"), of("not_exploited", "skipped")), (0, 0), "{counts:?}");
+    assert_eq!(of("not_exploited", "exploited"), 0, "{counts:?}");
+    // OATF-011 looks for the name of a skill, which is no part of a message of A2A: the text that is suggested has it not.
+    let differences = report["imports"]["differences"].as_array().unwrap();
+    let passed = differences.iter().filter(|difference| difference["ours"] == "not_exploited");
+    let cases: Vec<_> = passed.map(|difference| difference["case"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(cases, vec!["OATF-011"; of("exploited", "resisted")], "{counts:?}");
+    // What is left says why: the API of the model failed, or the agent did nothing.
+    for difference in differences.iter().filter(|difference| difference["ours"] == "error") {
+        let why = difference["why"].as_str().unwrap();
+        assert!(why.contains("the agent failed") || why.contains("did not show that it works"), "{why}");
     }
 }
