@@ -123,7 +123,7 @@ fn program(runner: &mut Runner, name: &'static str, fixtures: Option<&Path>) -> 
 /// Runs tests with all that they may need, and none ignored but those that need the official fixtures, when there are none.
 ///
 /// These have `official` in their names, those that need a checkout of somebody else's evaluators `opfor`, and those that need
-/// the schema of SARIF `sarif_schema`. One that lacks what it needs fails, so that a wrong name is noticed.
+/// the schema of SARIF `sarif_schema`; those that need runs that were recorded twice `recorded_twice`. One that lacks what it needs fails, so that a wrong name is noticed.
 fn tested(
     runner: &mut Runner,
     name: &'static str,
@@ -142,6 +142,10 @@ fn tested(
     if std::env::var_os("SORTIE_OPFOR").is_none_or(|named| named.is_empty()) {
         tests.args(["--skip", "opfor"]);
         runner.leave_out("tests that need a checkout of agent-opfor (SORTIE_OPFOR is not set)");
+    }
+    if std::env::var_os("SORTIE_TWICE").is_none_or(|named| named.is_empty()) {
+        tests.args(["--skip", "recorded_twice"]);
+        runner.leave_out("tests that need runs that were recorded twice (SORTIE_TWICE is not set)");
     }
     if std::env::var_os("SORTIE_SARIF_SCHEMA").is_none_or(|named| named.is_empty()) {
         tests.args(["--skip", "sarif_schema"]);

@@ -7,10 +7,10 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use sortie_detect::{Detector, Place, replay};
+use sortie_detect::{Detector, Place, Standing, replay, replay_records};
 use sortie_import::{Formats, Input, Limits, Session};
 use sortie_oatf::{Compiled, Validated};
-use sortie_trace::{Deriver, Direction, Header, Record, Trace};
+use sortie_trace::{Header, Trace};
 
 const FORMATS: [(&str, &str); 4] = [
     ("genai", "otlp"),
@@ -33,10 +33,10 @@ fn compiled(id: &str) -> Compiled {
 
 fn verdict_of(detector: &Detector) -> Verdict {
     let outcome = detector.outcome(Place::default());
-    match serde_json::to_value(outcome.verdict.result).unwrap().as_str().unwrap() {
-        "exploited" | "partial" => Verdict::Exploited,
-        "not_exploited" => Verdict::NotExploited,
-        other => Verdict::Undecided(format!("{other}: {:?}", outcome.failure)),
+    match outcome.standing {
+        Some(Standing::Exploited) => Verdict::Exploited,
+        Some(Standing::Resisted) => Verdict::NotExploited,
+        other => Verdict::Undecided(format!("{other:?}: {:?}", outcome.failure)),
     }
 }
 
@@ -48,50 +48,15 @@ fn native(id: &str, trace: &Path) -> (Verdict, Header) {
 }
 
 fn imported(id: &str, session: Session, native: &Header) -> Verdict {
-    let document = compiled(id);
-    let mut header = session.header("test");
-    header.canaries = native.canaries.clone();
-    let recorded = header.recorded.clone().unwrap();
-    let mut detector = Detector::new(document.clone());
-    detector.lifecycle(&Record::Header(Box::new(header)));
-    let mut deriver = Deriver::new().with_transcripts(detector.reads_transcript());
-    for record in session.into_records() {
-        detector.lifecycle(&record);
-        if let Record::Message(message) = &record {
-            detector.observe(&deriver.observe(message));
-        }
-    }
-    if detector.is_exploited() {
-        return Verdict::Exploited;
-    }
-    // Silence counts only where the recording would have broken it.
-    for indicator in document.indicators() {
-        let protocol = indicator.protocol.as_deref().unwrap_or("mcp");
-        let Some(surface) = indicator.surface.as_deref() else { continue };
-        let is_it = |class: &sortie_trace::foreign::MessageClass| {
-            let way = match indicator.direction {
-                Some(sortie_oatf::model::Direction::Request) => class.direction == Direction::Request,
-                Some(sortie_oatf::model::Direction::Response) => class.direction == Direction::Response,
-                None => true,
-            };
-            class.protocol == protocol && class.surface == surface && way
-        };
-        if protocol != "agent" && !recorded.shows.iter().any(is_it) {
-            return Verdict::Undecided(format!("{}: it does not show {protocol} {surface}", indicator.id));
-        }
-        if let Some(lack) = recorded.lacks.iter().find(|lack| is_it(&lack.class)) {
-            return Verdict::Undecided(format!("{}: {}", indicator.id, lack.why));
-        }
-    }
-    if let Some(why) = recorded.cut.or(recorded.failed) {
-        return Verdict::Undecided(why);
-    }
-    verdict_of(&detector)
+    let header = Header { canaries: native.canaries.clone(), ..session.header("test") };
+    let mut detectors = [Detector::new(compiled(id))];
+    replay_records(header, session.into_records(), &mut detectors);
+    verdict_of(&detectors[0])
 }
 
 #[test]
 #[ignore = "needs recordings: peers/agents/record_twice.sh, then SORTIE_TWICE=FOLDER"]
-fn a_verdict_never_flips_between_two_recordings_of_a_run() {
+fn recorded_twice_has_one_verdict() {
     let root = PathBuf::from(std::env::var_os("SORTIE_TWICE").expect("SORTIE_TWICE names the recordings"));
     let (mut runs, mut same, mut undecided) = (0, 0, 0);
     for (dialect, format) in FORMATS {

@@ -65,7 +65,7 @@ fn every_format_has_a_seed() {
 #[test]
 #[ignore = "takes as long as it is told: SORTIE_FUZZ_SECONDS=600 cargo test --release -p sortie-import --test it -- --ignored random"]
 fn random_mutations_pass() {
-    let seconds = std::env::var("SORTIE_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
+    let seconds = std::env::var("SORTIE_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
     let only = std::env::var("SORTIE_FUZZ_FORMAT").ok();
     let recordings =
         recordings().into_iter().filter(|(format, _)| only.as_deref().is_none_or(|only| only == format.name));
