@@ -66,7 +66,7 @@ pub enum MatchBy {
 pub struct Recordings {
     format: RecordingFormat,
     files: Vec<Found>,
-    passed_over: Vec<PassedOver>,
+    servers: Vec<String>,
 }
 
 /// A file, or standard input.
@@ -117,7 +117,7 @@ pub fn is_recording(path: &Path) -> bool {
 impl Recordings {
     /// The files that these paths stand for: themselves, those in folders that are recordings, `-` for standard input.
     pub fn find(paths: &[PathBuf], format: RecordingFormat) -> Result<Self, SetupError> {
-        let (mut files, passed_over) = (Vec::new(), Vec::new());
+        let mut files = Vec::new();
         for path in paths {
             if path.as_os_str() == "-" {
                 files.push(Found { path: None, name: "<stdin>".to_owned(), named: true });
@@ -127,7 +127,14 @@ impl Recordings {
                 files.push(Found { path: Some(path.clone()), name: shown(path), named: true });
             }
         }
-        Ok(Self { format, files, passed_over })
+        Ok(Self { format, files, servers: Vec::new() })
+    }
+
+    /// Names the agent's MCP servers, for formats that do not say whose a tool is.
+    #[must_use]
+    pub fn with_servers(mut self, servers: Vec<String>) -> Self {
+        self.servers = servers;
+        self
     }
 
     /// Hands every session to `each`, from several threads at a time; its number tells the file and the session in it.
@@ -145,11 +152,10 @@ impl Recordings {
                 scope.spawn(|| self.work(&shared, workers, evaluate));
             }
         });
-        let mut work = shared.work.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let work = shared.work.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(failed) = work.failed {
             return Err(failed);
         }
-        work.passed_over.splice(0..0, self.passed_over.iter().cloned());
         Ok(work.passed_over)
     }
 
@@ -199,7 +205,7 @@ impl Recordings {
             Some(path) => Input::file(path, &file.name, limits),
             None => Input::stream(BufReader::new(io::stdin()), &file.name, limits),
         };
-        let mut input = opened.map_err(|error| unreadable(&error))?;
+        let mut input = opened.map_err(|error| unreadable(&error))?.with_servers(&self.servers);
         let head = input.head().map_err(|error| unreadable(&error))?;
         let is_own = head.starts_with(br#"{"record":"header""#);
         let format = match self.format {

@@ -64,6 +64,10 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "FORMAT", value_parser = from_format())]
     from: Option<RecordingFormat>,
 
+    /// An MCP server of the agent, by its name, for formats that do not say whose a tool is; may be given more than once
+    #[arg(long = "server", value_name = "NAME", requires = "from")]
+    servers: Vec<String>,
+
     /// With several recordings: which documents each is judged with
     #[arg(long = "match", value_name = "BY", default_value = "header", value_parser = words([
         ("header", "The one that it says it is a run of, or all", MatchBy::Header),
@@ -145,7 +149,7 @@ impl Eval {
             let (semantic, lenient) = (models.semantic(), self.lenient);
             match from {
                 Some(format) => {
-                    let recordings = Recordings::find(&self.traces, format)?;
+                    let recordings = Recordings::find(&self.traces, format)?.with_servers(self.servers);
                     let evaluated =
                         recordings.evaluate(&documents, semantic.as_ref(), lenient, self.match_by)?;
                     (outcomes, imports) = (evaluated.0, Some(evaluated.1));

@@ -75,6 +75,10 @@ struct Import {
     #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = from_format())]
     from: RecordingFormat,
 
+    /// An MCP server of the agent, by its name, for formats that do not say whose a tool is; may be given more than once
+    #[arg(long = "server", value_name = "NAME")]
+    servers: Vec<String>,
+
     /// The folder that the traces are written to
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -86,7 +90,8 @@ struct Import {
 
 impl Import {
     fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let imports = Recordings::find(&self.paths, self.from)?.write(&self.out)?;
+        let imports =
+            Recordings::find(&self.paths, self.from)?.with_servers(self.servers).write(&self.out)?;
         let text = if self.json { imports.to_json() } else { imports.to_human() };
         console.out.write_all(text.as_bytes())?;
         Ok(Exit::Clean)

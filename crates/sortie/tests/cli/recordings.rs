@@ -258,3 +258,20 @@ fn with_dead_paths_repaired_published_runs_have_the_published_verdicts() {
         assert!(why.contains("the agent failed") || why.contains("did not show that it works"), "{why}");
     }
 }
+
+#[test]
+fn tools_of_servers_that_are_named_are_told_from_the_programs_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/recordings/opencode/obeys.json");
+    let calls = |more: &[&str], out: &str| {
+        let import = sortie_in(folder.path()).args(["trace", "import", "--from", "opencode", "--out", out]);
+        import.arg(&recording).args(more).assert().success();
+        let traces = fs::read_dir(folder.path().join(out)).unwrap();
+        let text: String = traces.map(|trace| fs::read_to_string(trace.unwrap().path()).unwrap()).collect();
+        let calls = text.lines().filter(|line| line.contains(r#""surfaces":["tools/call"]"#));
+        calls.filter(|line| line.contains(r#""protocol":"mcp""#)).count()
+    };
+    assert_eq!(calls(&[], "unnamed"), 0);
+    assert!(calls(&["--server", "default"], "named") > 0);
+}
