@@ -24,11 +24,11 @@ Examples:
   Look for every attack of a folder, and let CI show what was found:
     $ sortie eval --trace run.jsonl --format junit --out report.xml attacks/
 
-  Judge session files of Claude Code with all documents of the library:
-    $ sortie eval --from claude-code ~/.claude/projects
+  Look for an attack in the session files of Claude Code:
+    $ sortie eval --from claude-code ~/.claude/projects SRT-001
 
-  Judge many runs with the documents that they are runs of:
-    $ sortie eval --from thoughtjack results/ scenarios/
+  Judge a folder of recordings, whatever each is:
+    $ sortie eval --from auto --trace recordings attacks/
 
   Have a model score texts for semantic indicators:
     $ sortie eval --trace run.jsonl --judge openai=http://localhost/v1 --judge-model tiny attacks/

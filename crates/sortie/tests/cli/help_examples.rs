@@ -27,7 +27,7 @@ fn examples(command: &[String]) -> Vec<String> {
 }
 
 /// What a reader has before them: a document, a folder of documents, all with their proofs, an evaluator, a
-/// recorded run, and a server.
+/// recorded run, a session of a coding agent, and a server.
 fn a_readers_folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("attacks")).unwrap();
@@ -47,6 +47,11 @@ fn a_readers_folder() -> tempfile::TempDir {
     let server = tests().join("../../../docs/examples/notes-server.sh");
     fs::copy(server, folder.path().join("server.sh")).unwrap();
     fs::copy(fixtures().join("eval/valid.jsonl"), folder.path().join("run.jsonl")).unwrap();
+    fs::create_dir(folder.path().join("recordings")).unwrap();
+    fs::copy(fixtures().join("eval/valid.jsonl"), folder.path().join("recordings/run.jsonl")).unwrap();
+    let session = tests().join("../../import/tests/recordings/claude-code/refuses.jsonl");
+    fs::create_dir_all(folder.path().join(".claude/projects/shop")).unwrap();
+    fs::copy(session, folder.path().join(".claude/projects/shop/session.jsonl")).unwrap();
     folder
 }
 
@@ -86,6 +91,7 @@ fn every_example_in_a_help_works() {
                 .args(["-o", "pipefail", "-c", &example])
                 .current_dir(folder.path())
                 .env("PATH", &path)
+                .env("HOME", folder.path())
                 .output()
                 .expect("bash starts");
             let stderr = String::from_utf8_lossy(&output.stderr);
