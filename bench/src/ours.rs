@@ -17,7 +17,7 @@ pub(crate) fn silent(document: &str, trace: impl BufRead) -> Result<u64, String>
     let mut detectors = [Detector::new(Compiled::new(document).map_err(|error| error.to_string())?)];
     replay(trace, &mut detectors).map_err(|error| error.to_string())?;
     let verdict = detectors[0].outcome(Place::default()).verdict;
-    Ok(verdict.evaluation_summary.not_matched as u64)
+    Ok(verdict.evaluation_summary.not_matched)
 }
 
 impl Subject for Ours {

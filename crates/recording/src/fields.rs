@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 const MANY: usize = 1 << 20;
 
 /// The members of an object, as they were written. What is not [taken](Self::take) is left over, and has to be
-/// [accounted](crate::SessionBuilder::leave) for.
+/// [accounted](crate::session::SessionBuilder::leave) for.
 #[derive(Debug, Default)]
 pub struct Fields<'j> {
     members: Vec<(String, &'j RawValue)>,
