@@ -5,13 +5,13 @@
 
 use std::sync::OnceLock;
 
-use sortie_import::{Format, Formats, ImportError, Input, Limits, Session};
+use sortie_import::{Format, Formats, ImportError, Input, InputLimits, RecordedSession};
 use sortie_trace::time::parse_time;
 use sortie_trace::{Message, Record, Redactor, Trace, Writer};
 
 /// Small, so that short inputs reach them.
-const LIMITS: Limits =
-    Limits { line: 64 << 10, whole: 256 << 10, file: 1 << 20, session: 32 << 10, sessions: 64 << 10 };
+const LIMITS: InputLimits =
+    InputLimits { line: 64 << 10, whole: 256 << 10, file: 1 << 20, session: 32 << 10, sessions: 64 << 10 };
 
 /// Any bytes are a recording, a recording with a loss, or an error. Messages are counted from one, have a source, and take no
 /// more than they may; what is written of them reads the same again; and reading twice gives the same.
@@ -40,7 +40,7 @@ fn chosen(data: &[u8]) -> Option<(&'static Format, &[u8])> {
     Some((format, &data[end + 1..]))
 }
 
-fn read(format: &Format, bytes: &[u8], mut take: impl FnMut(Session)) -> Result<(), ImportError> {
+fn read(format: &Format, bytes: &[u8], mut take: impl FnMut(RecordedSession)) -> Result<(), ImportError> {
     let mut input = Input::stream(bytes, "fuzz", LIMITS)?;
     let head = input.head()?;
     let _ = Formats::recognize(&input.as_head(&head));
@@ -50,7 +50,7 @@ fn read(format: &Format, bytes: &[u8], mut take: impl FnMut(Session)) -> Result<
     })
 }
 
-fn check(session: &Session) {
+fn check(session: &RecordedSession) {
     let mut size = 0;
     for (message, seq) in session.messages().iter().zip(1..) {
         assert_eq!(message.seq, seq, "messages are not counted");
@@ -61,7 +61,7 @@ fn check(session: &Session) {
 }
 
 /// The session as a trace, which reads the same again; and what was lost.
-fn told(session: Session) -> (Vec<u8>, String) {
+fn told(session: RecordedSession) -> (Vec<u8>, String) {
     let loss = serde_json::to_string(&session.loss).expect("a loss is JSON");
     let header = session.header("fuzz");
     let count = session.messages().len();

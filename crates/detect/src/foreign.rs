@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sortie_oatf::Validated;
 use sortie_oatf::model::{Direction as Side, Indicator, extract_protocol};
-use sortie_trace::foreign::{MessageClass, Recorded};
+use sortie_trace::foreign::{MessageClass, RecordingInfo};
 use sortie_trace::{Direction, Message, agent_answer};
 
 /// What an indicator can see of the recording of another program.
@@ -28,7 +28,7 @@ impl Sight {
     }
 
     /// Takes note of what a recording shows.
-    pub(crate) fn take(&mut self, indicator: &Indicator, recorded: &Recorded) {
+    pub(crate) fn take(&mut self, indicator: &Indicator, recorded: &RecordingInfo) {
         self.unseen = not_shown(indicator, recorded);
     }
 
@@ -50,7 +50,7 @@ fn target(indicator: &Indicator) -> &str {
 }
 
 /// Why the silence of an indicator says nothing in this recording; `None` where it would have seen what it looks for.
-fn not_shown(indicator: &Indicator, recorded: &Recorded) -> Option<String> {
+fn not_shown(indicator: &Indicator, recorded: &RecordingInfo) -> Option<String> {
     let look = Look::of(indicator)?;
     if !recorded.shows.iter().any(|class| look.is_at(class)) {
         return Some(format!("recordings in the format `{}` do not show {}", recorded.format, look.words()));

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use serde::de::IgnoredAny;
-use sortie_import::{Formats, Input, Limits};
+use sortie_import::{Formats, Input, InputLimits};
 
 fn main() {
     let file = std::env::args().nth(1);
@@ -22,7 +22,7 @@ fn main() {
     let format = Formats::named("otlp").expect("a format");
     let import = fastest(|| {
         (sessions, messages) = (0, 0);
-        let input = Input::stream(text.as_bytes(), "made.jsonl", Limits::default()).expect("an input");
+        let input = Input::stream(text.as_bytes(), "made.jsonl", InputLimits::default()).expect("an input");
         let read = format.read(input, &mut |session| {
             sessions += 1;
             messages += session.messages().len();

@@ -8,7 +8,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use sortie_detect::{Detector, Place, Standing, replay, replay_records};
-use sortie_import::{Formats, Input, Limits, Session};
+use sortie_import::{Formats, Input, InputLimits, RecordedSession};
 use sortie_oatf::{Compiled, Validated};
 use sortie_trace::{Header, Trace};
 
@@ -47,7 +47,7 @@ fn native(id: &str, trace: &Path) -> (Verdict, Header) {
     (verdict_of(&detectors[0]), header)
 }
 
-fn imported(id: &str, session: Session, native: &Header) -> Verdict {
+fn imported(id: &str, session: RecordedSession, native: &Header) -> Verdict {
     let header = Header { canaries: native.canaries.clone(), ..session.header("test") };
     let mut detectors = [Detector::new(compiled(id))];
     replay_records(header, session.into_records(), &mut detectors);
@@ -72,7 +72,7 @@ fn recorded_twice_has_one_verdict() {
                     continue;
                 }
                 let (ours, header) = native(id, &trace);
-                let input = Input::file(&telemetry, "telemetry.jsonl", Limits::default()).unwrap();
+                let input = Input::file(&telemetry, "telemetry.jsonl", InputLimits::default()).unwrap();
                 let mut theirs = Vec::new();
                 let read = Formats::named(format).unwrap().read(input, &mut |session| {
                     assert!(session.loss.unknown.is_empty(), "{id}: {:?}", session.loss.unknown);

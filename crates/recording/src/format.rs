@@ -6,7 +6,7 @@ use sortie_trace::foreign::MessageClass;
 
 use crate::input::Input;
 use crate::loss::Gap;
-use crate::session::Session;
+use crate::session::RecordedSession;
 
 /// A format that recordings are in.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub struct Format {
 pub type Shown = (&'static str, &'static str, sortie_trace::Direction);
 
 /// Takes the sessions of a file, one after the other. What it fails with ends the reading.
-pub type Sink<'s> = dyn FnMut(Session) -> Result<(), ImportError> + 's;
+pub type Sink<'s> = dyn FnMut(RecordedSession) -> Result<(), ImportError> + 's;
 
 impl Format {
     /// Reads a file, and hands over its sessions.

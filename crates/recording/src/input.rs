@@ -12,7 +12,7 @@ use crate::format::{Head, ImportError};
 
 /// How much is read, and remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct InputLimits {
     /// The longest line, in bytes.
     pub line: usize,
     /// A file that is held as a whole, since its format has to be: JSON that is no JSON Lines, an archive.
@@ -25,7 +25,7 @@ pub struct Limits {
     pub sessions: usize,
 }
 
-impl Default for Limits {
+impl Default for InputLimits {
     fn default() -> Self {
         const MIB: usize = 1024 * 1024;
         Self { line: 32 * MIB, whole: 64 * MIB, file: 16 << 30, session: 48 * MIB, sessions: 96 * MIB }
@@ -42,7 +42,7 @@ pub struct Input<'i> {
     /// Where it is, for formats that have something beside it.
     pub path: Option<&'i Path>,
     /// Bounds.
-    pub limits: Limits,
+    pub limits: InputLimits,
     /// The MCP servers of the agent, as its configuration calls them, for formats that do not say whose a tool is.
     pub servers: &'i [String],
     reader: Box<dyn BufRead + 'i>,
@@ -59,14 +59,18 @@ impl fmt::Debug for Input<'_> {
 
 impl<'i> Input<'i> {
     /// A file. `name` is what it is called.
-    pub fn file(path: &'i Path, name: &'i str, limits: Limits) -> Result<Self, ImportError> {
+    pub fn file(path: &'i Path, name: &'i str, limits: InputLimits) -> Result<Self, ImportError> {
         let file = File::open(path).map_err(|source| ImportError::Io { file: name.to_owned(), source })?;
         let input = Self::stream(BufReader::with_capacity(256 * 1024, file), name, limits)?;
         Ok(Self { path: Some(path), ..input })
     }
 
     /// Whatever a stream gives: compressed or not.
-    pub fn stream(mut raw: impl BufRead + 'i, name: &'i str, limits: Limits) -> Result<Self, ImportError> {
+    pub fn stream(
+        mut raw: impl BufRead + 'i,
+        name: &'i str,
+        limits: InputLimits,
+    ) -> Result<Self, ImportError> {
         let of = |source| ImportError::Io { file: name.to_owned(), source };
         let magic = raw.fill_buf().map_err(of)?;
         let reader: Box<dyn BufRead> = if magic.starts_with(&[0x1f, 0x8b]) {
@@ -111,8 +115,8 @@ impl<'i> Input<'i> {
     }
 
     /// Its lines.
-    pub fn lines(self) -> Lines<'i> {
-        Lines { input: self, line: Vec::new(), number: 0, cut: false }
+    pub fn lines(self) -> InputLines<'i> {
+        InputLines { input: self, line: Vec::new(), number: 0, cut: false }
     }
 
     /// The whole of it, when it is not too large.
@@ -157,14 +161,14 @@ const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// The lines of a file. A line that is no text, or too long, is an error.
 #[derive(Debug)]
-pub struct Lines<'i> {
+pub struct InputLines<'i> {
     input: Input<'i>,
     line: Vec<u8>,
     number: u64,
     cut: bool,
 }
 
-impl<'i> Lines<'i> {
+impl<'i> InputLines<'i> {
     /// The next line that is not blank, with its number, from one.
     pub fn next_line(&mut self) -> Result<Option<(u64, &str)>, ImportError> {
         loop {
@@ -204,7 +208,7 @@ impl<'i> Lines<'i> {
     }
 
     /// Bounds.
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> InputLimits {
         self.input.limits
     }
 
@@ -280,7 +284,7 @@ mod tests {
 
     use super::*;
 
-    fn lines(bytes: &[u8], limits: Limits) -> Result<Vec<(u64, String)>, ImportError> {
+    fn lines(bytes: &[u8], limits: InputLimits) -> Result<Vec<(u64, String)>, ImportError> {
         let mut lines = Input::stream(bytes, "x.jsonl", limits)?.lines();
         let mut all = Vec::new();
         while let Some((number, line)) = lines.next_line()? {
@@ -306,14 +310,14 @@ mod tests {
         let twice = [zstd(&text[..8]), zstd(&text[8..])].concat();
         let members = [gzip(&text[..8]), gzip(&text[8..])].concat();
         for bytes in [text.to_vec(), gzip(text), zstd(text), twice, members] {
-            assert_eq!(lines(&bytes, Limits::default()).unwrap(), expected);
+            assert_eq!(lines(&bytes, InputLimits::default()).unwrap(), expected);
         }
     }
 
     #[test]
     fn the_head_is_read_twice() {
         let packed = zstd(b"{\"a\":1}\n{\"b\":2}\n");
-        let mut input = Input::stream(packed.as_slice(), "dir/x.jsonl.zst", Limits::default()).unwrap();
+        let mut input = Input::stream(packed.as_slice(), "dir/x.jsonl.zst", InputLimits::default()).unwrap();
         let head = input.head().unwrap();
         assert_eq!(input.as_head(&head).name, "x.jsonl");
         assert_eq!(input.as_head(&head).lines().count(), 2);
@@ -322,7 +326,7 @@ mod tests {
 
     #[test]
     fn nothing_is_read_without_end() {
-        let limits = Limits { line: 1000, whole: 5000, file: 100_000, ..Limits::default() };
+        let limits = InputLimits { line: 1000, whole: 5000, file: 100_000, ..InputLimits::default() };
         let long = "x".repeat(1001);
         assert!(lines(long.as_bytes(), limits).unwrap_err().to_string().contains("too long"));
         let many = "xxxxxxxxx\n".repeat(20_000);
@@ -338,7 +342,7 @@ mod tests {
     fn damaged_files_are_errors() {
         for bytes in [&gzip(b"hello, hello, hello")[..20], &zstd(b"hello, hello, hello")[..10], b"\xff\xfe\n"]
         {
-            assert!(lines(bytes, Limits::default()).is_err(), "{bytes:?}");
+            assert!(lines(bytes, InputLimits::default()).is_err(), "{bytes:?}");
         }
     }
 }

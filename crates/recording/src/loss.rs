@@ -16,7 +16,7 @@ pub struct Gap {
 
 /// What was lost of one session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Loss {
+pub struct RecordingLoss {
     /// What the format cannot carry.
     pub format_cannot: Vec<Gap>,
     /// What this file does not carry, and would have with another setting.

@@ -16,14 +16,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sortie_protocol::Kind;
-use sortie_trace::foreign::{Lack, MessageClass, Recorded, SourcePlace};
+use sortie_trace::foreign::{Lack, MessageClass, RecordingInfo, SourcePlace};
 use sortie_trace::time::{format_time, parse_time};
 use sortie_trace::{Content, Direction, Header, Message, Record, Sender, TraceOrigin, TracedDocument};
 
 use crate::fields::Fields;
 use crate::format::Format;
-use crate::input::Limits;
-use crate::loss::{Loss, count};
+use crate::input::InputLimits;
+use crate::loss::{RecordingLoss, count};
 
 /// The actor of what the user asks and is told.
 const USER: &str = "user";
@@ -32,7 +32,7 @@ const LOCAL: &str = "local";
 
 /// A tool that an agent may call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Tool {
+pub enum CalledTool {
     /// A tool of an MCP server.
     Mcp {
         /// The server, as the agent's configuration calls it.
@@ -51,15 +51,15 @@ pub enum Tool {
     },
 }
 
-impl Tool {
+impl CalledTool {
     /// The tool that `mcp__SERVER__TOOL` stands for; any other name is that of a function.
     ///
     /// ```
-    /// use sortie_recording::session::Tool;
+    /// use sortie_recording::session::CalledTool;
     ///
-    /// let tool = Tool::Mcp { server: "mail".into(), name: "send__now".into() };
-    /// assert_eq!(Tool::named("mcp__mail__send__now"), tool);
-    /// assert_eq!(Tool::named("Read"), Tool::Local("Read".into()));
+    /// let tool = CalledTool::Mcp { server: "mail".into(), name: "send__now".into() };
+    /// assert_eq!(CalledTool::named("mcp__mail__send__now"), tool);
+    /// assert_eq!(CalledTool::named("Read"), CalledTool::Local("Read".into()));
     /// ```
     pub fn named(name: &str) -> Self {
         match name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
@@ -98,7 +98,7 @@ pub enum End {
 
 /// One conversation of a recording.
 #[derive(Debug)]
-pub struct Session {
+pub struct RecordedSession {
     /// The session, conversation or sample, as its file calls it.
     pub id: String,
     /// The format.
@@ -110,17 +110,17 @@ pub struct Session {
     /// The document that was played, where the source says so.
     pub document: Option<TracedDocument>,
     /// What was lost.
-    pub loss: Loss,
+    pub loss: RecordingLoss,
     shows: Vec<MessageClass>,
     failed: Option<String>,
     started: String,
     messages: Vec<Message>,
 }
 
-impl Session {
+impl RecordedSession {
     /// The header of its trace. `written_by` is the program that writes it.
     pub fn header(&self, written_by: &str) -> Header {
-        let recorded = Recorded {
+        let recorded = RecordingInfo {
             format: self.format.to_owned(),
             session: self.id.clone(),
             about: self.about.clone(),
@@ -153,8 +153,8 @@ impl Session {
 ///
 /// ```
 /// use sortie_recording::format::Format;
-/// use sortie_recording::input::Limits;
-/// use sortie_recording::session::{End, SessionBuilder, Tool};
+/// use sortie_recording::input::InputLimits;
+/// use sortie_recording::session::{End, SessionBuilder, CalledTool};
 ///
 /// static FORMAT: Format = Format {
 ///     name: "mine",
@@ -164,10 +164,10 @@ impl Session {
 ///     recognizes: |_| false,
 ///     read: |_, _, _| Ok(()),
 /// };
-/// let mut session = SessionBuilder::new(&FORMAT, "s1", "s1.jsonl", Limits::default());
+/// let mut session = SessionBuilder::new(&FORMAT, "s1", "s1.jsonl", InputLimits::default());
 /// session.line(1).time("2026-11-15T10:00:00Z").prompt("Read my mail.");
 /// let arguments = serde_json::from_str("{}").unwrap();
-/// session.line(2).call("c1", &Tool::named("mcp__mail__read"), arguments);
+/// session.line(2).call("c1", &CalledTool::named("mcp__mail__read"), arguments);
 /// session.line(3).result_text("c1", "Hello.", false);
 /// session.line(4).answer("Somebody says hello.");
 /// let session = session.finish(End::Done);
@@ -177,28 +177,28 @@ impl Session {
 /// ```
 #[derive(Debug)]
 pub struct SessionBuilder {
-    session: Session,
-    limits: Limits,
+    session: RecordedSession,
+    limits: InputLimits,
     bytes: usize,
     place: SourcePlace,
     time: Option<SystemTime>,
     first: Option<SystemTime>,
     /// Calls that wait for their result.
-    calls: HashMap<String, Tool>,
+    calls: HashMap<String, CalledTool>,
     answers: u64,
     phase: String,
 }
 
 impl SessionBuilder {
     /// A session of a file in which nothing was said yet.
-    pub fn new(format: &Format, id: impl Into<String>, file: &str, limits: Limits) -> Self {
-        let session = Session {
+    pub fn new(format: &Format, id: impl Into<String>, file: &str, limits: InputLimits) -> Self {
+        let session = RecordedSession {
             id: id.into(),
             format: format.name,
             file: file.to_owned(),
             about: Map::new(),
             document: None,
-            loss: Loss { format_cannot: format.gaps.to_vec(), ..Loss::default() },
+            loss: RecordingLoss { format_cannot: format.gaps.to_vec(), ..RecordingLoss::default() },
             shows: format.shows(),
             failed: None,
             started: String::new(),
@@ -269,7 +269,7 @@ impl SessionBuilder {
     }
 
     /// Bounds, for what is read besides the file.
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> InputLimits {
         self.limits
     }
 
@@ -322,7 +322,7 @@ impl SessionBuilder {
     }
 
     /// What was noted before there was a session: oddities, names that were passed over or are unknown, and what is missing.
-    pub fn take_notes(&mut self, notes: &Loss) -> &mut Self {
+    pub fn take_notes(&mut self, notes: &RecordingLoss) -> &mut Self {
         let loss = &mut self.session.loss;
         for (table, noted) in [
             (&mut loss.oddities, &notes.oddities),
@@ -410,10 +410,10 @@ impl SessionBuilder {
     }
 
     /// The agent calls a tool, with arguments as they were written.
-    pub fn call(&mut self, id: &str, tool: &Tool, arguments: &RawValue) -> &mut Self {
+    pub fn call(&mut self, id: &str, tool: &CalledTool, arguments: &RawValue) -> &mut Self {
         let id_json = Value::from(id);
         let content = match tool {
-            Tool::Agent { skill, .. } => {
+            CalledTool::Agent { skill, .. } => {
                 let text = text_in(arguments);
                 let message =
                     json!({"role": "user", "kind": "message", "parts": [{"kind": "text", "text": text}]});
@@ -422,7 +422,7 @@ impl SessionBuilder {
                     r#"{{"jsonrpc":"2.0","id":{id_json},"method":"message/send","params":{{"message":{message},"name":{skill},"arguments":{arguments}}}}}"#
                 )
             }
-            Tool::Mcp { name, .. } | Tool::Local(name) => {
+            CalledTool::Mcp { name, .. } | CalledTool::Local(name) => {
                 let name = Value::from(name.as_str());
                 let arguments = arguments.get();
                 format!(
@@ -474,7 +474,7 @@ impl SessionBuilder {
         let Some(tool) = self.calls.remove(call) else { return self.odd("a result of no call") };
         let id = Value::from(call);
         let result = match &tool {
-            Tool::Agent { .. } => {
+            CalledTool::Agent { .. } => {
                 let texts = texts_of(result);
                 let parts: Vec<_> = texts.iter().map(|text| json!({"kind": "text", "text": text})).collect();
                 Cow::Owned(json!({"kind": "message", "role": "agent", "parts": parts}).to_string())
@@ -499,8 +499,8 @@ impl SessionBuilder {
     /// The list of tools of a server, or of the program itself, that the model was shown: a JSON list.
     pub fn tools(&mut self, server: Option<&str>, tools: &RawValue) -> &mut Self {
         let tool = match server {
-            Some(server) => Tool::Mcp { server: server.to_owned(), name: String::new() },
-            None => Tool::Local(String::new()),
+            Some(server) => CalledTool::Mcp { server: server.to_owned(), name: String::new() },
+            None => CalledTool::Local(String::new()),
         };
         let content = format!(r#"{{"jsonrpc":"2.0","id":"tools","result":{{"tools":{}}}}}"#, tools.get());
         self.rpc(&tool, "tools/list", Kind::Response, Sender::Actor, Value::from("tools"), &content)
@@ -523,7 +523,7 @@ impl SessionBuilder {
 
     fn rpc(
         &mut self,
-        tool: &Tool,
+        tool: &CalledTool,
         surface: &str,
         kind: Kind,
         sender: Sender,
@@ -579,7 +579,7 @@ impl SessionBuilder {
     }
 
     /// The whole of it.
-    pub fn finish(mut self, end: End) -> Session {
+    pub fn finish(mut self, end: End) -> RecordedSession {
         for _ in 0..self.calls.len() {
             self.odd("a call without a result");
         }
@@ -616,9 +616,9 @@ pub fn blank() -> Message {
     }
 }
 
-fn surface_of(tool: &Tool) -> &'static str {
+fn surface_of(tool: &CalledTool) -> &'static str {
     match tool {
-        Tool::Agent { .. } => "message/send",
+        CalledTool::Agent { .. } => "message/send",
         _ => "tools/call",
     }
 }

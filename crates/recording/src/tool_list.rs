@@ -4,7 +4,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use sortie_trace::Direction;
 
-use crate::session::{SessionBuilder, Tool};
+use crate::session::{CalledTool, SessionBuilder};
 
 /// How many servers the tools of one list may come from.
 const SERVERS: usize = 1000;
@@ -18,9 +18,9 @@ pub struct ToolList {
 impl ToolList {
     /// A tool with its description and its schema, as they were written. Tells whether there was room for it.
     pub fn add(&mut self, name: &str, description: Option<&RawValue>, schema: Option<&RawValue>) -> bool {
-        let (server, name) = match Tool::named(name) {
-            Tool::Mcp { server, name } => (Some(server), name),
-            Tool::Local(name) | Tool::Agent { skill: name, .. } => (None, name),
+        let (server, name) = match CalledTool::named(name) {
+            CalledTool::Mcp { server, name } => (Some(server), name),
+            CalledTool::Local(name) | CalledTool::Agent { skill: name, .. } => (None, name),
         };
         let [description, schema] = [description, schema].map(|raw| raw.map_or("null", RawValue::get));
         let name = Value::from(name);

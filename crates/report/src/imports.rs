@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sortie_detect::{CaseResult, Outcome};
-use sortie_import::{Loss, Session};
+use sortie_import::{RecordedSession, RecordingLoss};
 use sortie_oatf::model::IndicatorResult;
 
 use crate::{counted, line};
@@ -47,7 +47,7 @@ pub struct ImportedSession {
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub about: Map<String, Value>,
     /// What was lost.
-    pub loss: Loss,
+    pub loss: RecordingLoss,
 }
 
 /// A verdict that is not that of the source.
@@ -76,7 +76,7 @@ pub struct PassedOver {
 
 impl ImportedSession {
     /// What a session was, and lost.
-    pub fn of(session: &Session) -> Self {
+    pub fn of(session: &RecordedSession) -> Self {
         Self {
             file: session.file.clone(),
             session: session.id.clone(),

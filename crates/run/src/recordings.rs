@@ -13,7 +13,7 @@ use sortie_detect::rate::{Attempt, Rate, observed};
 use sortie_detect::{
     CaseInfo, CaseResult, Detector, Outcome, Place, SOURCE, Standing, replay, replay_records,
 };
-use sortie_import::{Format, Formats, ImportError, Input, Limits, Session};
+use sortie_import::{Format, Formats, ImportError, Input, InputLimits, RecordedSession};
 use sortie_library::NamedDocument;
 use sortie_oatf::SemanticEvaluator;
 use sortie_report::files::FileError;
@@ -200,7 +200,7 @@ impl Recordings {
     where
         E: Fn(Order, Item<'_>) -> Result<(), SetupError> + Sync,
     {
-        let limits = Limits::default();
+        let limits = InputLimits::default();
         let opened = match &file.path {
             Some(path) => Input::file(path, &file.name, limits),
             None => Input::stream(BufReader::new(io::stdin()), &file.name, limits),
@@ -334,7 +334,7 @@ struct Order {
 
 /// What is evaluated.
 enum Item<'i> {
-    Session(Box<Session>),
+    Session(Box<RecordedSession>),
     Trace(&'i Found, &'i mut dyn io::BufRead),
 }
 
@@ -391,7 +391,7 @@ impl Item<'_> {
 
 struct Work<'w> {
     files: VecDeque<(usize, &'w Found)>,
-    sessions: VecDeque<(Order, Session)>,
+    sessions: VecDeque<(Order, RecordedSession)>,
     reading: usize,
     failed: Option<SetupError>,
     passed_over: Vec<PassedOver>,
@@ -416,7 +416,7 @@ impl<'w> Shared<'w> {
     }
 
     /// Gives a session to whoever has time; back to the reader when all have enough to do.
-    fn offer(&self, order: Order, session: Session, workers: usize) -> Option<Session> {
+    fn offer(&self, order: Order, session: RecordedSession, workers: usize) -> Option<RecordedSession> {
         let mut work = self.lock();
         if workers == 1 || work.sessions.len() >= workers {
             return Some(session);
@@ -597,13 +597,13 @@ fn unknown(name: &str) -> SetupError {
 }
 
 /// A name for a file that is safe wherever it is written, and tells the sessions of all files apart.
-fn trace_name(order: Order, session: &Session) -> String {
+fn trace_name(order: Order, session: &RecordedSession) -> String {
     let plain = |byte: char| if byte.is_ascii_alphanumeric() || "-_.".contains(byte) { byte } else { '-' };
     let id: String = session.id.chars().take(60).map(plain).collect();
     format!("{:04}-{:04}-{}.jsonl", order.file + 1, order.session + 1, id.trim_matches('.'))
 }
 
-fn write_trace(path: &Path, session: Session) -> io::Result<()> {
+fn write_trace(path: &Path, session: RecordedSession) -> io::Result<()> {
     let mut file = io::BufWriter::new(std::fs::File::create(path)?);
     let line = |file: &mut io::BufWriter<std::fs::File>, record: &sortie_trace::Record| {
         use io::Write as _;

@@ -16,9 +16,9 @@ use sortie_trace::foreign::{Lack, MessageClass};
 
 use crate::messages::{HIDDEN, Part, Role, Turn};
 use sortie_recording::format::Format;
-use sortie_recording::input::Limits;
-use sortie_recording::loss::{Loss, count};
-use sortie_recording::session::{End, Session, SessionBuilder, Tool};
+use sortie_recording::input::InputLimits;
+use sortie_recording::loss::{RecordingLoss, count};
+use sortie_recording::session::{CalledTool, End, RecordedSession, SessionBuilder};
 
 /// Where and when something was said.
 #[derive(Clone, Debug)]
@@ -130,7 +130,7 @@ pub(crate) struct Conversation {
     /// How the last request to a model ended, where log events say so.
     last_word: Option<(u64, Option<String>)>,
     /// What is odd, passed over, unknown and missing.
-    pub(crate) notes: Loss,
+    pub(crate) notes: RecordingLoss,
     pub(crate) about: Map<String, Value>,
     /// Classes of messages that it shows besides those that its format always does.
     shows: Vec<(&'static str, &'static str, Direction)>,
@@ -287,7 +287,7 @@ impl Conversation {
         span: u64,
         place: Place,
         written: &str,
-        parse: impl Fn(&str, &mut Loss) -> Option<Vec<Turn>>,
+        parse: impl Fn(&str, &mut RecordingLoss) -> Option<Vec<Turn>>,
         unescape: impl Fn(&str) -> Option<String>,
     ) -> bool {
         const END: &str = "]\"}";
@@ -310,7 +310,7 @@ impl Conversation {
             }),
             None => None,
         };
-        let whole = |notes: &mut Loss| parse(&unescape(written)?, notes);
+        let whole = |notes: &mut RecordingLoss| parse(&unescape(written)?, notes);
         let turns = if let Some(turns) = turns {
             turns
         } else if let Some(turns) = whole(&mut self.notes) {
@@ -451,9 +451,9 @@ impl Conversation {
         format: &Format,
         id: &str,
         file: &str,
-        limits: Limits,
+        limits: InputLimits,
         cut: Option<String>,
-    ) -> Session {
+    ) -> RecordedSession {
         for (span, place, turns) in std::mem::take(&mut self.pending) {
             self.input(span, place, turns);
         }
@@ -911,7 +911,7 @@ impl Teller {
 enum Emission<'s> {
     Text(Role, &'s str),
     Tools(Option<&'s str>, &'s RawValue),
-    Call { id: String, tool: Tool, arguments: Option<&'s RawValue> },
+    Call { id: String, tool: CalledTool, arguments: Option<&'s RawValue> },
     Result { id: String, value: Option<&'s RawValue>, is_error: bool },
 }
 
@@ -946,7 +946,7 @@ fn emit(story: &Story, runs: &[ToolRun], session: &mut SessionBuilder) {
             let id = unique(&id);
             let tool = match known.get(asked.name.as_str()) {
                 Some(server) => mcp_tool(server, &asked.name),
-                None => Tool::named(&asked.name),
+                None => CalledTool::named(&asked.name),
             };
             all.push((
                 asked.place.time,
@@ -1008,7 +1008,7 @@ fn put_run<'s>(
     let Some(place) = &run.place else { return };
     let tool = match &run.server {
         Some(server) => mcp_tool(server, &run.name),
-        None => Tool::named(&run.name),
+        None => CalledTool::named(&run.name),
     };
     let arguments = run.arguments.as_deref().or(asked);
     all.push((place.time, 2, place, Emission::Call { id: id.clone(), tool, arguments }));
@@ -1026,9 +1026,9 @@ fn put_run<'s>(
 }
 
 /// A tool of a server, which may have no name.
-fn mcp_tool(server: &str, name: &str) -> Tool {
+fn mcp_tool(server: &str, name: &str) -> CalledTool {
     let server = if server.is_empty() { "mcp" } else { server };
-    Tool::Mcp { server: server.to_owned(), name: name.to_owned() }
+    CalledTool::Mcp { server: server.to_owned(), name: name.to_owned() }
 }
 
 /// What makes a part the same, wherever it is repeated.

@@ -8,7 +8,7 @@ use super::spans::as_tool;
 use sortie_recording::fields::{Fields, unquoted};
 use sortie_recording::format::{Format, Head, ImportError, Sink};
 use sortie_recording::input::Input;
-use sortie_recording::loss::{Loss, count};
+use sortie_recording::loss::{RecordingLoss, count};
 
 /// The format.
 pub static FORMAT: Format = Format {
@@ -91,7 +91,7 @@ const PASSED: &[&str] = &[
 ];
 
 fn step(fields: &mut Fields<'_>) -> Option<Step> {
-    let mut notes = Loss::default();
+    let mut notes = RecordingLoss::default();
     let either = |fields: &mut Fields<'_>, names: [&str; 2]| {
         let found = names.iter().find_map(|name| fields.text(name));
         for name in names {

@@ -8,7 +8,7 @@ use super::spans::as_tool;
 use sortie_recording::fields::Fields;
 use sortie_recording::format::{Format, Head, ImportError, Sink};
 use sortie_recording::input::Input;
-use sortie_recording::loss::{Loss, count};
+use sortie_recording::loss::{RecordingLoss, count};
 
 /// The format.
 pub static FORMAT: Format = Format {
@@ -77,7 +77,7 @@ fn step(fields: &mut Fields<'_>) -> Option<Step> {
     let id = fields.text("id")?;
     let trace = fields.text("trace_id").unwrap_or_else(|| id.clone());
     let kind = fields.text("run_type")?;
-    let mut notes = Loss::default();
+    let mut notes = RecordingLoss::default();
     // `20261117T144951250201Z` and the id, of the run and all that it is within: the order of runs.
     let order = fields.peek("dotted_order").and_then(super::messages::text).unwrap_or_default();
     let own = order.rsplit('.').next().and_then(ordered);
@@ -126,7 +126,7 @@ fn step(fields: &mut Fields<'_>) -> Option<Step> {
         tools,
         model: parameters.text("model").or_else(|| metadata.text("ls_model_name")),
         setting: SETTING,
-        notes: Loss::default(),
+        notes: RecordingLoss::default(),
     };
     fields.take("parent_run_id");
     fields.take("error");

@@ -5,7 +5,7 @@ use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use sortie_recording::fields::Fields;
-use sortie_recording::loss::{Loss, count};
+use sortie_recording::loss::{RecordingLoss, count};
 
 /// Who says something to a model, or is the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,7 +56,7 @@ const DEPTH: usize = 6;
 
 /// The messages that a JSON text holds: a list of them, one of them, or something that holds such a list. A text that is no JSON
 /// is one message of this role. `None` where there is something else.
-pub(crate) fn parse_messages(json: &str, role: Role, notes: &mut Loss) -> Option<Vec<Turn>> {
+pub(crate) fn parse_messages(json: &str, role: Role, notes: &mut RecordingLoss) -> Option<Vec<Turn>> {
     let mut turns = Vec::new();
     let json = json.trim();
     if json.is_empty() {
@@ -71,7 +71,13 @@ pub(crate) fn parse_messages(json: &str, role: Role, notes: &mut Loss) -> Option
 }
 
 /// Whether it was something that holds messages.
-fn read_value(raw: &RawValue, role: Role, turns: &mut Vec<Turn>, notes: &mut Loss, depth: usize) -> bool {
+fn read_value(
+    raw: &RawValue,
+    role: Role,
+    turns: &mut Vec<Turn>,
+    notes: &mut RecordingLoss,
+    depth: usize,
+) -> bool {
     let json = raw.get();
     if depth > DEPTH {
         return false;
@@ -127,7 +133,7 @@ fn read_object(
     raw: &RawValue,
     role: Role,
     turns: &mut Vec<Turn>,
-    notes: &mut Loss,
+    notes: &mut RecordingLoss,
     depth: usize,
 ) -> bool {
     let word = |fields: &Fields<'_>, key| fields.peek(key).and_then(text);
@@ -222,7 +228,7 @@ const PASSED: &[&str] = &[
 ];
 
 /// A message, of which the role is known.
-fn message(fields: &mut Fields<'_>, role: Role, turns: &mut Vec<Turn>, notes: &mut Loss) -> bool {
+fn message(fields: &mut Fields<'_>, role: Role, turns: &mut Vec<Turn>, notes: &mut RecordingLoss) -> bool {
     fields.take("role");
     let mut parts = Vec::new();
     let content = fields.take("content").or_else(|| fields.take("parts"));
@@ -257,7 +263,7 @@ fn message(fields: &mut Fields<'_>, role: Role, turns: &mut Vec<Turn>, notes: &m
     true
 }
 
-fn content_parts(content: &RawValue, parts: &mut Vec<Part>, notes: &mut Loss) {
+fn content_parts(content: &RawValue, parts: &mut Vec<Part>, notes: &mut RecordingLoss) {
     match content.get().as_bytes().first() {
         Some(b'"') => parts.extend(text(content).filter(|text| !text.is_empty()).map(Part::Text)),
         Some(b'[') => {
@@ -325,7 +331,7 @@ fn is_part(raw: &RawValue) -> bool {
     })
 }
 
-fn part_of(raw: &RawValue, notes: &mut Loss) -> Option<Part> {
+fn part_of(raw: &RawValue, notes: &mut RecordingLoss) -> Option<Part> {
     let Some(mut fields) = Fields::of(raw.get()) else {
         count(&mut notes.unknown, "a part of a message that is no object");
         return None;
@@ -466,7 +472,7 @@ mod tests {
     use super::*;
 
     fn told(json: &str) -> String {
-        let mut notes = Loss::default();
+        let mut notes = RecordingLoss::default();
         let turns = parse_messages(json, Role::User, &mut notes);
         let Some(turns) = turns else { return "none".into() };
         let mut words = Vec::new();

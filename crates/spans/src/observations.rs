@@ -12,7 +12,7 @@ use super::spans::{self, Reader, Wrong};
 use sortie_recording::fields::{Fields, unquoted};
 use sortie_recording::format::{Format, ImportError, Sink};
 use sortie_recording::input::Input;
-use sortie_recording::loss::{Loss, count};
+use sortie_recording::loss::{RecordingLoss, count};
 
 /// What a step is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) struct Step {
     pub(super) model: Option<String>,
     /// The setting that records content.
     pub(super) setting: &'static str,
-    pub(super) notes: Loss,
+    pub(super) notes: RecordingLoss,
 }
 
 /// Reads a file of steps: a list, `{"data": [..]}`, or one of them in each line. `step` takes one apart.
@@ -200,7 +200,7 @@ pub(super) fn put(
             conversation.run(run);
         }
         StepKind::Agent if step.parent.is_none() => {
-            let mut silent = Loss::default();
+            let mut silent = RecordingLoss::default();
             for (raw, role, place) in
                 [(&step.input, Role::User, place), (&step.output, Role::Assistant, end.clone())]
             {
@@ -220,7 +220,7 @@ pub(super) fn put(
 }
 
 /// The arguments of a tool: an object, also one that stands as a text in `input`. What is none is left to what the model wrote.
-fn arguments(input: &RawValue, notes: &mut Loss) -> Option<Box<RawValue>> {
+fn arguments(input: &RawValue, notes: &mut RecordingLoss) -> Option<Box<RawValue>> {
     let Some(mut fields) = Fields::of(input.get()) else {
         count(&mut notes.oddities, "arguments that are no JSON object");
         return None;

@@ -1,7 +1,7 @@
 //! What a trace says about the recording that it was made of, when that was another program's.
 //!
 //! Silence in a recording means something only where the recording would have shown what is looked for. So an imported trace
-//! says what its source [shows](Recorded::shows) of whatever happens, and what this one [lacks](Recorded::lacks) of it.
+//! says what its source [shows](RecordingInfo::shows) of whatever happens, and what this one [lacks](RecordingInfo::lacks) of it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -36,7 +36,7 @@ impl std::fmt::Display for SourcePlace {
 
 /// The recording that a trace was made of.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Recorded {
+pub struct RecordingInfo {
     /// The name of its format (`claude-code`).
     pub format: String,
     /// The session, conversation or sample, as its file calls it.

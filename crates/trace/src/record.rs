@@ -9,7 +9,7 @@ use sortie_oatf::canary::CanaryValues;
 pub use sortie_protocol::Kind;
 
 use crate::content::Content;
-use crate::foreign::{Recorded, SourcePlace};
+use crate::foreign::{RecordingInfo, SourcePlace};
 use crate::time::format_time;
 use crate::words::{ActorFailure, PhaseEnd, StopReason};
 
@@ -120,7 +120,7 @@ pub struct Header {
     pub control: Option<bool>,
     /// The recording of another program that it was made of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recorded: Option<Box<Recorded>>,
+    pub recorded: Option<Box<RecordingInfo>>,
     /// What the canaries of the run stood for. A value that would have to be redacted is left out.
     #[serde(default, skip_serializing_if = "CanaryValues::is_empty")]
     pub canaries: CanaryValues,

@@ -3,7 +3,7 @@
 use serde_json::json;
 use sortie_detect::{CaseResult, Delivered, FailureKind, Outcome, Standing};
 use sortie_oatf::model::IndicatorResult;
-use sortie_trace::foreign::{Lack, MessageClass, Recorded};
+use sortie_trace::foreign::{Lack, MessageClass, RecordingInfo};
 use sortie_trace::{Direction, Kind, Sender, TraceOrigin, TracedDocument};
 
 use crate::story::{RUG_PULL, Story, compiled};
@@ -29,8 +29,8 @@ fn class(protocol: &str, surface: &str, direction: Direction) -> MessageClass {
 }
 
 /// A recording that shows calls, results and texts.
-fn whole() -> Recorded {
-    Recorded {
+fn whole() -> RecordingInfo {
+    RecordingInfo {
         format: "tool".into(),
         session: "s1".into(),
         shows: vec![
@@ -38,12 +38,12 @@ fn whole() -> Recorded {
             class("mcp", "tools/call", Direction::Response),
             class("ag_ui", "text_message_end", Direction::Response),
         ],
-        ..Recorded::default()
+        ..RecordingInfo::default()
     }
 }
 
 /// The agent reads the mail under another server's name, and answers.
-fn session(recorded: Recorded) -> Story {
+fn session(recorded: RecordingInfo) -> Story {
     let mut story = Story::imported(MAIL, recorded);
     story.actor("my-mail", "mcp_server").message(
         Sender::Agent,
@@ -112,7 +112,7 @@ fn what_a_file_lacks_is_undecided_with_the_setting_that_records_it() {
         why: "no arguments were recorded".into(),
         setting: Some("CAPTURE=1".into()),
     };
-    let run = session(Recorded { lacks: vec![lack], ..whole() }).run();
+    let run = session(RecordingInfo { lacks: vec![lack], ..whole() }).run();
     assert_eq!(run.standing, Some(Standing::Skipped));
     assert_eq!(
         skipped(&run, "MAIL-001-01"),
@@ -135,9 +135,9 @@ fn a_payload_that_could_be_there_and_is_not_was_not_delivered() {
 
 #[test]
 fn a_recording_that_is_cut_or_of_an_agent_that_failed_decides_nothing() {
-    let cut = Recorded { cut: Some("it ends in the middle of a line".into()), ..whole() };
+    let cut = RecordingInfo { cut: Some("it ends in the middle of a line".into()), ..whole() };
     assert_eq!(failure(&session(cut.clone()).run()), Some(FailureKind::CutShort));
-    let failed = Recorded { failed: Some("Overloaded".into()), ..whole() };
+    let failed = RecordingInfo { failed: Some("Overloaded".into()), ..whole() };
     let run = session(failed).run();
     assert_eq!(failure(&run), Some(FailureKind::AgentFailed));
     assert!(run.failure.unwrap().message.contains("Overloaded"));

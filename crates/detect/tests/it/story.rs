@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sortie_detect::{Detector, Outcome, Place};
 use sortie_oatf::{Compiled, load};
-use sortie_trace::foreign::{Recorded, SourcePlace};
+use sortie_trace::foreign::{RecordingInfo, SourcePlace};
 use sortie_trace::{
     ActorFailed, AgentExit, Content, Direction, Header, Kind, Message, Observed, PhaseEntered, Record,
     Sender, Stopped, TraceOrigin, TracedDocument,
@@ -60,7 +60,7 @@ impl Story {
     }
 
     /// The recording of another program, in which it is looked for.
-    pub(crate) fn imported(text: &str, recorded: Recorded) -> Self {
+    pub(crate) fn imported(text: &str, recorded: RecordingInfo) -> Self {
         let mut story = Self::foreign(text);
         let header = Header { recorded: Some(Box::new(recorded)), ..header(TraceOrigin::Foreign, None) };
         story.detector.lifecycle(&Record::Header(Box::new(header)));

@@ -11,7 +11,7 @@ use sortie_recording::fields::{Fields, list};
 use sortie_recording::format::{Format, Head, ImportError, Sink};
 use sortie_recording::input::Input;
 use sortie_recording::loss::Gap;
-use sortie_recording::session::{End, SessionBuilder, Tool};
+use sortie_recording::session::{CalledTool, End, SessionBuilder};
 
 pub(crate) static FORMAT: Format = Format {
     name: "agentdojo",
@@ -206,7 +206,7 @@ impl Reader {
             None => format!("call-{}", self.calls),
         };
         let arguments = fields.take("args").unwrap_or(RawValue::NULL);
-        self.session.call(&id, &Tool::Local(function.clone()), arguments);
+        self.session.call(&id, &CalledTool::Local(function.clone()), arguments);
         self.session.leave("call", &fields, &["placeholder_args"]);
         self.waiting.push(Waiting { id, given, function });
     }

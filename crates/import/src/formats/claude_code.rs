@@ -15,9 +15,9 @@ use sortie_trace::Direction;
 
 use sortie_recording::fields::Fields;
 use sortie_recording::format::{Format, Head, ImportError, Sink};
-use sortie_recording::input::{Input, Lines};
+use sortie_recording::input::{Input, InputLines};
 use sortie_recording::loss::Gap;
-use sortie_recording::session::{End, SessionBuilder, Tool};
+use sortie_recording::session::{CalledTool, End, SessionBuilder};
 
 pub(crate) static FORMAT: Format = Format {
     name: "claude-code",
@@ -136,7 +136,7 @@ impl Reader {
     fn lines(
         &mut self,
         session: &mut SessionBuilder,
-        lines: &mut Lines<'_>,
+        lines: &mut InputLines<'_>,
         whose: &Chain<'_>,
     ) -> Result<Option<String>, ImportError> {
         while let Some((number, line)) = lines.next_line()? {
@@ -348,8 +348,8 @@ impl Reader {
                     let input = block.take("input").unwrap_or(RawValue::NULL);
                     session.leave("tool_use", &block, &["caller", "cache_control"]);
                     let tool = match server {
-                        Some(server) => Tool::Mcp { server, name },
-                        None => Tool::named(&name),
+                        Some(server) => CalledTool::Mcp { server, name },
+                        None => CalledTool::named(&name),
                     };
                     self.last = Last::Called;
                     session.call(&id, &tool, input);
@@ -415,7 +415,9 @@ impl Reader {
         for tool in tools {
             self.saw_tools = true;
             let Some(mut fields) = Fields::of(tool.get()) else { continue };
-            let Some(Tool::Mcp { server, name }) = fields.text("name").map(|name| Tool::named(&name)) else {
+            let Some(CalledTool::Mcp { server, name }) =
+                fields.text("name").map(|name| CalledTool::named(&name))
+            else {
                 continue;
             };
             let mut shown = json!({"name": name});

@@ -16,7 +16,7 @@ use sortie_recording::fields::{Fields, unquoted};
 use sortie_recording::format::{Format, Head, ImportError, Sink};
 use sortie_recording::input::Input;
 use sortie_recording::loss::Gap;
-use sortie_recording::session::{End, SessionBuilder, Tool};
+use sortie_recording::session::{CalledTool, End, SessionBuilder};
 
 pub(crate) static FORMAT: Format = Format {
     name: "codex",
@@ -354,7 +354,7 @@ impl Reader {
         let is_mcp = match self.waiting_call(id) {
             Some(call) => {
                 call.is_clear = true;
-                matches!(call.tool().0, Tool::Mcp { .. })
+                matches!(call.tool().0, CalledTool::Mcp { .. })
             }
             None => false,
         };
@@ -589,18 +589,19 @@ impl Reader {
 
 impl Call {
     /// What is called, and what is odd about how that is known.
-    fn tool(&self) -> (Tool, Option<&'static str>) {
+    fn tool(&self) -> (CalledTool, Option<&'static str>) {
         if let Some((server, tool)) = &self.mcp {
-            return (Tool::Mcp { server: server.clone(), name: tool.clone() }, None);
+            return (CalledTool::Mcp { server: server.clone(), name: tool.clone() }, None);
         }
         let server = self.namespace.as_deref().and_then(|space| space.strip_prefix("mcp__"));
         if let Some(server) = server {
-            let tool = Tool::Mcp { server: server.trim_end_matches('_').to_owned(), name: self.name.clone() };
+            let tool =
+                CalledTool::Mcp { server: server.trim_end_matches('_').to_owned(), name: self.name.clone() };
             return (tool, Some("an MCP call without an event: its names are those the model uses"));
         }
-        let tool = Tool::named(&self.name);
+        let tool = CalledTool::named(&self.name);
         match tool {
-            Tool::Mcp { .. } => {
+            CalledTool::Mcp { .. } => {
                 (tool, Some("an MCP call without an event: its names are those the model uses"))
             }
             _ if self.name.contains("__") => {

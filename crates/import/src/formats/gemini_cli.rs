@@ -19,7 +19,7 @@ use sortie_recording::fields::Fields;
 use sortie_recording::format::{Format, Head, ImportError, Sink};
 use sortie_recording::input::Input;
 use sortie_recording::loss::Gap;
-use sortie_recording::session::{End, SessionBuilder, Tool};
+use sortie_recording::session::{CalledTool, End, SessionBuilder};
 
 pub(crate) static FORMAT: Format = Format {
     name: "gemini-cli",
@@ -348,15 +348,15 @@ impl Reader<'_> {
             Some(Some(_)) => _ = session.odd("a result that its records tell in two ways"),
             Some(none) => {
                 *none = Some(hash);
-                answer(session, &id, &Tool::Local(String::new()), value, false);
+                answer(session, &id, &CalledTool::Local(String::new()), value, false);
             }
             None => _ = session.odd("a result of no call"),
         }
     }
 
     /// Whose a tool is: its display name says so, or whoever named the servers.
-    fn tool(&self, session: &mut SessionBuilder, name: &str, display: Option<&str>) -> Tool {
-        let Some(rest) = name.strip_prefix("mcp_") else { return Tool::Local(name.to_owned()) };
+    fn tool(&self, session: &mut SessionBuilder, name: &str, display: Option<&str>) -> CalledTool {
+        let Some(rest) = name.strip_prefix("mcp_") else { return CalledTool::Local(name.to_owned()) };
         let said = display.and_then(|display| display.strip_suffix(" MCP Server)")?.rsplit_once(" ("));
         if let Some((tool, server)) = said {
             let whole = plain(&format!("{server}_{tool}"));
@@ -364,21 +364,21 @@ impl Reader<'_> {
             if plain(rest) != whole && name != whole && cut(&plain(rest)) != cut(&whole) {
                 session.odd("a tool whose name and display name differ");
             }
-            return Tool::Mcp { server: server.to_owned(), name: tool.to_owned() };
+            return CalledTool::Mcp { server: server.to_owned(), name: tool.to_owned() };
         }
         let mut named = self.servers.iter().filter_map(|server| {
             let tool = plain(rest).strip_prefix(&format!("{}_", plain(server)))?.to_owned();
             Some((server, tool))
         });
         if let Some((server, name)) = named.next() {
-            return Tool::Mcp { server: server.clone(), name };
+            return CalledTool::Mcp { server: server.clone(), name };
         }
         session.odd("a tool of an MCP server that nothing names, taken as `local`");
         let why = "it does not say which server the tools are of";
         for direction in [Direction::Request, Direction::Response] {
             session.lack("mcp", "tools/call", direction, why, Some("the names of the agent's MCP servers"));
         }
-        Tool::Local(name.to_owned())
+        CalledTool::Local(name.to_owned())
     }
 
     fn end(self, cut: Option<String>) -> End {
@@ -429,7 +429,7 @@ fn parts_of<'c>(session: &mut SessionBuilder, content: &'c RawValue) -> (String,
 }
 
 /// The result of a call. That of an MCP server is wrapped: as something not to be trusted, or in the words of an error.
-fn answer(session: &mut SessionBuilder, id: &str, tool: &Tool, response: &RawValue, is_error: bool) {
+fn answer(session: &mut SessionBuilder, id: &str, tool: &CalledTool, response: &RawValue, is_error: bool) {
     let Some(mut fields) = Fields::of(response.get()) else {
         session.result(id, response, is_error);
         return;
@@ -444,7 +444,7 @@ fn answer(session: &mut SessionBuilder, id: &str, tool: &Tool, response: &RawVal
         let text = inner.map(|text| text.replace("&lt;/untrusted_context&gt;", "</untrusted_context>"));
         session.result_text(id, &text.unwrap_or(output), is_error);
     } else if let Some(error) = fields.text("error") {
-        let wire = matches!(tool, Tool::Mcp { .. }).then(|| wire_error(&error)).flatten();
+        let wire = matches!(tool, CalledTool::Mcp { .. }).then(|| wire_error(&error)).flatten();
         match wire {
             Some(result) => {
                 session.pass("what is put around a result");

@@ -21,7 +21,7 @@ use sortie_trace::{Content, Direction, Message, Sender};
 
 use sortie_recording::fields::{Fields, list};
 use sortie_recording::format::{Format, Head, ImportError, Shown, Sink};
-use sortie_recording::input::{Input, Limits, Lines};
+use sortie_recording::input::{Input, InputLimits, InputLines};
 use sortie_recording::loss::Gap;
 use sortie_recording::session::{End, SessionBuilder, blank};
 
@@ -373,8 +373,8 @@ fn time_of(raw: &RawValue) -> Option<std::time::SystemTime> {
 /// answer comes after what it answers: so what the server says is put behind the request it answers.
 fn two_files(
     sessions: &mut Sessions<'_>,
-    client: Lines<'_>,
-    server: Lines<'_>,
+    client: InputLines<'_>,
+    server: InputLines<'_>,
     sink: &mut Sink<'_>,
 ) -> Result<(), ImportError> {
     let mut queue = ServerQueue::new(all_of(server, Side::Server, sessions)?);
@@ -448,7 +448,11 @@ impl ServerQueue {
 }
 
 /// All messages of a file, which is held: there is no other way to put two into one order.
-fn all_of(mut lines: Lines<'_>, side: Side, sessions: &mut Sessions<'_>) -> Result<Vec<Said>, ImportError> {
+fn all_of(
+    mut lines: InputLines<'_>,
+    side: Side,
+    sessions: &mut Sessions<'_>,
+) -> Result<Vec<Said>, ImportError> {
     let mut reader = LineReader::default();
     let mut all = Vec::new();
     let (name, limit) = (lines.name(), lines.limits().whole);
@@ -490,7 +494,7 @@ struct Sessions<'f> {
     format: &'f Format,
     file: &'f str,
     actor: String,
-    limits: Limits,
+    limits: InputLimits,
     number: u64,
     pipe: Option<Pipe>,
 }
@@ -740,7 +744,7 @@ impl Pipe {
         }
     }
 
-    fn finish(mut self) -> sortie_recording::session::Session {
+    fn finish(mut self) -> sortie_recording::session::RecordedSession {
         let open: usize = self.waiting.iter().map(HashMap::len).sum();
         for _ in 0..open.min(1_000_000) {
             self.session.odd("a request without an answer");

@@ -14,9 +14,9 @@ use sortie_trace::Direction;
 
 use sortie_recording::fields::{Fields, list, unquoted};
 use sortie_recording::format::{Format, Head, ImportError, Sink};
-use sortie_recording::input::{Input, Limits};
+use sortie_recording::input::{Input, InputLimits};
 use sortie_recording::loss::Gap;
-use sortie_recording::session::{End, SessionBuilder, Tool};
+use sortie_recording::session::{CalledTool, End, SessionBuilder};
 use sortie_recording::tool_list::ToolList;
 
 pub(crate) static FORMAT: Format = Format {
@@ -117,7 +117,7 @@ const OPEN: usize = 64;
 struct OpenConversations<'f> {
     format: &'f Format,
     file: &'f str,
-    limits: Limits,
+    limits: InputLimits,
     open: Vec<Conversation>,
     count: u64,
 }
@@ -511,8 +511,8 @@ impl Conversation {
             self.session.odd("arguments that are no JSON");
         }
         self.session.leave("function call", fields, &[]);
-        let tool = Tool::named(name);
-        if matches!(tool, Tool::Mcp { .. }) {
+        let tool = CalledTool::named(name);
+        if matches!(tool, CalledTool::Mcp { .. }) {
             self.session.shows("mcp", "tools/call", Direction::Request);
             self.session.shows("mcp", "tools/call", Direction::Response);
         }
@@ -552,7 +552,7 @@ impl Conversation {
         texts.join("\n")
     }
 
-    fn finish(mut self, cut: Option<&str>) -> sortie_recording::session::Session {
+    fn finish(mut self, cut: Option<&str>) -> sortie_recording::session::RecordedSession {
         let missing = self.session.waiting();
         if missing > 0 {
             let why = format!("{missing} calls have no result in the file");

@@ -15,7 +15,7 @@ use sortie_recording::fields::Fields;
 use sortie_recording::format::{Format, Head, ImportError, Sink};
 use sortie_recording::input::Input;
 use sortie_recording::loss::Gap;
-use sortie_recording::session::{End, SessionBuilder, Tool};
+use sortie_recording::session::{CalledTool, End, SessionBuilder};
 
 pub(crate) static FORMAT: Format = Format {
     name: "opencode",
@@ -227,9 +227,9 @@ impl Reader<'_> {
     }
 
     /// Whose a tool is: the program's own, as far as its name is known, or a server's, as far as somebody named that.
-    fn whose(&self, session: &mut SessionBuilder, name: &str) -> Tool {
+    fn whose(&self, session: &mut SessionBuilder, name: &str) -> CalledTool {
         if OWN.contains(&name) {
-            return Tool::Local(name.to_owned());
+            return CalledTool::Local(name.to_owned());
         }
         let named = self.servers.iter().filter_map(|server| {
             let tool = name.strip_prefix(plain(server).as_str())?.strip_prefix('_')?;
@@ -237,14 +237,14 @@ impl Reader<'_> {
         });
         // `mail_archive_read` is of `mail_archive` when there is one.
         if let Some((server, tool)) = named.max_by_key(|(server, _)| server.len()) {
-            return Tool::Mcp { server: server.clone(), name: tool.to_owned() };
+            return CalledTool::Mcp { server: server.clone(), name: tool.to_owned() };
         }
         session.odd("a tool that may be of an MCP server, taken as `local`");
         let why = "it does not say whether a tool is of an MCP server, and of which";
         for direction in [Direction::Request, Direction::Response] {
             session.lack("mcp", "tools/call", direction, why, Some("the names of the agent's MCP servers"));
         }
-        Tool::Local(name.to_owned())
+        CalledTool::Local(name.to_owned())
     }
 }
 

@@ -18,7 +18,7 @@ use sortie_recording::fields::Fields;
 use sortie_recording::format::{Format, Head, ImportError, Sink};
 use sortie_recording::input::Input;
 use sortie_recording::loss::Gap;
-use sortie_recording::session::{End, SessionBuilder, Tool, blank};
+use sortie_recording::session::{CalledTool, End, SessionBuilder, blank};
 
 pub(crate) static FORMAT: Format = Format {
     name: "thoughtjack",
@@ -142,9 +142,9 @@ impl Reader {
                 session.leave("tools/call", &call, &[]);
                 let arguments = arguments.unwrap_or_else(empty);
                 let tool = if is_agent {
-                    Tool::Agent { agent: actor.to_owned(), skill: name }
+                    CalledTool::Agent { agent: actor.to_owned(), skill: name }
                 } else {
-                    Tool::Mcp { server: actor.to_owned(), name }
+                    CalledTool::Mcp { server: actor.to_owned(), name }
                 };
                 session.phase(phase).call(&id, &tool, &arguments);
             }

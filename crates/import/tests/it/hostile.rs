@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder};
-use sortie_import::{Format, Formats, ImportError, Input, Limits};
+use sortie_import::{Format, Formats, ImportError, Input, InputLimits};
 
 use crate::recordings;
 
@@ -21,7 +21,7 @@ struct Reading {
     end: Result<(), ImportError>,
 }
 
-fn read_stream(format: &Format, name: &str, bytes: impl BufRead, limits: Limits) -> Reading {
+fn read_stream(format: &Format, name: &str, bytes: impl BufRead, limits: InputLimits) -> Reading {
     let mut reading = Reading { sessions: 0, messages: 0, end: Ok(()) };
     reading.end = Input::stream(bytes, name, limits).and_then(|mut input| {
         let head = input.head()?;
@@ -45,7 +45,7 @@ fn read_stream(format: &Format, name: &str, bytes: impl BufRead, limits: Limits)
 }
 
 fn read(format: &Format, name: &str, bytes: &[u8]) -> Reading {
-    read_stream(format, name, bytes, Limits::default())
+    read_stream(format, name, bytes, InputLimits::default())
 }
 
 /// The recordings that are text, short enough to be damaged many times.
@@ -229,7 +229,7 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn endless_files_end() {
-    let limits = Limits { file: if IS_SLOW { 4 << 20 } else { 64 << 20 }, ..Limits::default() };
+    let limits = InputLimits { file: if IS_SLOW { 4 << 20 } else { 64 << 20 }, ..InputLimits::default() };
     let line = [b"{\"a\":\"".as_slice(), &[b'x'; 5000], b"\"}\n"].concat();
     let spaces = b"\n".repeat(1 << 16);
     let member = b"\"xxxxxxxxxxxxxxxxxxxxxxxx\":\"\",".repeat(1000);
@@ -245,9 +245,9 @@ fn endless_files_end() {
 
 #[test]
 fn a_line_of_a_hundred_megabytes_is_refused() {
-    let mut limits = Limits::default();
+    let mut limits = InputLimits::default();
     if IS_SLOW {
-        limits = Limits { line: 2 << 20, whole: 4 << 20, ..limits };
+        limits = InputLimits { line: 2 << 20, whole: 4 << 20, ..limits };
     }
     for format in Formats::all() {
         for begin in
@@ -367,13 +367,13 @@ fn archives_are_read_however_they_are_compressed() {
 fn archive_bombs_do_not_go_off() {
     let inspect = Formats::named("inspect").unwrap();
     let head = || entry("header.json", 0, HEADER);
-    let refused = |what: &str, bytes: &[u8], limits: Limits| {
+    let refused = |what: &str, bytes: &[u8], limits: InputLimits| {
         let reading = read_stream(inspect, "bomb.eval", bytes, limits);
         let error = reading.end.expect_err(what).to_string();
         assert!(reading.messages < 100, "{what}: {} messages", reading.messages);
         error
     };
-    let bounds = Limits { whole: 2 << 20, ..Limits::default() };
+    let bounds = InputLimits { whole: 2 << 20, ..InputLimits::default() };
     let large = vec![b' '; if IS_SLOW { 4 << 20 } else { 200 << 20 }];
     for method in [8, 93] {
         let honest = entry("samples/x_epoch_1.json", method, &large);
@@ -390,7 +390,7 @@ fn archive_bombs_do_not_go_off() {
         let padded = [SAMPLE, &vec![b' '; 256 << 10]].concat();
         let mut many: Vec<_> = names.iter().map(|name| entry(name, method, &padded)).take(30).collect();
         many.insert(0, head());
-        let limits = Limits { file: 3 << 20, ..Limits::default() };
+        let limits = InputLimits { file: 3 << 20, ..InputLimits::default() };
         refused("many entries", &archive(&many, false), limits);
         // A sample in pieces, each allowed.
         let pieces: Vec<String> =
@@ -406,7 +406,7 @@ fn archive_bombs_do_not_go_off() {
         .map(|number| format!("samples/{number}_epoch_1.json"))
         .collect();
     let many: Vec<_> = names.iter().map(|name| entry(name, 0, SAMPLE)).collect();
-    let error = refused("entries that share their bytes", &archive(&many, true), Limits::default());
+    let error = refused("entries that share their bytes", &archive(&many, true), InputLimits::default());
     assert!(error.contains("share"), "{error}");
     // An attachment of a megabyte that is meant a thousand times.
     let calls = r#"{"role":"user","content":"attachment://a"},"#.repeat(1000);
@@ -425,7 +425,7 @@ fn a_sample_in_pieces_is_the_sample() {
     let inspect = Formats::named("inspect").unwrap();
     let of = |name: &str| {
         let (_, file) = recordings().into_iter().find(|(_, file)| file.ends_with(name)).unwrap();
-        let input = Input::file(&file, name, Limits::default()).unwrap();
+        let input = Input::file(&file, name, InputLimits::default()).unwrap();
         let mut said = Vec::new();
         let read = inspect.read(input, &mut |session| {
             let messages = session.messages().iter();

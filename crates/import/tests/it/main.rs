@@ -13,7 +13,7 @@ mod sessions;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use sortie_import::{Format, Formats, Input, Limits};
+use sortie_import::{Format, Formats, Input, InputLimits};
 
 fn recordings() -> Vec<(&'static Format, PathBuf)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings");
@@ -36,7 +36,7 @@ fn is_recording(file: &Path) -> bool {
 /// The sessions of a file, as text.
 fn told(format: &Format, file: &Path) -> String {
     let name = file.file_name().unwrap().to_string_lossy();
-    let input = Input::file(file, &name, Limits::default()).unwrap();
+    let input = Input::file(file, &name, InputLimits::default()).unwrap();
     let mut text = String::new();
     let read = format.read(input, &mut |session| {
         writeln!(text, "{}", serde_json::to_string(&session.header("test")).unwrap()).unwrap();
@@ -66,7 +66,7 @@ fn recordings_give_what_stands_beside_them() {
 fn the_format_of_a_recording_is_recognized() {
     for (format, file) in recordings() {
         let name = file.file_name().unwrap().to_string_lossy();
-        let mut input = Input::file(&file, &name, Limits::default()).unwrap();
+        let mut input = Input::file(&file, &name, InputLimits::default()).unwrap();
         let head = input.head().unwrap();
         let found = Formats::recognize(&input.as_head(&head)).map(|format| format.name);
         assert_eq!(found, Some(format.name), "{}", file.display());

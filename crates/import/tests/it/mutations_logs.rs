@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use sortie_import::{Format, Input, Limits};
+use sortie_import::{Format, Input, InputLimits};
 
 use crate::recordings;
 
@@ -11,7 +11,7 @@ const FORMATS: &[&str] = &["inspect", "agentdojo", "openai-chat", "mcp-stdio", "
 
 /// What is read of a file, but for where in it.
 fn outcome(format: &Format, name: &str, bytes: &[u8]) -> String {
-    let input = Input::stream(bytes, name, Limits::default()).unwrap();
+    let input = Input::stream(bytes, name, InputLimits::default()).unwrap();
     let mut text = String::new();
     let read = format.read(input, &mut |session| {
         for message in session.messages() {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use sortie_import::{Format, Formats, ImportError, Input, Limits};
+use sortie_import::{Format, Formats, ImportError, Input, InputLimits};
 
 const FORMATS: [&str; 4] = ["claude-code", "codex", "gemini-cli", "opencode"];
 
@@ -16,7 +16,7 @@ const FORMATS: [&str; 4] = ["claude-code", "codex", "gemini-cli", "opencode"];
 fn told(format: &Format, name: &str, text: &str) -> String {
     let servers = ["default", "diary", "game"].map(str::to_owned);
     let mut told = String::new();
-    let input = Input::stream(text.as_bytes(), name, Limits::default()).unwrap().with_servers(&servers);
+    let input = Input::stream(text.as_bytes(), name, InputLimits::default()).unwrap().with_servers(&servers);
     let read = format.read(input, &mut |session| {
         let header = serde_json::to_string(&session.header("test")).unwrap();
         told.push_str(&header);
@@ -260,7 +260,7 @@ fn the_names_of_servers_tell_whose_a_tool_is() {
     let calls = |servers: &[&str]| {
         let servers: Vec<_> = servers.iter().map(|&name| name.to_owned()).collect();
         let input =
-            Input::stream(text.as_bytes(), "x.json", Limits::default()).unwrap().with_servers(&servers);
+            Input::stream(text.as_bytes(), "x.json", InputLimits::default()).unwrap().with_servers(&servers);
         let mut calls = Vec::new();
         let mut lacks = 0;
         let read: Result<(), ImportError> = format.read(input, &mut |session| {

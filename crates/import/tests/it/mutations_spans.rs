@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use sortie_import::{Format, Formats, Input, Limits};
+use sortie_import::{Format, Formats, Input, InputLimits};
 
 const FORMATS: [&str; 5] = ["otlp", "openinference", "openllmetry", "langfuse", "langsmith"];
 
@@ -34,7 +34,7 @@ fn told(format: &Format, text: &str) -> String {
 
 fn told_of(format: &Format, bytes: &[u8]) -> String {
     let mut told = String::new();
-    let input = Input::stream(bytes, "x.jsonl", Limits::default()).unwrap();
+    let input = Input::stream(bytes, "x.jsonl", InputLimits::default()).unwrap();
     let read = format.read(input, &mut |session| {
         let header = serde_json::to_string(&session.header("test")).unwrap();
         writeln!(told, "{header} {}", serde_json::to_string(&session.loss).unwrap()).unwrap();
@@ -220,7 +220,7 @@ fn a_conversation_that_waits_longest_is_handed_over() {
             writeln!(many, "{}", line.replace("00000003\"", &format!("0000{round:04x}\""))).unwrap();
         }
     }
-    let limits = Limits { sessions: 100_000, ..Limits::default() };
+    let limits = InputLimits { sessions: 100_000, ..InputLimits::default() };
     let input = Input::stream(many.as_bytes(), "x.jsonl", limits).unwrap();
     let (mut sessions, mut cut) = (0, 0);
     let format = Formats::named("otlp").unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use sortie_import::{Format, Formats, Input, Limits};
+use sortie_import::{Format, Formats, Input, InputLimits};
 
 #[test]
 #[ignore = "needs the samples of others: SORTIE_FIXTURES=… cargo xtask test"]
@@ -16,7 +16,7 @@ fn samples_of_other_projects_are_read() {
             continue;
         }
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
-        let mut input = Input::file(&file, &name, Limits::default()).unwrap();
+        let mut input = Input::file(&file, &name, InputLimits::default()).unwrap();
         let head = input.head().unwrap();
         let format: &Format =
             Formats::recognize(&input.as_head(&head)).unwrap_or_else(|| panic!("{name} is not recognized"));

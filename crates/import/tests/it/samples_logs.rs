@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use sortie_import::{Formats, Input, Limits};
+use sortie_import::{Formats, Input, InputLimits};
 
 /// Sessions, messages, and what nobody knows.
 fn counted(format: &str, file: &str) -> (usize, usize, Vec<String>) {
     let root = std::env::var_os("SORTIE_FIXTURES").expect("SORTIE_FIXTURES names the folder of the samples");
     let path = PathBuf::from(root).join("traces").join(file);
-    let input = Input::file(&path, file, Limits::default()).unwrap();
+    let input = Input::file(&path, file, InputLimits::default()).unwrap();
     let (mut sessions, mut messages, mut unknown) = (0, 0, Vec::new());
     let read = Formats::named(format).unwrap().read(input, &mut |session| {
         sessions += 1;

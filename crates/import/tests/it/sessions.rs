@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use sortie_import::{Formats, Input, Limits, Session};
+use sortie_import::{Formats, Input, InputLimits, RecordedSession};
 
-fn import(format: &str, name: &str, text: &str) -> Session {
+fn import(format: &str, name: &str, text: &str) -> RecordedSession {
     import_with(format, name, text, &[])
 }
 
-fn import_with(format: &str, name: &str, text: &str, servers: &[String]) -> Session {
-    let input = Input::stream(text.as_bytes(), name, Limits::default()).unwrap().with_servers(servers);
+fn import_with(format: &str, name: &str, text: &str, servers: &[String]) -> RecordedSession {
+    let input = Input::stream(text.as_bytes(), name, InputLimits::default()).unwrap().with_servers(servers);
     let mut sessions = Vec::new();
     let read = Formats::named(format).unwrap().read(input, &mut |session| {
         sessions.push(session);
@@ -28,7 +28,7 @@ fn lines(values: &[Value]) -> String {
 }
 
 /// A session in a few words a message: who, what, and the text that matters.
-fn told(session: &Session) -> String {
+fn told(session: &RecordedSession) -> String {
     let mut told = String::new();
     for message in session.messages() {
         let content: Value = serde_json::from_str(&message.content.text()).unwrap();
@@ -45,12 +45,12 @@ fn told(session: &Session) -> String {
     told
 }
 
-fn odd(session: &Session) -> Vec<&str> {
+fn odd(session: &RecordedSession) -> Vec<&str> {
     session.loss.oddities.keys().map(String::as_str).collect()
 }
 
 /// Which messages a session lacks, each once.
-fn lacks(session: &Session) -> Vec<String> {
+fn lacks(session: &RecordedSession) -> Vec<String> {
     let lacks = session.loss.file_lacks.iter();
     lacks.map(|lack| format!("{} {}", lack.class.protocol, lack.class.surface)).collect()
 }
@@ -400,7 +400,7 @@ fn damaged_session_files_are_refused_or_read() {
             for damage in [&b""[..], b"{", b"\"", b"[[[[", b"null", b"\xff", b"\n", b"1e999"] {
                 let end = (at + damage.len().max(1)).min(whole.len());
                 let bytes = [&whole[..at], damage, &whole[end..]].concat();
-                let input = Input::stream(bytes.as_slice(), "x.jsonl", Limits::default()).unwrap();
+                let input = Input::stream(bytes.as_slice(), "x.jsonl", InputLimits::default()).unwrap();
                 let _ = Formats::named(format).unwrap().read(input, &mut |_| Ok(()));
             }
         }

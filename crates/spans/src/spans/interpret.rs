@@ -599,7 +599,7 @@ fn agent(
 /// Messages that were mostly said elsewhere.
 fn repeat(conversation: &mut Conversation, span: u64, place: Place, text: &str, role: Role) {
     // What is no message there is the state of a program.
-    if let Some(turns) = parse_messages(text, role, &mut sortie_recording::loss::Loss::default()) {
+    if let Some(turns) = parse_messages(text, role, &mut sortie_recording::loss::RecordingLoss::default()) {
         conversation.output(span, place, turns, false);
     }
 }

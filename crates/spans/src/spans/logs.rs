@@ -15,7 +15,7 @@ use crate::conversation::{AgentLog, Conversation, Place, Source, ToolRun};
 use crate::messages::{Role, Turn};
 use sortie_recording::fields::Fields;
 use sortie_recording::loss::count;
-use sortie_recording::session::Tool;
+use sortie_recording::session::CalledTool;
 
 /// A coding agent, and the settings by which its log events have content.
 struct CodingAgent {
@@ -213,7 +213,7 @@ fn tool_result(conversation: &mut Conversation, agent: &CodingAgent, event: &Eve
             name = tool;
         }
     }
-    if let Tool::Mcp { server: named, name: tool } = Tool::named(&name) {
+    if let CalledTool::Mcp { server: named, name: tool } = CalledTool::named(&name) {
         server = server.or(Some(named));
         name = tool;
     }

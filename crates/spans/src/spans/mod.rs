@@ -17,7 +17,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use crate::conversation::Conversation;
 use sortie_recording::format::{Format, Head, ImportError, Sink};
-use sortie_recording::input::{Input, Limits};
+use sortie_recording::input::{Input, InputLimits};
 use sortie_recording::loss::count;
 
 use attributes::{Attributes, EventText, PASSED, SpanText};
@@ -118,7 +118,7 @@ pub(crate) struct Group {
 pub(crate) struct Reader<'r> {
     format: &'r Format,
     file: &'r str,
-    limits: Limits,
+    limits: InputLimits,
     hasher: RandomState,
     groups: HashMap<String, Group>,
     /// The conversation of a trace.
@@ -137,7 +137,7 @@ const DONE: usize = 1_000_000;
 const ENTRY: usize = 2048;
 
 impl<'r> Reader<'r> {
-    pub(crate) fn new(format: &'r Format, file: &'r str, limits: Limits) -> Self {
+    pub(crate) fn new(format: &'r Format, file: &'r str, limits: InputLimits) -> Self {
         Self {
             format,
             file,

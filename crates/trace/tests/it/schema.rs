@@ -3,7 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use sortie_trace::foreign::{Lack, MessageClass, Recorded, SourcePlace};
+use sortie_trace::foreign::{Lack, MessageClass, RecordingInfo, SourcePlace};
 use sortie_trace::{
     ActorFailed, AgentExit, Content, Direction, Header, Kind, Listening, Message, PhaseEntered, Record,
     Redactor, Sender, Stopped, Trace, TracedDocument, Writer,
@@ -90,7 +90,7 @@ fn written() -> String {
         why: "no arguments were recorded".into(),
         setting: Some("CAPTURE=1".into()),
     };
-    let recorded = Recorded {
+    let recorded = RecordingInfo {
         format: "otlp".into(),
         session: "s1".into(),
         about: [("model".to_owned(), "tiny".into())].into_iter().collect(),

@@ -10,7 +10,7 @@ use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 
 use sortie_recording::format::ImportError;
-use sortie_recording::input::{Frames, Limits};
+use sortie_recording::input::{Frames, InputLimits};
 
 /// Whatever an archive is read from.
 pub(super) trait Source: Read + Seek {}
@@ -27,7 +27,7 @@ const TAIL: u64 = 22 + 65_535;
 pub(super) struct Archive<'a> {
     file: &'a str,
     source: Box<dyn Source + 'a>,
-    limits: Limits,
+    limits: InputLimits,
     /// How much may still be decompressed.
     left: u64,
     pub(super) entries: Vec<Entry>,
@@ -45,7 +45,11 @@ pub(super) struct Entry {
 }
 
 impl<'a> Archive<'a> {
-    pub(super) fn open(file: &'a str, source: impl Source + 'a, limits: Limits) -> Result<Self, ImportError> {
+    pub(super) fn open(
+        file: &'a str,
+        source: impl Source + 'a,
+        limits: InputLimits,
+    ) -> Result<Self, ImportError> {
         let mut archive =
             Self { file, source: Box::new(source), limits, left: limits.file, entries: Vec::new() };
         archive.entries = archive.directory()?;

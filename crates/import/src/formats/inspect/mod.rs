@@ -20,7 +20,7 @@ use self::archive::Archive;
 use self::sample::{Sample, Sequence};
 use sortie_recording::fields::{Fields, list};
 use sortie_recording::format::{Format, Head, ImportError, Sink};
-use sortie_recording::input::{Input, Limits};
+use sortie_recording::input::{Input, InputLimits};
 use sortie_recording::loss::Gap;
 use sortie_recording::session::SessionBuilder;
 
@@ -107,7 +107,7 @@ impl<'j> LogHead<'j> {
         Self { log, eval, about }
     }
 
-    fn session(&self, format: &Format, id: String, file: &str, limits: Limits) -> SessionBuilder {
+    fn session(&self, format: &Format, id: String, file: &str, limits: InputLimits) -> SessionBuilder {
         let mut session = SessionBuilder::new(format, id, file, limits);
         for (key, value) in &self.about {
             session.about(key, value.clone());
@@ -157,7 +157,7 @@ fn read_archive(
     format: &Format,
     mut archive: Archive<'_>,
     name: &str,
-    limits: Limits,
+    limits: InputLimits,
     sink: &mut Sink<'_>,
 ) -> Result<(), ImportError> {
     let mut samples: BTreeMap<(usize, String), SampleEntries> = BTreeMap::new();
@@ -241,7 +241,7 @@ impl SampleEntries {
     }
 
     /// Reads the entries; together they are no larger than what is held as a whole.
-    fn read(&self, archive: &mut Archive<'_>, limits: Limits) -> Result<Parts, ImportError> {
+    fn read(&self, archive: &mut Archive<'_>, limits: InputLimits) -> Result<Parts, ImportError> {
         let mut left = limits.whole;
         let mut take = |archive: &mut Archive<'_>, index: usize| {
             let text = entry_text(archive, index, left)?;

@@ -11,8 +11,8 @@ use sortie_trace::time::parse_time;
 
 use super::attachments::Attachments;
 use sortie_recording::fields::{Fields, list, unquoted};
-use sortie_recording::input::Limits;
-use sortie_recording::session::{End, Session, SessionBuilder, Tool};
+use sortie_recording::input::InputLimits;
+use sortie_recording::session::{CalledTool, End, RecordedSession, SessionBuilder};
 use sortie_recording::tool_list::ToolList;
 
 /// A list that may be in several entries.
@@ -120,7 +120,7 @@ impl<'j> Sample<'j> {
     }
 
     /// Its messages.
-    pub(super) fn read(self, session: SessionBuilder, limits: Limits) -> Session {
+    pub(super) fn read(self, session: SessionBuilder, limits: InputLimits) -> RecordedSession {
         let Self { mut fields, messages, pool, events, attachments, has_metadata, has_refs_outside, .. } =
             self;
         let attachments =
@@ -554,7 +554,7 @@ impl<'j> Reader<'j> {
             });
             let name = call.text("function").unwrap_or_default();
             self.session.leave("call", &call, &["parse_error", "view", "type"]);
-            self.call(&id, &Tool::named(&name), arguments);
+            self.call(&id, &CalledTool::named(&name), arguments);
         }
         self.session.leave("message", fields, MESSAGE);
     }
@@ -566,8 +566,8 @@ impl<'j> Reader<'j> {
         value.map_or_else(|_| hash_of(raw.get()), |value| hash_of(&value.to_string()))
     }
 
-    fn call(&mut self, id: &str, tool: &Tool, arguments: &RawValue) {
-        if matches!(tool, Tool::Mcp { .. }) {
+    fn call(&mut self, id: &str, tool: &CalledTool, arguments: &RawValue) {
+        if matches!(tool, CalledTool::Mcp { .. }) {
             self.shows_mcp();
         }
         let arguments = self.attachments.resolve(arguments);
@@ -591,8 +591,8 @@ impl<'j> Reader<'j> {
             None => _ = self.session.odd("a call that no event of the model asked for"),
         }
         let tool = match (bridge.text("server"), bridge.text("tool")) {
-            (Some(server), name) => Tool::Mcp { server, name: name.unwrap_or(function) },
-            _ => Tool::named(&function),
+            (Some(server), name) => CalledTool::Mcp { server, name: name.unwrap_or(function) },
+            _ => CalledTool::named(&function),
         };
         let is_again = !self.seen.insert(id.clone());
         if is_again && self.session.waits_for(&id) {
@@ -716,8 +716,8 @@ impl<'j> Reader<'j> {
         let id = part.text("id").unwrap_or_default();
         let name = part.text("name").unwrap_or_default();
         let tool = match (part.text("tool_type").as_deref(), part.text("context")) {
-            (Some("mcp_call"), server) => Tool::Mcp { server: server.unwrap_or_default(), name },
-            _ => Tool::Local(name),
+            (Some("mcp_call"), server) => CalledTool::Mcp { server: server.unwrap_or_default(), name },
+            _ => CalledTool::Local(name),
         };
         let arguments = part.take("arguments").map_or_else(|| RawValue::NULL.to_owned(), unquoted);
         if !self.seen.contains(&id) {
@@ -769,7 +769,7 @@ impl<'j> Reader<'j> {
         }
     }
 
-    fn finish(mut self, end: End) -> Session {
+    fn finish(mut self, end: End) -> RecordedSession {
         let (missing, too_many) = (self.attachments.missing, self.attachments.too_many);
         if missing + too_many > 0 {
             let why = if too_many > 0 {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use sortie_detect::{Detector, Place, replay};
-use sortie_import::{Formats, Input, Limits, Session};
+use sortie_import::{Formats, Input, InputLimits, RecordedSession};
 use sortie_oatf::{Compiled, load};
 use sortie_trace::{Deriver, Header, Record, Trace};
 
@@ -79,9 +79,9 @@ fn exported(place: &Path, home: &Path) -> PathBuf {
 }
 
 /// The one session of a file.
-fn import(format: &str, file: &Path, servers: &[String]) -> Session {
+fn import(format: &str, file: &Path, servers: &[String]) -> RecordedSession {
     let name = file.file_name().unwrap().to_str().unwrap();
-    let mut input = Input::file(file, name, Limits::default()).unwrap().with_servers(servers);
+    let mut input = Input::file(file, name, InputLimits::default()).unwrap().with_servers(servers);
     let head = input.head().unwrap();
     let recognized = Formats::recognize(&input.as_head(&head)).map(|format| format.name);
     assert_eq!(recognized, Some(format), "{}", file.display());
@@ -109,7 +109,7 @@ fn said(detector: &Detector) -> (String, String) {
 }
 
 /// The verdict from a session. What the canaries of the run stood for is not in it, and is given.
-fn judged(document: &Path, session: Session, native: &Header) -> (String, String) {
+fn judged(document: &Path, session: RecordedSession, native: &Header) -> (String, String) {
     let header = Header { canaries: native.canaries.clone(), ..session.header("sortie") };
     let mut detector = detector(document);
     detector.lifecycle(&Record::Header(Box::new(header)));
