@@ -286,7 +286,14 @@ impl Recordings {
         if collected.imports.sessions == 0 {
             return Err(self.nothing(&passed_over));
         }
-        Ok(collected.finish(passed_over))
+        let (outcomes, imports) = collected.finish(passed_over);
+        if outcomes.is_empty() {
+            return Err(SetupError::usage(
+                "every recording is a run of a document that is not among those named",
+            )
+            .with_help("name their documents, or judge them with these by `--match all`"));
+        }
+        Ok((outcomes, imports))
     }
 
     /// Writes each session as a trace, `DIR/NAME.jsonl`.
@@ -320,7 +327,7 @@ impl Recordings {
         });
         match passed_over.first() {
             Some(first) => error.with_help(format!("`{}`: {}", first.file, first.why)),
-            None => error,
+            None => error.with_help("name recordings: files, folders with some in them, or `-`"),
         }
     }
 }

@@ -134,6 +134,9 @@ fn a_recording_is_judged_with_the_document_that_it_is_a_run_of() {
     let difference = &report["imports"]["differences"][0];
     assert_eq!((&difference["theirs"], &difference["ours"]), (&json!("not_exploited"), &json!("exploited")));
     assert!(difference["why"].as_str().unwrap().contains("MAIL-001-01"), "{difference}");
+    let none = eval(&folder, &["--from", "thoughtjack", "runs", "other.yaml"]).assert().code(2);
+    let none = String::from_utf8_lossy(&none.get_output().stderr).into_owned();
+    assert!(none.contains("a document that is not among those named"), "{none}");
     let all = self::report(&folder, &[&both[..], &["--match", "all"]].concat(), 1);
     let failures: Vec<_> =
         all["runs"].as_array().unwrap().iter().map(|run| run["failure"]["kind"].clone()).collect();
